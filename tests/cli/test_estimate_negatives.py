@@ -233,7 +233,7 @@ def test_history_is_not_read_where_seen_items_are_left_out(
     argv = ("ranks.csv", "--items", "40", "--negatives", "9", "--no-bounds", "-m", "rr")
     found, said = estimated(*argv, "--seen", "seen.csv")
     assert found["conventions"]["history"] is None
-    assert "ranks.csv: history is not read: --seen" in said[0]
+    assert "ranks.csv: history is ignored, because --seen" in said[0]
     done = podium("estimate", *argv, "--seen", "seen.csv", "--history-col", "history")
     assert done.status == 2
     assert "Pass one of the two" in done.message
@@ -256,7 +256,7 @@ def test_seen_items_leave_smaller_catalogues(estimated: Callable[..., Any], file
     found, said = estimated("scores.csv", *LISTED, *RR, "--seen", "seen.csv")
     assert found["conventions"]["n_items"] == [38, 40]
     (line,) = said
-    assert "2 of the 30 users of test.negative are in seen.csv; the others count as having" in line
+    assert "2 of the 30 users of test.negative are in seen.csv. The others are treated" in line
     (files / "ranks.csv").write_text("who,rank\n0,1\n2,3\n1,2\n")
     (files / "named.csv").write_text("user,thing\n2,5\n2,4\n")
     argv = ("ranks.csv", "--items", "40", "--negatives", "9", "--no-bounds", "--method", "bv")
@@ -388,13 +388,19 @@ def test_draws_that_never_repeat_are_pointed_out(
     [
         (("model", "--items", "40"), "model is a model, which needs --negatives-file"),
         (("scores.csv", "--items", "40", "--drop-own"), "--drop-own needs --negatives-file"),
-        (("scores.csv", *LISTED, "--stages", "5,9"), "--stages is for ranks"),
-        (("scores.csv", *LISTED, "--negatives", "8"), "lines have 9 candidates, --negatives says"),
+        (("scores.csv", *LISTED, "--stages", "5,9"), "--stages is only for ranks"),
+        (
+            ("scores.csv", *LISTED, "--negatives", "8"),
+            "lines have 9 candidates, but --negatives is",
+        ),
         (("scores.csv", *LISTED, "--rank-col", "r"), "--rank-col names a column of ranks"),
-        (("scores.csv", *LISTED, "--target-col", "r"), "and targets are those of --negatives-file"),
+        (
+            ("scores.csv", *LISTED, "--target-col", "r"),
+            "but with --negatives-file only user, item and",
+        ),
         (("scores.csv", *LISTED, "--history-col", "r"), "--history-col names a column of ranks or"),
         (("scores.csv", "--items", "40", "--negatives-file", "none"), "none does not exist"),
-        (("scores.csv", "--items", "40", "--negatives-file", "own"), "Pass --drop-own to leave it"),
+        (("scores.csv", "--items", "40", "--negatives-file", "own"), "Pass --drop-own to drop it"),
         (("scores.csv", "--items", "40", "--negatives-file", "sizes"), "from 2 to 3 candidates"),
         (("scores.csv", *LISTED[2:], "--negatives-file", "twice"), "line 2 has item 7 twice, so"),
         (("scores.csv", *LISTED, "--negatives-file", "again"), "lines 1 and 3 have the same user"),
@@ -405,12 +411,12 @@ def test_draws_that_never_repeat_are_pointed_out(
         ),
         (
             ("scores.csv", *LISTED, "--items", "20"),
-            "40 different items, and --items says that they",
+            "40 different items, but --items is",
         ),
-        (("lost.csv", *LISTED), "lost.csv has no score of 1 of the 300 pairs in test.negative"),
-        (("head.csv", *LISTED), "head.csv has no score of 300 of the 300 pairs"),
-        (("text.csv", *LISTED), "user must hold the numbers that the file of negatives has, got"),
-        (("unlike.csv", *LISTED), "unlike.csv has several scores of user"),
+        (("lost.csv", *LISTED), "lost.csv has no score for 1 of the 300 pairs in test.negative"),
+        (("head.csv", *LISTED), "head.csv has no score for 300 of the 300 pairs"),
+        (("text.csv", *LISTED), "user must hold numbers, as the file of negatives does, got"),
+        (("unlike.csv", *LISTED), "unlike.csv has several scores for user"),
         (("strange", *LISTED), "strange has none of the users in test.negative, such as 0. Its"),
         (("items", *LISTED), "items has none of the items in test.negative, such as"),
         (("scores.csv", *LISTED, "--seen", "apart.csv", "--user-col", "x"), "no column 'x'"),
@@ -421,20 +427,20 @@ def test_draws_that_never_repeat_are_pointed_out(
         (("scores.csv", *LISTED, "--drop-seen"), "--drop-seen needs --seen"),
         (
             ("ranks.csv", *PAST, "--drop-seen"),
-            "--drop-seen is for candidates, and ranks.csv has ranks",
+            "--drop-seen is only for candidates, but ranks.csv has ranks",
         ),
         (
             ("scores.csv", *LISTED, "--seen", "drawn.csv"),
             "test.negative: 2 of 270 candidates are in drawn.csv, first item",
         ),
-        (("scores.csv", *LISTED, "--seen", "drawn.csv"), "Pass --drop-seen to leave them out of"),
+        (("scores.csv", *LISTED, "--seen", "drawn.csv"), "Pass --drop-seen to drop them from"),
         (
             ("scores.csv", *LISTED, "--seen", "targets.csv", "--drop-seen"),
             "test.negative: 1 of 30 targets are in targets.csv, first item",
         ),
         (
             ("bare.csv", "--items", "40", "--negatives", "9", "--seen", "past.csv"),
-            "--seen needs users, and bare.csv has no column of them",
+            "--seen needs users, but bare.csv has no column of users",
         ),
         (("test.negative", *LISTED), "test.negative"),
     ],

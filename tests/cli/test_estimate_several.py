@@ -127,8 +127,8 @@ def test_histories_are_of_all_files_or_of_none_that_reads_them(
     done = podium("estimate", "a.csv", "past.csv", "b.csv", *DESIGN)
     assert (done.status, done.out) == (2, "")
     assert done.message == (
-        "a.csv, b.csv: no column of users' history, and other files have one, which smooth "
-        "reads. Add it, or leave it out of all files."
+        "a.csv, b.csv: no column of users' history, but other files have one, and smooth "
+        "reads it. Add the column, or leave it out of all files."
     )
     found, plain = (compared("a.csv", file, *BV)["measures"] for file in ("past.csv", "c.csv"))
     assert [m["means"]["past"] for m in found.values()] == [m["means"]["c"] for m in plain.values()]
@@ -202,8 +202,8 @@ def test_scores_and_ranks_can_be_compared(
         (("a.csv", "less.csv"), "less.csv lacks 1 of the 60 users of a.csv, first 0. Models"),
         (("less.csv", "a.csv"), "less.csv lacks 1 of the 60 users of a.csv, first 0. Models"),
         (("a.csv", "b.csv", "less.csv"), "less.csv lacks 1 of the 60 users of a.csv"),
-        (("a.csv", "bare.csv"), "bare.csv has no column of users, and another file has one"),
-        (("bare.csv", "a.csv"), "bare.csv has no column of users, and another file has one"),
+        (("a.csv", "bare.csv"), "bare.csv has no column of users, but another file has one"),
+        (("bare.csv", "a.csv"), "bare.csv has no column of users, but another file has one"),
         (("bare.csv", "short.csv"), "short.csv has 2 ranks and bare.csv has 3, without a column"),
         (("a.csv", "wrong.csv"), "wrong.csv: ranks must lie from 1 to --negatives + 1 = 10"),
         (("a.csv", "none.csv"), "none.csv does not exist"),

@@ -50,7 +50,7 @@ def test_maximum_has_no_rank_that_gains(ranks: SampledRanks) -> None:
     distribution = RankDistribution(maximum.probabilities)
     assert likelihood_gap(ranks, distribution) == pytest.approx(maximum.gap, abs=1e-9)
     outcomes = likelihood(ranks)
-    outcome_probabilities = maximum.masses @ outcomes.rows(maximum.ranks.astype(np.float64))
+    outcome_probabilities = maximum.masses @ outcomes.chances(maximum.ranks.astype(np.float64))
     gain = outcomes.slope(outcome_probabilities)
     assert gain.max() <= 1.0 + 1e-8
     # Every rank with mass has a gain of 1.
@@ -69,7 +69,7 @@ def test_no_steps_are_more_likely_than_the_maximum(ranks: SampledRanks) -> None:
 def test_maximum_sits_at_few_places(ranks: SampledRanks) -> None:
     """By Lindsay's bound, at most (n_negatives + 2) / 2 ranks or pairs of neighbours have mass."""
     maximum, outcomes = maximum_likelihood(ranks, 1e-11), likelihood(ranks)
-    outcome_probabilities = maximum.masses @ outcomes.rows(maximum.ranks.astype(np.float64))
+    outcome_probabilities = maximum.masses @ outcomes.chances(maximum.ranks.astype(np.float64))
     # Otherwise many distributions are equally likely.
     assume(np.abs(outcome_probabilities - outcomes.shares).max() > 1e-3)
     ranks_with_mass = maximum.ranks[maximum.masses > 1e-4]
@@ -111,7 +111,7 @@ def test_grid_weights_count_every_rank(n_items: int, size: int, factors: int, ma
     assert nodes.ranks.max() <= n_items + 1e-9
     mean = nodes.weights @ nodes.ranks / n_items
     assert mean == pytest.approx((n_items + 1) / 2)
-    line = nodes.spread(nodes.ranks)
+    line = nodes.interpolate(nodes.ranks)
     assert line == pytest.approx(np.arange(1.0, n_items + 1), abs=1e-6)
 
 

@@ -9,7 +9,7 @@ from scipy.optimize import linprog, minimize
 
 from podium.sampled import MES, MLE, Design, RankDistribution, SampledRanks, maximum_likelihood
 from podium.sampled.bounds import identification_bounds, population_bounds
-from podium.sampled.bounds.ball import ball
+from podium.sampled.bounds.ball import ball_of_ranks
 from podium.sampled.likelihood import Likelihood, em, likelihood
 from podium.sampled.sums import expected
 
@@ -31,7 +31,7 @@ def drawn(
 
 def whole_em(observed: Likelihood, n_steps: int) -> Floats:
     """Equation 21 over every rank, as it is written."""
-    chances = observed.rows(np.arange(1.0, observed.n_items + 1))
+    chances = observed.chances(np.arange(1.0, observed.n_items + 1))
     found = np.full(observed.n_items, 1.0 / observed.n_items)
     for _ in range(n_steps):
         found = found * (chances @ (observed.shares / (found @ chances)))
@@ -54,7 +54,7 @@ def spikes(n_items: int) -> Floats:
 def test_em_equals_sums_over_every_rank(n_steps: int, n_users: int, replacement: bool) -> None:
     for seed, weights in enumerate((falling(2500, 0.9), spikes(2500), falling(2500, -2.0))):
         observed = likelihood(drawn(weights, 60, n_users, seed, replacement=replacement))
-        assert not observed.grid(n_steps).is_whole
+        assert not observed.grid(n_steps).has_all_ranks
         found, wanted = em(observed, n_steps), whole_em(observed, n_steps)
         assert np.abs(found.probabilities - wanted).sum() < 2e-7
         assert found.defect <= 1e-9
@@ -98,7 +98,7 @@ def test_maximum_is_no_less_likely_than_a_general_solver_finds(
 ) -> None:
     ranks = drawn(falling(15, seed / 2), 6, 40, seed, replacement=replacement)
     observed, found = likelihood(ranks), maximum_likelihood(ranks)
-    chances = observed.rows(np.arange(1.0, 16.0))
+    chances = observed.chances(np.arange(1.0, 16.0))
 
     def loss(mass: Floats) -> float:
         return -float(observed.shares @ np.log(np.maximum(mass @ chances, 1e-12)))
@@ -169,7 +169,7 @@ def test_population_bounds_equal_a_linear_programme(replacement: bool) -> None:
 def test_identification_bounds_are_close_to_distributions_that_fit() -> None:
     """Distributions near the edge of the ball nearly attain the bounds that were proved."""
     ranks = drawn(falling(80, 0.8), 10, 3000, 1)
-    inside = ball(ranks, 0.95)
+    inside = ball_of_ranks(ranks, 0.95)
     ((design, _, values),) = inside.parts
     features = (design.probabilities() @ values).T
     worth = (np.arange(80) < 5).astype(np.float64)

@@ -8,8 +8,8 @@ import pytest
 from podium.errors import ArgumentError
 from podium.sampled import RankDistribution, SampledRanks
 from podium.sampled.bounds import identification_bounds, search
-from podium.sampled.bounds.ball import Part, ball
-from podium.sampled.bounds.search import MISSED, Curves, extremes
+from podium.sampled.bounds.ball import Part, ball_of_ranks
+from podium.sampled.bounds.search import MAX_RELATIVE_ERROR, Curves, extremes
 from podium.sampled.design import Design
 
 
@@ -57,7 +57,7 @@ def test_search_by_alike_designs_is_close_to_the_search_by_all(
     """Both are proved for all designs; the search by few may only find a little less."""
     ranks = told_apart(2000, list(range(300, 391, 3)), 3, replacement=False)
     by_few = identification_bounds(ranks, measure)
-    monkeypatch.setattr(search, "_FEW", 1000)
+    monkeypatch.setattr(search, "_MAX_DESIGNS", 1000)
     by_all = identification_bounds(ranks, measure)
     assert by_few.low <= by_all.low + 1e-5
     assert by_few.high >= by_all.high - 1e-5
@@ -68,7 +68,7 @@ def test_a_design_in_two_halves_has_the_bounds_of_the_whole() -> None:
     """Splitting users into parts of the same design leaves open what is open."""
     rng = np.random.default_rng(4)
     ranks = SampledRanks(1 + rng.binomial(20, rng.beta(1.0, 5.0, 1000)), 20, 100)
-    whole = ball(ranks, 0.95)
+    whole = ball_of_ranks(ranks, 0.95)
     ((design, _, values),) = whole.parts
     halves = (Part(design, 0.5, values), Part(design, 0.5, values))
     split = type(whole)(halves, whole.means, whole.radius)
@@ -102,16 +102,19 @@ def test_curves_are_sums_over_outcomes_at_every_rank(size: int, replacement: boo
     rng = np.random.default_rng(size)
     designs = [Design(size, items, replacement) for items in (61, 500, 483, 2000)]
     for values in (rng.normal(size=size + 1), np.eye(size + 1)[0]):
-        for design, curve in zip(designs, Curves.over(designs).of(values), strict=True):
+        for design, curve in zip(designs, Curves.over(designs).sums(values), strict=True):
             error = np.abs(curve - design.probabilities() @ values).max()
-            assert error <= MISSED * np.abs(values).max()
+            assert error <= MAX_RELATIVE_ERROR * np.abs(values).max()
 
 
 def test_curves_of_samples_that_grow_are_sums_too() -> None:
     design = Design(40, 700, stages=(10, 40))
     values = np.random.default_rng(0).normal(size=41)
-    (curve,) = Curves.over([design]).of(values)
-    assert np.abs(curve - design.probabilities() @ values).max() <= MISSED * np.abs(values).max()
+    (curve,) = Curves.over([design]).sums(values)
+    assert (
+        np.abs(curve - design.probabilities() @ values).max()
+        <= MAX_RELATIVE_ERROR * np.abs(values).max()
+    )
 
 
 def test_one_catalogue_given_user_by_user_has_the_bounds_of_one() -> None:

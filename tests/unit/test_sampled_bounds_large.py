@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from podium.cli import _estimates
 from podium.sampled import SampledRanks, simulate_ranks
 from podium.sampled.bounds import identification_bounds
-from podium.sampled.bounds.ball import ball
+from podium.sampled.bounds.ball import ball_of_ranks
 
 N_ITEMS = 3706
 
@@ -25,7 +25,7 @@ def test_samples_that_grow_past_800_keep_narrow_bounds() -> None:
     """Outcomes that hardly occur, as 800 items above in the last addition, must not widen them."""
     exact = exact_ranks(3000)
     ranks = simulate_ranks(exact, N_ITEMS, (100, 200, 400, 800, 1600), seed=0)
-    assert max(np.abs(part.values).max() for part in ball(ranks, 0.95).parts) < 1e4
+    assert max(np.abs(part.values).max() for part in ball_of_ranks(ranks, 0.95).parts) < 1e4
     low, high = identification_bounds(ranks, "recall@10")
     assert low <= np.mean(exact <= 10) <= high < 0.2
 

@@ -243,7 +243,7 @@ def test_popularity_makes_items_as_likely_as_it_says() -> None:
     left = weights > 0
     chi_square = ((counts - expected)[left] ** 2 / expected[left]).sum()
     assert abs(chi_square - 35) < 5 * np.sqrt(70)
-    with pytest.raises(ArgumentError, match="no estimator can correct it"):
+    with pytest.raises(ArgumentError, match="no estimator can correct them"):
         drawn.ranks(TIED[[0]])
 
 
@@ -279,17 +279,20 @@ def broken(item: int) -> np.ndarray:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_negatives": 37}, "got 37, but 60 targets have too few, first user 0 with 37"),
+        (
+            {"n_negatives": 37},
+            "got 37, but 60 targets have too few items, first user 0 with 37 items",
+        ),
         ({"n_negatives": 0}, "n_negatives must be an integer >= 1"),
         ({"n_negatives": ()}, "n_negatives must be an integer >= 1"),
-        ({"n_negatives": (5, 5)}, "stages must rise"),
-        ({"n_negatives": 36, "exclude": EXCLUDE}, "60 targets have too few, first user 0"),
+        ({"n_negatives": (5, 5)}, "stages must increase"),
+        ({"n_negatives": 36, "exclude": EXCLUDE}, "60 targets have too few items, first user 0"),
         ({"exclude": TARGETS}, "exclude holds 60 of the pairs in targets"),
         ({"targets": TARGETS[:3]}, "targets must have the shape of scores"),
         ({"targets": csr_array((N_USERS, N_ITEMS))}, "targets must hold at least one user's"),
         ({"targets": HELD.tolist()}, "targets must be a scipy.sparse matrix"),
         ({"targets": np.array(1.0)}, "users x items, got ndarray of shape ()"),
-        ({"users": [1, 2]}, "users must name each of the 60 rows"),
+        ({"users": [1, 2]}, "users must have one label for each of the 60 rows"),
         ({"ties": "mean"}, "ties must be one of"),
         ({"ties": "average", "n_negatives": (5, 9)}, "ties='average' is undefined for samples"),
         ({"replacement": 1}, "replacement must be True or False"),
@@ -310,8 +313,8 @@ def test_bad_argument_is_refused(change: dict[str, Any], message: str) -> None:
         (np.ones(3), {}, "popularity must have one value per row, 37, got 3"),
         (-np.ones(37), {}, "popularity must be >= 0"),
         (np.ones(37), {"replacement": False}, "popularity needs replacement=True"),
-        (np.eye(37)[HELD[0]], {}, "popularity leaves nothing to draw for user 0"),
-        (np.zeros(37), {}, "popularity leaves nothing to draw for user 0"),
+        (np.eye(37)[HELD[0]], {}, "popularity leaves no item to draw for user 0"),
+        (np.zeros(37), {}, "popularity leaves no item to draw for user 0"),
     ],
 )
 def test_bad_popularity_is_refused(

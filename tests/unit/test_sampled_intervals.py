@@ -22,7 +22,7 @@ from podium.sampled import (
 from podium.sampled.estimators import smooth
 from podium.sampled.estimators.smooth.cells import Cells
 from podium.sampled.estimators.smooth.draws import weighted_quantile
-from podium.sampled.estimators.smooth.prior import fall
+from podium.sampled.estimators.smooth.prior import top_exponent
 
 RISING = ("r_precision", "recall@3", "recall@10", "recall@30", "recall@1000")  # each is worth more
 ORDERED = (("ap@10", "ndcg@10"), ("ndcg@10", "recall@10"), ("ap@10", "ap"), ("ndcg@10", "ndcg"))
@@ -108,7 +108,7 @@ def test_intervals_hold_a_peak_at_rank_1(n_items: int, n_users: int) -> None:
 def test_fall_is_the_exponent_of_a_power_law(exponent: float) -> None:
     cells = Cells.of(3706, 99)
     mass = cells.sizes * (cells.middles + 0.2) ** -exponent
-    assert fall(cells, mass) == pytest.approx(exponent)
+    assert top_exponent(cells, mass) == pytest.approx(exponent)
 
 
 def test_intervals_are_nested() -> None:
@@ -138,10 +138,10 @@ def test_blas_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def look(*given: Any) -> Any:
         seen.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
-        return together(*given)
+        return combined_mass(*given)
 
-    together = smooth.together
-    monkeypatch.setattr(smooth, "together", look)
+    combined_mass = smooth.combined_mass
+    monkeypatch.setattr(smooth, "combined_mass", look)
     with threadpool_limits(2, user_api="blas"):
         Smooth().posterior(SampledRanks([1, 2, 3, 9], 9, 100))
     assert seen

@@ -78,7 +78,7 @@ def test_mle_reads_catalogues_of_different_sizes() -> None:
     ranks = SampledRanks([1, 2, 3, 1], 5, [40, 50, 45, 50])
     assert MLE().fit(ranks).n_items == 50
     assert maximum_likelihood(ranks).gap <= 1e-8
-    rows = likelihood(ranks).rows(np.array([41.0]))[0]
+    rows = likelihood(ranks).chances(np.array([41.0]))[0]
     first = likelihood(ranks).parts[0]
     assert first[0].n_items == 40
     assert rows[0] == 0
@@ -86,7 +86,7 @@ def test_mle_reads_catalogues_of_different_sizes() -> None:
 
 def test_wmle_is_the_likelihood_of_reweighted_users() -> None:
     """Weights 1 and 1/2 of ranks 1 and 2: the same as twice as many users of rank 1."""
-    with pytest.warns(PodiumWarning, match="counts users of small sampled ranks more"):
+    with pytest.warns(PodiumWarning, match="gives users with small sampled ranks larger weights"):
         found = WMLE(weight="ap", scale=1.0).fit(SampledRanks([1, 2], 9, 50))
     assert found.probabilities == pytest.approx(
         MLE().fit(SampledRanks([1, 1, 2], 9, 50)).probabilities

@@ -25,8 +25,15 @@ from podium.sampled import (
     simulate_ranks,
 )
 from podium.sampled.distribution import read_measure
-from podium.sampled.planning.designs import Family, climb
-from podium.sampled.planning.outlook import Expected, Question, halfway, layout, of_pilot, of_value
+from podium.sampled.planning.designs import Family, search_sizes
+from podium.sampled.planning.outlook import (
+    Expected,
+    PlannedEstimate,
+    expected_from_pilot,
+    expected_from_value,
+    halfway,
+    layout,
+)
 
 N_ITEMS = 40
 RANKS = np.array([1, 1, 1, 2, 3, 5, 9, 14, 30, 38])
@@ -104,7 +111,11 @@ def test_bias_of_a_mean_over_users_is_what_most_draws_have() -> None:
 
     def bias(*masses: NDArray[np.float64]) -> float:
         expected = Expected(cells, {"pilot": np.array(masses)}, 0.1)
-        return Question(BV(gamma=0.1), measure, 50, expected, 16, 0).ask(design)["pilot"].bias
+        return (
+            PlannedEstimate(BV(gamma=0.1), measure, 50, expected, 16, 0)
+            .outlooks(design)["pilot"]
+            .bias
+        )
 
     assert bias(strange) > 2 * bias(usual)
     assert bias(usual, usual, strange, usual, usual) == pytest.approx(bias(usual))
@@ -169,7 +180,7 @@ def test_first_order_errors_of_the_default_are_near_simulated_ones(known: dict[s
 def test_shapes_have_the_expected_value(n_items: int, measure: str) -> None:
     wanted, cells = read_measure(measure), layout(Design(min(100, n_items - 1), n_items, True))
     for value in (None, 0.05 + 0.95 * halfway(wanted, cells)):
-        found = of_value(wanted, cells, value)
+        found = expected_from_value(wanted, cells, value)
         assert found.value == (halfway(wanted, cells) if value is None else value)
         for masses in found.masses.values():
             assert masses.min() >= 0
@@ -178,7 +189,9 @@ def test_shapes_have_the_expected_value(n_items: int, measure: str) -> None:
 
 
 def test_shapes_differ_in_how_much_the_first_rank_has() -> None:
-    found = of_value(read_measure("recall@10"), layout(Design(100, 3000, True)), 0.1).masses
+    found = expected_from_value(
+        read_measure("recall@10"), layout(Design(100, 3000, True)), 0.1
+    ).masses
     steep, bent, flat = (found[name][0][0] for name in ("steep", "bent", "flat"))
     assert steep > bent > flat > 0.1 / 10
 
@@ -192,13 +205,13 @@ def test_halfway_recall_is_a_square_root() -> None:
 def test_draws_lie_about_what_is_fitted() -> None:
     known = pilot()
     cells = layout(Design(100, 500, True))
-    found = of_pilot(known, read_measure("recall@10"), cells, 64, 0)
+    found = expected_from_pilot(known, read_measure("recall@10"), cells, 64, 0)
     values = found.masses["pilot"] @ cells.weights(read_measure("recall@10"))
     fit = Smooth().posterior(known)
     assert found.value == fit.expect("recall@10")
     assert values.mean() == pytest.approx(found.value, rel=0.15)
     assert values.std() == pytest.approx(fit.std_error("recall@10"), rel=0.4)
-    again = of_pilot(known, read_measure("recall@10"), cells, 64, 1)
+    again = expected_from_pilot(known, read_measure("recall@10"), cells, 64, 1)
     assert not np.array_equal(again.masses["pilot"], found.masses["pilot"])
 
 
@@ -208,7 +221,7 @@ def test_steps_that_a_fit_needed_are_in_the_draws() -> None:
     assert Smooth().posterior(known).n_steps > 0
     cells = layout(Design(100, 500, True))
     weights = cells.weights(read_measure("recall@40"))
-    found = of_pilot(known, read_measure("recall@40"), cells, 16, 0)
+    found = expected_from_pilot(known, read_measure("recall@40"), cells, 16, 0)
     assert (found.masses["pilot"] @ weights).mean() == pytest.approx(found.value, rel=0.1)
 
 
@@ -216,7 +229,7 @@ def test_pilot_without_seen_items_has_a_smaller_catalogue() -> None:
     sizes = np.full(400, 480)
     sizes[0] = 490
     known = SampledRanks(pilot().ranks, 20, sizes)
-    found = of_pilot(known, read_measure("rr"), layout(Design(20, 500, True)), 4, 0)
+    found = expected_from_pilot(known, read_measure("rr"), layout(Design(20, 500, True)), 4, 0)
     assert found.masses["pilot"].sum(axis=1) == pytest.approx(np.ones(4))
     assert found.masses["pilot"][:, -1] == pytest.approx(np.zeros(4))
 
@@ -266,7 +279,7 @@ def test_sample_can_be_nearer_than_ranking_all_items() -> None:
 def expected_of(shape: str, n_items: int) -> NDArray[np.float64]:
     """The chance of each rank under a shape that a plan expects."""
     cells = layout(Design(min(100, n_items - 1), n_items, True))
-    return cells.spread(of_value(read_measure("recall@9"), cells, None).masses[shape][0])
+    return cells.spread(expected_from_value(read_measure("recall@9"), cells, None).masses[shape][0])
 
 
 def test_goal_can_be_a_share_and_leave_bias_out() -> None:
@@ -363,10 +376,10 @@ def test_ladder_goes_on_to_the_goal_and_looks_between() -> None:
         asked.append(stages[-1])
         return 1 / stages[-1]
 
-    climb(Family(1, (25, 50, 100, 200, 400, 800)), ask, 1 / 150, reachable=True)
+    search_sizes(Family(1, (25, 50, 100, 200, 400, 800)), ask, 1 / 150, reachable=True)
     assert asked == [25, 50, 100, 200, 150, 400]
     asked.clear()
-    climb(Family(8, (80, 200, 400, 800)), ask, 1 / 1600, reachable=False)
+    search_sizes(Family(8, (80, 200, 400, 800)), ask, 1 / 1600, reachable=False)
     assert asked == [80, 200, 400]
 
 
@@ -378,13 +391,13 @@ def test_ladder_goes_on_while_a_sample_may_do_what_all_items_do_not() -> None:
         return max(1 / stages[-1], 1 / 800)
 
     family = Family(1, (100, 200, 400, 800, 1600, 3200))
-    climb(family, ask, 1 / 700, reachable=False)
+    search_sizes(family, ask, 1 / 700, reachable=False)
     assert asked == [100, 200, 400, 800, 700]
     asked.clear()
-    climb(family, ask, 1 / 1000, reachable=False)
+    search_sizes(family, ask, 1 / 1000, reachable=False)
     assert asked == [100, 200, 400, 800, 1600]  # no better than the one before
     asked.clear()
-    climb(family, ask, 1 / 1000, reachable=True)
+    search_sizes(family, ask, 1 / 1000, reachable=True)
     assert asked == [100, 200, 400, 800, 1600, 3200]
 
 
@@ -403,7 +416,7 @@ def test_ladder_goes_on_while_a_sample_may_do_what_all_items_do_not() -> None:
         ({"expect": 1.5}, "expect must lie between"),
         ({"expect": float("nan")}, "expect must be a number"),
         ({"expect": 1 - 1e-17}, "expect must lie between"),
-        ({"expect": 0.3, "pilot": SampledRanks([1], 9, 50)}, "expect is what is assumed without"),
+        ({"expect": 0.3, "pilot": SampledRanks([1], 9, 50)}, "expect is only for plans without"),
         ({"pilot": SampledRanks([1], 9, 60)}, "n_items = 50 items, got 60"),
         ({"pilot": SampledRanks([1], 9, 40)}, "n_items = 50 items, got 40"),
         (

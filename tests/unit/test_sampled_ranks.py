@@ -80,7 +80,7 @@ def test_texts_say_what_they_hold() -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (([1, 0], 5, 9), {}, "must lie from 1 to n_negatives + 1 = 6, got 0 at row 1 (1 such)"),
+        (([1, 0], 5, 9), {}, "must lie from 1 to n_negatives + 1 = 6, got 0 at row 1 (1 such"),
         (([1, 7], 5, 9), {"user": ["a", "u7"]}, "got 7 at row 1 (user 'u7')"),
         (([1, 4], [5, 2], 9), {}, "must lie from 1 to n_negatives + 1 = 3, got 4 at row 1"),
         (([1, 2], 5, 9), {"history": [1]}, "history must have one number for each of the 2 ranks"),
@@ -92,12 +92,12 @@ def test_texts_say_what_they_hold() -> None:
         (([1, 2], 5, [9, 7]), {"history": [8, 7]}, "to n_items - 1 = 6, got 7 at row 1"),
         (([1, 2], 5, 9), {"history": [1, 2.5]}, "history must be whole numbers, got 2.5 at row 1"),
         (([1, 2], 5, 9), {"history": 3}, "history must have one dimension"),
-        (([], 5, 9), {}, "ranks must hold the rank of at least one user's target, got none"),
+        (([], 5, 9), {}, "ranks must hold at least one rank, got none"),
         (([1.5], 5, 9), {}, "ranks must be whole numbers, got 1.5 at row 0"),
         (([np.nan], 5, 9), {}, "ranks must be whole numbers, got nan at row 0"),
         (([1, 2.0**64], 5, 9), {}, "ranks must be whole numbers below 2 ** 53, got 1.84467e+19"),
         (([1, 2**63 + 5], 5, 9), {}, "ranks must be whole numbers below 2 ** 53, got 9.22337e+18"),
-        (([1], 5, 2**62), {}, "n_items must be at most 100,000,000, since numbers are held for"),
+        (([1], 5, 2**62), {}, "n_items must be at most 100,000,000, because arrays over all"),
         (([[1]], 5, 9), {}, "ranks must have one dimension"),
         (([1], 9, 9), {}, "n_negatives must be below n_items, got 9 of 9 items"),
         (([1, 1], 5, [9, 4]), {}, "n_negatives must be below n_items, got 5 of 4 items at row 1"),
@@ -107,7 +107,7 @@ def test_texts_say_what_they_hold() -> None:
         (([1, 1], 2, [9, 9, 9]), {}, "n_items must be one number or one for each of the 2 ranks"),
         (([1], 2, 9), {"user": [1, 2]}, "user must have one label for each of the 1 ranks, got 2"),
         (([1], 2, 9), {"replacement": "no"}, "replacement must be True or False"),
-        (([1], 4, 9), {"stages": (4, 2)}, "stages must rise"),
+        (([1], 4, 9), {"stages": (4, 2)}, "stages must increase"),
         (([1], 2, 9), {"stages": (2, 4)}, "stages (2, 4) do not allow rank 1 among 2"),
         (([2], 3, 9), {"stages": (2, 4)}, "stages (2, 4) do not allow rank 2 among 3"),
         (([4], 4, 9), {"stages": (2, 4)}, "stages (2, 4) do not allow rank 4 among 4"),
@@ -165,7 +165,9 @@ def test_distribution_of_half_ranks_counts_both_neighbours() -> None:
     found = RankDistribution.of_ranks([1.5, 3.0], 4)
     assert found.probabilities.tolist() == [1 / 4, 1 / 4, 1 / 2, 0]
     assert found.cdf.tolist() == [1 / 4, 1 / 2, 1, 1]
-    with pytest.raises(ArgumentError, match="ranks must hold ranks from 1 to n_items = 4"):
+    with pytest.raises(
+        ArgumentError, match="ranks must be one or more ranks from 1 to n_items = 4"
+    ):
         RankDistribution.of_ranks([5], 4)
 
 

@@ -163,7 +163,7 @@ def twice(row: int, **change: Any) -> dict[str, list[Any]]:
 @pytest.mark.parametrize("table", [twice(0), twice(0, target=0), twice(1), twice(1, score=0.0)])
 def test_item_twice_needs_replacement(table: dict[str, Any]) -> None:
     """Rows of one of user a's items, of whichever kind: one of them cannot be a draw."""
-    said = "user 'a' has item [12] in two rows, and replacement=False says .*another: 1"
+    said = "user 'a' has item [12] in two rows, but replacement=False means .*another: 1"
     with pytest.raises(DataError, match=said):
         read_candidate_scores(table, n_items=100, mixed=True, replacement=False)
     assert read_candidate_scores(SCORED, n_items=100, replacement=False).n_users == 2
@@ -176,7 +176,7 @@ def test_item_twice_needs_replacement(table: dict[str, Any]) -> None:
         (twice(0, score=0.4), "user 'a' has target 1 in two rows"),
         (twice(0, target=0), "user 'a' has target 1 among the candidates too"),
         (twice(3, target=1), "user 'b' has target 1 among the candidates too"),
-        (twice(4, score=0.4), "has several scores of user 'b' and item 4"),
+        (twice(4, score=0.4), "has several scores for user 'b' and item 4"),
     ],
 )
 def test_only_a_candidate_may_be_drawn_twice(table: dict[str, Any], message: str) -> None:
@@ -235,7 +235,7 @@ def test_own_target_among_negatives_is_refused_or_dropped(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("text", ["(0,1)\n", "0,1\t2\n", "(0,1)\t2\tx\n", "(0,1)\t2\n\n"])
 def test_bad_negatives_file_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(DataError, match=r"line \d is not of the form"):
+    with pytest.raises(DataError, match=r"line \d must be \(user,item\), a tab"):
         read_negatives(write_negatives(tmp_path, text), n_items=9)
     with pytest.raises(DataError, match="does not exist"):
         read_negatives(tmp_path / "absent", n_items=9)
@@ -323,7 +323,7 @@ def test_candidates_that_were_seen_are_refused_with_their_number(tmp_path: Path)
     seen = {"user": [1, 1, 0, 2, 2], "item": [2, 3, 1, 4, 5]}
     with pytest.raises(DataError, match="3 of 6 candidates are in the seen items, first item 2 of"):
         read_negatives(file, n_items=9, seen=seen)
-    with pytest.warns(PodiumWarning, match="targets left out, since all of .* seen items: 1"):
+    with pytest.warns(PodiumWarning, match="targets dropped, because all of .* seen items: 1"):
         found = read_negatives(file, n_items=9, seen=read_seen(seen), seen_candidates="drop")
     assert isinstance(found.user, np.ndarray)
     assert found.user.tolist() == [0, 2]  # nothing is left of user 1's
@@ -383,13 +383,15 @@ def test_seen_items_may_be_in_no_sample_by_chance() -> None:
 
 def test_ranks_take_seen_items_on_trust() -> None:
     ranks = {"user": ["a", "b"], "rank": [3, 1], "history": [2, 1]}
-    with pytest.warns(PodiumWarning, match="history is not read: seen= leaves a user's own items"):
+    with pytest.warns(
+        PodiumWarning, match="history is ignored, because seen= leaves out users' own"
+    ):
         found = read_ranks(ranks, n_items=50, n_negatives=9, seen=(["a", "a", "b"], [5, 6, 5]))
     assert np.asarray(found.n_items).tolist() == [48, 49]
     assert found.history is None
-    with pytest.raises(ArgumentError, match="seen= needs users, and"):
+    with pytest.raises(ArgumentError, match="seen= needs users, but"):
         read_ranks({"rank": [3]}, n_items=50, n_negatives=9, seen=([1], [2]))
-    with pytest.raises(ArgumentError, match="history counts a user's own items"):
+    with pytest.raises(ArgumentError, match="history is the number of a user's own items"):
         read_ranks(
             ranks, n_items=9, n_negatives=3, seen=(["a"], [5]), columns={"history": "history"}
         )
@@ -415,18 +417,18 @@ def test_one_reader_takes_ranks_scores_and_listed_candidates(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("source", "options", "message"),
     [
-        (SCORED, {"stages": [2, 4]}, "stages is for ranks"),
-        (SCORED, {"columns": {"rank": "r"}, "kind": "scores"}, "names a column of ranks, and"),
-        (SCORED, {"n_negatives": 9}, "users have 2 candidates, n_negatives says 9"),
+        (SCORED, {"stages": [2, 4]}, "stages is only for ranks"),
+        (SCORED, {"columns": {"rank": "r"}, "kind": "scores"}, "names a column of ranks, but"),
+        (SCORED, {"n_negatives": 9}, "users have 2 candidates, but n_negatives is 9"),
         (SCORED, {"own_target": "drop"}, "own_target='drop' needs negatives="),
         (SCORED, {"seen_candidates": "drop"}, "seen_candidates='drop' needs seen="),
-        ({"rank": [1, 2]}, {"n_negatives": 3, "ties": "best"}, "ties= is for scores"),
+        ({"rank": [1, 2]}, {"n_negatives": 3, "ties": "best"}, "ties= is only for scores"),
         (
             {"rank": [1, 2]},
             {"n_negatives": 3, "columns": {"item": "x"}},
             "names a column of scores",
         ),
-        ({"rank": [1, 2], "n_negatives": [3, 4]}, {}, "Pass mixed=True if they were drawn so"),
+        ({"rank": [1, 2], "n_negatives": [3, 4]}, {}, "Pass mixed=True if they were drawn with"),
         ({"rank": [1, 9]}, {"n_negatives": 3}, "the table: ranks must lie from 1 to"),
     ],
 )
@@ -441,10 +443,10 @@ def test_option_without_an_effect_is_refused(
     ("text", "options", "message"),
     [
         ("(1,0)\t2\t3\n(0,3)\t1\n", {}, "lines have from 1 to 2 candidates. Pass mixed=True"),
-        ("(1,0)\t2\n(0,3)\t1\n", {"n_negatives": 3}, "1 candidates, n_negatives says 3"),
+        ("(1,0)\t2\n(0,3)\t1\n", {"n_negatives": 3}, "1 candidates, but n_negatives is 3"),
         ("(1,0)\t2\n(1,0)\t1\n", {}, "lines 1 and 2 have the same user and target"),
-        ("(1,0)\t2\t2\n", {}, "line 1 has item 2 twice, so that items were drawn with replacement"),
-        ("(1,0)\t2\t3\n(1,7)\t8\t9\n", {}, "names 6 different items, and n_items says"),
+        ("(1,0)\t2\t2\n", {}, "line 1 has item 2 twice, so items were drawn with replacement"),
+        ("(1,0)\t2\t3\n(1,7)\t8\t9\n", {}, "has 6 different items, but n_items is"),
         ("(1,0)\t0\n", {"own_target": "drop"}, "line 1 has no candidate beside its target"),
     ],
 )

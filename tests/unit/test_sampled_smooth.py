@@ -20,17 +20,17 @@ from podium.sampled import (
     simulate_ranks,
 )
 from podium.sampled.estimators.smooth.cells import Cells
-from podium.sampled.estimators.smooth.data import Places
+from podium.sampled.estimators.smooth.data import RowIndex
 from podium.sampled.estimators.smooth.fit import (
     Mode,
     Sample,
     State,
     _climb,
+    combined_mass,
     log_moments,
     modes,
-    together,
 )
-from podium.sampled.estimators.smooth.prior import Prior, plain, with_history
+from podium.sampled.estimators.smooth.prior import Prior, with_history, without_history
 from podium.sampled.likelihood import likelihood
 
 MEASURES = ("recall@10", "ndcg@10", "ap@10")
@@ -78,7 +78,7 @@ def test_cells_square_weights_before_averaging() -> None:
 
 def test_penalty_leaves_power_laws_of_both_ends_free() -> None:
     """Straight in log(R / (N - R)): coefficients that rise evenly cost nothing."""
-    prior = plain(Cells.of(3706, 99))
+    prior = without_history(Cells.of(3706, 99))
     n = prior.design.shape[2]
     line = np.append(np.arange(n - 1.0), 0.0)
     assert line @ prior.rough @ line == pytest.approx(0.0, abs=1e-9)
@@ -92,7 +92,7 @@ def test_penalty_leaves_power_laws_of_both_ends_free() -> None:
 
 def test_density_is_expected_flat_at_the_top() -> None:
     """The fixed penalty on a line is the squared slope over the squared deviation, .35."""
-    prior = plain(Cells.of(3706, 99))
+    prior = without_history(Cells.of(3706, 99))
     n = prior.design.shape[2]
     line = np.append(0.5 * np.arange(n - 1.0), 0.0)  # knots are .5 apart: a slope of 1
     assert line @ prior.fixed @ line == pytest.approx(1 / 0.35**2, rel=1e-3)
@@ -168,7 +168,7 @@ def test_modes_are_weighted_by_what_the_data_make_likely() -> None:
         ranks = observe(np.repeat(exact, times), 1000, 99, 0)
         observed = likelihood(ranks)
         counts = ranks.counts[ranks.counts > 0][None]
-        found, weights = modes(plain(cells), one_design(cells.chances(observed), counts))
+        found, weights = modes(without_history(cells), one_design(cells.chances(observed), counts))
         assert weights.sum() == pytest.approx(1.0)
         assert len(found) == weights.size
         tilts.append(float(weights @ np.arange(weights.size)))
@@ -200,10 +200,10 @@ def one_slope(slope: float, deviation: float) -> State:
     prior = Prior(design, np.zeros(n), np.zeros((1, 1)), np.ones((1, 1)))
     mass = np.exp(slope * design[..., 0])
     point = np.array([slope]), mass / mass.sum(), np.array([[1 / deviation**2]])
-    places = Places.of(SampledRanks([1], 5, 30))
+    row_index = RowIndex.of(SampledRanks([1], 5, 30))
     one = np.ones(1)
     sample = one_design(np.ones((n, 1)), np.ones((1, 1)))
-    return State(cells, prior, sample, one, (Mode(*point, 0.0),), one, places)
+    return State(cells, prior, sample, one, (Mode(*point, 0.0),), one, row_index)
 
 
 def test_cells_have_their_posterior_harmonic_mean() -> None:
@@ -211,7 +211,7 @@ def test_cells_have_their_posterior_harmonic_mean() -> None:
     drawn = np.random.default_rng(0).normal(0.5, 0.3, 40_000)
     density = np.exp(np.outer(drawn, state.prior.design[0, :, 0]))
     harmonic = 1 / np.mean(density.sum(axis=1)[:, None] / density, axis=0)
-    found = together([state])
+    found = combined_mass([state])
     assert found == pytest.approx(harmonic / harmonic.sum(), rel=0.01)
     assert found[0] < state.modes[0].mass[0, 0]
 
@@ -358,9 +358,9 @@ def test_history_of_one_number_or_none_is_read() -> None:
 
 def test_history_of_nothing_is_none() -> None:
     """Where seen items were left out, there is no dip to look for."""
-    plain = SampledRanks([1, 2, 3, 9], 9, 100)
+    without_history = SampledRanks([1, 2, 3, 9], 9, 100)
     empty = SampledRanks([1, 2, 3, 9], 9, 100, history=[0] * 4)
-    one, other = (Smooth().fit(each).probabilities for each in (plain, empty))
+    one, other = (Smooth().fit(each).probabilities for each in (without_history, empty))
     assert (one == other).all()
 
 

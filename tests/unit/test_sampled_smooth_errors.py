@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from podium.sampled import Design, SampledRanks, Smooth, compare, evaluate, simulate_ranks
-from podium.sampled.estimators.smooth.cells import Cells, left_open
+from podium.sampled.estimators.smooth.cells import Cells, deviation_ratio
 from podium.sampled.estimators.smooth.data import n_observed
 from podium.sampled.likelihood import Likelihood, likelihood
 
@@ -115,7 +115,7 @@ def test_cells_without_replacement_have_the_mean_chances_of_their_ranks(
     alike = np.full(each.size, 1.0 / each.size)
     observed = Likelihood(((design, each),), alike, n_items)
     whole = design.probabilities()
-    for left in (1.0, left_open(design)):
+    for left in (1.0, deviation_ratio(design)):
         cells = Cells.of(n_items, n_negatives, left)
         means = np.add.reduceat(whole, cells.edges[:-1]) / cells.sizes[:, None]
         found = cells.chances(observed)

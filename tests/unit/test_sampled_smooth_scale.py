@@ -13,7 +13,7 @@ from podium.sampled import SampledRanks, Smooth, simulate_ranks
 from podium.sampled.estimators.smooth import fit as smooth_fit
 from podium.sampled.estimators.smooth.cells import Cells
 from podium.sampled.estimators.smooth.fit import Sample, modes
-from podium.sampled.estimators.smooth.prior import plain
+from podium.sampled.estimators.smooth.prior import without_history
 from podium.sampled.likelihood import likelihood
 
 Floats = NDArray[np.float64]
@@ -43,11 +43,13 @@ def test_designs_that_are_equal_are_as_one(n_designs: int) -> None:
     """Users shared out among copies of a design tell what they tell together."""
     cells, counts = Cells.of(300, 9), np.array([[40.0, 20, 11, 9, 5, 5, 4, 3, 2, 1]])
     chances = cells.chances(likelihood(SampledRanks(np.arange(1, 11), 9, 300)))
-    one, weights = modes(plain(cells), Sample.of(chances, counts, np.zeros(10, np.int64)))
+    one, weights = modes(without_history(cells), Sample.of(chances, counts, np.zeros(10, np.int64)))
     shares = np.arange(1.0, n_designs + 1)
     split = np.concatenate([share / shares.sum() * counts for share in shares], axis=1)
     copies = np.repeat(np.arange(n_designs), 10)
-    several, same = modes(plain(cells), Sample.of(np.tile(chances, n_designs), split, copies))
+    several, same = modes(
+        without_history(cells), Sample.of(np.tile(chances, n_designs), split, copies)
+    )
     assert same == pytest.approx(weights)
     for each, other in zip(one, several, strict=True):
         assert other.coefficients == pytest.approx(each.coefficients, abs=1e-5)
@@ -110,7 +112,7 @@ def test_very_many_users_and_items_are_fitted(flat: float) -> None:
 def test_ordinary_data_take_no_detour(monkeypatch: pytest.MonkeyPatch) -> None:
     ranks = simulate_ranks(from_law(3000, 3000, 20.0, 1.0), 3000, 99, seed=0)
     direct = Smooth().fit(ranks).probabilities
-    monkeypatch.setattr(smooth_fit, "_FEWER", ())
+    monkeypatch.setattr(smooth_fit, "_RESTART_USERS", ())
     assert (Smooth().fit(ranks).probabilities == direct).all()
 
 

@@ -20,7 +20,7 @@ _LEAST_SHARE = 1e-6  # the smallest share of the popularity that a user's candid
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class DrawPlan:
     """The targets of users, and the items that cannot be their candidates.
 
     Attributes
@@ -33,7 +33,7 @@ class Plan:
         The items of each user that are not candidates. The target need not be among them.
     n_items : int64, (n_targets,)
         The number of possible candidates plus 1 for the target.
-    width : int
+    catalogue_size : int
         The number of items of the whole catalogue.
     """
 
@@ -43,7 +43,7 @@ class Plan:
     targets: Ints
     hidden: Rows
     n_items: Ints
-    width: int
+    catalogue_size: int
 
     @property
     def sizes(self) -> int | Ints:
@@ -55,45 +55,45 @@ class Plan:
     def user(self) -> Labels:
         return self.labels[self.rows]
 
-    def part(self, start: int, stop: int) -> slice:
+    def target_slice(self, start: int, stop: int) -> slice:
         """Return the slice of the targets of users start .. stop - 1."""
         first_row, end_row = np.searchsorted(self.rows, [start, stop])
         return slice(int(first_row), int(end_row))
 
-    def need(self, n_negatives: int) -> None:
+    def require_candidates(self, n_negatives: int) -> None:
         """Raise unless each target has at least n_negatives candidates."""
         is_short = self.n_items <= n_negatives
         if is_short.any():
             first = int(np.argmax(is_short))
             raise ArgumentError(
                 f"n_negatives must be below the number of items to rank, got {n_negatives}, but "
-                f"{int(is_short.sum())} targets have too few, first user "
-                f"{_check.label(self.user[first])} with {self.n_items[first]}. Draw fewer, or "
-                "rank all items: podium.catalogue.target_ranks."
+                f"{int(is_short.sum())} targets have too few items, first user "
+                f"{_check.label(self.user[first])} with {self.n_items[first]} items. Draw fewer, "
+                "or rank all items: podium.catalogue.target_ranks."
             )
 
     def cumulative(self, popularity: ArrayLike | None) -> Floats:
         """Return the running sum of the items' popularity; an empty array for uniform draws."""
         if popularity is None:
             return np.empty(0)
-        weights = _check.weights(popularity, self.width, name="popularity")
+        weights = _check.weights(popularity, self.catalogue_size, name="popularity")
         total = weights.sum()
-        available = total - self._left_out(weights)
+        available = total - self._unavailable_weight(weights)
         if not (available > _LEAST_SHARE * total).all():
             first = int(np.argmin(available))
             raise ArgumentError(
-                "popularity leaves nothing to draw for user "
-                f"{_check.label(self.user[first])}: all of it lies on the target and on excluded "
-                "items. Add a constant to it, or exclude fewer items."
+                "popularity leaves no item to draw for user "
+                f"{_check.label(self.user[first])}: nearly all of it belongs to the target and to "
+                "excluded items. Add a constant to popularity, or exclude fewer items."
             )
         return np.cumsum(weights)
 
-    def _left_out(self, weights: Floats) -> Floats:
+    def _unavailable_weight(self, weights: Floats) -> Floats:
         owner = np.repeat(np.arange(self.labels.size), self.hidden.sizes)
         hidden = np.bincount(owner, weights[self.hidden.items], self.labels.size)
-        return hidden[self.rows] + weights[self.targets] * (self.own_gaps > 0)
+        return hidden[self.rows] + weights[self.targets] * (self.n_target_gaps > 0)
 
-    def own_items(self, history: Any) -> Ints | None:
+    def n_own_items(self, history: Any) -> Ints | None:
         """Return the number of the user's own items among each target's candidates: (n_targets,).
 
         Parameters
@@ -102,7 +102,7 @@ class Plan:
         """
         if history is None:
             return None
-        shape = self.labels.size, self.width
+        shape = self.labels.size, self.catalogue_size
         own_rows = read_excluded(history, shape, "history")
         visible, _ = split_overlap(own_rows, "history", self.hidden, "drop")
         pairs = np.repeat(np.arange(shape[0]), visible.sizes) * shape[1] + visible.items
@@ -110,9 +110,9 @@ class Plan:
         return visible.sizes[self.rows] - target_is_own
 
     @property
-    def own_gaps(self) -> Ints:
+    def n_target_gaps(self) -> Ints:
         """1 if the target is not among its user's hidden items, otherwise 0: (n_targets,)."""
-        return self.width - self.n_items + 1 - self.hidden.sizes[self.rows]
+        return self.catalogue_size - self.n_items + 1 - self.hidden.sizes[self.rows]
 
 
 def read_plan(
@@ -120,9 +120,9 @@ def read_plan(
     *,
     exclude: Any,
     overlap: Overlap,
-    others: str,
+    other_targets: str,
     users: ArrayLike | None,
-) -> Plan:
+) -> DrawPlan:
     """Check the targets and the excluded items, and label the users."""
     if not _check.is_sparse(targets) or len(targets.shape) != 2:
         shape_note = f" of shape {targets.shape}" if hasattr(targets, "shape") else ""
@@ -140,15 +140,15 @@ def read_plan(
     labels = np.arange(shape[0]) if users is None else _check.array(users, "users")
     if labels.shape != (shape[0],):
         raise ArgumentError(
-            f"users must name each of the {shape[0]} rows, got shape {labels.shape}."
+            f"users must have one label for each of the {shape[0]} rows, got shape {labels.shape}."
         )
     rows = np.repeat(np.arange(shape[0]), kept_targets.sizes)
     hidden = excluded.block(0, shape[0])
     n_items = shape[1] - excluded.sizes[rows]
-    if _check.choice(others, "other_targets", ("keep", "exclude")) == "exclude":
+    if _check.choice(other_targets, "other_targets", ("keep", "exclude")) == "exclude":
         hidden = _union(hidden, kept_targets.block(0, shape[0]), shape)
         n_items = shape[1] - hidden.sizes[rows] + 1
-    return Plan(
+    return DrawPlan(
         labels,
         label_keys(labels),
         rows,

@@ -18,7 +18,7 @@ import numpy as np
 from podium._kernels import AVERAGE, BEST, WORST, kernel, mix, tie_key
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: SplitMix64's increment
-_TINY = 2.0**-53
+_TO_UNIT = 2.0**-53
 _NONE = -1
 
 
@@ -43,7 +43,7 @@ class Draws(NamedTuple):
     cumulative: Any
 
 
-class Given(NamedTuple):
+class CandidateLists(NamedTuple):
     """The candidates of each target t: ``items[offsets[t] : offsets[t + 1]]``."""
 
     offsets: Any
@@ -100,7 +100,7 @@ def _count_up_to(values, n, limit):
 @kernel
 def _unit(stream, turn):
     """Return the turn-th number of a stream, in [0, 1): 53 bits of a SplitMix64 number."""
-    return (mix(stream + np.uint64(turn) * _STEP) >> np.uint64(11)) * _TINY
+    return (mix(stream + np.uint64(turn) * _STEP) >> np.uint64(11)) * _TO_UNIT
 
 
 @kernel
@@ -235,17 +235,18 @@ def rank_drawn(scores, draws, tie, targets, hidden, stages, doubled_above, sizes
 
 
 @kernel
-def rank_given(scores, tie, targets, first, which, given, doubled_above):
+def rank_listed(scores, tie, targets, first_row, target_numbers, candidates, doubled_above):
     """Write the doubled number of given candidates above some of the targets, as `rank_drawn` does.
 
-    `which` contains the targets whose users have their rows here; rows are counted from `first`.
+    `target_numbers` contains the targets whose users have their rows here. Rows are counted from
+    `first_row`.
     """
     left, right = scores
     keys, rows, target_items = targets
-    offsets, items = given
-    for w in range(which.size):
-        t = which[w]
-        row, target = rows[t] - first, target_items[t]
+    offsets, items = candidates
+    for w in range(target_numbers.size):
+        t = target_numbers[w]
+        row, target = rows[t] - first_row, target_items[t]
         target_score = _score(left, right, row, target)
         if not np.isfinite(target_score):
             return row, target
@@ -261,17 +262,17 @@ def rank_given(scores, tie, targets, first, which, given, doubled_above):
 
 
 @kernel
-def thin(bits, targets, given, weights, least, kept):
+def thin(bits, targets, candidates, weights, lowest_weight, is_kept):
     """Write which candidates are kept, each with the probability least / weight.
 
     Items that were drawn in proportion to their weights are then all equally likely.
     """
     keys, _, target_items = targets
-    offsets, items = given
+    offsets, items = candidates
     for t in range(target_items.size):
         stream = _stream(bits, keys[t], target_items[t])
         for c in range(offsets[t], offsets[t + 1]):
-            kept[c] = _unit(stream, c - offsets[t]) * weights[items[c]] < least
+            is_kept[c] = _unit(stream, c - offsets[t]) * weights[items[c]] < lowest_weight
 
 
 @kernel

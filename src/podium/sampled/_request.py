@@ -21,7 +21,7 @@ from podium.sampled.ranks import SampledRanks
 
 Pair = tuple[SampledRanks, SampledRanks]
 
-_WHY = "Models are compared on the same users"
+_SAME_USERS = "Models are compared on the same users"
 
 
 def read_request(
@@ -33,7 +33,7 @@ def read_request(
     method = get(estimator)
     parsed = [read_measure(measure) for measure in listed_measures(measures)]
     if not parsed:
-        raise ArgumentError("measures must name at least one measure, as ['ndcg@10'].")
+        raise ArgumentError("measures must name at least one measure, such as ['ndcg@10'].")
     for i, measure in enumerate(parsed):
         if measure in parsed[:i]:
             raise ArgumentError(f"measures names {measure} twice. Keep one.")
@@ -90,7 +90,7 @@ def same_catalogue(a: SampledRanks, b: SampledRanks) -> Pair:
     a, b = same_users((a, b), ("a", "b"))
     if a.most_items != b.most_items:
         raise ArgumentError(
-            f"a and b must be of the same catalogue, got n_items of {a.most_items} and "
+            f"a and b must have the same catalogue, got n_items = {a.most_items} and "
             f"{b.most_items}."
         )
     return a, b
@@ -128,11 +128,13 @@ def comparable(
         them.
     """
     method = get(estimator)
-    lacking = [name for name, ranks in zip(names, samples, strict=True) if ranks.history is None]
-    if method.reads_history and 0 < len(lacking) < len(samples):
+    names_without = [
+        name for name, ranks in zip(names, samples, strict=True) if ranks.history is None
+    ]
+    if method.reads_history and 0 < len(names_without) < len(samples):
         raise ArgumentError(
-            f"{', '.join(lacking)}: no column of users' history, and other {noun}s have one, which "
-            f"{method.name} reads. Add it, or leave it out of all {noun}s."
+            f"{', '.join(names_without)}: no column of users' history, but other {noun}s have one, "
+            f"and {method.name} reads it. Add the column, or leave it out of all {noun}s."
         )
     return same_users(samples, names, noun=noun)
 
@@ -141,24 +143,24 @@ def same_users(
     samples: Sequence[SampledRanks], names: Sequence[str], *, noun: str = "sample"
 ) -> list[SampledRanks]:
     """Return samples whose users' labels have one type, if they have the same users."""
-    lacking = [name for name, ranks in zip(names, samples, strict=True) if ranks.user is None]
-    if lacking and len(lacking) < len(samples):
+    names_without = [name for name, ranks in zip(names, samples, strict=True) if ranks.user is None]
+    if names_without and len(names_without) < len(samples):
         raise ArgumentError(
-            f"{lacking[0]} has no column of users, and another {noun} has one. {_WHY}: add it, or "
-            "name it by columns['user']."
+            f"{names_without[0]} has no column of users, but another {noun} has one. "
+            f"{_SAME_USERS}. Add the column, or give its name as columns['user']."
         )
-    if lacking:
-        _refuse_lengths(samples, names)
+    if names_without:
+        _refuse_unequal_lengths(samples, names)
         return list(samples)
-    relabelled = _labels_alike(samples)
+    relabelled = _with_common_labels(samples)
     users: list[NDArray[Any]] = [np.unique(np.asarray(ranks.user)) for ranks in relabelled]
-    for others, name in zip(users[1:], names[1:], strict=True):
-        _refuse_others(users[0], names[0], others, name, noun)
-        _refuse_others(others, name, users[0], names[0], noun)
+    for other_users, name in zip(users[1:], names[1:], strict=True):
+        _refuse_missing_users(users[0], names[0], other_users, name, noun)
+        _refuse_missing_users(other_users, name, users[0], names[0], noun)
     return relabelled
 
 
-def _labels_alike(samples: Sequence[SampledRanks]) -> list[SampledRanks]:
+def _with_common_labels(samples: Sequence[SampledRanks]) -> list[SampledRanks]:
     """Return samples whose users are all strings if one has strings, so that 7 becomes '7'."""
     labels: list[NDArray[Any]] = [np.asarray(ranks.user) for ranks in samples]
     if len({user.dtype.kind in "iu" for user in labels}) == 1:
@@ -169,23 +171,23 @@ def _labels_alike(samples: Sequence[SampledRanks]) -> list[SampledRanks]:
     ]
 
 
-def _refuse_lengths(samples: Sequence[SampledRanks], names: Sequence[str]) -> None:
+def _refuse_unequal_lengths(samples: Sequence[SampledRanks], names: Sequence[str]) -> None:
     first = samples[0].n_rows
     for ranks, name in zip(samples[1:], names[1:], strict=True):
         if ranks.n_rows != first:
             raise ArgumentError(
                 f"{name} has {ranks.n_rows} ranks and {names[0]} has {first}, without a column of "
-                f"users. {_WHY}: add one."
+                f"users. {_SAME_USERS}. Add a column of users."
             )
 
 
-def _refuse_others(
-    users: NDArray[Any], name: str, others: NDArray[Any], other: str, noun: str
+def _refuse_missing_users(
+    users: NDArray[Any], name: str, other_users: NDArray[Any], other_name: str, noun: str
 ) -> None:
     """Raise for users that the other sample lacks."""
-    missing = users[~np.isin(users, others)]
+    missing = users[~np.isin(users, other_users)]
     if missing.size:
         raise ArgumentError(
-            f"{other} lacks {missing.size} of the {users.size} users of {name}, first "
-            f"{_check.label(missing[0])}. {_WHY}: keep those that all {noun}s have."
+            f"{other_name} lacks {missing.size} of the {users.size} users of {name}, first "
+            f"{_check.label(missing[0])}. {_SAME_USERS}. Keep the users that all {noun}s have."
         )

@@ -94,27 +94,27 @@ class Resampler:
         samples : sequence of SampledRanks
             The samples. Their users are matched by `SampledRanks.owner`.
         """
-        cells_of_samples = [_cells(each) for each in samples]
+        cells_of_samples = [_cells(ranks) for ranks in samples]
         kinds_of_users = list(
             zip(
                 *(
-                    _by_user(each, cell)
-                    for each, (_, cell) in zip(samples, cells_of_samples, strict=True)
+                    _by_user(ranks, cell)
+                    for ranks, (_, cell) in zip(samples, cells_of_samples, strict=True)
                 ),
                 strict=True,
             )
         )
         kind_number = {kind: i for i, kind in enumerate(sorted(set(kinds_of_users)))}
-        kind_of_user = np.array([kind_number[each] for each in kinds_of_users])
+        kind_of_user = np.array([kind_number[kind] for kind in kinds_of_users])
         first_of_kind = np.unique(kind_of_user, return_index=True)[1]
         parts: list[_Part] = []
-        for each, (cells, cell) in zip(samples, cells_of_samples, strict=True):
+        for ranks, (cells, cell) in zip(samples, cells_of_samples, strict=True):
             # The rows of one user of each kind, in an order that is independent of labels, because
             # sums of fractions depend on the order.
-            rows = np.flatnonzero(np.isin(each.owner, first_of_kind))
-            rows = rows[np.lexsort((cell[rows], kind_of_user[each.owner[rows]]))]
-            weight = each.weights[rows] * each.n_users
-            parts.append(_Part(cells, kind_of_user[each.owner[rows]], cell[rows], weight))
+            rows = np.flatnonzero(np.isin(ranks.owner, first_of_kind))
+            rows = rows[np.lexsort((cell[rows], kind_of_user[ranks.owner[rows]]))]
+            weight = ranks.weights[rows] * ranks.n_users
+            parts.append(_Part(cells, kind_of_user[ranks.owner[rows]], cell[rows], weight))
         return cls(np.bincount(kind_of_user), tuple(parts))
 
     def draw(self, n: int, seed: int) -> Iterator[tuple[Tally, ...]]:
@@ -153,7 +153,7 @@ def _cells(ranks: SampledRanks) -> tuple[SampledRanks, Ints]:
     return cells, cell_of_row.reshape(-1).astype(np.int64)
 
 
-class Found(NamedTuple):
+class MeanEstimate(NamedTuple):
     """One measure's mean with its uncertainty; other fields of an `Estimate` are common to all.
 
     Attributes
@@ -170,7 +170,7 @@ class Found(NamedTuple):
     prior_decides: bool = False
 
 
-class _Exact(LinearEstimator):
+class _ExactMeasure(LinearEstimator):
     """The measure of the rank, which is the consistent estimator if all items were drawn."""
 
     def values(self, design: Design, measure: str | Measure) -> Floats:
@@ -180,7 +180,7 @@ class _Exact(LinearEstimator):
 def linear_form(estimator: Estimator, ranks: SampledRanks) -> LinearEstimator | None:
     """Return the estimator as a mean of outcome values, or None if it has no such form here."""
     if estimator.consistent and is_exact(ranks):
-        return _Exact()
+        return _ExactMeasure()
     return estimator if isinstance(estimator, LinearEstimator) else None
 
 
@@ -228,29 +228,29 @@ def resampled(
     )
 
 
-def errors(
+def means_and_errors(
     method: Estimator,
     ranks: SampledRanks,
     measures: Sequence[Measure],
     level: float,
     n_bootstrap: int,
     seed: int,
-    limits: Sequence[Bounds | None],
-) -> tuple[list[Found], ErrorFrom]:
+    all_bounds: Sequence[Bounds | None],
+) -> tuple[list[MeanEstimate], ErrorFrom]:
     """Return each measure's mean, standard error and interval, and the source of the error.
 
-    With one user, who gives no information about others, errors and intervals are nan. `limits` are
-    the identification bounds, at which intervals for the exact mean end.
+    With one user, who gives no information about others, errors and intervals are nan. `all_bounds`
+    are the identification bounds, at which intervals for the exact mean end.
     """
     linear = linear_form(method, ranks)
     if linear is not None:
-        each = (user_values(linear, ranks, measure) for measure in measures)
-        sums = [stats.summarize(values, level=level) for values in each]
-        return [Found(s.mean, s.std_error, s.interval) for s in sums], "users"
+        values_of_measures = (user_values(linear, ranks, measure) for measure in measures)
+        sums = [stats.summarize(values, level=level) for values in values_of_measures]
+        return [MeanEstimate(s.mean, s.std_error, s.interval) for s in sums], "users"
     if isinstance(method, Smooth):
         fit = method.posterior(ranks)
-        pairs = zip(measures, limits, strict=True)
-        return [_by_posterior(fit, each, level, limit) for each, limit in pairs], "posterior"
+        pairs = zip(measures, all_bounds, strict=True)
+        return [_by_posterior(fit, m, level, bounds) for m, bounds in pairs], "posterior"
     means = estimates(method, ranks, measures)
     resampled_means = resampled(method, (ranks,), measures, n_bootstrap, seed)[:, 0]
     return [
@@ -265,30 +265,34 @@ def errors(
     ], "bootstrap"
 
 
-def _by_posterior(fit: SmoothFit, measure: Measure, level: float, limit: Bounds | None) -> Found:
+def _by_posterior(
+    fit: SmoothFit, measure: Measure, level: float, bounds: Bounds | None
+) -> MeanEstimate:
     """Return the mean, standard error and interval of the smooth fit."""
     mean = fit.expect(measure)
-    if limit is not None:
-        mean = min(max(mean, limit.low), limit.high)
+    if bounds is not None:
+        mean = min(max(mean, bounds.low), bounds.high)
     if fit.ranks.n_users < 2:
-        return Found(mean, np.nan, Interval(np.nan, np.nan), fit.prior_decides(measure))
-    interval = Interval(*fit.interval(measure, level=level, bounds=limit))
-    return Found(mean, fit.std_error(measure), interval, fit.prior_decides(measure))
+        return MeanEstimate(mean, np.nan, Interval(np.nan, np.nan), fit.prior_decides(measure))
+    interval = Interval(*fit.interval(measure, level=level, bounds=bounds))
+    return MeanEstimate(mean, fit.std_error(measure), interval, fit.prior_decides(measure))
 
 
-def _by_bootstrap(mean: float, drawn: Floats, most: float, level: float, n_users: int) -> Found:
+def _by_bootstrap(
+    mean: float, resampled_means: Floats, largest_value: float, level: float, n_users: int
+) -> MeanEstimate:
     """Return the mean, standard error and interval; symmetric in the log of a positive estimate.
 
     Estimates of rare events vary more if they are larger, so that intervals symmetric about the
     mean are too low.
     """
-    std_error = float(np.std(drawn, ddof=1))
-    if not (mean > 0 and (drawn >= 0).all()):
-        return Found(mean, std_error, t_interval(mean, std_error, n_users, level))
+    std_error = float(np.std(resampled_means, ddof=1))
+    if not (mean > 0 and (resampled_means >= 0).all()):
+        return MeanEstimate(mean, std_error, t_interval(mean, std_error, n_users, level))
     low, high = t_interval(0.0, std_error / mean, n_users, level)
     with np.errstate(over="ignore"):  # the end is limited to the largest value of the measure
-        limits = mean * float(np.exp(low)), min(mean * float(np.exp(high)), most)
-    return Found(mean, std_error, Interval(*limits))
+        ends = mean * float(np.exp(low)), min(mean * float(np.exp(high)), largest_value)
+    return MeanEstimate(mean, std_error, Interval(*ends))
 
 
 def covariances(
@@ -335,7 +339,7 @@ def interval_kind(method: Estimator, samples: Sequence[SampledRanks]) -> tuple[b
 
 
 @contextmanager
-def said_once() -> Generator[None]:
+def distinct_warnings() -> Generator[None]:
     """Emit each distinct warning of podium once, even if several fits raise it."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -17,10 +17,10 @@ from podium.sampled import _kernels
 from podium.sampled._draws import THIN, draw_bits, read_plan
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.sampling import from_twice, parts, refuse_score, tie_rule
+from podium.sampled.sampling import from_doubled, refuse_nonfinite, score_blocks, tie_rule
 from podium.types import Labels, Offsets, Ties
 
-_TELLING = 10  # with more expected repeats than this, the absence of repeats is evidence
+_CONCLUSIVE_REPEATS = 10  # with more expected repeats than this, the absence of repeats is evidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,11 @@ class Candidates:
         """Whether no candidate is repeated although draws with replacement would repeat some."""
         sizes = np.diff(self.offsets).astype(float)
         expected_repeats = float((sizes * (sizes - 1) / (2 * np.asarray(self.n_items))).sum())
-        return self.replacement and expected_repeats > _TELLING and not self.repeated[0].size
+        return (
+            self.replacement
+            and expected_repeats > _CONCLUSIVE_REPEATS
+            and not self.repeated[0].size
+        )
 
     def ranks(self, scores: Scores, *, ties: Ties = "worst", seed: int = 0) -> SampledRanks:
         """Rank each target among its candidates.
@@ -105,30 +109,30 @@ class Candidates:
         """
         if self.popularity is not None:
             raise ArgumentError(
-                "ranks among candidates drawn by popularity say how many popular items are above "
-                "the target, which does not tell its rank among all items: no estimator can "
-                "correct it. Call uniform() first, which keeps a part of them that is as good as "
-                "drawn with equal chances; or draw without popularity."
+                "Candidates drawn by popularity cannot be ranked: ranks among popular items do not "
+                "determine ranks among all items, and no estimator can correct them. Call "
+                "uniform() first, which keeps a uniform part of the candidates, or draw without "
+                "popularity."
             )
         source = read(scores)
         self._require_inside(*source.shape)
         doubled_above = np.empty(self.target.size, np.int64)
         tie_order = _kernels.Tie(tie_rule(ties, growing=False), random_bits(seed))
         order = np.argsort(self.row, kind="stable")
-        for start, left, right in parts(scores, source):
+        for start, left, right in score_blocks(scores, source):
             ends = np.searchsorted(self.row[order], [start, start + left.shape[0]])
-            row, item = _kernels.rank_given(
+            row, item = _kernels.rank_listed(
                 _kernels.Scores(left, right),
                 tie_order,
                 self._targets,
                 start,
                 order[ends[0] : ends[1]],
-                _kernels.Given(self.offsets, self.items),
+                _kernels.CandidateLists(self.offsets, self.items),
                 doubled_above,
             )
             if row >= 0:
-                refuse_score(source, start, (left, right), row, item)
-        return from_twice(
+                refuse_nonfinite(source, start, (left, right), row, item)
+        return from_doubled(
             doubled_above,
             self.n_negatives,
             self.n_items,
@@ -165,11 +169,11 @@ class Candidates:
         if lowest <= 0:
             raise ArgumentError(
                 f"popularity is 0 for {int((self.popularity == 0).sum())} items, first item "
-                f"{int(np.argmin(self.popularity))}: they were never drawn, and what is above "
-                "the target among them cannot be told. Draw with a popularity above 0."
+                f"{int(np.argmin(self.popularity))}. They are never drawn, so that the number of "
+                "them above the target is unknown. Draw with a popularity above 0."
             )
         is_kept = np.empty(self.items.size, np.bool_)
-        candidates = _kernels.Given(self.offsets, self.items)
+        candidates = _kernels.CandidateLists(self.offsets, self.items)
         _kernels.thin(
             draw_bits(seed, THIN), self._targets, candidates, self.popularity, lowest, is_kept
         )
@@ -184,7 +188,7 @@ class Candidates:
         n_left_before = np.concatenate([[0], np.cumsum(~dropped)])[self.offsets]
         has_candidates = np.diff(n_left_before) > 0
         if not has_candidates.any():
-            raise ArgumentError("candidates: none is left of any target. Draw more.")
+            raise ArgumentError("candidates: no target has a candidate left. Draw more.")
         sizes = np.diff(n_left_before)[has_candidates]
         return replace(
             self,
@@ -202,7 +206,7 @@ class Candidates:
         if int(self.row.max()) >= n_users or last_item >= n_items:
             raise ArgumentError(
                 f"scores must have a row for each user and a column for each item, got "
-                f"{n_users} x {n_items}, but candidates name row {int(self.row.max())} and item "
+                f"{n_users} x {n_items}, but candidates have row {int(self.row.max())} and item "
                 f"{last_item}."
             )
 
@@ -248,20 +252,24 @@ def draw_candidates(
     >>> sorted(found.items.tolist())
     [0, 2, 3]
     """
-    plan = read_plan(targets, exclude=exclude, overlap=overlap, others=other_targets, users=users)
+    plan = read_plan(
+        targets, exclude=exclude, overlap=overlap, other_targets=other_targets, users=users
+    )
     n_drawn = _check.cutoff(n_negatives, name="n_negatives")
-    plan.need(n_drawn)
+    plan.require_candidates(n_drawn)
     if popularity is not None and not _check.flag(replacement, "replacement"):
         raise ArgumentError(
-            "popularity needs replacement=True: without replacement the chances of items change "
-            "with every draw, and candidates could not be made uniform."
+            "popularity needs replacement=True. Without replacement, the probabilities of items "
+            "change with every draw, and candidates could not be made uniform."
         )
     items = np.empty((plan.targets.size, n_drawn), np.int64)
     replacement = _check.flag(replacement, "replacement")
-    draws = _kernels.Draws(draw_bits(seed), plan.width, replacement, plan.cumulative(popularity))
+    draws = _kernels.Draws(
+        draw_bits(seed), plan.catalogue_size, replacement, plan.cumulative(popularity)
+    )
     targets_of_users = _kernels.Targets(plan.keys[plan.rows], plan.rows, plan.targets)
     _kernels.draw_items(draws, targets_of_users, plan.hidden, n_drawn, items)
-    weights = None if popularity is None else _check.weights(popularity, plan.width)
+    weights = None if popularity is None else _check.weights(popularity, plan.catalogue_size)
     return Candidates(
         plan.user,
         plan.rows,
@@ -271,5 +279,5 @@ def draw_candidates(
         plan.sizes,
         replacement,
         weights,
-        plan.own_items(history),
+        plan.n_own_items(history),
     )

@@ -130,12 +130,16 @@ class SampledComparison:
 
     def __str__(self) -> str:
         lines: list[str] = []
-        notes = {None: "", True: ", either sign is possible", False: ", no other is possible"}
+        notes = {
+            None: "",
+            True: ", either sign is possible",
+            False: ", the other sign is not possible",
+        }
         for name, difference in self.differences.items():
             lines.append(
                 f"{name:20s} {difference.difference:+.4f}  "
                 f"[{difference.interval[0]:+.4f}, {difference.interval[1]:+.4f}]  "
-                f"sign right with {difference.sign_probability:.3f}"
+                f"sign right with probability {difference.sign_probability:.3f}"
                 f"{notes[difference.either_sign]}"
             )
         return "\n".join(lines)
@@ -247,9 +251,9 @@ def compare(
     level = _check.open_fraction(level, "level")
     n_bootstrap = read_resamples(n_bootstrap)
     pair = same_catalogue(a, b)
-    with _uncertainty.said_once():
+    with _uncertainty.distinct_warnings():
         means, errors, source, prior_decides = _differences(method, pair, parsed, n_bootstrap, seed)
-        all_bounds = [_bounds(pair, each, level) if bounds else None for each in parsed]
+        all_bounds = [_bounds(pair, measure, level) if bounds else None for measure in parsed]
     shared_fields = (
         level,
         a.n_users,
@@ -258,7 +262,7 @@ def compare(
         source,
     )
     differences: dict[str, Difference] = {}
-    for each, (mean_a, mean_b), std_error, measure_bounds, decided in zip(
+    for measure, (mean_a, mean_b), std_error, measure_bounds, decided in zip(
         parsed, means.tolist(), errors.tolist(), all_bounds, prior_decides, strict=True
     ):
         difference = mean_b - mean_a
@@ -268,7 +272,7 @@ def compare(
             interval = Interval(
                 max(interval.low, measure_bounds.low), min(interval.high, measure_bounds.high)
             )
-        differences[str(each)] = Difference(
+        differences[str(measure)] = Difference(
             mean_a,
             mean_b,
             difference,
@@ -283,8 +287,8 @@ def compare(
     return SampledComparison(
         differences,
         {
-            name: conventions(method, each, seed, recorded_resamples)
-            for name, each in zip("ab", pair, strict=True)
+            name: conventions(method, ranks, seed, recorded_resamples)
+            for name, ranks in zip("ab", pair, strict=True)
         },
     )
 
@@ -318,7 +322,9 @@ def compare_all(
         If there are fewer than two models, or for a reason listed in `comparable` or `compare`.
     """
     if len(models) < 2:
-        raise ArgumentError(f"models must be at least two, got {len(models)}. See evaluate.")
+        raise ArgumentError(
+            f"models must be at least two, got {len(models)}. Use evaluate for one model."
+        )
     samples = comparable(list(models.values()), list(models), options.get("estimator", "auto"))
     samples_by_name = dict(zip(models, samples, strict=True))
     parsed, show = listed_measures(measures), or_silent(progress)
@@ -357,13 +363,13 @@ def _differences(
         return *_by_posteriors(method, pair, fits, measures), "posterior", prior_decides
     means = np.array([_uncertainty.estimates(method, ranks, measures) for ranks in pair]).T
     covariances = _uncertainty.covariances(method, pair, measures, n_bootstrap, seed)
-    errors = _of_difference(np.einsum("mii->mi", covariances), covariances[:, 0, 1])
+    errors = _difference_errors(np.einsum("mii->mi", covariances), covariances[:, 0, 1])
     return means, errors, "bootstrap", no_prior
 
 
-def _of_difference(variances: Floats, shared: Floats) -> Floats:
+def _difference_errors(variances: Floats, covariances: Floats) -> Floats:
     """Return standard errors of differences, by measure."""
-    return np.sqrt(np.maximum(variances.sum(axis=1) - 2 * shared, 0.0))
+    return np.sqrt(np.maximum(variances.sum(axis=1) - 2 * covariances, 0.0))
 
 
 def _by_posteriors(
@@ -375,10 +381,10 @@ def _by_posteriors(
     of the two estimates is the first-order effect of the choice of users on both.
     """
     means = np.array([[fit.expect(measure) for fit in fits] for measure in measures])
-    own_errors = np.array([[fit.std_error(measure) for fit in fits] for measure in measures])
+    posterior_errors = np.array([[fit.std_error(measure) for fit in fits] for measure in measures])
     covariances = np.array([_uncertainty.user_covariance(method, pair, fits, m) for m in measures])
-    variances = np.maximum(np.einsum("mii->mi", covariances), own_errors**2)
-    return means, _of_difference(variances, covariances[:, 0, 1])
+    variances = np.maximum(np.einsum("mii->mi", covariances), posterior_errors**2)
+    return means, _difference_errors(variances, covariances[:, 0, 1])
 
 
 def _bounds(pair: Pair, measure: Measure, level: float) -> Bounds:

@@ -75,8 +75,8 @@ class Design:
         n_negatives = _check.cutoff(self.n_negatives, name="n_negatives")
         if n_negatives >= n_items:
             raise ArgumentError(
-                f"n_negatives must be below n_items, got {n_negatives} of {n_items} items. With "
-                "that many, rank all items instead: podium.catalogue.target_ranks."
+                f"n_negatives must be below n_items, got {n_negatives} of {n_items} items. Draw "
+                "fewer, or rank all items: podium.catalogue.target_ranks."
             )
         stages = read_stages(self.stages) or (n_negatives,)
         if stages[-1] != n_negatives:
@@ -120,7 +120,7 @@ class Design:
     def above(self) -> Ints:
         """The number of items above the target, by outcome: int64, (n_outcomes,)."""
         outcome = np.arange(self.n_outcomes)
-        return outcome - self._before
+        return outcome - self._size_before
 
     @cached_property
     def sizes(self) -> Ints:
@@ -130,7 +130,7 @@ class Design:
         return np.concatenate([[self.n_negatives], ends[stage[1:]]])
 
     @cached_property
-    def _before(self) -> Ints:
+    def _size_before(self) -> Ints:
         """The size before the last addition, by outcome; 0 for outcome 0."""
         ends = np.concatenate([[0], np.asarray(self.stages)])
         stage = np.searchsorted(ends[1:], np.arange(self.n_outcomes))
@@ -139,7 +139,7 @@ class Design:
     @cached_property
     def log_ways(self) -> Floats:
         """The log of the number of orders that give an outcome: float64, (n_outcomes,)."""
-        size = np.where(self.above > 0, self.sizes - self._before, 0)
+        size = np.where(self.above > 0, self.sizes - self._size_before, 0)
         return gammaln(size + 1) - gammaln(self.above + 1) - gammaln(size - self.above + 1)
 
     def probabilities(self, ranks: ArrayLike | None = None) -> Floats:
@@ -215,8 +215,8 @@ def refuse_large(n_items: int) -> None:
     """Raise if the catalogue has more ranks than fit in memory."""
     if n_items > MOST_ITEMS:
         raise ArgumentError(
-            f"n_items must be at most {MOST_ITEMS:,}, since numbers are held for each rank, got "
-            f"{n_items}."
+            f"n_items must be at most {MOST_ITEMS:,}, because arrays over all ranks must fit in "
+            f"memory, got {n_items}."
         )
 
 
@@ -224,5 +224,5 @@ def read_stages(stages: Iterable[int] | None) -> tuple[int, ...]:
     """Return the increasing sizes of a growing sample; none for None or an empty sequence."""
     sizes = tuple(_check.cutoff(size, name="stages") for size in stages or ())
     if any(b <= a for a, b in pairwise(sizes)):
-        raise ArgumentError(f"stages must rise, as (100, 200, 400), got {sizes}.")
+        raise ArgumentError(f"stages must increase, such as (100, 200, 400), got {sizes}.")
     return sizes

@@ -16,8 +16,8 @@ from podium.sampled.design import Floats
 RANK_AUC = "rank_auc"
 """The measure (n_items - rank) / (n_items - 1) down to the cutoff; `auc@k` is another metric."""
 
-_FAR = 1e-6  # the tolerance of the sum of the probabilities
-_BELOW = -1e-12  # lower values are negative probabilities, and not rounding errors
+_SUM_TOLERANCE = 1e-6  # the tolerance of the sum of the probabilities
+_NEGATIVE = -1e-12  # lower values are negative probabilities, and not rounding errors
 
 
 def read_measure(measure: str | Measure, k: int | None = None) -> Measure:
@@ -58,7 +58,7 @@ def all_rank_weights(measure: Measure, n_items: int) -> Floats:
     return weights
 
 
-def orders(measure: Measure, n_items: int, depth: int) -> bool:
+def depends_on_order(measure: Measure, n_items: int, depth: int) -> bool:
     """Return whether a measure depends on the order of the weighted ranks among the first ones."""
     first_weights = rank_weights(measure, n_items)[:depth]
     return bool(np.unique(first_weights[first_weights != 0.0]).size > 1)
@@ -92,7 +92,7 @@ class RankDistribution:
     def __init__(self, probabilities: ArrayLike) -> None:
         values = _check.column(probabilities, "probabilities")
         _check.finite(values, "probabilities", advice="Fit again.")
-        if abs(values.sum() - 1.0) > _FAR:
+        if abs(values.sum() - 1.0) > _SUM_TOLERANCE:
             raise ArgumentError(f"probabilities must sum to 1, got {values.sum():.9g}.")
         object.__setattr__(self, "probabilities", values)
 
@@ -124,7 +124,7 @@ class RankDistribution:
         full_ranks = _check.column(ranks, "ranks")
         n_ranks = _check.cutoff(n_items, name="n_items")
         if not full_ranks.size or not (full_ranks >= 1).all() or not (full_ranks <= n_ranks).all():
-            raise ArgumentError(f"ranks must hold ranks from 1 to n_items = {n_ranks}.")
+            raise ArgumentError(f"ranks must be one or more ranks from 1 to n_items = {n_ranks}.")
         shares = (
             np.ones(full_ranks.size)
             if weights is None
@@ -145,7 +145,7 @@ class RankDistribution:
     @property
     def proper(self) -> bool:
         """Whether no probability is negative."""
-        return bool(self.probabilities.min() >= _BELOW)
+        return bool(self.probabilities.min() >= _NEGATIVE)
 
     @cached_property
     def cdf(self) -> Floats:

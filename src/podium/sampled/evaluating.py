@@ -15,7 +15,7 @@ from podium.sampled import _uncertainty
 from podium.sampled._request import conventions, read_request, read_resamples
 from podium.sampled._uncertainty import ErrorFrom, IntervalOf
 from podium.sampled.bounds import Bounds, identification_bounds
-from podium.sampled.distribution import orders, read_measure
+from podium.sampled.distribution import depends_on_order, read_measure
 from podium.sampled.estimators import Estimator, get
 from podium.sampled.estimators.smooth import Smooth
 from podium.sampled.ranks import SampledRanks
@@ -131,10 +131,10 @@ class SampledEvaluation:
             interval_note = (
                 ""
                 if estimate.interval_of == "exact"
-                else f" (for what {estimate.method} gives on average)"
+                else f" (for the expectation of {estimate.method})"
             )
-            bounds_note = "" if estimate.bounds is None else f", possible {_span(estimate.bounds)}"
-            prior_note = ", the prior decides" if estimate.prior_decides else ""
+            bounds_note = "" if estimate.bounds is None else f", bounds {_span(estimate.bounds)}"
+            prior_note = ", determined mostly by the prior" if estimate.prior_decides else ""
             lines.append(
                 f"{name:20s} {estimate.mean:.4f}  {_span(estimate.interval)}"
                 f"{interval_note}{bounds_note}{prior_note}"
@@ -224,13 +224,13 @@ def evaluate(
     method, parsed = read_request(estimator, measures, (ranks,))
     level = _check.open_fraction(level, "level")
     n_bootstrap = read_resamples(n_bootstrap)
-    with _uncertainty.said_once():
-        limits = [
+    with _uncertainty.distinct_warnings():
+        all_bounds = [
             identification_bounds(ranks, measure, confidence=level) if bounds else None
             for measure in parsed
         ]
-        summaries, source = _uncertainty.errors(
-            method, ranks, parsed, level, n_bootstrap, seed, limits
+        summaries, source = _uncertainty.means_and_errors(
+            method, ranks, parsed, level, n_bootstrap, seed, all_bounds
         )
     shared_fields = (
         level,
@@ -245,11 +245,11 @@ def evaluate(
             str(measure): Estimate(
                 *summary[:3],
                 *shared_fields,
-                limit,
+                measure_bounds,
                 summary.prior_decides,
-                orders(measure, ranks.most_items, n_indistinguishable),
+                depends_on_order(measure, ranks.most_items, n_indistinguishable),
             )
-            for measure, summary, limit in zip(parsed, summaries, limits, strict=True)
+            for measure, summary, measure_bounds in zip(parsed, summaries, all_bounds, strict=True)
         },
         conventions(method, ranks, seed, n_bootstrap if source == "bootstrap" else None),
     )

@@ -12,10 +12,10 @@ from podium.sampled.sums import Grid, expected, grid
 
 Part = tuple[Design, Ints]
 
-_FEWEST = 50  # the smallest number of steps that a grid is made for
-_FAR = 1e-9  # the tolerance of the sum of the probabilities
-_FINER = 4  # the growth of the number of factors, which doubles the number of nodes
-_EMPTY = 690.0  # logs lower than the largest by this much are probabilities of 0 in doubles
+_MIN_FACTORS = 50  # the smallest number of steps that a grid is made for
+_SUM_TOLERANCE = 1e-9  # the tolerance of the sum of the probabilities
+_REFINEMENT = 4  # the growth of the number of factors, which doubles the number of nodes
+_NEGLIGIBLE_LOG = 690.0  # logs lower than the largest by this much are 0 in doubles
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Likelihood:
     shares: Floats
     n_items: int
 
-    def rows(self, ranks: Floats) -> Floats:
+    def chances(self, ranks: Floats) -> Floats:
         """Return the chance of each observed outcome at ranks, or between ranks: (n, n_seen).
 
         A target has no rank beyond its own catalogue: there the chance is 0.
@@ -55,20 +55,20 @@ class Likelihood:
             first_outcome += observed.size
         return all_chances
 
-    def slope(self, mixed: Floats) -> Floats:
+    def slope(self, outcome_chances: Floats) -> Floats:
         """Return 1 plus the gain in mean log likelihood of moving mass to each rank: (n_items,).
 
-        To first order, this is the sum over observed outcomes of share / mixed times the outcome's
-        chance at the rank. Its mean under the distribution is 1. At the maximum of the likelihood,
-        it is 1 at each rank with mass and at most 1 elsewhere.
+        To first order, this is the sum over observed outcomes of the outcome's chance at the rank
+        times share / outcome_chance. Its mean under the distribution is 1. At the maximum of the
+        likelihood, it is 1 at each rank with mass and at most 1 elsewhere.
 
         Parameters
         ----------
-        mixed : float64, (n_seen,)
+        outcome_chances : float64, (n_seen,)
             The chance of each observed outcome under the distribution.
         """
         gain = np.zeros(self.n_items)
-        ratios, first_outcome = self.shares / mixed, 0
+        ratios, first_outcome = self.shares / outcome_chances, 0
         for design, observed in self.parts:
             values = np.zeros(design.n_outcomes)
             values[observed] = ratios[first_outcome : first_outcome + observed.size]
@@ -95,20 +95,20 @@ class Likelihood:
         )
 
 
-def _chances(design: Design, seen: Ints, ranks: Floats) -> Floats:
+def _chances(design: Design, outcomes: Ints, ranks: Floats) -> Floats:
     """Return the chances of some outcomes, without computing those of the others.
 
     If users have separate catalogues, a design has only one or two observed outcomes.
     """
     if design.grows or not design.replacement:
-        return design.probabilities(ranks)[:, seen]
-    above = design.above[seen]
+        return design.probabilities(ranks)[:, outcomes]
+    above = design.above[outcomes]
     below = design.n_negatives - above
     with np.errstate(divide="ignore", invalid="ignore"):
         log_above = np.where(above > 0, np.log(ranks - 1.0)[:, None] * above, 0.0)
         log_below = np.where(below > 0, np.log(design.n_items - ranks)[:, None] * below, 0.0)
     log_total = design.n_negatives * np.log(design.n_items - 1.0)
-    return np.exp(log_above + log_below + (design.log_ways[seen] - log_total))
+    return np.exp(log_above + log_below + (design.log_ways[outcomes] - log_total))
 
 
 def likelihood(ranks: SampledRanks, weight: Floats | None = None) -> Likelihood:
@@ -165,16 +165,16 @@ def em(likelihood: Likelihood, n_steps: int) -> Steps:
     ----------
     jin2021, equation 21.
     """
-    n_factors = max(n_steps, _FEWEST)
+    n_factors = max(n_steps, _MIN_FACTORS)
     while True:
         result = _on_grid(likelihood, n_steps, likelihood.grid(n_factors))
-        if result.defect <= _FAR or likelihood.grid(n_factors).is_whole:
+        if result.defect <= _SUM_TOLERANCE or likelihood.grid(n_factors).has_all_ranks:
             return result
-        n_factors *= _FINER
+        n_factors *= _REFINEMENT
 
 
 def _on_grid(likelihood: Likelihood, n_steps: int, grid: Grid) -> Steps:
-    chances = likelihood.rows(grid.ranks)
+    chances = likelihood.chances(grid.ranks)
     transposed = np.ascontiguousarray(chances.T)
     mass = grid.weights / grid.n_items
     initial_mass = mass.copy()
@@ -183,25 +183,28 @@ def _on_grid(likelihood: Likelihood, n_steps: int, grid: Grid) -> Steps:
         # Equation 21: the chance of each outcome under the distribution (18), its part of the log
         # likelihood (19), and the new mass. A transposed copy of the chances exists so that both
         # products read their matrix row by row.
-        mixed = transposed @ mass
-        log_likelihood[step] = likelihood.shares @ np.log(mixed)
-        mass *= chances @ (likelihood.shares / mixed)
-    probabilities = _everywhere(likelihood, n_steps, grid, mass / initial_mass)
+        outcome_chances = transposed @ mass
+        log_likelihood[step] = likelihood.shares @ np.log(outcome_chances)
+        mass *= chances @ (likelihood.shares / outcome_chances)
+    probabilities = _at_all_ranks(likelihood, n_steps, grid, mass / initial_mass)
     total = float(probabilities.sum())
     return Steps(probabilities / total, log_likelihood, abs(total - 1.0))
 
 
-def _everywhere(likelihood: Likelihood, n_steps: int, grid: Grid, growth: Floats) -> Floats:
+def _at_all_ranks(likelihood: Likelihood, n_steps: int, grid: Grid, growth: Floats) -> Floats:
     """Interpolate the growth of the mass from the nodes to all ranks."""
-    if grid.is_whole:
+    if grid.has_all_ranks:
         return growth / grid.n_items
     edge_factors = _Edge.of(likelihood, n_steps)
     logs = np.log(np.maximum(growth, np.finfo(np.float64).tiny))
-    is_nonzero = grid.cells_above(logs, float(logs.max()) - _EMPTY)
-    log_probabilities = grid.spread(logs - edge_factors.at(grid.ranks)) + edge_factors.at(
-        np.arange(1.0, grid.n_items + 1)
+    is_nonzero = grid.cells_above(logs, float(logs.max()) - _NEGLIGIBLE_LOG)
+    log_probabilities = grid.interpolate(
+        logs - edge_factors.log_factor(grid.ranks)
+    ) + edge_factors.log_factor(np.arange(1.0, grid.n_items + 1))
+    return (
+        np.where(is_nonzero, np.exp(np.minimum(log_probabilities, _NEGLIGIBLE_LOG)), 0.0)
+        / grid.n_items
     )
-    return np.where(is_nonzero, np.exp(np.minimum(log_probabilities, _EMPTY)), 0.0) / grid.n_items
 
 
 @dataclass(frozen=True)
@@ -225,7 +228,7 @@ class _Edge:
         ]
         return cls(min(above) * n_steps, min(below) * n_steps, likelihood.n_items)
 
-    def at(self, ranks: Floats) -> Floats:
+    def log_factor(self, ranks: Floats) -> Floats:
         """Return the log of the factor with these zeros: (n,)."""
         above_target, below_target = (
             np.maximum(ranks - 1.0, 0.5),

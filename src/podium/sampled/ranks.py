@@ -14,7 +14,7 @@ from podium.errors import ArgumentError
 from podium.sampled.design import Design, Floats, Ints, read_stages, refuse_large
 from podium.types import PerRow
 
-_HIGHEST = 2**53 - 1  # the largest integer that float64 distinguishes from its neighbours
+_LARGEST_INTEGER = 2**53 - 1  # the largest integer that float64 distinguishes from its neighbours
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class SampledRanks:
     ) -> None:
         observed = _integers(ranks, "ranks")
         if not observed.size:
-            raise ArgumentError("ranks must hold the rank of at least one user's target, got none.")
+            raise ArgumentError("ranks must hold at least one rank, got none.")
         fields = {
             "ranks": observed,
             "n_negatives": _sizes(n_negatives, "n_negatives", observed.size),
@@ -100,10 +100,10 @@ class SampledRanks:
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
-        own_items = _own_items(history, self.n_items, self.n_rows)
+        own_items = _read_history(history, self.n_items, self.n_rows)
         object.__setattr__(self, "history", own_items)
         refuse_large(self.most_items)
-        self._refuse_too_many()
+        self._refuse_large_samples()
         self._refuse_outside()
         self._refuse_off_stage()
 
@@ -121,7 +121,7 @@ class SampledRanks:
 
     @property
     def n_users(self) -> int:
-        return self.n_rows if self.user is None else int(self._users_rows[1].size)
+        return self.n_rows if self.user is None else int(self._owner_and_sizes[1].size)
 
     @property
     def most_items(self) -> int:
@@ -133,13 +133,13 @@ class SampledRanks:
         """The weight of each rank: 1 / (n_users * number of the user's ranks). They sum to 1."""
         if self.user is None:
             return np.full(self.n_rows, 1.0 / self.n_rows)
-        owner, sizes = self._users_rows
+        owner, sizes = self._owner_and_sizes
         return 1.0 / (sizes.size * sizes[owner])
 
     @cached_property
     def owner(self) -> Ints:
         """The number of each row's user, from 0 to n_users - 1: int64, (n,)."""
-        return np.arange(self.n_rows) if self.user is None else self._users_rows[0]
+        return np.arange(self.n_rows) if self.user is None else self._owner_and_sizes[0]
 
     @property
     def counts(self) -> Floats:
@@ -153,7 +153,7 @@ class SampledRanks:
         ArgumentError
             If the samples have several designs; see `designs`.
         """
-        return self._single()[1]
+        return self._single_design()[1]
 
     @property
     def design(self) -> Design:
@@ -164,7 +164,7 @@ class SampledRanks:
         ArgumentError
             If the samples have several designs; see `designs`.
         """
-        return self._single()[0]
+        return self._single_design()[0]
 
     @cached_property
     def designs(self) -> tuple[tuple[Design, Floats], ...]:
@@ -200,24 +200,24 @@ class SampledRanks:
             for key, rows in zip(distinct_keys.tolist(), row_groups, strict=True)
         )
 
-    def _single(self) -> tuple[Design, Floats]:
+    def _single_design(self) -> tuple[Design, Floats]:
         first, *others = self.designs
         if others:
             raise ArgumentError(
                 f"ranks come from {len(self.designs)} designs (n_negatives "
                 f"{_span(self.n_negatives)}, n_items {_span(self.n_items)}), which have no common "
-                "counts. Read `designs`."
+                "counts. Use the attribute `designs`."
             )
         return first
 
     @cached_property
-    def _users_rows(self) -> tuple[Ints, Ints]:
+    def _owner_and_sizes(self) -> tuple[Ints, Ints]:
         """Return the number of each row's user, and each user's number of rows."""
         labels: NDArray[Any] = np.asarray(self.user)
         unique = np.unique(labels, return_inverse=True, return_counts=True)
         return unique[1].astype(np.int64), unique[2].astype(np.int64)
 
-    def _refuse_too_many(self) -> None:
+    def _refuse_large_samples(self) -> None:
         is_too_large = np.broadcast_to(self.n_negatives >= np.asarray(self.n_items), self.n_rows)
         if is_too_large.any():
             row = int(np.argmax(is_too_large))
@@ -226,7 +226,8 @@ class SampledRanks:
             )
             raise ArgumentError(
                 f"n_negatives must be below n_items, got {n} of {items} items"
-                f"{self._where(row)}. n_items counts the whole catalogue, the target too."
+                f"{self._row_text(row)}. n_items is the size of the whole catalogue, including the "
+                "target."
             )
 
     def _refuse_outside(self) -> None:
@@ -236,8 +237,8 @@ class SampledRanks:
             highest = int(np.broadcast_to(self.n_negatives, self.n_rows)[row]) + 1
             raise ArgumentError(
                 f"ranks must lie from 1 to n_negatives + 1 = {highest}, got {self.ranks[row]}"
-                f"{self._where(row)} ({int(is_outside.sum())} such). Ranks count from 1, and "
-                "n_negatives does not count the target."
+                f"{self._row_text(row)} ({int(is_outside.sum())} such ranks). Ranks start at 1, "
+                "and n_negatives does not include the target."
             )
 
     def _refuse_off_stage(self) -> None:
@@ -253,11 +254,11 @@ class SampledRanks:
             row = int(np.argmax(is_off_stage))
             raise ArgumentError(
                 f"stages {self.stages} do not allow rank {self.ranks[row]} among {sizes[row]} "
-                f"sampled items{self._where(row)}: a sample ends at one of these sizes, as soon "
-                "as the target is not first, and only the last addition can hold better items."
+                f"sampled items{self._row_text(row)}. A sample ends at the first of these sizes at "
+                "which the target is not first, so that only the items added last can be above it."
             )
 
-    def _where(self, row: int) -> str:
+    def _row_text(self, row: int) -> str:
         return f" at row {row}" + (
             "" if self.user is None else f" (user {_check.label(self.user[row])})"
         )
@@ -268,13 +269,14 @@ def _integers(values: ArrayLike, name: str) -> Ints:
     array = _check.array(values, name)
     if array.dtype.kind in "iu":
         numbers = _check.one_dimensional(array, name)
-        is_whole = numbers <= _HIGHEST
+        is_whole = numbers <= _LARGEST_INTEGER
     else:
         numbers = _check.column(values, name)
-        is_whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= _HIGHEST)  # False for nan
+        # False for nan.
+        is_whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= _LARGEST_INTEGER)
     if not is_whole.all():
         row = int(np.argmin(is_whole))
-        limit = " below 2 ** 53" if np.abs(numbers[row]) > _HIGHEST else ""
+        limit = " below 2 ** 53" if np.abs(numbers[row]) > _LARGEST_INTEGER else ""
         raise ArgumentError(
             f"{name} must be whole numbers{limit}, got {numbers[row]:g} at row {row}."
         )
@@ -312,7 +314,7 @@ def _users(user: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
     return labels
 
 
-def _own_items(history: ArrayLike | None, n_items: int | Ints, n_rows: int) -> Ints | None:
+def _read_history(history: ArrayLike | None, n_items: int | Ints, n_rows: int) -> Ints | None:
     """Return each row's number of the user's own items, not counting the target."""
     if history is None:
         return None
@@ -327,7 +329,8 @@ def _own_items(history: ArrayLike | None, n_items: int | Ints, n_rows: int) -> I
         row = int(np.argmax(is_outside))
         raise ArgumentError(
             f"history must lie from 0 to n_items - 1 = {highest[row]}, got {counts[row]} "
-            f"at row {row}: it counts the user's own items in the catalogue, without the target."
+            f"at row {row}. It is the number of the user's own items in the catalogue, without the "
+            "target."
         )
     return counts
 

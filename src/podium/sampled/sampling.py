@@ -101,19 +101,21 @@ def sample_ranks(
     ([2], 4)
     """
     source = read(scores)
-    plan = read_plan(targets, exclude=exclude, overlap=overlap, others=other_targets, users=users)
-    require_shape(source, (plan.labels.size, plan.width))
-    own_counts = plan.own_items(history)
+    plan = read_plan(
+        targets, exclude=exclude, overlap=overlap, other_targets=other_targets, users=users
+    )
+    require_shape(source, (plan.labels.size, plan.catalogue_size))
+    own_counts = plan.n_own_items(history)
     stages = _stages(n_negatives)
     last_size, grows = stages[-1], len(stages) > 1
-    plan.need(last_size)
+    plan.require_candidates(last_size)
     tie_order = _kernels.Tie(tie_rule(ties, growing=grows), random_bits(seed))
     replacement = _check.flag(replacement, "replacement")
-    draws = _kernels.Draws(draw_bits(seed), plan.width, replacement, np.empty(0))
+    draws = _kernels.Draws(draw_bits(seed), plan.catalogue_size, replacement, np.empty(0))
     doubled_above, sizes = np.empty((2, plan.targets.size), np.int64)
-    for start, left, right in parts(scores, source):
+    for start, left, right in score_blocks(scores, source):
         stop = start + left.shape[0]
-        targets_slice = plan.part(start, stop)
+        targets_slice = plan.target_slice(start, stop)
         rows = plan.rows[targets_slice]
         row, item = _kernels.rank_drawn(
             _kernels.Scores(left, right),
@@ -126,8 +128,8 @@ def sample_ranks(
             sizes[targets_slice],
         )
         if row >= 0:
-            refuse_score(source, start, (left, right), row, item)
-    return from_twice(
+            refuse_nonfinite(source, start, (left, right), row, item)
+    return from_doubled(
         doubled_above,
         sizes if grows else last_size,
         plan.sizes,
@@ -198,12 +200,14 @@ def simulate_ranks(
     )
 
 
-def _more_above(rng: np.random.Generator, better: Ints, n: int, drawn: int, design: Design) -> Ints:
-    """Draw the number of n more items above targets that come before all `drawn` items."""
-    others = design.n_items - 1
+def _more_above(
+    rng: np.random.Generator, better: Ints, n: int, n_drawn: int, design: Design
+) -> Ints:
+    """Draw the number of n more items above targets that come before all `n_drawn` items."""
+    n_others = design.n_items - 1
     if design.replacement:
-        return rng.binomial(n, better / others)
-    return rng.hypergeometric(better, others - better - drawn, n)
+        return rng.binomial(n, better / n_others)
+    return rng.hypergeometric(better, n_others - better - n_drawn, n)
 
 
 def _stages(n_negatives: int | Sequence[int]) -> tuple[int, ...]:
@@ -213,7 +217,9 @@ def _stages(n_negatives: int | Sequence[int]) -> tuple[int, ...]:
     return stages or (_check.cutoff(None, name="n_negatives"),)
 
 
-def parts(scores: Scores, source: Source) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
+def score_blocks(
+    scores: Scores, source: Source
+) -> Iterator[tuple[int, NDArray[Any], NDArray[Any]]]:
     """Yield (first user, scores, no factors) by block, or (0, user factors, item factors)."""
     if isinstance(scores, tuple) and len(scores) == 2:
         left, right = (np.ascontiguousarray(factor, dtype=source.dtype) for factor in scores)
@@ -229,8 +235,9 @@ def tie_rule(ties: Ties, *, growing: bool) -> int:
     rule = RULES[_check.choice(ties, "ties", TIES)]
     if growing and ties == "average":
         raise ArgumentError(
-            "ties='average' is undefined for samples that grow while the target comes first: a "
-            "tie is neither first nor not. Use 'worst', 'best', 'random' or 'id'."
+            "ties='average' is undefined for samples that grow while the target comes first, "
+            "because it does not decide whether a tied target is first. Use 'worst', 'best', "
+            "'random' or 'id'."
         )
     return rule
 
@@ -243,7 +250,7 @@ def require_shape(source: Source, shape: tuple[int, int]) -> None:
         )
 
 
-def refuse_score(
+def refuse_nonfinite(
     source: Source, start: int, sides: tuple[NDArray[Any], NDArray[Any]], row: int, item: int
 ) -> None:
     """Raise for a score that is not finite, or a product of factors that overflows."""
@@ -251,8 +258,8 @@ def refuse_score(
     source.refuse(start + row, item, np.inf if right.size else left[row, item])
 
 
-def from_twice(
-    twice: Ints,
+def from_doubled(
+    doubled_above: Ints,
     n_negatives: int | Ints,
     n_items: int | Ints,
     *,
@@ -265,9 +272,9 @@ def from_twice(
 
     An odd number stands for half a rank, which counts one half at each neighbouring rank.
     """
-    ranks = twice // 2 + 1
-    if (twice % 2).any():
-        ranks = np.concatenate([ranks, (twice + 1) // 2 + 1])
+    ranks = doubled_above // 2 + 1
+    if (doubled_above % 2).any():
+        ranks = np.concatenate([ranks, (doubled_above + 1) // 2 + 1])
         user = np.concatenate([user, user])
         history = None if history is None else np.concatenate([history, history])
         n_negatives, n_items = (

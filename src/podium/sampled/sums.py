@@ -22,7 +22,9 @@ _NODES = 8  # per cell; cells with this number of ranks or fewer are summed rank
 _CELLS = 0.5  # the number of cells per standard deviation that a catalogue spans
 
 _BLOCK = 2**14  # ranks, so that the data of a step stay in the processor's cache
-_LONGEST = 800  # in larger samples, the smallest chances and the counts of orders are no doubles
+_LARGEST_SAMPLE = (
+    800  # in larger samples, the smallest chances and the counts of orders are no doubles
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,17 +51,17 @@ class Grid:
         return int(self.edges[-1])
 
     @property
-    def is_whole(self) -> bool:
+    def has_all_ranks(self) -> bool:
         """Whether each rank is a node."""
         return self.ranks.size == self.n_items
 
-    def cells_above(self, values: Floats, least: float) -> NDArray[np.bool_]:
-        """Return whether each rank lies in a cell with a value above `least`: bool, (n_items,)."""
+    def cells_above(self, values: Floats, threshold: float) -> NDArray[np.bool_]:
+        """Return whether each rank lies in a cell with a value above a threshold: (n_items,)."""
         sizes = np.diff(self.edges)
         first_nodes = np.concatenate([[0], np.cumsum(np.minimum(sizes, _NODES))[:-1]])
-        return np.repeat(np.maximum.reduceat(values, first_nodes) > least, sizes)
+        return np.repeat(np.maximum.reduceat(values, first_nodes) > threshold, sizes)
 
-    def spread(self, values: Floats) -> Floats:
+    def interpolate(self, values: Floats) -> Floats:
         """Interpolate values at the nodes to all ranks, by a polynomial through each cell's nodes.
 
         Returns
@@ -72,12 +74,14 @@ class Grid:
             size = high - low
             n_nodes = min(size, _NODES)
             node_values = values[first_node : first_node + n_nodes]
-            rank_values[low:high] = node_values if size <= _NODES else _carry(size) @ node_values
+            rank_values[low:high] = (
+                node_values if size <= _NODES else _interpolation_matrix(size) @ node_values
+            )
             first_node += n_nodes
         return rank_values
 
 
-def spaced(n_items: int, n_negatives: int, density: int) -> Ints:
+def spaced_ranks(n_items: int, n_negatives: int, density: int) -> Ints:
     """Return ranks evenly spaced in arcsin(sqrt(rank / n_items)), with the first and the last.
 
     Parameters
@@ -166,7 +170,7 @@ def _gauss(size: int) -> tuple[Floats, Floats]:
     return places, size * vectors[0] ** 2
 
 
-def _carry(size: int) -> Floats:
+def _interpolation_matrix(size: int) -> Floats:
     """Return the matrix from values at a cell's nodes to values at its ranks, (size, nodes)."""
     nodes, _ = _gauss(size)
     differences = nodes[:, None] - nodes + np.eye(_NODES)
@@ -199,7 +203,7 @@ def expected(design: Design, values: Floats) -> Floats:
     """
     n, size = design.n_items, design.n_negatives
     sums = np.empty(n)
-    if not is_swept(design):
+    if not needs_no_table(design):
         for places, chances in design.blocks():
             sums[places] = chances @ values
         return sums
@@ -218,13 +222,13 @@ def expected(design: Design, values: Floats) -> Floats:
     return sums
 
 
-def is_swept(design: Design) -> bool:
+def needs_no_table(design: Design) -> bool:
     """Return whether `expected` works without a table of probabilities."""
     size, n = design.n_negatives, design.n_items
-    return not design.grows and size <= _LONGEST and (design.replacement or 8 * size <= n)
+    return not design.grows and size <= _LARGEST_SAMPLE and (design.replacement or 8 * size <= n)
 
 
-def at_places(better: Floats, worse: Floats, values: Floats, *, replacement: bool) -> Floats:
+def expected_at(better: Floats, worse: Floats, values: Floats, *, replacement: bool) -> Floats:
     """Return the sum over outcomes of value times probability, at ranks or between ranks.
 
     Parameters
@@ -255,25 +259,25 @@ def _log_ways(size: int) -> Floats:
     return gammaln(size + 1) - gammaln(above + 1) - gammaln(size - above + 1)
 
 
-def _powers(few: Floats, many: Floats, terms: Floats) -> Floats:
+def _powers(smaller: Floats, larger: Floats, terms: Floats) -> Floats:
     """Return the sum of terms[j] few**j many**(size - j) / (few + many)**size, few <= many."""
-    odds = few / many
-    total = np.full(few.size, terms[-1])
+    odds = smaller / larger
+    total = np.full(smaller.size, terms[-1])
     for term in terms[-2::-1].tolist():
         total *= odds
         total += term
     return total * np.exp((terms.size - 1) * -np.log1p(odds))
 
 
-def _factorials(few: Floats, many: Floats, terms: Floats) -> Floats:
+def _factorials(smaller: Floats, larger: Floats, terms: Floats) -> Floats:
     """Return the same sum with falling factorials in place of powers."""
     size = terms.size - 1
-    chance = np.ones(few.size)
+    chance = np.ones(smaller.size)
     for i in range(size):
-        chance *= (many - i) / (few + many - i)
+        chance *= (larger - i) / (smaller + larger - i)
     total = terms[0] * chance
     for j, term in enumerate(terms[1:].tolist()):
-        chance *= few - j
-        chance /= many - size + j + 1
+        chance *= smaller - j
+        chance /= larger - size + j + 1
         total += term * chance
     return total

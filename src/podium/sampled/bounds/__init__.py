@@ -11,9 +11,9 @@ from podium import _check
 from podium._one_thread import one_blas_thread
 from podium.errors import ArgumentError, PodiumWarning
 from podium.metrics import Measure
-from podium.sampled.bounds.ball import around, ball
-from podium.sampled.bounds.moments import least_of_alike
-from podium.sampled.bounds.search import Places, Worth, extremes
+from podium.sampled.bounds.ball import ball_of_ranks, ball_of_shares
+from podium.sampled.bounds.moments import least_with_moments
+from podium.sampled.bounds.search import StartRanks, Worth, extremes
 from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.distribution import (
     RankDistribution,
@@ -22,11 +22,11 @@ from podium.sampled.distribution import (
     read_measure,
 )
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.sums import spaced
+from podium.sampled.sums import spaced_ranks
 
 _DENSE = 16  # ranks per standard deviation of a sampled rank at the start of a search
 _DENSEST = 1024  # for larger samples, the start is as dense as for this size
-_LEFT = 2  # the largest number of undrawn items at which ranks count as known up to that number
+_MOST_UNDRAWN = 2  # items; with more, ranks do not count as known up to that number
 _TOP = 64  # the number of first ranks, and of ranks around the cutoff, at the start of a search
 
 
@@ -102,9 +102,9 @@ def identification_bounds(
     level = _check.open_fraction(confidence, "confidence")
     worth = _worth(parsed, int(np.min(ranks.n_items)))
     if all(_is_nearly_whole(design) for design, _ in ranks.designs):
-        return _of_known(ranks, worth, level)
+        return _bounds_of_known_ranks(ranks, worth, level)
     with one_blas_thread:
-        low, high, miss = extremes(ball(ranks, level), worth, _places(parsed))
+        low, high, miss = extremes(ball_of_ranks(ranks, level), worth, _start_ranks(parsed))
     if miss > 0:
         warnings.warn(
             f"no distribution of ranks gives the observed sampled ranks within sampling error "
@@ -116,7 +116,7 @@ def identification_bounds(
     return Bounds(low, high)
 
 
-def most_of_first(ranks: SampledRanks, measure: Measure, depth: int, level: float) -> float:
+def largest_top_part(ranks: SampledRanks, measure: Measure, depth: int, level: float) -> float:
     """Return the largest part of a measure that comes from the first ranks, as an upper bound.
 
     Parameters
@@ -136,9 +136,9 @@ def most_of_first(ranks: SampledRanks, measure: Measure, depth: int, level: floa
         return rank_values
 
     if all(_is_nearly_whole(design) for design, _ in ranks.designs):
-        return _of_known(ranks, worth, level).high
+        return _bounds_of_known_ranks(ranks, worth, level).high
     with one_blas_thread:
-        return extremes(ball(ranks, level), worth, _places(measure))[1]
+        return extremes(ball_of_ranks(ranks, level), worth, _start_ranks(measure))[1]
 
 
 def population_bounds(
@@ -206,29 +206,31 @@ def population_bounds(
     design = Design(n_negatives, n_items)
     if not distribution.proper:
         raise ArgumentError(
-            "distribution has negative probabilities: no users have such ranks. Use one from mle."
+            "distribution has negative probabilities, which no users' ranks can have. Use a proper "
+            "distribution, such as that of mle."
         )
     masses = np.maximum(distribution.probabilities, 0.0)
-    worth, places = _worth(parsed, n_items), _places(parsed)
+    worth, start_ranks = _worth(parsed, n_items), _start_ranks(parsed)
     if users is None:
-        values, start = worth(n_items), places(design)
+        values, start = worth(n_items), start_ranks(design)
         low, high = (
-            least_of_alike(masses, sign * values, design.n_negatives, start) for sign in (1.0, -1.0)
+            least_with_moments(masses, sign * values, design.n_negatives, start)
+            for sign in (1.0, -1.0)
         )
         return Bounds(max(low, float(values.min())), min(-high, float(values.max())))
     shares = sum(masses[places] @ chances for places, chances in design.blocks())
     with one_blas_thread:
-        inside = around(np.asarray(shares), ((design, 1.0),), masses, users, level)
-        return Bounds(*extremes(inside, worth, places)[:2])
+        ball = ball_of_shares(np.asarray(shares), ((design, 1.0),), masses, users, level)
+        return Bounds(*extremes(ball, worth, start_ranks)[:2])
 
 
 def _is_nearly_whole(design: Design) -> bool:
     """Return whether all items but a few are drawn, so that ranks are known up to a few places."""
     n_left = design.n_items - 1 - design.n_negatives
-    return n_left <= _LEFT and not design.replacement and not design.grows
+    return n_left <= _MOST_UNDRAWN and not design.replacement and not design.grows
 
 
-def _of_known(ranks: SampledRanks, worth: Worth, level: float) -> Bounds:
+def _bounds_of_known_ranks(ranks: SampledRanks, worth: Worth, level: float) -> Bounds:
     """Return bounds on the mean of values of a population, of which the users are a sample.
 
     By the inequality of Dvoretzky, Kiefer and Wolfowitz, the share of users below any value differs
@@ -264,14 +266,16 @@ def _worth(measure: Measure, smallest: int) -> Worth:
     return lambda n_items: all_rank_weights(measure, n_items)
 
 
-def _places(measure: Measure) -> Places:
+def _start_ranks(measure: Measure) -> StartRanks:
     """Return a function from a design to ranks for its samples, the top and a measure's cutoff."""
 
-    def places(design: Design) -> Ints:
+    def start_ranks(design: Design) -> Ints:
         depth = rank_weights(measure, design.n_items).size
         top, around_cutoff = np.arange(1, _TOP), np.arange(depth - _TOP // 2, depth + _TOP // 2)
         starting_ranks = np.concatenate([top, around_cutoff])
         inside = starting_ranks[(starting_ranks >= 1) & (starting_ranks <= design.n_items)]
-        return np.union1d(spaced(design.n_items, min(design.n_negatives, _DENSEST), _DENSE), inside)
+        return np.union1d(
+            spaced_ranks(design.n_items, min(design.n_negatives, _DENSEST), _DENSE), inside
+        )
 
-    return places
+    return start_ranks

@@ -11,16 +11,16 @@ from scipy.stats import f
 from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.likelihood import em, likelihood
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.sums import spaced
+from podium.sampled.sums import spaced_ranks
 
-_STEPS = 25  # of expectation maximisation, for the distribution that selects the functions
+_EM_STEPS = 25  # of expectation maximisation, for the distribution that selects the functions
 _NODES = 4  # ranks per standard deviation of a sampled rank, to select functions
-_MORE = 5.0  # added users of any rank, so that no outcome is impossible or very rare
-_ERRORS = 3.0  # standard errors that a function's correlation with the rank must exceed
-_USERS = 20  # the smallest number of users per function
-_MOST = 64  # functions; more would add noise and time without information
-_ALIKE = 0.95  # above this correlation with the rank, functions differ only by chance
-_SELDOM = 1e-6  # expected users; for rarer outcomes all functions are 0
+_ADDED_USERS = 5.0  # added users of any rank, so that no outcome is impossible or very rare
+_MIN_ERRORS = 3.0  # standard errors that a function's correlation with the rank must exceed
+_USERS_PER_FUNCTION = 20  # the smallest number of users per function
+_MAX_FUNCTIONS = 64  # functions; more would add noise and time without information
+_HIGH_CORRELATION = 0.95  # above this correlation with the rank, functions differ only by chance
+_RARE = 1e-6  # expected users; for rarer outcomes all functions are 0
 
 
 class Part(NamedTuple):
@@ -53,7 +53,7 @@ class Ball:
     radius: float
 
 
-def ball(ranks: SampledRanks, confidence: float) -> Ball:
+def ball_of_ranks(ranks: SampledRanks, confidence: float) -> Ball:
     """Return the ball of distributions that fit observed ranks.
 
     Notes
@@ -63,15 +63,15 @@ def ball(ranks: SampledRanks, confidence: float) -> Ball:
     hold for any choice of functions.
     """
     pooled = ranks if len(ranks.designs) == 1 else replace(ranks, n_items=ranks.most_items)
-    fitted = em(likelihood(pooled), _STEPS).probabilities
+    fitted = em(likelihood(pooled), _EM_STEPS).probabilities
     designs = tuple(
         (design, float(counts.sum()) / ranks.n_users) for design, counts in pooled.designs
     )
     observed = np.concatenate([counts for _, counts in pooled.designs]) / ranks.n_users
-    common = around(observed, designs, fitted, ranks.n_users, confidence)
+    common = ball_of_shares(observed, designs, fitted, ranks.n_users, confidence)
     if pooled is ranks:
         return common
-    scaled = _calmed(common, observed)
+    scaled = _rescaled(common, observed)
     values = {part.design.stages: part.values for part in scaled.parts}
     shares = ((design, float(counts.sum()) / ranks.n_users) for design, counts in ranks.designs)
     return replace(
@@ -79,21 +79,21 @@ def ball(ranks: SampledRanks, confidence: float) -> Ball:
     )
 
 
-def _calmed(found: Ball, observed: Floats) -> Ball:
+def _rescaled(ball: Ball, observed: Floats) -> Ball:
     """Scale the functions to variance 1 in each direction in which they vary more among the users.
 
     Perhaps no common distribution of ranks fits these users, so that the variances under a common
     one may be too small.
     """
-    values = np.concatenate([part.values for part in found.parts])
-    covariance = (values * observed[:, None]).T @ values - np.outer(found.means, found.means)
+    values = np.concatenate([part.values for part in ball.parts])
+    covariance = (values * observed[:, None]).T @ values - np.outer(ball.means, ball.means)
     variances, directions = np.linalg.eigh(covariance)
     scale = directions / np.sqrt(np.maximum(variances, 1.0))
-    parts = tuple(old_part._replace(values=old_part.values @ scale) for old_part in found.parts)
-    return replace(found, parts=parts, means=found.means @ scale)
+    parts = tuple(old_part._replace(values=old_part.values @ scale) for old_part in ball.parts)
+    return replace(ball, parts=parts, means=ball.means @ scale)
 
 
-def around(
+def ball_of_shares(
     observed: Floats,
     designs: tuple[tuple[Design, float], ...],
     fitted: Floats,
@@ -124,9 +124,9 @@ def around(
     Functions with almost no correlation with the rank would add noise without information.
     """
     size = max(design.n_negatives for design, _ in designs)
-    nodes = spaced(fitted.size, size, _NODES)
+    nodes = spaced_ranks(fitted.size, size, _NODES)
     prior = np.diff(np.concatenate([[0.0], np.cumsum(fitted)])[_borders(nodes, fitted.size)])
-    added_share = _MORE / (n_users + _MORE)
+    added_share = _ADDED_USERS / (n_users + _ADDED_USERS)
     prior = (1.0 - added_share) * prior + added_share / nodes.size
     chances = np.concatenate([share * _chances(d, nodes) for d, share in designs], axis=1)
     values = _functions(chances, prior, n_users)
@@ -171,28 +171,28 @@ def _functions(chances: Floats, prior: Floats, n_users: int) -> Floats:
     An outcome that almost no rank gives, such as many items above in the last of several additions,
     would have values too large for the precision of sums, and carries no information.
     """
-    mixed = prior @ chances
-    possible = mixed * n_users > _SELDOM
-    scale = np.sqrt(mixed[possible])
+    outcome_chances = prior @ chances
+    possible = outcome_chances * n_users > _RARE
+    scale = np.sqrt(outcome_chances[possible])
     deviations = chances[:, possible] / scale - scale  # without the constant function
     weights = np.sqrt(prior)[:, None]
     _, correlations, functions = np.linalg.svd(weights * deviations, full_matrices=False)
-    n_significant = int((correlations * np.sqrt(n_users) >= _ERRORS).sum())
-    limit = max(1, min(n_users // _USERS, _MOST))
-    if n_significant > limit and correlations[limit] > _ALIKE:
+    n_significant = int((correlations * np.sqrt(n_users) >= _MIN_ERRORS).sum())
+    limit = max(1, min(n_users // _USERS_PER_FUNCTION, _MAX_FUNCTIONS))
+    if n_significant > limit and correlations[limit] > _HIGH_CORRELATION:
         functions = np.linalg.svd(weights * _smooth(deviations, limit), full_matrices=False)[2]
     n_functions = max(1, min(n_significant, limit))
-    values = np.zeros((mixed.size, n_functions))
+    values = np.zeros((outcome_chances.size, n_functions))
     values[possible] = functions[:n_functions].T / scale[:, None]
     return values
 
 
-def _smooth(apart: Floats, n_functions: int) -> Floats:
+def _smooth(deviations: Floats, n_functions: int) -> Floats:
     """Average neighbouring ranks, so that functions with the fewest waves come first.
 
     Large samples determine all functions of the rank about equally well, so that their order by
     correlation carries no information.
     """
-    position = np.arange(float(len(apart)))
+    position = np.arange(float(len(deviations)))
     kernel = np.exp(-(((position[:, None] - position) * n_functions / position.size) ** 2) / 2.0)
-    return (kernel / kernel.sum(axis=1, keepdims=True)) @ apart
+    return (kernel / kernel.sum(axis=1, keepdims=True)) @ deviations

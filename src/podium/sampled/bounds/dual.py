@@ -54,9 +54,9 @@ class Cloud:
 
 def distance(cloud: Cloud) -> float:
     """Return the distance of the nearest mean over users from the observed one, or a bit more."""
-    state = _State.at(cloud, None, np.zeros(cloud.n_functions), 1.0).top()
-    while state.heat > _COLDEST:
-        state = state.cooled().top()
+    state = _State.compute(cloud, None, np.zeros(cloud.n_functions), 1.0).maximised()
+    while state.temperature > _COLDEST:
+        state = state.cooled().maximised()
     return float(np.linalg.norm(state.mean))
 
 
@@ -83,9 +83,9 @@ def best_prices(cloud: Cloud, prices: Floats, start: float = 1.0) -> Floats:
     Newton's method at decreasing temperatures. Any prices prove a valid bound.
     """
     span = float(np.ptp(cloud.worth)) or 1.0
-    state = _State.at(cloud, cloud.worth, prices, start * span).top()
-    while state.heat > _COLDEST * span:
-        state = state.cooled().top()
+    state = _State.compute(cloud, cloud.worth, prices, start * span).maximised()
+    while state.temperature > _COLDEST * span:
+        state = state.cooled().maximised()
     return state.prices
 
 
@@ -99,30 +99,34 @@ class _State:
     cloud: Cloud
     worth: Floats | None
     prices: Floats
-    heat: float
+    temperature: float
     value: float
-    chosen: Floats
+    point_shares: Floats
     mean: Floats
 
     @classmethod
-    def at(cls, cloud: Cloud, worth: Floats | None, prices: Floats, heat: float) -> _State:
+    def compute(
+        cls, cloud: Cloud, worth: Floats | None, prices: Floats, temperature: float
+    ) -> _State:
         """Compute the value, each point's share of the users, and their mean."""
         cost = cloud.points @ prices
-        exponents = (cost if worth is None else cost - worth) / heat
+        exponents = (cost if worth is None else cost - worth) / temperature
         largest = np.maximum.reduceat(exponents, cloud.starts)
-        chosen = np.exp(exponents - np.repeat(largest, cloud.sizes))
-        totals = np.add.reduceat(chosen, cloud.starts)
-        chosen *= np.repeat(cloud.shares / totals, cloud.sizes)
-        value = -heat * float(cloud.shares @ (largest + np.log(totals)))
+        point_shares = np.exp(exponents - np.repeat(largest, cloud.sizes))
+        totals = np.add.reduceat(point_shares, cloud.starts)
+        point_shares *= np.repeat(cloud.shares / totals, cloud.sizes)
+        value = -temperature * float(cloud.shares @ (largest + np.log(totals)))
         norm = float(np.linalg.norm(prices))
-        value -= norm**2 / 2 if worth is None else cloud.radius * float(np.hypot(norm, heat))
-        return cls(cloud, worth, prices, heat, value, chosen, chosen @ cloud.points)
+        value -= norm**2 / 2 if worth is None else cloud.radius * float(np.hypot(norm, temperature))
+        return cls(
+            cloud, worth, prices, temperature, value, point_shares, point_shares @ cloud.points
+        )
 
     def cooled(self) -> _State:
         """Return the bound at the same prices and a lower temperature."""
-        return _State.at(self.cloud, self.worth, self.prices, self.heat * _COOLING)
+        return _State.compute(self.cloud, self.worth, self.prices, self.temperature * _COOLING)
 
-    def top(self) -> _State:
+    def maximised(self) -> _State:
         """Return the state after Newton steps, as long as they gain."""
         state: _State = self
         for _ in range(_STEPS):
@@ -134,30 +138,32 @@ class _State:
 
     def _step(self) -> _State | None:
         """Return the state after one step, which is halved until the value rises enough."""
-        penalty_gradient, penalty_hessian = self._radial()
+        penalty_gradient, penalty_hessian = self._penalty_derivatives()
         gradient = -self.mean - penalty_gradient
-        direction = np.linalg.solve(self._spread() / self.heat + penalty_hessian, gradient)
+        direction = np.linalg.solve(
+            self._covariance() / self.temperature + penalty_hessian, gradient
+        )
         expected_gain, length = float(gradient @ direction), 1.0
-        while expected_gain > _FLAT * self.heat and length > _SHORTEST:
+        while expected_gain > _FLAT * self.temperature and length > _SHORTEST:
             new_prices = self.prices + length * direction
-            new_state = _State.at(self.cloud, self.worth, new_prices, self.heat)
+            new_state = _State.compute(self.cloud, self.worth, new_prices, self.temperature)
             if new_state.value >= self.value + _RISE * length * expected_gain:
                 return new_state
             length /= 2.0
         return None
 
-    def _spread(self) -> Floats:
+    def _covariance(self) -> Floats:
         """Return the covariance of the points within groups."""
-        weighted = self.chosen[:, None] * self.cloud.points
+        weighted = self.point_shares[:, None] * self.cloud.points
         centres = np.add.reduceat(weighted, self.cloud.starts, axis=0)
         return self.cloud.points.T @ weighted - centres.T @ (centres / self.cloud.shares[:, None])
 
-    def _radial(self) -> tuple[Floats, Floats]:
+    def _penalty_derivatives(self) -> tuple[Floats, Floats]:
         """Return the first and second derivatives of the penalty on the norm of the prices."""
         identity = np.eye(self.prices.size)
         if self.worth is None:
             return self.prices, identity
-        norm = float(np.hypot(np.linalg.norm(self.prices), self.heat))
+        norm = float(np.hypot(np.linalg.norm(self.prices), self.temperature))
         direction = self.prices / norm
         scale = self.cloud.radius / norm
         return self.cloud.radius * direction, scale * (

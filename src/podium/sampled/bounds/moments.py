@@ -10,11 +10,11 @@ from podium.sampled.design import Floats, Ints
 
 _PRICE = 10.0  # of a missed moment; it keeps programmes feasible and their bounds valid
 _ROUNDS = 30  # in which ranks are added
-_ENOUGH = 1e-7  # the tolerance, in the measure, of the polynomial's excess at a rank
+_EXCESS_TOLERANCE = 1e-7  # the tolerance, in the measure, of the polynomial's excess at a rank
 _BLOCK = 2**14  # ranks
 
 
-def least_of_alike(probabilities: Floats, worth: Floats, degree: int, start: Ints) -> float:
+def least_with_moments(probabilities: Floats, worth: Floats, degree: int, start: Ints) -> float:
     """Return a lower bound on a measure over all distributions with the same moments.
 
     Parameters
@@ -47,7 +47,7 @@ def least_of_alike(probabilities: Floats, worth: Floats, degree: int, start: Int
         excess = _series(prices, n_items) - worth
         largest_excess = float(excess.max())
         low = max(low, float(prices @ means) - largest_excess)
-        if largest_excess <= _ENOUGH:
+        if largest_excess <= _EXCESS_TOLERANCE:
             break
         above_previous = np.concatenate([[True], excess[1:] > excess[:-1]])
         not_below_next = np.concatenate([excess[:-1] >= excess[1:], [True]])
@@ -76,12 +76,12 @@ def _means(probabilities: Floats, degree: int) -> Floats:
     return sums
 
 
-def _places(ranks: Ints, n_items: int) -> Floats:
+def _scaled_ranks(ranks: Ints, n_items: int) -> Floats:
     return (2.0 * ranks.astype(np.float64) - n_items - 1.0) / (n_items - 1.0)
 
 
 def _polynomials(ranks: Ints, n_items: int, degree: int) -> Floats:
-    table = chebyshev.chebvander(_places(ranks, n_items), degree)
+    table = chebyshev.chebvander(_scaled_ranks(ranks, n_items), degree)
     return np.array(table.T, dtype=np.float64, order="C")
 
 
@@ -90,6 +90,6 @@ def _series(prices: Floats, n_items: int) -> Floats:
     values = np.empty(n_items)
     for start in range(0, n_items, _BLOCK):
         stop = min(start + _BLOCK, n_items)
-        places = _places(np.arange(start + 1, stop + 1), n_items)
-        values[start:stop] = chebyshev.chebval(places, prices)
+        scaled_ranks = _scaled_ranks(np.arange(start + 1, stop + 1), n_items)
+        values[start:stop] = chebyshev.chebval(scaled_ranks, prices)
     return values

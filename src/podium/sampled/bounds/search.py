@@ -18,38 +18,38 @@ from numpy.polynomial import chebyshev
 from podium.sampled.bounds.ball import Ball, Part
 from podium.sampled.bounds.dual import Cloud, best_prices, distance
 from podium.sampled.design import Design, Floats, Ints
-from podium.sampled.sums import at_places, cell_edges, expected, is_swept
+from podium.sampled.sums import cell_edges, expected, expected_at, needs_no_table
 
-_FEW = 16  # with more designs, prices are searched for groups of designs of similar size
-_ALIKE = 0.05  # the width of such a group in the log of a size
+_MAX_DESIGNS = 16  # with more designs, prices are searched for groups of designs of similar size
+_GROUP_WIDTH = 0.05  # the width of such a group in the log of a size
 _ROUNDS = 12  # in which ranks are added
-_ENOUGH = 1e-6  # the smallest gain of the bound, in the measure, for which ranks are added
-_WARM = 1e-3  # the start temperature of a search that continues an earlier one
+_MIN_GAIN = 1e-6  # the smallest gain of the bound, in the measure, for which ranks are added
+_WARM_START = 1e-3  # the start temperature of a search that continues an earlier one
 _CELLS = 2**23  # the largest size of tables of the functions' means at all ranks
 _SLACK = 1e-6  # a share of the distance to the nearest mean, if it is outside the ball
 
 Worth: TypeAlias = Callable[[int], Floats]
-Places: TypeAlias = Callable[[Design], Ints]
+StartRanks: TypeAlias = Callable[[Design], Ints]
 
 _NODES = 12  # per cell
 _FACTORS = 4  # cells are as short as for products of this number of probabilities
 _PLACES = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)
 _TO_SERIES = np.linalg.inv(chebyshev.chebvander(_PLACES, _NODES - 1)).T
 
-MISSED = 1e-8
+MAX_RELATIVE_ERROR = 1e-8
 """The largest error, as a share of the largest value; 4e-9 was measured with random signs."""
 
 
-def extremes(inside: Ball, worth: Worth, places: Places) -> tuple[float, float, float]:
+def extremes(ball: Ball, worth: Worth, start_ranks: StartRanks) -> tuple[float, float, float]:
     """Return bounds on the worth over all distributions in the ball.
 
     Parameters
     ----------
-    inside : Ball
+    ball : Ball
     worth : callable
         A function from the number of items of a catalogue to the value of each rank: float64,
         (n_items,).
-    places : callable
+    start_ranks : callable
         A function from a design to the ranks at the start of a search: int64.
 
     Returns
@@ -60,13 +60,15 @@ def extremes(inside: Ball, worth: Worth, places: Places) -> tuple[float, float, 
     miss : float
         The distance of the nearest distributions from the ball; 0 if some are inside.
     """
-    if not np.isfinite(inside.radius):
-        return _least_worth(inside, worth), -_least_worth(inside, _negative(worth)), 0.0
-    search = _Search(inside, places)
-    nearest = distance(search.cloud(worth, inside.radius))
-    miss = max(0.0, nearest - inside.radius)
-    radius = nearest * (1.0 + _SLACK) if miss else inside.radius
-    low, high = (search.least(signed_worth, radius) for signed_worth in (worth, _negative(worth)))
+    if not np.isfinite(ball.radius):
+        return _least_worth(ball, worth), -_least_worth(ball, _negative(worth)), 0.0
+    search = _Search(ball, start_ranks)
+    nearest = distance(search.cloud(worth, ball.radius))
+    miss = max(0.0, nearest - ball.radius)
+    radius = nearest * (1.0 + _SLACK) if miss else ball.radius
+    low, high = (
+        search.lower_bound(signed_worth, radius) for signed_worth in (worth, _negative(worth))
+    )
     return low, -high, miss
 
 
@@ -74,9 +76,9 @@ def _negative(worth: Worth) -> Worth:
     return lambda n_items: -worth(n_items)
 
 
-def _least_worth(inside: Ball, worth: Worth) -> float:
+def _least_worth(ball: Ball, worth: Worth) -> float:
     """Return the bound that holds for any observations."""
-    return sum(part.share * float(worth(part.design.n_items).min()) for part in inside.parts)
+    return sum(part.share * float(worth(part.design.n_items).min()) for part in ball.parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +86,11 @@ class _Groups:
     """The users by design; designs with one sample size are adjacent."""
 
     parts: tuple[Part, ...]
-    sums: tuple[_Curved | _Tabled, ...]
+    sums: tuple[_InterpolatedSums | _TabulatedSums, ...]
 
     @classmethod
     def of(cls, parts: Sequence[Part]) -> _Groups:
-        groups = [tuple(members) for _, members in groupby(sorted(parts, key=_kind), key=_kind)]
+        groups = [tuple(members) for _, members in groupby(sorted(parts, key=_stages), key=_stages)]
         return cls(
             tuple(part for members in groups for part in members),
             tuple(_sums(members) for members in groups),
@@ -102,20 +104,22 @@ class _Groups:
         for group_sums in self.sums:
             yield from group_sums.costs(prices)
 
-    def alike(self) -> _Groups:
+    def merged(self) -> _Groups:
         """Return a few groups of neighbouring sizes that represent many designs."""
-        if len(self.parts) <= _FEW:
+        if len(self.parts) <= _MAX_DESIGNS:
             return self
         groups: dict[tuple[int, int], list[Part]] = {}
         for part in self.parts:
             sizes = np.array([part.design.n_negatives, part.design.n_items])
-            log_negatives, log_items = np.rint(np.log(sizes) / _ALIKE).astype(np.int64).tolist()
+            log_negatives, log_items = (
+                np.rint(np.log(sizes) / _GROUP_WIDTH).astype(np.int64).tolist()
+            )
             groups.setdefault((log_negatives, log_items), []).append(part)
-        return _Groups.of([_together(members) for members in groups.values()])
+        return _Groups.of([_merged_part(members) for members in groups.values()])
 
 
 @dataclass(frozen=True, eq=False)
-class _Curved:
+class _InterpolatedSums:
     """Users of designs that differ only in the catalogue; their sums are polynomials in cells."""
 
     parts: tuple[Part, ...]
@@ -124,21 +128,21 @@ class _Curved:
     def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
         """Yield the costs; rank by rank if a cell has nodes outside the catalogue."""
         values = self.parts[0].values @ prices
-        error = MISSED * float(np.abs(values).max())
-        for part, cost in zip(self.parts, self.curves.of(values), strict=True):
+        error = MAX_RELATIVE_ERROR * float(np.abs(values).max())
+        for part, cost in zip(self.parts, self.curves.sums(values), strict=True):
             is_finite = bool(np.isfinite(cost).all())
             yield part, cost if is_finite else expected(part.design, values), error
 
 
 @dataclass(frozen=True, eq=False)
-class _Tabled:
+class _TabulatedSums:
     """Users of designs whose sums take long, with tables of the functions' means at every rank."""
 
     parts: tuple[Part, ...]
     tables: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, parts: tuple[Part, ...]) -> _Tabled:
+    def of(cls, parts: tuple[Part, ...]) -> _TabulatedSums:
         tables = tuple(
             np.concatenate([chances @ part.values for _, chances in part.design.blocks()])
             for part in parts
@@ -146,24 +150,24 @@ class _Tabled:
         return cls(parts, tables)
 
     def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
-        error = MISSED * float(np.abs(self.parts[0].values @ prices).max())
+        error = MAX_RELATIVE_ERROR * float(np.abs(self.parts[0].values @ prices).max())
         for part, table in zip(self.parts, self.tables, strict=True):
             yield part, table @ prices, error
 
 
-def _sums(parts: tuple[Part, ...]) -> _Curved | _Tabled:
+def _sums(parts: tuple[Part, ...]) -> _InterpolatedSums | _TabulatedSums:
     """Return the sums over the outcomes of parts that have one sample size."""
     cells = sum(part.design.n_items for part in parts) * parts[0].values.shape[1]
-    if cells <= _CELLS and not any(is_swept(part.design) for part in parts):
-        return _Tabled.of(parts)
-    return _Curved(parts, Curves.over([part.design for part in parts]))
+    if cells <= _CELLS and not any(needs_no_table(part.design) for part in parts):
+        return _TabulatedSums.of(parts)
+    return _InterpolatedSums(parts, Curves.over([part.design for part in parts]))
 
 
-def _kind(part: Part) -> tuple[int, ...]:
+def _stages(part: Part) -> tuple[int, ...]:
     return part.design.stages
 
 
-def _together(parts: Sequence[Part]) -> Part:
+def _merged_part(parts: Sequence[Part]) -> Part:
     """Return one part for users of similar designs, with the most frequent sample size."""
     share = sum(part.share for part in parts)
     mean = sum(part.share * part.design.n_items for part in parts) / share
@@ -176,11 +180,11 @@ def _together(parts: Sequence[Part]) -> Part:
 class _Search:
     """The ranks of a few groups of users, over which prices are searched."""
 
-    def __init__(self, inside: Ball, places: Places) -> None:
-        self.ball = inside
-        self.everyone = _Groups.of(inside.parts)
-        self.groups = self.everyone.alike()
-        self.ranks = [places(part.design) for part in self.groups.parts]
+    def __init__(self, ball: Ball, start_ranks: StartRanks) -> None:
+        self.ball = ball
+        self.all_groups = _Groups.of(ball.parts)
+        self.groups = self.all_groups.merged()
+        self.ranks = [start_ranks(part.design) for part in self.groups.parts]
         pairs = zip(self.groups.parts, self.ranks, strict=True)
         self.points = [self._points(part, ranks) for part, ranks in pairs]
 
@@ -197,45 +201,45 @@ class _Search:
             radius,
         )
 
-    def least(self, worth: Worth, radius: float) -> float:
+    def lower_bound(self, worth: Worth, radius: float) -> float:
         """Search prices until no rank of the groups raises the bound; prove it for all users."""
         prices = best = np.zeros(self.ball.means.size)
         last_bound, start = -np.inf, 1.0
         for _ in range(_ROUNDS):
             prices = best_prices(self.cloud(worth, radius), prices, start)
-            new_bound = self._look(worth, prices, radius)
+            new_bound = self._bound_and_add_ranks(worth, prices, radius)
             if new_bound > last_bound:
                 best = prices
-            if new_bound <= last_bound + _ENOUGH:
+            if new_bound <= last_bound + _MIN_GAIN:
                 break
-            last_bound, start = new_bound, _WARM
+            last_bound, start = new_bound, _WARM_START
         bound = self._constant(best, radius) + sum(
             part.share * (float((worth(part.design.n_items) - cost).min()) - error)
-            for part, cost, error in self.everyone.costs(best)
+            for part, cost, error in self.all_groups.costs(best)
         )
         return float(np.fmax(bound, _least_worth(self.ball, worth)))  # fmax ignores nan
 
     def _constant(self, prices: Floats, radius: float) -> float:
         return float(prices @ self.ball.means) - radius * float(np.linalg.norm(prices))
 
-    def _look(self, worth: Worth, prices: Floats, radius: float) -> float:
+    def _bound_and_add_ranks(self, worth: Worth, prices: Floats, radius: float) -> float:
         """Return the bound that prices prove for the groups, and add the ranks that limit it."""
         bound = self._constant(prices, radius)
         for i, (part, cost, _) in enumerate(self.groups.costs(prices)):
             net_worth = worth(part.design.n_items) - cost
             bound += part.share * float(net_worth.min())
-            dips = _dips(net_worth, float(net_worth[self.ranks[i] - 1].min()))
-            joining = np.setdiff1d(dips, self.ranks[i])
-            self.ranks[i] = np.concatenate([self.ranks[i], joining])
-            self.points[i] = np.concatenate([self.points[i], self._points(part, joining)])
+            dips = _minima_below(net_worth, float(net_worth[self.ranks[i] - 1].min()))
+            new_ranks = np.setdiff1d(dips, self.ranks[i])
+            self.ranks[i] = np.concatenate([self.ranks[i], new_ranks])
+            self.points[i] = np.concatenate([self.points[i], self._points(part, new_ranks)])
         return bound
 
 
-def _dips(left: Floats, below: float) -> Ints:
+def _minima_below(net_worth: Floats, limit: float) -> Ints:
     """Return the ranks of local minima below a value."""
-    below_previous = np.concatenate([[True], left[1:] < left[:-1]])
-    not_above_next = np.concatenate([left[:-1] <= left[1:], [True]])
-    return np.flatnonzero(below_previous & not_above_next & (left < below - 1e-12)) + 1
+    below_previous = np.concatenate([[True], net_worth[1:] < net_worth[:-1]])
+    not_above_next = np.concatenate([net_worth[:-1] <= net_worth[1:], [True]])
+    return np.flatnonzero(below_previous & not_above_next & (net_worth < limit - 1e-12)) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,8 +248,8 @@ class Curves:
 
     A sum over outcomes of value times probability is a polynomial in the rank. In each cell of the
     catalogue it is computed at Chebyshev nodes and interpolated to the ranks. The error is less
-    than `MISSED` times the largest value, for any values. Large samples without replacement, whose
-    probabilities end at some rank, are summed rank by rank.
+    than `MAX_RELATIVE_ERROR` times the largest value, for any values. Large samples without
+    replacement, whose probabilities end at some rank, are summed rank by rank.
     """
 
     designs: tuple[Design, ...]
@@ -257,12 +261,12 @@ class Curves:
         return cls(
             tuple(designs),
             tuple(
-                _Cells.of(design) if design.replacement or is_swept(design) else None
+                _Cells.of(design) if design.replacement or needs_no_table(design) else None
                 for design in designs
             ),
         )
 
-    def of(self, values: Floats) -> Iterator[Floats]:
+    def sums(self, values: Floats) -> Iterator[Floats]:
         """Yield the sum at every rank for each design: float64, (n_items,).
 
         Parameters
@@ -271,24 +275,24 @@ class Curves:
             The values of the outcomes, which are the same for all designs.
         """
         pairs = list(zip(self.designs, self.cells, strict=True))
-        swept = [(design, cells) for design, cells in pairs if cells and is_swept(design)]
-        ready = iter(_swept(swept, values))
+        swept = [(design, cells) for design, cells in pairs if cells and needs_no_table(design)]
+        ready = iter(_node_sums(swept, values))
         for design, cells in pairs:
             if cells is None:
                 yield expected(design, values)
-            elif is_swept(design):
-                yield cells.curve(next(ready))
+            elif needs_no_table(design):
+                yield cells.interpolate(next(ready))
             else:
-                yield cells.curve(design.probabilities(cells.nodes) @ values)
+                yield cells.interpolate(design.probabilities(cells.nodes) @ values)
 
 
-def _swept(pairs: list[tuple[Design, _Cells]], values: Floats) -> list[Floats]:
+def _node_sums(pairs: list[tuple[Design, _Cells]], values: Floats) -> list[Floats]:
     """Return the sums at the nodes of several designs, computed in one call."""
     if not pairs:
         return []
     better = np.concatenate([cells.nodes - 1.0 for _, cells in pairs])
     worse = np.concatenate([design.n_items - cells.nodes for design, cells in pairs])
-    node_sums = at_places(better, worse, values, replacement=pairs[0][0].replacement)
+    node_sums = expected_at(better, worse, values, replacement=pairs[0][0].replacement)
     return np.split(node_sums, np.cumsum([cells.nodes.size for _, cells in pairs])[:-1])
 
 
@@ -310,7 +314,7 @@ class _Cells:
     def nodes(self) -> Floats:
         return (self.middles[:, None] + self.halves[:, None] * _PLACES).ravel()
 
-    def curve(self, sums: Floats) -> Floats:
+    def interpolate(self, sums: Floats) -> Floats:
         """Interpolate sums at the nodes to all ranks, by Clenshaw's recurrence."""
         series = sums.reshape(-1, _NODES) @ _TO_SERIES
         ranks = np.arange(1.0, self.sizes.sum() + 1)

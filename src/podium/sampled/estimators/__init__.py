@@ -100,8 +100,8 @@ class Estimator(ABC):
         if ranks.stages and not self.grows:
             raise ArgumentError(
                 f"{self.name} needs samples of a fixed size, got samples that grow while the "
-                "target comes first (stages), whose ranks mean different things at different "
-                "sizes. Use bv, mn or mle."
+                "target comes first (stages). Their ranks are not comparable between sizes. Use "
+                "bv, mn or mle."
             )
         return ranks
 
@@ -122,7 +122,7 @@ class LinearEstimator(Estimator):
 
 
 REGISTRY: Values[Estimator] = Values(
-    "estimator", "name or name(param=value), as bv(gamma=0.1)", base=Estimator
+    "estimator", "name or name(param=value), such as bv(gamma=0.1)", base=Estimator
 )
 """Every estimator class by its name. Common tests loop over it and use the class attributes."""
 

@@ -170,7 +170,7 @@ class MN(Estimator):
         prior = fit_prior(self.prior, self.check(ranks)).probabilities
         mass = np.zeros(ranks.most_items)
         for design, counts in ranks.designs:
-            design_prior = within(prior, design.n_items)
+            design_prior = prior_within(prior, design.n_items)
             prior_sums, uniform_sums = moments(design, design_prior), moments(design, None)
             refuse_impossible(counts, prior_sums.total, self.name)
             variance_scale = design.n_items / counts.sum()  # uniform sums are means over ranks
@@ -188,7 +188,7 @@ def fit_prior(prior: str | Estimator | RankDistribution, ranks: SampledRanks) ->
     return RankDistribution(nonnegative / nonnegative.sum())
 
 
-def within(prior: Floats, n_items: int) -> Floats:
+def prior_within(prior: Floats, n_items: int) -> Floats:
     """Return the prior of a smaller catalogue, cut at its last rank or padded with 0."""
     inside = prior[:n_items]
     return np.pad(inside / inside.sum(), (0, n_items - inside.size))
@@ -202,7 +202,7 @@ def _trade_off(sums: Moments, gamma: float) -> Floats:
 def _fit(ranks: SampledRanks, gamma: float, prior: Floats | None, name: str) -> RankDistribution:
     mass = np.zeros(ranks.most_items)
     for design, counts in ranks.designs:
-        design_prior = None if prior is None else within(prior, design.n_items)
+        design_prior = None if prior is None else prior_within(prior, design.n_items)
         sums = moments(design, design_prior)
         refuse_impossible(counts, sums.total, name)
         # Equation 15 of jin2021 for all ranks at once. The matrix is symmetric, so that one
@@ -248,13 +248,13 @@ class CLS(LinearEstimator):
         return _bounded(design, parsed) if outcome_values is None else outcome_values
 
 
-def _two_values(design: Design, wanted: Floats) -> Floats | None:
+def _two_values(design: Design, rank_values: Floats) -> Floats | None:
     """Return the best values that are equal from rank 2 on; None if other values are better.
 
     All drops after rank 2 or later are 0, so that the gradient in them must not be negative.
     """
     # Normal equations in two unknowns: the drop after rank 1, and the common value of the others.
-    gram, right_side = moments(design, None).gram, project(design, wanted, None)
+    gram, right_side = moments(design, None).gram, project(design, rank_values, None)
     reduced_gram = np.array([[gram[0, 0], gram[0].sum()], [gram[0].sum(), gram.sum()]])
     first_drop, common_value = np.linalg.solve(
         reduced_gram, np.array([right_side[0], right_side.sum()])
@@ -268,17 +268,17 @@ def _two_values(design: Design, wanted: Floats) -> Floats | None:
     return values if first_drop >= 0 and (drop_gradient >= -tolerance).all() else None
 
 
-def _bounded(design: Design, wanted: Measure) -> Floats:
+def _bounded(design: Design, measure: Measure) -> Floats:
     """Solve for the drops after each rank, which are at least 0, and for the last value."""
     n = design.n_outcomes
-    equations = _triangle(design, wanted)
+    equations = _triangle(design, measure)
     lowest = np.concatenate([np.zeros(n - 1), [-np.inf]])
     solution = lsq_linear(
         equations[:, :n], equations[:, n], (lowest, np.inf), method="bvls", max_iter=20 * n
     )
     if not solution.success:
         warnings.warn(
-            f"CLS stopped after {solution.nit} steps before the values of {wanted} were optimal: "
+            f"CLS stopped after {solution.nit} steps before the values of {measure} were optimal: "
             f"{solution.message}",
             ConvergenceWarning,
             stacklevel=4,
@@ -287,13 +287,13 @@ def _bounded(design: Design, wanted: Measure) -> Floats:
 
 
 @lru_cache(maxsize=32)
-def _triangle(design: Design, wanted: Measure) -> Floats:
+def _triangle(design: Design, measure: Measure) -> Floats:
     """Return the triangular factor of all ranks' equations in the drops, with the right side last.
 
     It is computed by orthogonal steps, block by block, because the normal equations would lose half
     of the digits.
     """
-    values = all_rank_weights(wanted, design.n_items)
+    values = all_rank_weights(measure, design.n_items)
     factor = np.empty((0, design.n_outcomes + 1))
     for part, block in design.blocks():
         rows = np.column_stack([np.cumsum(block, axis=1), values[part]])

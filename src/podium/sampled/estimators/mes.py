@@ -17,8 +17,8 @@ from podium.sampled.ranks import SampledRanks
 from podium.sampled.sums import Grid, expected
 
 _FACTORS = 16  # the number of factors in a product that the first grid is made for
-_FAR = 1e-8  # the tolerance of the sum over the grid
-_FINER = 4
+_SUM_TOLERANCE = 1e-8  # the tolerance of the sum over the grid
+_REFINEMENT = 4
 _MOST_STEPS = 100
 _TINY = 1e-100  # products of smaller chances are subnormal numbers, which are 100 times slower
 _GAP = 1e-14  # the rounding error of the objective
@@ -114,15 +114,15 @@ def flattest(likelihood: Likelihood, eta: float) -> Flattest:
         dual = _Dual(likelihood, eta, grid)
         forces, n_new_steps = _newton(dual, forces)
         n_steps += n_new_steps
-        logs = -_everywhere(likelihood, forces) / eta
+        logs = -_at_all_ranks(likelihood, forces) / eta
         top = float(logs.max())
         total = top + np.log(np.exp(logs - top).sum())
-        if grid.is_whole or abs(total - dual.log_total(forces)) <= _FAR:
+        if grid.has_all_ranks or abs(total - dual.log_total(forces)) <= _SUM_TOLERANCE:
             return Flattest(np.exp(logs - total), dual.gap(forces), n_steps)
-        n_factors *= _FINER
+        n_factors *= _REFINEMENT
 
 
-def _everywhere(likelihood: Likelihood, forces: Floats) -> Floats:
+def _at_all_ranks(likelihood: Likelihood, forces: Floats) -> Floats:
     """Return the sum of forces times outcome chances, at every rank: (n_items,)."""
     total, first_outcome = np.zeros(likelihood.n_items), 0
     for design, observed in likelihood.parts:
@@ -148,7 +148,7 @@ class _Dual:
         # 25 of jin2021, times the number of outcomes as in its authors' code.
         self.target = likelihood.shares / part_shares[part_of_outcome]
         self.stiffness = n_outcomes[part_of_outcome] * likelihood.shares
-        chances = likelihood.rows(grid.ranks)
+        chances = likelihood.chances(grid.ranks)
         self.chances = np.where(chances < _TINY, 0.0, chances)
         self.log_weights = np.log(grid.weights)
 
@@ -186,10 +186,12 @@ class _Dual:
     def newton_step(self, forces: Floats) -> tuple[Floats, float]:
         """Return the step to the maximum of the quadratic model, and twice its gain."""
         masses = self.masses(forces)
-        mixed = masses @ self.chances  # p(r | pi), equation 18
-        gradient = mixed - forces / (2.0 * self.stiffness) - self.target
+        outcome_chances = masses @ self.chances  # p(r | pi), equation 18
+        gradient = outcome_chances - forces / (2.0 * self.stiffness) - self.target
         # Minus the second derivative: the covariance of the chances over eta, and a ridge.
-        curvature = (self.chances.T * masses) @ self.chances - np.outer(mixed, mixed)
+        curvature = (self.chances.T * masses) @ self.chances - np.outer(
+            outcome_chances, outcome_chances
+        )
         curvature /= self.eta
         curvature[np.diag_indices_from(curvature)] += 1.0 / (2.0 * self.stiffness)
         step = cho_solve(cho_factor(curvature), gradient)

@@ -84,10 +84,10 @@ class MLE(Estimator):
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Make the steps, or find the maximum; see `Estimator.fit`."""
-        return RankDistribution(climb(likelihood(self.check(ranks)), self.n_steps))
+        return RankDistribution(mle_probabilities(likelihood(self.check(ranks)), self.n_steps))
 
 
-def climb(observed: Likelihood, n_steps: int | None) -> Floats:
+def mle_probabilities(observed: Likelihood, n_steps: int | None) -> Floats:
     """Return the probabilities after a number of steps, or at the maximum: (n_items,)."""
     if observed.is_exact:
         result = np.zeros(observed.n_items)
@@ -100,7 +100,7 @@ def climb(observed: Likelihood, n_steps: int | None) -> Floats:
     if result.gap > TOLERANCE:
         warnings.warn(
             f"MLE stopped after {result.n_steps} steps at a gap of {result.gap:.1e} in mean log "
-            f"likelihood, above {TOLERANCE:g}. Give a number of steps instead.",
+            f"likelihood, above {TOLERANCE:g}. Pass n_steps instead.",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -167,13 +167,13 @@ def likelihood_gap(ranks: SampledRanks, distribution: RankDistribution) -> float
     observed = likelihood(ranks)
     mass = distribution.probabilities
     ranks_with_mass = np.flatnonzero(mass > 0)
-    mixed = np.zeros(observed.shares.size)
+    outcome_chances = np.zeros(observed.shares.size)
     for start in range(0, ranks_with_mass.size, _ROWS):
         block = ranks_with_mass[start : start + _ROWS]
-        mixed += mass[block] @ observed.rows((block + 1).astype(np.float64))
-    if mixed.min() <= 0:
+        outcome_chances += mass[block] @ observed.chances((block + 1).astype(np.float64))
+    if outcome_chances.min() <= 0:
         return float("inf")
-    return float(observed.slope(mixed).max()) - 1.0
+    return float(observed.slope(outcome_chances).max()) - 1.0
 
 
 @register
@@ -236,14 +236,14 @@ class WMLE(Estimator):
             Always, because the estimate is that of a different population.
         """
         warnings.warn(
-            "wmle counts users of small sampled ranks more, so that it estimates too large a "
-            "share of users at the top, however many there are. Use mle.",
+            "wmle gives users with small sampled ranks larger weights. It therefore overestimates "
+            "the share of users at the top, for any number of users. Use mle.",
             PodiumWarning,
             stacklevel=2,
         )
         design = self.check(ranks).design
         weighted_likelihood = likelihood(ranks, self.weights(np.arange(1.0, design.n_outcomes + 1)))
-        return RankDistribution(climb(weighted_likelihood, self.n_steps))
+        return RankDistribution(mle_probabilities(weighted_likelihood, self.n_steps))
 
     def weights(self, ranks: Floats) -> Floats:
         """Return the weights of users with the given sampled ranks: float64, (n,).
@@ -263,5 +263,7 @@ class WMLE(Estimator):
             weight_of(ranks / self.scale), ranks.size, name="weight(ranks / scale)"
         )
         if not user_weights.any():
-            raise ArgumentError("weight must be above 0 for some sampled rank, got 0 for all.")
+            raise ArgumentError(
+                "weight must be above 0 for at least one sampled rank, got 0 for all."
+            )
         return user_weights

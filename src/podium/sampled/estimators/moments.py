@@ -16,7 +16,7 @@ from podium.sampled.sums import expected, grid
 _MOST_BYTES = 2**27  # of the cache: 1,600 designs of 100 negatives, or one of 4,000
 _CELLS = 2**20  # the numbers in a block of probabilities
 _FACTORS = 8  # a grid for 8 factors instead of 2 gives errors of 1e-13 instead of 1e-9
-_RANK = 1e-13  # eigenvalues below this share of the largest are rounding errors
+_MIN_EIGENVALUE = 1e-13  # eigenvalues below this share of the largest are rounding errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Moments:
     total: Floats
 
 
-_KEPT: OrderedDict[Design, Moments] = OrderedDict()
+_CACHE: OrderedDict[Design, Moments] = OrderedDict()
 
 
 def moments(design: Design, prior: Floats | None) -> Moments:
@@ -53,13 +53,13 @@ def _uniform(design: Design) -> Moments:
     If each user has a separate catalogue, there are a thousand designs or more, and every estimate
     needs all of them.
     """
-    if design in _KEPT:
-        _KEPT.move_to_end(design)
-        return _KEPT[design]
+    if design in _CACHE:
+        _CACHE.move_to_end(design)
+        return _CACHE[design]
     sums = _sums(design, _on_nodes(design))
-    _KEPT[design] = sums
-    while len(_KEPT) > 1 and sum(cached.gram.nbytes for cached in _KEPT.values()) > _MOST_BYTES:
-        _KEPT.popitem(last=False)
+    _CACHE[design] = sums
+    while len(_CACHE) > 1 and sum(cached.gram.nbytes for cached in _CACHE.values()) > _MOST_BYTES:
+        _CACHE.popitem(last=False)
     return sums
 
 
@@ -101,7 +101,7 @@ def spread(design: Design, values: Floats, prior: Floats | None) -> Floats:
     return sums / design.n_items if prior is None else sums * prior
 
 
-def solve(matrix: Floats, right: Floats) -> Floats:
+def solve(matrix: Floats, right_side: Floats) -> Floats:
     """Solve a system with a positive semi-definite matrix, scaled to a diagonal of ones.
 
     Unknowns with a diagonal of 0 belong to impossible outcomes and become 0.
@@ -111,14 +111,14 @@ def solve(matrix: Floats, right: Floats) -> Floats:
     scaled = matrix * scale[:, None] * scale
     scaled[root_diagonal == 0, root_diagonal == 0] = 1.0
     try:
-        return cho_solve(cho_factor(scaled), right * scale) * scale
+        return cho_solve(cho_factor(scaled), right_side * scale) * scale
     except np.linalg.LinAlgError:
         # The matrix is numerically singular. The solution of least length has no component in the
         # directions of the smallest eigenvalues.
         values, vectors = eigh(scaled)
-        is_kept = values > _RANK * values[-1]
+        is_kept = values > _MIN_EIGENVALUE * values[-1]
         basis = vectors[:, is_kept]
-        return basis @ ((basis.T @ (right * scale)) / values[is_kept]) * scale
+        return basis @ ((basis.T @ (right_side * scale)) / values[is_kept]) * scale
 
 
 def refuse_impossible(counts: Floats, total: Floats, name: str) -> None:
@@ -127,7 +127,7 @@ def refuse_impossible(counts: Floats, total: Floats, name: str) -> None:
     if is_impossible.any():
         outcome = int(np.argmax(is_impossible))
         raise ArgumentError(
-            f"{name} needs a prior that allows every observed outcome, got one under which "
-            f"outcome {outcome} (sampled rank {outcome + 1} in a sample of fixed size) has no "
-            "chance. Take mle, or another prior with a chance for every rank."
+            f"{name} needs a prior that gives each observed outcome a probability above 0, got 0 "
+            f"for outcome {outcome} (sampled rank {outcome + 1} in a sample of fixed size). Use "
+            "mle, or another prior that is above 0 for every rank."
         )

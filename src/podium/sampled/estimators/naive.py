@@ -16,7 +16,7 @@ from podium.sampled.distribution import RankDistribution, all_rank_weights, read
 from podium.sampled.estimators import LinearEstimator, register
 from podium.sampled.ranks import SampledRanks
 
-_SHARES = ("recall", "hit_rate", "precision")
+_RECALL_MEASURES = ("recall", "hit_rate", "precision")
 
 
 class _Placing(LinearEstimator):
@@ -155,10 +155,11 @@ class RecallMap(LinearEstimator):
     def values(self, design: Design, measure: str | Measure) -> Floats:
         """Return the value of each sampled rank; see `LinearEstimator.values`."""
         parsed = read_measure(measure)
-        if parsed.name not in _SHARES:
+        if parsed.name not in _RECALL_MEASURES:
             raise ArgumentError(
-                f"recall-map estimates {_check.listed(_SHARES)} only, got {parsed}: it maps "
-                "cutoffs and says nothing of ranks inside one. Use another estimator."
+                f"recall-map estimates {_check.listed(_RECALL_MEASURES)} only, got {parsed}. It "
+                "maps cutoffs, and does not estimate the order of ranks within a cutoff. Use "
+                "another estimator."
             )
         k = design.n_items if parsed.k is None else min(parsed.k, design.n_items)
         cutoffs = np.concatenate([[0.0], self.cutoffs(design)])

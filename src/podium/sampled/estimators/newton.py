@@ -9,7 +9,7 @@ from scipy.optimize import nnls
 
 from podium.sampled.design import Floats, Ints
 from podium.sampled.likelihood import Likelihood
-from podium.sampled.sums import spaced
+from podium.sampled.sums import spaced_ranks
 
 _START = 4  # ranks per standard deviation of a sampled rank at the start of the search
 _DENSE = 16  # the same in the search for ranks that would increase the likelihood
@@ -18,7 +18,7 @@ _MOST_STEPS = 500
 _RISE = 1e-4  # the share of the expected gain that a step must reach
 _ROUNDING = 1e-15  # the rounding error of a mean log likelihood
 _SHRINK = 0.9  # the largest relative decrease of an outcome's chance in a step, to avoid zeros
-_LEAST = 1e-14  # smaller masses are dropped
+_MIN_MASS = 1e-14  # smaller masses are dropped
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +81,12 @@ def maximise(likelihood: Likelihood, tolerance: float) -> Maximum:
     search = _Search(likelihood)
     n_steps = 0
     while True:
-        gap = search.look()
+        gap = search.find_peaks()
         if gap <= tolerance or n_steps == _MOST_STEPS:
-            gap = search.look_everywhere()
+            gap = search.check_all_ranks()
             if gap <= tolerance or n_steps == _MOST_STEPS:
-                return search.found(gap, n_steps)
-        search.move()
+                return search.result(gap, n_steps)
+        search.step()
         n_steps += 1
 
 
@@ -96,32 +96,32 @@ class _Search:
     def __init__(self, likelihood: Likelihood) -> None:
         self.likelihood = likelihood
         size = max(design.n_negatives for design, _ in likelihood.parts)
-        self.coarse = spaced(likelihood.n_items, size, _DENSE)
-        self.table = likelihood.rows(self.coarse.astype(np.float64))
-        self.ranks = spaced(likelihood.n_items, size, _START)
-        self.rows = likelihood.rows(self.ranks.astype(np.float64))
+        self.grid_ranks = spaced_ranks(likelihood.n_items, size, _DENSE)
+        self.grid_chances = likelihood.chances(self.grid_ranks.astype(np.float64))
+        self.ranks = spaced_ranks(likelihood.n_items, size, _START)
+        self.chances = likelihood.chances(self.ranks.astype(np.float64))
         self.masses = np.full(self.ranks.size, 1.0 / self.ranks.size)
-        self.joining = np.empty(0, np.int64)
+        self.new_ranks = np.empty(0, np.int64)
 
     def ratios(self) -> Floats:
-        return self.likelihood.shares / (self.masses @ self.rows)
+        return self.likelihood.shares / (self.masses @ self.chances)
 
-    def look(self) -> float:
+    def find_peaks(self) -> float:
         """Find the ranks at the peaks of the gain; return the largest gain found."""
         ratios = self.ratios()
-        gain = self.table @ ratios
+        gain = self.grid_chances @ ratios
         peaks = _peaks(gain)
-        left = self.coarse[np.maximum(peaks - 1, 0)]
-        right = self.coarse[np.minimum(peaks + 1, self.coarse.size - 1)]
-        self.joining, best_gains = self._zoom(left, right, ratios)
-        return float(max(best_gains.max(), gain.max(), (self.rows @ ratios).max())) - 1.0
+        left = self.grid_ranks[np.maximum(peaks - 1, 0)]
+        right = self.grid_ranks[np.minimum(peaks + 1, self.grid_ranks.size - 1)]
+        self.new_ranks, best_gains = self._zoom(left, right, ratios)
+        return float(max(best_gains.max(), gain.max(), (self.chances @ ratios).max())) - 1.0
 
     def _zoom(self, low: Ints, high: Ints, ratios: Floats) -> tuple[Ints, Floats]:
         """Narrow the brackets of peaks to single ranks."""
         while True:
             parts = np.linspace(low, high, _ZOOM + 1)
             tried_ranks = np.rint(parts).astype(np.int64)
-            gains = self.likelihood.rows(tried_ranks.ravel().astype(np.float64)) @ ratios
+            gains = self.likelihood.chances(tried_ranks.ravel().astype(np.float64)) @ ratios
             gains = gains.reshape(tried_ranks.shape)
             best_part, columns = np.argmax(gains, axis=0), np.arange(low.size)
             if (high - low).max() <= _ZOOM:
@@ -129,32 +129,34 @@ class _Search:
             low = tried_ranks[np.maximum(best_part - 1, 0), columns]
             high = tried_ranks[np.minimum(best_part + 1, _ZOOM), columns]
 
-    def look_everywhere(self) -> float:
-        """Return the largest gain over all ranks, and add its peaks to the joining ranks."""
-        gain = self.likelihood.slope(self.masses @ self.rows)
-        self.joining = _peaks(gain) + 1
+    def check_all_ranks(self) -> float:
+        """Return the largest gain over all ranks, and add its peaks to the new ranks."""
+        gain = self.likelihood.slope(self.masses @ self.chances)
+        self.new_ranks = _peaks(gain) + 1
         return float(gain.max()) - 1.0
 
-    def move(self) -> None:
-        """Add the joining ranks, and make one Newton step of the masses."""
-        joining = np.setdiff1d(self.joining, self.ranks)
-        self.ranks = np.concatenate([self.ranks, joining])
-        self.rows = np.concatenate([self.rows, self.likelihood.rows(joining.astype(np.float64))])
-        self.masses = np.concatenate([self.masses, np.zeros(joining.size)])
+    def step(self) -> None:
+        """Add the new ranks, and make one Newton step of the masses."""
+        new_ranks = np.setdiff1d(self.new_ranks, self.ranks)
+        self.ranks = np.concatenate([self.ranks, new_ranks])
+        self.chances = np.concatenate(
+            [self.chances, self.likelihood.chances(new_ranks.astype(np.float64))]
+        )
+        self.masses = np.concatenate([self.masses, np.zeros(new_ranks.size)])
         self._step_towards(self._newton())
-        has_mass = self.masses > _LEAST
-        self.ranks, self.rows = self.ranks[has_mass], self.rows[has_mass]
+        has_mass = self.masses > _MIN_MASS
+        self.ranks, self.chances = self.ranks[has_mass], self.chances[has_mass]
         self.masses = self.masses[has_mass] / self.masses[has_mass].sum()
 
     def _newton(self) -> Floats:
         """Return the masses that maximise the quadratic model.
 
-        The model is a sum of squares of (mixed after / mixed before - 2), weighted by the shares.
-        The masses sum to 1, so that the 2 can be subtracted from each chance, and the constraint on
-        the sum can be dropped.
+        The model is a sum of squares of (outcome chance after / before - 2), weighted by the
+        shares. The masses sum to 1, so that the 2 can be subtracted from each chance, and the
+        constraint on the sum can be dropped.
         """
         scale = np.sqrt(self.likelihood.shares)
-        chances = self.rows / (self.masses @ self.rows)
+        chances = self.chances / (self.masses @ self.chances)
         system = np.concatenate([((chances - 2.0) * scale).T, np.ones((1, self.ranks.size))])
         target = np.zeros(scale.size + 1)
         target[-1] = 1.0
@@ -164,8 +166,8 @@ class _Search:
     def _step_towards(self, goal: Floats) -> None:
         """Step towards a goal; the step is halved until the likelihood increases enough."""
         shares, direction = self.likelihood.shares, goal - self.masses
-        mixed, mixed_change = self.masses @ self.rows, direction @ self.rows
-        growth = mixed_change / mixed
+        outcome_chances, chance_changes = self.masses @ self.chances, direction @ self.chances
+        growth = chance_changes / outcome_chances
         expected_gain = float(shares @ growth)
         length = min(1.0, _SHRINK / max(float(-growth.min()), 1e-300))
         while length > 1e-12:
@@ -175,9 +177,9 @@ class _Search:
             length /= 2.0
         self.masses = np.maximum(self.masses + length * direction, 0.0)
 
-    def found(self, gap: float, n_steps: int) -> Maximum:
+    def result(self, gap: float, n_steps: int) -> Maximum:
         order = np.argsort(self.ranks)
-        value = float(self.likelihood.shares @ np.log(self.masses @ self.rows))
+        value = float(self.likelihood.shares @ np.log(self.masses @ self.chances))
         n_items = self.likelihood.n_items
         return Maximum(self.ranks[order], self.masses[order], n_items, value, gap, n_steps)
 

@@ -12,12 +12,18 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
 from podium.sampled._request import read_request
-from podium.sampled._uncertainty import said_once
+from podium.sampled._uncertainty import distinct_warnings
 from podium.sampled.design import Design
 from podium.sampled.estimators import Estimator, LinearEstimator
 from podium.sampled.estimators.smooth.cells import Cells
-from podium.sampled.planning.designs import Kind, PlannedDesign, Table, ladders, largest
-from podium.sampled.planning.outlook import Expected, Question, layout, of_pilot, of_value
+from podium.sampled.planning.designs import Kind, PlannedDesign, Table, ladders, largest_size
+from podium.sampled.planning.outlook import (
+    Expected,
+    PlannedEstimate,
+    expected_from_pilot,
+    expected_from_value,
+    layout,
+)
 from podium.sampled.ranks import SampledRanks
 from podium.types import Progress
 
@@ -108,7 +114,7 @@ class Plan:
         for design in self.designs:
             mark = "*" if design is self.best else "+" if design.reaches else " "
             lines.append(
-                f"{mark} {design.text:20s} {design.n_scored:10.1f} items a user  "
+                f"{mark} {design.text:20s} {design.n_scored:10.1f} items per user  "
                 f"error {design.error:.4g} (standard error {design.std_error:.4g}, "
                 f"bias {design.bias:.4g})"
             )
@@ -240,32 +246,35 @@ def plan(
     )
     is_relative, seed = _check.flag(relative, "relative"), _check.seed(seed)
     repeats, families = _read_repeats(n_repeats), ladders(sizes, n_items, grows=estimator.grows)
-    cells = layout(Design(largest(families), n_items, with_replacement))
+    cells = layout(Design(largest_size(families), n_items, with_replacement))
     expected = _expected(parsed, cells, pilot, expect, repeats, seed)
-    question = Question(estimator, parsed, n_users_checked, expected, repeats, seed)
+    planned_estimate = PlannedEstimate(estimator, parsed, n_users_checked, expected, repeats, seed)
     table = Table(
-        question, goal * (expected.value if is_relative else 1.0), only_std_error, with_replacement
+        planned_estimate,
+        goal * (expected.value if is_relative else 1.0),
+        only_std_error,
+        with_replacement,
     )
-    with said_once():
-        designs = table.rows(families, whole=sizes is not None, progress=progress)
-    return _found(table, designs, pilot)
+    with distinct_warnings():
+        designs = table.search(families, all_sizes=sizes is not None, progress=progress)
+    return _plan_of(table, designs, pilot)
 
 
-def _found(table: Table, designs: tuple[PlannedDesign, ...], pilot: SampledRanks | None) -> Plan:
-    question = table.question
+def _plan_of(table: Table, designs: tuple[PlannedDesign, ...], pilot: SampledRanks | None) -> Plan:
+    planned_estimate = table.planned_estimate
     conventions = {
-        "method": str(question.method),
+        "method": str(planned_estimate.method),
         "replacement": table.replacement,
         "expected_from": "value" if pilot is None else "pilot",
         "n_pilot_users": None if pilot is None else pilot.n_users,
         "ignore_bias": table.ignore_bias,
-        "bias_is": _bias_is(question.method, pilot),
-        "n_repeats": question.n_repeats,
-        "seed": question.seed,
+        "bias_is": _bias_is(planned_estimate.method, pilot),
+        "n_repeats": planned_estimate.n_repeats,
+        "seed": planned_estimate.seed,
     }
-    n_items, value = question.expected.cells.n_items, question.expected.value
-    measure = str(question.measure)
-    return Plan(measure, table.goal, value, n_items, question.n_users, designs, conventions)
+    n_items, value = planned_estimate.expected.cells.n_items, planned_estimate.expected.value
+    measure = str(planned_estimate.measure)
+    return Plan(measure, table.goal, value, n_items, planned_estimate.n_users, designs, conventions)
 
 
 def _bias_is(method: Estimator, pilot: SampledRanks | None) -> str | None:
@@ -279,7 +288,7 @@ def _read_request(
     n_items: int, method: str | Estimator, measure: str | Measure
 ) -> tuple[Estimator, Measure]:
     if _check.cutoff(n_items, name="n_items") < 2:
-        raise ArgumentError(f"n_items must be >= 2, the target and others, got {n_items}.")
+        raise ArgumentError(f"n_items must be >= 2 (the target and other items), got {n_items}.")
     estimator, (parsed,) = read_request(method, measure, (SampledRanks([1], 1, n_items),))
     return estimator, parsed
 
@@ -299,14 +308,14 @@ def _expected(
     seed: int,
 ) -> Expected:
     if pilot is None:
-        return of_value(
+        return expected_from_value(
             measure, cells, None if value is None else _check.number(value, "expect", low=-np.inf)
         )
     if value is not None:
         raise ArgumentError(
-            "expect is what is assumed without a pilot, and there is one. Leave one of them out."
+            "expect is only for plans without a pilot, and there is one. Leave one of them out."
         )
-    return of_pilot(pilot, measure, cells, n_draws, seed)
+    return expected_from_pilot(pilot, measure, cells, n_draws, seed)
 
 
 def _as_json(design: PlannedDesign, n_users: int) -> dict[str, Any]:

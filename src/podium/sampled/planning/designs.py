@@ -12,7 +12,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.progress import or_silent
 from podium.sampled.design import Design
-from podium.sampled.planning.outlook import Outlook, Question
+from podium.sampled.planning.outlook import Outlook, PlannedEstimate
 from podium.types import Progress
 
 Kind: TypeAlias = Literal["fixed", "growing", "all"]
@@ -23,10 +23,10 @@ GROWTHS = (FIXED, 8, 64)
 
 _SIZES = (25, 50, 100, 200, 400, 800, 1600, 3200)
 _STARTS = (10, *_SIZES)
-_USUAL = 400  # fixed sizes up to this one are always evaluated
+_ALWAYS_EVALUATED = 400  # fixed sizes up to this one are always evaluated
 _DIGITS = 2  # of a size between two sizes of the ladder
 
-Ask = Callable[[tuple[int, ...]], float]
+ErrorOf = Callable[[tuple[int, ...]], float]
 
 
 @dataclass(frozen=True)
@@ -80,78 +80,82 @@ class Table:
 
     Attributes
     ----------
-    question : Question
+    planned_estimate : PlannedEstimate
     goal : float
     ignore_bias : bool
         Whether only the standard error must be within the goal.
     replacement : bool
     """
 
-    question: Question
+    planned_estimate: PlannedEstimate
     goal: float
     ignore_bias: bool
     replacement: bool
 
-    def rows(
-        self, ladders: Sequence[Family], *, whole: bool, progress: Progress | None
+    def search(
+        self, ladders: Sequence[Family], *, all_sizes: bool, progress: Progress | None
     ) -> tuple[PlannedDesign, ...]:
         """Search the ladders; return the evaluated designs from the cheapest, all items last.
 
         Parameters
         ----------
         ladders : sequence of Family
-        whole : bool
+        all_sizes : bool
             Whether to evaluate all sizes, even after the goal is reached.
         progress : callable or None
         """
         report, designs = or_silent(progress), dict[tuple[int, ...], PlannedDesign]()
-        all_items = self._of_all()
+        all_items = self._evaluate_all_items()
         n_planned = sum(len(family.sizes) + 1 for family in ladders)
 
-        def ask(stages: tuple[int, ...]) -> float:
-            designs[stages] = self._of(stages)
+        def error_of(stages: tuple[int, ...]) -> float:
+            designs[stages] = self._evaluate(stages)
             report(len(designs), max(n_planned, len(designs) + 1), designs[stages].text)
-            return self._judged(designs[stages])
+            return self._compared_error(designs[stages])
 
         for family in ladders:
-            if whole:
+            if all_sizes:
                 for size in family.sizes:
-                    ask(family.stages(size))
+                    error_of(family.stages(size))
             else:
-                climb(family, ask, self.goal, reachable=all_items.reaches)
+                search_sizes(family, error_of, self.goal, reachable=all_items.reaches)
         report(len(designs), len(designs), "")
         return (*sorted(designs.values(), key=lambda design: design.n_scored), all_items)
 
-    def _of(self, stages: tuple[int, ...]) -> PlannedDesign:
-        n_items = self.question.expected.cells.n_items
+    def _evaluate(self, stages: tuple[int, ...]) -> PlannedDesign:
+        n_items = self.planned_estimate.expected.cells.n_items
         design = Design(stages[-1], n_items, self.replacement, stages)
         kind: Kind = "growing" if design.grows else "fixed"
-        return self._made(kind, design.n_negatives, stages, self.question.ask(design))
+        return self._planned_design(
+            kind, design.n_negatives, stages, self.planned_estimate.outlooks(design)
+        )
 
-    def _of_all(self) -> PlannedDesign:
-        last = self.question.expected.cells.n_items - 1
-        return self._made("all", last, (last,), self.question.ask_all())
+    def _evaluate_all_items(self) -> PlannedDesign:
+        last_size = self.planned_estimate.expected.cells.n_items - 1
+        return self._planned_design(
+            "all", last_size, (last_size,), self.planned_estimate.outlooks_of_all_items()
+        )
 
-    def _made(
-        self, kind: Kind, last: int, stages: tuple[int, ...], found: Mapping[str, Outlook]
+    def _planned_design(
+        self, kind: Kind, last_size: int, stages: tuple[int, ...], outlooks: Mapping[str, Outlook]
     ) -> PlannedDesign:
-        worst = max(found.values(), key=self._judged)
-        n_scored = max(outlook.n_scored for outlook in found.values())
+        worst = max(outlooks.values(), key=self._compared_error)
+        n_scored = max(outlook.n_scored for outlook in outlooks.values())
         return PlannedDesign(
             kind=kind,
-            n_negatives=last,
+            n_negatives=last_size,
             stages=stages if kind == "growing" else (),
             n_scored=n_scored,
-            share=n_scored / self.question.expected.cells.n_items,
+            share=n_scored / self.planned_estimate.expected.cells.n_items,
             std_error=worst.std_error,
             bias=worst.bias,
             error=worst.error,
-            errors={name: outlook.error for name, outlook in found.items()},
-            reaches=self._judged(worst) <= self.goal,
+            errors={name: outlook.error for name, outlook in outlooks.items()},
+            reaches=self._compared_error(worst) <= self.goal,
         )
 
-    def _judged(self, found: Outlook | PlannedDesign) -> float:
-        return found.std_error if self.ignore_bias else found.error
+    def _compared_error(self, outlook: Outlook | PlannedDesign) -> float:
+        return outlook.std_error if self.ignore_bias else outlook.error
 
 
 @dataclass(frozen=True)
@@ -194,20 +198,20 @@ def ladders(sizes: Iterable[int] | None, n_items: int, *, grows: bool) -> tuple[
         )
     half = (n_items - 1) // 2
     fixed = tuple(size for size in _SIZES if size <= half) or ((half,) if half else ())
-    last = min(n_items - 1, _SIZES[-1])
+    last_size = min(n_items - 1, _SIZES[-1])
     growing = [
-        Family(growth, tuple(start * growth for start in _STARTS if start * growth <= last))
+        Family(growth, tuple(start * growth for start in _STARTS if start * growth <= last_size))
         for growth in growths[1:]
     ]
     return (Family(FIXED, fixed), *growing)
 
 
-def largest(climbed: Iterable[Family]) -> int:
+def largest_size(families: Iterable[Family]) -> int:
     """Return the largest sample of all families; 1 if they are empty."""
-    return max((family.sizes[-1] for family in climbed if family.sizes), default=1)
+    return max((family.sizes[-1] for family in families if family.sizes), default=1)
 
 
-def climb(family: Family, ask: Ask, goal: float, *, reachable: bool) -> None:
+def search_sizes(family: Family, error_of: ErrorOf, goal: float, *, reachable: bool) -> None:
     """Evaluate a family's designs up to one within the goal, and one size between the last two.
 
     A biased estimate from a sample can have a smaller error than ranking all items, and so reach a
@@ -216,48 +220,50 @@ def climb(family: Family, ask: Ask, goal: float, *, reachable: bool) -> None:
     Parameters
     ----------
     family : Family
-    ask : callable
+    error_of : callable
         A function from stages to the error.
     goal : float
     reachable : bool
         Whether ranking all items is within the goal.
     """
-    tried: list[tuple[int, float]] = []
+    evaluated: list[tuple[int, float]] = []
     for size in family.sizes:
-        if size > _USUAL and not (reachable or _may_reach(family, tried, goal)):
+        if size > _ALWAYS_EVALUATED and not (reachable or _may_reach(family, evaluated, goal)):
             return
-        tried.append((size, ask(family.stages(size))))
-        if tried[-1][1] <= goal:
-            _between(family, ask, goal, tried)
-            _rest(family, ask, size)
+        evaluated.append((size, error_of(family.stages(size))))
+        if evaluated[-1][1] <= goal:
+            _evaluate_between(family, error_of, goal, evaluated)
+            _evaluate_usual_sizes(family, error_of, size)
             return
 
 
-def _may_reach(family: Family, asked: Sequence[tuple[int, float]], goal: float) -> bool:
+def _may_reach(family: Family, evaluated: Sequence[tuple[int, float]], goal: float) -> bool:
     """Return whether errors reach the goal if they fall at the rate of the last two sizes."""
-    if len(asked) < 2:
+    if len(evaluated) < 2:
         return True
-    (small, worse), (large, better) = asked[-2:]
+    (small, worse), (large, better) = evaluated[-2:]
     power = np.log(worse / better) / np.log(large / small)
     return bool(better * (large / family.sizes[-1]) ** power <= goal)
 
 
-def _rest(family: Family, ask: Ask, reached: int) -> None:
+def _evaluate_usual_sizes(family: Family, error_of: ErrorOf, last_size: int) -> None:
     """Evaluate the remaining usual fixed sizes, so that a table shows the effect of more items."""
     for size in family.sizes:
-        if family.growth == FIXED and reached < size <= _USUAL:
-            ask(family.stages(size))
+        if family.growth == FIXED and last_size < size <= _ALWAYS_EVALUATED:
+            error_of(family.stages(size))
 
 
-def _between(family: Family, ask: Ask, goal: float, asked: Sequence[tuple[int, float]]) -> None:
+def _evaluate_between(
+    family: Family, error_of: ErrorOf, goal: float, evaluated: Sequence[tuple[int, float]]
+) -> None:
     """Evaluate the size at which a power law between the last two errors meets the goal."""
-    if len(asked) < 2:
+    if len(evaluated) < 2:
         return
-    (small, worse), (large, better) = asked[-2:]
+    (small, worse), (large, better) = evaluated[-2:]
     share = np.log(worse / goal) / np.log(worse / max(better, 1e-300))
     start = _rounded_up(float(small / family.growth * (large / small) ** share))
     if small < start * family.growth < large:
-        ask(family.stages(start * family.growth))
+        error_of(family.stages(start * family.growth))
 
 
 def _rounded_up(size: float) -> int:

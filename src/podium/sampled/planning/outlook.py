@@ -13,8 +13,8 @@ from podium.sampled._uncertainty import Tally, linear_form
 from podium.sampled.design import Design, Floats
 from podium.sampled.estimators import Estimator
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
-from podium.sampled.estimators.smooth.cells import Cells, left_open
-from podium.sampled.estimators.smooth.fit import Mode, State, together
+from podium.sampled.estimators.smooth.cells import Cells, deviation_ratio
+from podium.sampled.estimators.smooth.fit import Mode, State, combined_mass
 from podium.sampled.likelihood import Likelihood
 from podium.sampled.ranks import SampledRanks
 
@@ -27,8 +27,8 @@ _SMALL = 64  # up to this number of items each rank is a cell
 _STEEPEST = 2.0**24  # with larger exponents all mass is at one end
 _TINY = 1e-300
 
-_LEAST_EACH = 3  # simulations per expected distribution
-_NOBODY = 1e-12  # smaller shares of users are 0 in practice
+_MIN_SIMULATIONS = 3  # simulations per expected distribution
+_NEGLIGIBLE_SHARE = 1e-12  # smaller shares of users are 0 in practice
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ def layout(largest: Design) -> Cells:
     """Return cells with the resolution of a design's samples."""
     if largest.n_items <= _SMALL:
         return Cells(np.arange(largest.n_items + 1))
-    return Cells.of(largest.n_items, largest.n_negatives, left_open(largest))
+    return Cells.of(largest.n_items, largest.n_negatives, deviation_ratio(largest))
 
 
 def halfway(measure: Measure, cells: Cells) -> float:
@@ -66,7 +66,7 @@ def halfway(measure: Measure, cells: Cells) -> float:
     return float(mass @ cells.weights(measure))
 
 
-def of_value(measure: Measure, cells: Cells, value: float | None) -> Expected:
+def expected_from_value(measure: Measure, cells: Cells, value: float | None) -> Expected:
     """Return one distribution of each shape, all with the same value of the measure.
 
     The density of a shape is a power of rank + share * n_items. The value determines the power.
@@ -77,8 +77,8 @@ def of_value(measure: Measure, cells: Cells, value: float | None) -> Expected:
     _refuse_constant(measure, cells)
     if not low < expected_value < high:
         raise ArgumentError(
-            f"expect must lie between {low:g} and {high:g}, the least and the largest {measure}, "
-            f"got {expected_value:g}."
+            f"expect must lie between {low:g} and {high:g}, the smallest and the largest "
+            f"{measure}, got {expected_value:g}."
         )
     return Expected(
         cells,
@@ -110,19 +110,21 @@ def _shape(cells: Cells, share: float, weights: Floats, value: float) -> Floats:
     while excess(high) < 0 and high < _STEEPEST:
         high *= 2
     if excess(low) > 0 or excess(high) < 0:
-        raise ArgumentError(f"expect is too close to the end of its range, got {value:g}.")
+        raise ArgumentError(
+            f"expect is too close to an end of its range, got {value:g}. Use a less extreme value."
+        )
     return mass(float(brentq(excess, low, high, xtol=1e-12)))  # pyright: ignore[reportArgumentType]
 
 
-def of_pilot(
+def expected_from_pilot(
     pilot: SampledRanks, measure: Measure, cells: Cells, n_draws: int, seed: int
 ) -> Expected:
     """Return draws from the posterior of a smooth fit to a pilot's ranks."""
     n_items, n_pilot_items = cells.n_items, pilot.most_items
     if n_pilot_items > n_items or (n_pilot_items < n_items and np.ndim(pilot.n_items) == 0):
         raise ArgumentError(
-            f"pilot must have ranks among n_items = {n_items} items, got {n_pilot_items}. Ranks in "
-            "another catalogue say nothing of this one's."
+            f"pilot must have ranks among n_items = {n_items} items, got {n_pilot_items} items. "
+            "Use a pilot from the same catalogue."
         )
     _refuse_constant(measure, cells)
     fit = Smooth().posterior(pilot)
@@ -154,7 +156,7 @@ def _draws(fit: SmoothFit, cells: Cells, n: int, seed: int) -> Floats:
         noise = -noise if i % 2 else rng.normal(size=mode.coefficients.size)
         masses[i] = _drawn(state, mode, noise)
     fitted = _regroup(fit.distribution.probabilities, pilot_cells)
-    masses *= fitted / np.maximum(together(fit.states), _TINY)  # 1 unless there were EM steps
+    masses *= fitted / np.maximum(combined_mass(fit.states), _TINY)  # 1 unless there were EM steps
     masses /= masses.sum(axis=1, keepdims=True)
     return np.array([_regroup(pilot_cells.spread(mass), cells) for mass in masses])
 
@@ -198,7 +200,7 @@ class Outlook:
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class PlannedEstimate:
     """A planned estimate: the measure, the method, the number of users and the expected ranks.
 
     Attributes
@@ -214,7 +216,7 @@ class Question:
     n_repeats: int
     seed: int
 
-    def ask(self, design: Design) -> dict[str, Outlook]:
+    def outlooks(self, design: Design) -> dict[str, Outlook]:
         """Return the outlook of a design under each scenario."""
         cells = self.expected.cells
         outcomes = np.arange(design.n_outcomes)
@@ -226,19 +228,21 @@ class Question:
         weights = cells.weights(self.measure)
         outlooks: dict[str, Outlook] = {}
         for name, masses in self.expected.masses.items():
-            mixed = masses @ chances
+            outcome_chances = masses @ chances
             exact_values = masses @ weights
             if outcome_values is not None:
-                squares = self._of_values(outcome_values, mixed, exact_values)
+                squares = self._squares_of_means(outcome_values, outcome_chances, exact_values)
             elif isinstance(self.method, Smooth):
-                squares = self._of_influences(self.method, rows, mixed, exact_values)
+                squares = self._squares_of_influences(
+                    self.method, rows, outcome_chances, exact_values
+                )
             else:
-                squares = self._simulated(rows, mixed, exact_values)
-            cost = 1.0 + float((mixed @ design.sizes).mean())
+                squares = self._squares_by_simulation(rows, outcome_chances, exact_values)
+            cost = 1.0 + float((outcome_chances @ design.sizes).mean())
             outlooks[name] = Outlook(cost, *np.sqrt(squares).tolist())
         return outlooks
 
-    def ask_all(self) -> dict[str, Outlook]:
+    def outlooks_of_all_items(self) -> dict[str, Outlook]:
         """Return the outlook of ranking all items, whose error comes from the users alone."""
         cells = self.expected.cells
         weights, squared_weights = (cells.weights(self.measure, power) for power in (1, 2))
@@ -249,46 +253,50 @@ class Question:
             outlooks[name] = Outlook(float(cells.n_items), error, 0.0)
         return outlooks
 
-    def _of_values(self, values: Floats, mixed: Floats, exact: Floats) -> Floats:
+    def _squares_of_means(
+        self, values: Floats, outcome_chances: Floats, exact_values: Floats
+    ) -> Floats:
         """Return the squared standard error and bias of a mean of outcomes' values.
 
         The estimate is known exactly under each distribution, and nearly equal under all
         distributions of a pilot's posterior. Its bias there is the difference of their measures. A
         few of them differ much, which makes the root mean square several times the typical bias.
         """
-        mean = mixed @ values
-        variances = np.maximum(mixed @ values**2 - mean**2, 0.0)
-        return np.array([variances.mean() / self.n_users, np.median((mean - exact) ** 2)])
+        mean = outcome_chances @ values
+        variances = np.maximum(outcome_chances @ values**2 - mean**2, 0.0)
+        return np.array([variances.mean() / self.n_users, np.median((mean - exact_values) ** 2)])
 
-    def _of_influences(
-        self, method: Smooth, rows: SampledRanks, mixed: Floats, exact: Floats
+    def _squares_of_influences(
+        self, method: Smooth, rows: SampledRanks, outcome_chances: Floats, exact_values: Floats
     ) -> Floats:
         """Return the same to first order, about the fit to outcomes as frequent as expected."""
-        variances, biases = np.zeros(exact.size), np.zeros(exact.size)
-        for row, shares in enumerate(mixed):
-            ranks = Tally(rows, self._as_expected(shares))
+        variances, biases = np.zeros(exact_values.size), np.zeros(exact_values.size)
+        for row, shares in enumerate(outcome_chances):
+            ranks = Tally(rows, self._expected_counts(shares))
             fit = method.posterior(ranks)
             influences = fit.influences(self.measure)  # per added user
             variances[row] = ranks.weights @ influences**2 - (ranks.weights @ influences) ** 2
-            biases[row] = fit.expect(self.measure) - exact[row]
+            biases[row] = fit.expect(self.measure) - exact_values[row]
         return np.array([variances.mean() * self.n_users, (biases**2).mean()])
 
-    def _simulated(self, rows: SampledRanks, mixed: Floats, exact: Floats) -> Floats:
+    def _squares_by_simulation(
+        self, rows: SampledRanks, outcome_chances: Floats, exact_values: Floats
+    ) -> Floats:
         """Return the same for any method, by simulation about the estimate from expected counts."""
         rng = np.random.default_rng([self.seed, *b"users"])
-        n_each = max(-(-self.n_repeats // exact.size), _LEAST_EACH)
-        deviations, biases = np.zeros((exact.size, n_each)), np.zeros(exact.size)
-        for row, shares in enumerate(mixed):
-            centre = self._estimate(rows, self._as_expected(shares))
-            biases[row] = centre - exact[row]
+        n_each = max(-(-self.n_repeats // exact_values.size), _MIN_SIMULATIONS)
+        deviations, biases = np.zeros((exact_values.size, n_each)), np.zeros(exact_values.size)
+        for row, shares in enumerate(outcome_chances):
+            centre = self._estimate(rows, self._expected_counts(shares))
+            biases[row] = centre - exact_values[row]
             for repeat in range(n_each):
                 counts = rng.multinomial(self.n_users, shares / shares.sum()).astype(np.float64)
                 deviations[row, repeat] = self._estimate(rows, counts) - centre
         return np.array([(deviations**2).mean(), (biases**2).mean()])
 
-    def _as_expected(self, shares: Floats) -> Floats:
+    def _expected_counts(self, shares: Floats) -> Floats:
         """Return the expected number of users with each outcome; 0 for very rare outcomes."""
-        return np.where(shares > _NOBODY, shares, 0.0) * self.n_users
+        return np.where(shares > _NEGLIGIBLE_SHARE, shares, 0.0) * self.n_users
 
     def _estimate(self, rows: SampledRanks, counts: Floats) -> float:
         return self.method.estimate(Tally(rows, counts), self.measure)

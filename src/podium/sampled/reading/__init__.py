@@ -30,12 +30,12 @@ _ROLES = {
     "scores": ("user", "item", "score", "target", "history"),
     "negatives": ("user", "item", "score"),
 }
-_WHY = {
+_NOT_READ = {
     "ranks": "the file is read as ranks: see kind=",
     "scores": "the file is read as scores",
-    "negatives": "targets are those of negatives=: only user, item and score are read",
+    "negatives": "with negatives= only user, item and score are read",
 }
-_HAVE = {
+_TABLES_WITH = {
     "target": "scores with targets",
     "rank": "ranks",
     "history": "ranks or of scores with targets",
@@ -128,16 +128,20 @@ class SampleReader:
         """
         kind = self._kind(source)
         self._refuse_options(kind, source)
-        with self._naming(source):
-            return {"ranks": self._ranks, "scores": self._scores, "negatives": self._listed}[kind](
-                source
-            )
+        with self._with_table_name(source):
+            return {
+                "ranks": self._from_ranks,
+                "scores": self._from_scores,
+                "negatives": self._from_negatives,
+            }[kind](source)
 
     @cached_property
     def candidates(self) -> Candidates:
         """The candidates listed in `negatives`, without seen items."""
         if self.negatives is None:
-            raise ArgumentError("candidates are those of negatives=, which is not given.")
+            raise ArgumentError(
+                "candidates needs negatives=, which is missing. Pass the file of candidates."
+            )
         self._refuse_options("negatives", self.negatives)
         listed = read_negatives(
             self.negatives,
@@ -175,15 +179,15 @@ class SampleReader:
     def _refuse_options(self, kind: str, source: Any) -> None:
         """Raise if an option has no effect on a table of this kind."""
         if kind == "negatives" and self.stages is not None:
-            raise ArgumentError("stages is for ranks: negatives= has samples of one size.")
+            raise ArgumentError("stages is only for ranks. Samples from negatives= have one size.")
         if kind == "scores" and self.stages is not None:
-            raise ArgumentError("stages is for ranks: scores don't show when a sample grew.")
+            raise ArgumentError("stages is only for ranks. Scores do not show when a sample grew.")
         if kind == "ranks" and self.ties is not None:
-            raise ArgumentError(f"ties= is for scores, and {_name(source)} has ranks.")
+            raise ArgumentError(f"ties= is only for scores, but {_name(source)} has ranks.")
         if kind == "ranks" and self.seen_candidates == "drop":
             raise ArgumentError(
-                f"seen_candidates='drop' is for candidates, and {_name(source)} has ranks: they "
-                "don't show which items were drawn."
+                f"seen_candidates='drop' is only for candidates, but {_name(source)} has ranks, "
+                "which do not show the items that were drawn."
             )
         read_roles = {
             *_ROLES[kind],
@@ -192,8 +196,8 @@ class SampleReader:
         for role in self.columns:
             if role not in read_roles:
                 raise ArgumentError(
-                    f"columns[{role!r}] names a column of {_HAVE.get(role, 'scores')}, and "
-                    f"{_WHY[kind]}."
+                    f"columns[{role!r}] names a column of {_TABLES_WITH.get(role, 'scores')}, but "
+                    f"{_NOT_READ[kind]}."
                 )
         if kind == "ranks" and "item" in self.columns:
             self._require_seen(self.columns["item"])
@@ -223,7 +227,7 @@ class SampleReader:
             seen_columns = {role: name for role, name in renamed.items() if name in names}
         return read_seen(self.seen, columns=seen_columns)
 
-    def _ranks(self, source: Any) -> SampledRanks:
+    def _from_ranks(self, source: Any) -> SampledRanks:
         ranks = read_ranks(
             source,
             n_items=self.n_items,
@@ -237,11 +241,11 @@ class SampleReader:
             raise DataError(
                 f"{_name(source)}: samples have different sizes, from {np.min(ranks.n_negatives)} "
                 f"to {np.max(ranks.n_negatives)} items beside the target. Pass mixed=True if they "
-                "were drawn so, or stages= if they grew."
+                "were drawn with different sizes, or stages= if they grew."
             )
         return ranks
 
-    def _scores(self, source: Any) -> SampledRanks:
+    def _from_scores(self, source: Any) -> SampledRanks:
         ranks = read_candidate_scores(
             source,
             n_items=self.n_items,
@@ -255,17 +259,17 @@ class SampleReader:
         )
         if self.n_negatives is not None and np.any(ranks.n_negatives != self.n_negatives):
             raise DataError(
-                f"{_name(source)}: users have {np.min(ranks.n_negatives)} candidates, n_negatives "
-                f"says {self.n_negatives}. Leave it out, or check that no rows were lost."
+                f"{_name(source)}: users have {np.min(ranks.n_negatives)} candidates, but "
+                f"n_negatives is {self.n_negatives}. Leave it out, or check that no rows were lost."
             )
         return ranks
 
-    def _listed(self, source: Any) -> SampledRanks:
+    def _from_negatives(self, source: Any) -> SampledRanks:
         scores = read_pair_scores(source, self.pairs, columns=self._columns("negatives"))
         return self.rank(self.pairs, scores)
 
     @contextmanager
-    def _naming(self, source: Any) -> Generator[None]:
+    def _with_table_name(self, source: Any) -> Generator[None]:
         """Add the name of the table to errors without a file name."""
         try:
             yield

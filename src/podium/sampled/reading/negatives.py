@@ -27,7 +27,7 @@ OnOwnTarget = Literal["error", "drop"]
 
 _DIGITS = 18  # the number of digits that always fits in int64
 _PAIR = re.compile(rb"\((\d+), ?(\d+)\)")
-_HIGHEST = 2**62  # leaves room for the sum of a product and an item
+_LARGEST_KEY = 2**62  # leaves room for the sum of a product and an item
 
 
 def read_negatives(
@@ -95,7 +95,7 @@ def read_negatives(
     pairs: list[tuple[int, int]] = []
     candidates_of_lines: list[Ints] = []
     for number, line in enumerate(lines, 1):
-        user, item, items = _line(line, number, file)
+        user, item, items = _read_line(line, number, file)
         is_own_target = items == item
         if (
             is_own_target.any()
@@ -103,7 +103,7 @@ def read_negatives(
         ):
             raise DataError(
                 f"{file}: line {number} has its own target, item {item}, among its candidates. "
-                "Pass own_target='drop' to leave it out there."
+                "Pass own_target='drop' to drop it from the candidates."
             )
         pairs.append((user, item))
         candidates_of_lines.append(items[~is_own_target])
@@ -120,7 +120,7 @@ def read_negatives(
     )
     _refuse_sizes(file, sizes, n_negatives, mixed=mixed or own_target == "drop")
     _refuse_same_targets(file, users, targets)
-    _refuse_draws(file, candidates)
+    _refuse_impossible_draws(file, candidates)
     if seen is None:
         return candidates
     return without_seen(candidates, seen, source=str(file), seen_candidates=seen_candidates)
@@ -131,18 +131,18 @@ def _refuse_sizes(file: Path, sizes: Ints, n_negatives: int | None, *, mixed: bo
     smallest, largest = int(sizes.min()), int(sizes.max())
     if not smallest:
         raise DataError(
-            f"{file}: line {int(np.argmin(sizes)) + 1} has no candidate beside its target. Leave "
-            "the line out."
+            f"{file}: line {int(np.argmin(sizes)) + 1} has no candidate beside its target. "
+            "Remove the line."
         )
     if smallest < largest and not mixed:
         raise DataError(
-            f"{file}: lines have from {smallest} to {largest} candidates. Pass mixed=True if they "
-            "were drawn so."
+            f"{file}: lines have from {smallest} to {largest} candidates. Pass mixed=True if "
+            "samples were drawn with different sizes."
         )
     if n_negatives not in (None, largest):
         raise DataError(
-            f"{file}: lines have {largest} candidates, n_negatives says {n_negatives}. Leave it "
-            "out, or check that no candidates were lost."
+            f"{file}: lines have {largest} candidates, but n_negatives is {n_negatives}. Leave "
+            "it out, or check that no candidates were lost."
         )
 
 
@@ -160,36 +160,39 @@ def _refuse_same_targets(file: Path, users: NDArray[Any], targets: NDArray[Any])
         )
 
 
-def _refuse_draws(file: Path, found: Candidates) -> None:
+def _refuse_impossible_draws(file: Path, candidates: Candidates) -> None:
     """Raise if there are more items than n_items, or repeated items that could be drawn once."""
-    n_named, n_items = np.union1d(found.target, found.items).size, int(np.max(found.n_items))
+    n_named, n_items = (
+        np.union1d(candidates.target, candidates.items).size,
+        int(np.max(candidates.n_items)),
+    )
     if n_named > n_items:
         raise DataError(
-            f"{file} names {n_named} different items, and n_items says that they were drawn from "
-            f"{n_items}."
+            f"{file} has {n_named} different items, but n_items is {n_items}. Pass the number of "
+            "items that they were drawn from."
         )
-    line, item = found.repeated
-    if line.size and not found.replacement:
+    line, item = candidates.repeated
+    if line.size and not candidates.replacement:
         raise DataError(
-            f"{file}: line {line[0] + 1} has item {item[0]} twice, so that items were drawn with "
+            f"{file}: line {line[0] + 1} has item {item[0]} twice, so items were drawn with "
             "replacement. Pass replacement=True."
         )
 
 
-def _line(line: bytes, number: int, file: Path) -> tuple[int, int, Ints]:
+def _read_line(line: bytes, number: int, file: Path) -> tuple[int, int, Ints]:
     head, *fields = line.split() or [b""]
     match = _PAIR.fullmatch(head)
     if match is None or not fields or not all(field.isdigit() for field in fields):
         raise DataError(
-            f"{file}: line {number} is not of the form (user,item), a tab, and item numbers with "
-            f"tabs between them, got {line[:40].decode(errors='replace')!r}."
+            f"{file}: line {number} must be (user,item), a tab, and item numbers separated by "
+            f"tabs, got {line[:40].decode(errors='replace')!r}."
         )
     longest = max(match[1], match[2], *fields, key=len)
     if len(longest) > _DIGITS:
         raise DataError(
             f"{file}: line {number} has a number of {len(longest)} digits, "
-            f"{longest[:20].decode()}..., where at most {_DIGITS} can be told apart. Number users "
-            "and items anew."
+            f"{longest[:20].decode()}..., but at most {_DIGITS} digits are supported. Renumber "
+            "users and items."
         )
     return int(match[1]), int(match[2]), np.array(fields, dtype=np.bytes_).astype(np.int64)
 
@@ -274,7 +277,7 @@ class CandidatePairs:
     def _line_keys(self) -> NDArray[Any]:
         """Return a number per line that depends on its user and target and not on its position."""
         owner, item = self.owner, self.item
-        if int(owner.max()) > _HIGHEST // (int(item.max()) + 1):
+        if int(owner.max()) > _LARGEST_KEY // (int(item.max()) + 1):
             owner, item = (np.unique(ids, return_inverse=True)[1] for ids in (owner, item))
         keys = owner * (int(item.max()) + 1)
         keys[self.line[self.target]] += item[self.target]
@@ -317,26 +320,26 @@ def read_pair_scores(
     if is_conflict.any():
         first = rows[np.argmax(is_conflict)]
         raise DataError(
-            f"{name} has several scores of user {user[first]} and item {item[first]}. Keep one."
+            f"{name} has several scores for user {user[first]} and item {item[first]}. Keep one."
         )
     position = np.minimum(np.searchsorted(keys, wanted_keys), max(keys.size - 1, 0))
     is_missing = keys[position] != wanted_keys if keys.size else np.ones(wanted_keys.size, np.bool_)
     if is_missing.any():
         first = int(np.argmax(is_missing))
         raise DataError(
-            f"{name} has no score of {int(is_missing.sum())} of the {is_missing.size} "
-            f"pairs in {pairs.file}, first of user {pairs.user[first]} "
-            f"and item {pairs.item[first]}. "
-            "Users and items are numbers there; each target and candidate needs a score."
+            f"{name} has no score for {int(is_missing.sum())} of the {is_missing.size} "
+            f"pairs in {pairs.file}, first user {pairs.user[first]} and item {pairs.item[first]}. "
+            "Each target and candidate needs a score, and users and items are the numbers in that "
+            "file."
         )
     return score[rows[position]]
 
 
-def _read_scores(source: Any, named: dict[str, str]) -> tuple[str, Ints, Ints, Floats]:
+def _read_scores(source: Any, columns: dict[str, str]) -> tuple[str, Ints, Ints, Floats]:
     """Return the table's name and its users, items and scores, in the numbers of the negatives."""
     roles = (USER, ITEM, SCORE)
     table = open_table(source, "candidates' scores", roles)
-    column_names = resolve(table.names, roles, named, table.name)
+    column_names = resolve(table.names, roles, columns, table.name)
     columns_by_role = fetch(table, column_names, {"user": "id", "item": "id", "score": "number"})
     user, item = (
         _numbers(columns_by_role[role], column_names[role], table) for role in ("user", "item")
@@ -354,7 +357,7 @@ def _numbers(column: Column, name: str, table: Source) -> Ints:
     numbers = ids if isinstance(ids, np.ndarray) else as_integers(ids)
     if not isinstance(numbers, np.ndarray):
         raise DataError(
-            f"{table.name}: {name} must hold the numbers that the file of negatives has, got "
+            f"{table.name}: {name} must hold numbers, as the file of negatives does, got "
             f"{numbers[0]!r}."
         )
     return numbers

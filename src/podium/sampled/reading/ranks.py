@@ -96,45 +96,45 @@ def read_ranks(
         sizes = n_negatives
     if seen is not None:
         if user is None:
-            raise ArgumentError(f"seen= needs users, and {table.name} has no column of them.")
+            raise ArgumentError(f"seen= needs users, but {table.name} has no column of users.")
         refuse_history(columns, values, table.name)
         n_items = read_seen(seen).sizes(user, n_items, table.name)
     return SampledRanks(
         rank,
-        _common(sizes, stages),
+        _one_size(sizes, stages),
         n_items,
         replacement=replacement,
         user=None if user is None else label_array(user),
         stages=stages,
-        history=own_items(values, column_names, table, user),
+        history=read_history(values, column_names, table, user),
     )
 
 
-def own_items(
-    values: dict[str, Any], found: dict[str, str], table: Source, user: Ids | None
+def read_history(
+    values: dict[str, Any], column_names: dict[str, str], table: Source, user: Ids | None
 ) -> Floats | None:
     """Return the column with the numbers of own items, if there is one."""
     if "history" not in values:
         return None
-    return to_numbers(values["history"], found["history"], table, user)
+    return to_numbers(values["history"], column_names["history"], table, user)
 
 
 def refuse_history(columns: dict[str, str] | None, values: dict[str, Any], source: str) -> None:
     """Drop the history if seen items were left out; raise if its column was named."""
     if "history" in (columns or {}):
         raise ArgumentError(
-            "history counts a user's own items among those that were drawn from, and seen= says "
-            "that they were left out. Pass one of the two."
+            "history is the number of a user's own items that could be drawn, but seen= leaves "
+            "these out. Pass one of the two."
         )
     if values.pop("history", None) is not None:
         warnings.warn(
-            f"{source}: history is not read: seen= leaves a user's own items out.",
+            f"{source}: history is ignored, because seen= leaves out users' own items.",
             PodiumWarning,
             stacklevel=3,
         )
 
 
-def _common(sizes: int | Floats, stages: Any) -> Any:
+def _one_size(sizes: int | Floats, stages: Any) -> Any:
     """Return one number if a column has the same number in all rows."""
     if isinstance(sizes, np.ndarray) and not stages and (sizes == sizes[0]).all():
         return int(sizes[0]) if float(sizes[0]).is_integer() else sizes

@@ -19,9 +19,9 @@ from podium.errors import DataError
 from podium.sampled import _kernels
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.reading.ranks import HISTORY, KINDS, own_items, refuse_history
-from podium.sampled.reading.seen import OnSeen, read_seen, warn_of_lost, whole
-from podium.sampled.sampling import from_twice
+from podium.sampled.reading.ranks import HISTORY, KINDS, read_history, refuse_history
+from podium.sampled.reading.seen import OnSeen, catalogue_size, read_seen, warn_of_dropped
+from podium.sampled.sampling import from_doubled
 
 SCORE = Role("score", USUAL_SCORE.usual)
 _TARGET = Role("target", ("target", "is_target", "relevance", "label"))
@@ -111,29 +111,33 @@ def read_candidate_scores(
         refuse_history(columns, values, table.name)
     rows = _Rows.of(label_array(user), label_array(item), score, target > 0)
     with_replacement = _check.flag(replacement, "replacement")
-    _refuse_twice(rows, codes_of(item)[0], table.name, replacement=with_replacement)
-    _refuse_mixed(rows.candidates(table.name), rows.names, mixed=mixed, source=table.name)
-    sizes: int | Ints = whole(n_items)
-    own_counts = own_items(values, column_names, table, user)
+    _refuse_repeats(rows, codes_of(item)[0], table.name, replacement=with_replacement)
+    _refuse_mixed(rows.n_candidates(table.name), rows.names, mixed=mixed, source=table.name)
+    sizes: int | Ints = catalogue_size(n_items)
+    own_counts = read_history(values, column_names, table, user)
     if seen is not None:
         seen_items = read_seen(seen)
         is_seen = seen_items.candidates(
-            (user, item), rows.held, n_items=n_items, source=table.name, on_seen=seen_candidates
+            (user, item),
+            rows.is_target,
+            n_items=n_items,
+            source=table.name,
+            on_seen=seen_candidates,
         )
-        is_kept = rows.with_candidates(~is_seen)
-        sizes = seen_items.sizes(user, n_items, table.name)[is_kept & rows.held]
+        is_kept = rows.keep_candidates(~is_seen)
+        sizes = seen_items.sizes(user, n_items, table.name)[is_kept & rows.is_target]
         if not is_kept.any():
             raise DataError(f"{table.name}: all candidates of all users are seen items.")
-        warn_of_lost(int((rows.held & ~is_kept).sum()), table.name)
+        warn_of_dropped(int((rows.is_target & ~is_kept).sum()), table.name)
         rows = rows.keep(is_kept)
-    n_negatives = rows.candidates(table.name)
-    return from_twice(
-        _twice_above(rows, rule, seed),
+    n_negatives = rows.n_candidates(table.name)
+    return from_doubled(
+        _doubled_above(rows, rule, seed),
         int(n_negatives[0]) if (n_negatives == n_negatives[0]).all() else n_negatives[rows.owner],
         sizes,
         replacement=replacement,
         user=rows.names[rows.owner],
-        history=None if own_counts is None else own_counts[rows.held],
+        history=None if own_counts is None else own_counts[rows.is_target],
     )
 
 
@@ -149,7 +153,7 @@ class _Rows:
         The position in names of each row's user.
     item : (n,)
     score : float64, (n,)
-    held : bool, (n,)
+    is_target : bool, (n,)
         Whether a row is a target.
     """
 
@@ -157,7 +161,7 @@ class _Rows:
     codes: NDArray[np.intp]
     item: NDArray[Any]
     score: Floats
-    held: NDArray[np.bool_]
+    is_target: NDArray[np.bool_]
 
     @classmethod
     def of(
@@ -165,32 +169,35 @@ class _Rows:
         user: NDArray[Any],
         item: NDArray[Any],
         score: Floats,
-        held: NDArray[np.bool_],
+        is_target: NDArray[np.bool_],
     ) -> _Rows:
         """Return rows with numbered users."""
         names, codes = np.unique(user, return_inverse=True)
-        return cls(names, codes, item, score, held)
+        return cls(names, codes, item, score, is_target)
 
     @property
     def owner(self) -> NDArray[np.intp]:
         """The position in names of each target's user."""
-        return self.codes[self.held]
+        return self.codes[self.is_target]
 
     def keep(self, rows: NDArray[np.bool_]) -> _Rows:
         """Return some of the rows."""
         user = self.names[self.codes[rows]]
-        return _Rows.of(user, self.item[rows], self.score[rows], self.held[rows])
+        return _Rows.of(user, self.item[rows], self.score[rows], self.is_target[rows])
 
-    def with_candidates(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def keep_candidates(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return some of the rows, without users that lose all candidates."""
-        has_candidates = np.bincount(self.codes[rows & ~self.held], minlength=self.names.size) > 0
+        has_candidates = (
+            np.bincount(self.codes[rows & ~self.is_target], minlength=self.names.size) > 0
+        )
         return rows & has_candidates[self.codes]
 
-    def candidates(self, source: str) -> Ints:
+    def n_candidates(self, source: str) -> Ints:
         """Return the number of candidates per user, or raise for users without one or a target."""
         n = self.names.size
         counts = [
-            np.bincount(self.codes[selected], minlength=n) for selected in (self.held, ~self.held)
+            np.bincount(self.codes[selected], minlength=n)
+            for selected in (self.is_target, ~self.is_target)
         ]
         for kind, count in zip(("target", "candidate"), counts, strict=True):
             if not count.all():
@@ -202,12 +209,12 @@ class _Rows:
         return counts[1].astype(np.int64)
 
 
-def _twice_above(rows: _Rows, rule: Tie, seed: int) -> Ints:
+def _doubled_above(rows: _Rows, rule: Tie, seed: int) -> Ints:
     """Return the doubled number of candidates above each target."""
-    above, equal = _counts(rows.codes, rows.score, rows.held)
+    above, equal = _counts(rows.codes, rows.score, rows.is_target)
     if rule == "random":
-        keys = label_keys(rows.names)[rows.owner], label_keys(rows.item[rows.held])
-        return 2 * (above + _places(equal, *keys, seed))
+        keys = label_keys(rows.names)[rows.owner], label_keys(rows.item[rows.is_target])
+        return 2 * (above + _random_above(equal, *keys, seed))
     return 2 * above + {"worst": 2, "best": 0, "average": 1}[rule] * equal
 
 
@@ -218,20 +225,22 @@ def _refuse_mixed(sizes: Ints, names: NDArray[Any], *, mixed: bool, source: str)
         raise DataError(
             f"{source}: users have different numbers of candidates: {np.bincount(sizes).argmax()} "
             f"for most, {sizes[first]} for user {_check.label(names[first])}. Pass mixed=True if "
-            "they were drawn so."
+            "samples were drawn with different sizes."
         )
 
 
-def _refuse_twice(rows: _Rows, places: Ints, source: str, *, replacement: bool) -> None:
+def _refuse_repeats(rows: _Rows, item_codes: Ints, source: str, *, replacement: bool) -> None:
     """Raise for rows that repeat a user's item, unless it is a candidate that was drawn again.
 
-    `places` contains the items' codes.
+    `item_codes` contains the items' codes.
     """
-    order = np.lexsort((rows.held, places, rows.codes))
+    order = np.lexsort((rows.is_target, item_codes, rows.codes))
     earlier, later = order[:-1], order[1:]
-    is_repeated = (rows.codes[earlier] == rows.codes[later]) & (places[earlier] == places[later])
+    is_repeated = (rows.codes[earlier] == rows.codes[later]) & (
+        item_codes[earlier] == item_codes[later]
+    )
     if replacement:
-        is_repeated &= rows.held[later] | (rows.score[earlier] != rows.score[later])
+        is_repeated &= rows.is_target[later] | (rows.score[earlier] != rows.score[later])
     if not is_repeated.any():
         return
     first = int(np.argmax(is_repeated))
@@ -242,31 +251,35 @@ def _refuse_twice(rows: _Rows, places: Ints, source: str, *, replacement: bool) 
     )
     if not replacement:
         raise DataError(
-            f"{source}: user {user} has item {item} in two rows, and replacement=False says that "
+            f"{source}: user {user} has item {item} in two rows, but replacement=False means that "
             f"no item was drawn twice (rows that repeat another: {int(is_repeated.sum())}). Keep "
-            "one of each user and item, or check how items were drawn."
+            "one row per user and item, or check how items were drawn."
         )
-    if rows.held[earlier_row]:
+    if rows.is_target[earlier_row]:
         raise DataError(f"{source}: user {user} has target {item} in two rows. Keep one.")
-    if rows.held[later_row]:
+    if rows.is_target[later_row]:
         raise DataError(
             f"{source}: user {user} has target {item} among the candidates too. Drop such "
             "candidates, and pass mixed=True if samples then differ in size."
         )
-    raise DataError(f"{source} has several scores of user {user} and item {item}. Keep one.")
+    raise DataError(f"{source} has several scores for user {user} and item {item}. Keep one.")
 
 
-def _counts(codes: NDArray[np.intp], score: Floats, held: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+def _counts(
+    codes: NDArray[np.intp], score: Floats, is_target: NDArray[np.bool_]
+) -> tuple[Ints, Ints]:
     """Return the numbers of users' candidates above each target, and equal to it."""
     levels, score_level = np.unique(score, return_inverse=True)
     keys = codes * levels.size + score_level
-    candidates, targets = np.sort(keys[~held]), keys[held]
-    user_ends = np.searchsorted(candidates, (codes[held] + 1) * levels.size)
+    candidates, targets = np.sort(keys[~is_target]), keys[is_target]
+    user_ends = np.searchsorted(candidates, (codes[is_target] + 1) * levels.size)
     end_of_equal = np.searchsorted(candidates, targets, side="right")
     return user_ends - end_of_equal, end_of_equal - np.searchsorted(candidates, targets)
 
 
-def _places(equal: Ints, users: NDArray[np.uint64], items: NDArray[np.uint64], seed: int) -> Ints:
+def _random_above(
+    equal: Ints, users: NDArray[np.uint64], items: NDArray[np.uint64], seed: int
+) -> Ints:
     """Return random numbers of equal candidates above each target, from 0 to all of them."""
     units = np.empty(equal.size)
     _kernels.units(random_bits(seed), users, items, units)

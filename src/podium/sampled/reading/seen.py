@@ -23,10 +23,10 @@ from podium.sampled.design import Ints
 OnSeen = Literal["error", "drop"]
 
 _ROLES = (USER, ITEM)
-_FEW = 0.5  # with a smaller share of users, the table may belong to another data set
-_FEW_ITEMS = 0.05  # the same for the share of the expected rows
+_MIN_SHARE = 0.5  # with a smaller share of users, the table may belong to another data set
+_MIN_ITEM_SHARE = 0.05  # the same for the share of the expected rows
 _EXPECTED = 20  # expected rows of items that others had seen; with more, their absence is an error
-_ROLE = "the table of seen items"
+_SEEN_TABLE = "the table of seen items"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,16 +71,16 @@ class Seen:
             If the table has less than half of the users.
         """
         shared = share(self.user, user)
-        sides = (Side(_ROLE, self.name, self.user), Side("the sample", source, user))
+        sides = (Side(_SEEN_TABLE, self.name, self.user), Side("the sample", source, user))
         overlap = check_met(shared, "user", *sides, few=0.0)
-        if overlap.both.size < _FEW * overlap.n_right:
+        if overlap.both.size < _MIN_SHARE * overlap.n_right:
             warnings.warn(
                 f"{overlap.both.size} of the {overlap.n_right} users of {source} are in "
-                f"{self.name}; the others count as having seen nothing.",
+                f"{self.name}. The others are treated as users without seen items.",
                 PodiumWarning,
                 stacklevel=3,
             )
-        return whole(n_items) - self._n_seen(user)
+        return catalogue_size(n_items) - self._n_seen(user)
 
     def _n_seen(self, user: Ids) -> Ints:
         """Return the number of items that each row's user has seen."""
@@ -141,18 +141,18 @@ class Seen:
         drop = _check.choice(on_seen, "seen_candidates", ("error", "drop")) == "drop"
         is_seen = self.holds(*pairs)
         if (is_seen & target).any():
-            user, item, n = _first(pairs, is_seen & target)
+            user, item, n = _first_pair(pairs, is_seen & target)
             raise DataError(
                 f"{source}: {n} of {int(target.sum())} targets are in {self.name}, first "
-                f"item {item} of user {user}. Take the held-out pairs out of the seen ones."
+                f"item {item} of user {user}. Remove the held-out pairs from the seen items."
             )
         if is_seen.any() and not drop:
-            user, item, n = _first(pairs, is_seen)
+            user, item, n = _first_pair(pairs, is_seen)
             raise DataError(
                 f"{source}: {n} of {int((~target).sum())} candidates are in {self.name}, "
-                f"first item {item} of user {user}, so that seen items were drawn too. Pass "
-                "seen_candidates='drop' to leave them out of the samples, or leave out seen= to "
-                "rank among all items."
+                f"first item {item} of user {user}, so seen items were drawn too. Pass "
+                "seen_candidates='drop' to drop them from the samples, or leave out seen= to rank "
+                "among all items."
             )
         self._check_items(pairs, n_items, source)
         return is_seen
@@ -167,11 +167,11 @@ class Seen:
         shared = share(self.item, item)
         overlap = meet(shared)
         n_others = overlap.n_left - self._n_seen(user)
-        expected = float(n_others.sum()) / whole(n_items)
+        expected = float(n_others.sum()) / catalogue_size(n_items)
         if overlap.both.size or expected > _EXPECTED:
-            sides = (Side(_ROLE, self.name, self.item), Side("the sample", source, item))
+            sides = (Side(_SEEN_TABLE, self.name, self.item), Side("the sample", source, item))
             check_met(shared, "item", *sides, few=0.0)
-        if np.isin(shared.right, overlap.both).sum() < _FEW_ITEMS * expected:
+        if np.isin(shared.right, overlap.both).sum() < _MIN_ITEM_SHARE * expected:
             warnings.warn(
                 f"{overlap.both.size} of the {overlap.n_left} items of {self.name} are among the "
                 f"{overlap.n_right} of {source}. Check that both use the same item ids.",
@@ -180,17 +180,17 @@ class Seen:
             )
 
 
-def whole(n_items: ArrayLike) -> int:
+def catalogue_size(n_items: ArrayLike) -> int:
     """Return the size of the catalogue that seen items are removed from."""
     if np.ndim(n_items):
         raise ArgumentError(
-            f"n_items must be one number with seen=, which makes the users' own of it, got "
-            f"{np.size(n_items)}."
+            f"n_items must be one number with seen=, the size of the whole catalogue, got "
+            f"{np.size(n_items)} numbers."
         )
     return _check.cutoff(np.asarray(n_items).item(), name="n_items")
 
 
-def _first(pairs: tuple[Ids, Ids], rows: NDArray[np.bool_]) -> tuple[Any, Any, int]:
+def _first_pair(pairs: tuple[Ids, Ids], rows: NDArray[np.bool_]) -> tuple[Any, Any, int]:
     """Return the user and the item of the first of some pairs, and the number of these pairs."""
     user, item = (_check.label(column[int(np.argmax(rows))]) for column in pairs)
     return user, item, int(rows.sum())
@@ -276,15 +276,15 @@ def without_seen(
         pairs, target, n_items=n_items, source=source, on_seen=seen_candidates
     )
     remaining = replace(candidates, n_items=n_left).without(is_seen[user.size :])
-    warn_of_lost(user.size - remaining.target.size, source)
+    warn_of_dropped(user.size - remaining.target.size, source)
     return remaining
 
 
-def warn_of_lost(n: int, source: str) -> None:
+def warn_of_dropped(n: int, source: str) -> None:
     """Warn if targets are left without a candidate."""
     if n:
         warnings.warn(
-            f"{source}: targets left out, since all of their candidates were seen items: {n}.",
+            f"{source}: targets dropped, because all of their candidates are seen items: {n}.",
             PodiumWarning,
             stacklevel=4,
         )

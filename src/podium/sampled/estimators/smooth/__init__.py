@@ -14,16 +14,16 @@ from podium._one_thread import one_blas_thread
 from podium.errors import ConvergenceWarning
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators import Estimator, register
-from podium.sampled.estimators.mle import climb
-from podium.sampled.estimators.smooth.cells import Cells, left_open
-from podium.sampled.estimators.smooth.data import Places, few_designs, relax
-from podium.sampled.estimators.smooth.fit import Sample, State, modes, together
+from podium.sampled.estimators.mle import mle_probabilities
+from podium.sampled.estimators.smooth.cells import Cells, deviation_ratio
+from podium.sampled.estimators.smooth.data import RowIndex, em_until_fit, round_catalogues
+from podium.sampled.estimators.smooth.fit import Sample, State, combined_mass, modes
 from podium.sampled.estimators.smooth.fitted import SmoothFit
-from podium.sampled.estimators.smooth.prior import plain, with_history
+from podium.sampled.estimators.smooth.prior import with_history, without_history
 from podium.sampled.likelihood import likelihood
 from podium.sampled.ranks import SampledRanks
 
-_LEFT_OUT = 1e-3  # the weight of unconverged fits up to which there is no warning
+_MAX_LOST_WEIGHT = 1e-3  # the weight of unconverged fits up to which there is no warning
 
 
 @register
@@ -117,29 +117,36 @@ class Smooth(Estimator):
     def _posterior(self, ranks: SampledRanks) -> SmoothFit:
         observed = likelihood(ranks)
         if observed.is_exact:
-            return SmoothFit(RankDistribution(climb(observed, None)), ranks, 0, ())
-        original, ranks = ranks, few_designs(ranks)
+            return SmoothFit(RankDistribution(mle_probabilities(observed, None)), ranks, 0, ())
+        original, ranks = ranks, round_catalogues(ranks)
         observed = likelihood(ranks)
         designs = [design for design, _ in observed.parts]
         largest_sample = max(design.n_negatives for design in designs)
-        cells = Cells.of(observed.n_items, largest_sample, min(map(left_open, designs)))
-        places, (seen_chances, unseen_chances, columns) = Places.of(ranks), cells.outcomes(observed)
+        cells = Cells.of(observed.n_items, largest_sample, min(map(deviation_ratio, designs)))
+        row_index, (seen_chances, unseen_chances, columns) = (
+            RowIndex.of(ranks),
+            cells.outcomes(observed),
+        )
         chances = np.hstack([seen_chances, unseen_chances])
-        families = [places.plain(), places] if places.told else [places]
+        families = [row_index.without_groups(), row_index] if row_index.has_groups else [row_index]
         samples = (Sample.of(chances, family.counts(ranks), columns) for family in families)
         states = tuple(map(partial(_state, cells), families, samples))
         _warn(states)
-        mass, n_steps = relax(together(states), cells, ranks)
+        mass, n_steps = em_until_fit(combined_mass(states), cells, ranks)
         distribution = RankDistribution(cells.spread(mass / mass.sum()))
         return SmoothFit(distribution, original, n_steps, states)
 
 
-def _state(cells: Cells, places: Places, sample: Sample) -> State:
+def _state(cells: Cells, row_index: RowIndex, sample: Sample) -> State:
     """Fit the family with one density for all users, or with densities that depend on history."""
     shares = sample.counts.sum(axis=1) / sample.counts.sum()
-    prior = with_history(cells, places.sizes, shares) if places.told else plain(cells)
+    prior = (
+        with_history(cells, row_index.sizes, shares)
+        if row_index.has_groups
+        else without_history(cells)
+    )
     fitted_modes, weights = modes(prior, sample)
-    return State(cells, prior, sample, shares, tuple(fitted_modes), weights, places)
+    return State(cells, prior, sample, shares, tuple(fitted_modes), weights, row_index)
 
 
 def _warn(states: Sequence[State]) -> None:
@@ -150,10 +157,10 @@ def _warn(states: Sequence[State]) -> None:
         for mode, weight in zip(state.modes, state.weights / len(states), strict=True)
         if not mode.converged
     )
-    if lost_weight > _LEFT_OUT:
+    if lost_weight > _MAX_LOST_WEIGHT:
         warnings.warn(
             f"Smooth stopped early: fits with {lost_weight:.0%} of the weight are far from the "
-            'likeliest ones, so the estimate may be wrong. The estimator "mle" has no such search.',
+            'likeliest ones, so the estimate may be wrong. Compare it with the estimator "mle".',
             ConvergenceWarning,
             stacklevel=4,
         )

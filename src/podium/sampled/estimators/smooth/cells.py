@@ -28,15 +28,15 @@ class Cells:
     edges: Ints
 
     @classmethod
-    def of(cls, n_items: int, n_negatives: int, left: float = 1.0) -> Cells:
+    def of(cls, n_items: int, n_negatives: int, ratio: float = 1.0) -> Cells:
         """Return cells that are narrow near the ends and where a sample distinguishes ranks.
 
         Parameters
         ----------
         n_items, n_negatives : int
-        left : float
+        ratio : float
             The ratio of the sampled rank's standard deviation to that with replacement; see
-            `left_open`.
+            `deviation_ratio`.
         """
         middle_rank = (n_items + 1) // 2
         smallest_width = n_items / _MOST_CELLS
@@ -46,7 +46,7 @@ class Cells:
             deviations = _DEVIATIONS * np.sqrt(
                 max(last_edge, 1) * (n_items - last_edge) / n_negatives
             )
-            resolution = max(left * deviations, min(smallest_width, deviations))
+            resolution = max(ratio * deviations, min(smallest_width, deviations))
             width = min(_RATIO * last_edge, resolution) if last_edge >= _SINGLE else 1
             edges.append(last_edge + max(1, int(width)))
         inner_edges = np.array(edges[:-1], dtype=np.int64)
@@ -85,7 +85,7 @@ class Cells:
             chances = self._of_design(design)
             seen_chances.append(chances[:, observed_outcomes])
             other_outcomes = np.setdiff1d(np.arange(design.n_outcomes), observed_outcomes)
-            first_columns = np.unique(_alike(design)[other_outcomes], return_index=True)[1]
+            first_columns = np.unique(_outcome_bins(design)[other_outcomes], return_index=True)[1]
             if other_outcomes.size:
                 unseen_chances.append(
                     np.add.reduceat(chances[:, other_outcomes], first_columns, axis=1)
@@ -112,21 +112,23 @@ class Cells:
         """
         if design.replacement:
             offset = np.sqrt((self.sizes**2 - 1.0) / 12.0)
-            end_chances = (_inside(design, self.middles + sign * offset) for sign in (-1, 1))
+            end_chances = (
+                _chances_inside(design, self.middles + sign * offset) for sign in (-1, 1)
+            )
             return sum(end_chances, np.zeros(())) / 2
-        ranks, counts = self._whole_ranks(design.n_negatives, left_open(design))
+        ranks, counts = self._whole_ranks(design.n_negatives, deviation_ratio(design))
         stops: Ints = np.cumsum(counts)
         sums = np.empty((counts.size, design.n_outcomes))
         low, n_block_ranks = 0, _BLOCK // design.n_outcomes
         while low < counts.size:
             start = int(stops[low] - counts[low])
             high = max(low + 1, int(np.searchsorted(stops, start + n_block_ranks, side="right")))
-            block = _inside(design, ranks[start : stops[high - 1]])
+            block = _chances_inside(design, ranks[start : stops[high - 1]])
             sums[low:high] = np.add.reduceat(block, stops[low:high] - counts[low:high] - start)
             low = high
         return sums / counts[:, None]
 
-    def _whole_ranks(self, n_negatives: int, left: float) -> tuple[Floats, Ints]:
+    def _whole_ranks(self, n_negatives: int, ratio: float) -> tuple[Floats, Ints]:
         """Return ranks that represent their cells, and the number of them in each cell.
 
         They are symmetric about the cell's middle, and include all ranks of a cell if samples
@@ -135,7 +137,7 @@ class Cells:
         sizes = np.diff(self.edges)
         middles = self.middles
         deviations = np.sqrt(middles * (self.n_items + 1 - middles) / n_negatives)
-        steps = np.maximum(np.floor(_STEP * left * deviations), 1.0)
+        steps = np.maximum(np.floor(_STEP * ratio * deviations), 1.0)
         n_nodes = np.ceil(self.sizes / steps).astype(np.int64)
         counts = np.minimum(np.maximum(n_nodes, _LEAST_NODES), sizes)
         cell = np.repeat(np.arange(sizes.size), counts)
@@ -159,14 +161,14 @@ class Cells:
         return np.repeat(mass / self.sizes, np.diff(self.edges))
 
 
-def left_open(design: Design) -> float:
+def deviation_ratio(design: Design) -> float:
     """Return the ratio of a sampled rank's standard deviation to that with replacement."""
     if design.replacement:
         return 1.0
     return float(np.sqrt((design.n_items - design.n_negatives) / max(design.n_items - 1, 1)))
 
 
-def _inside(design: Design, ranks: Floats) -> Floats:
+def _chances_inside(design: Design, ranks: Floats) -> Floats:
     """Return the chances of all outcomes at ranks; 0 beyond the user's own catalogue."""
     if ranks[-1] <= design.n_items:
         return design.probabilities(ranks)
@@ -176,7 +178,7 @@ def _inside(design: Design, ranks: Floats) -> Floats:
     return chances
 
 
-def _alike(design: Design) -> Ints:
+def _outcome_bins(design: Design) -> Ints:
     """Number outcomes so that neighbours within half a standard deviation have the same number."""
     position = np.arange(design.n_outcomes) / design.n_negatives
     angles = np.arcsin(np.sqrt(position)) * 2 * np.sqrt(design.n_negatives)  # deviation 1

@@ -18,13 +18,13 @@ _REJECTED = 1e-4  # the p-value below which the smooth family does not fit
 _MOST_STEPS = 200  # of expectation maximisation if it does not fit; more would follow noise
 _STEPS = 10  # between tests
 _MOST_DESIGNS = 16  # with more designs, sizes of catalogues are rounded
-_ALIKE = 0.02  # the step of rounding in the log of a size
-_SAME = 1e-20  # smaller squared differences are rounding errors
+_SIZE_STEP = 0.02  # the step of rounding in the log of a size
+_ROUNDING = 1e-20  # smaller squared differences are rounding errors
 _TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class RowIndex:
     """The cell in which each row is counted: its group of users and its column of outcomes.
 
     Attributes
@@ -33,7 +33,7 @@ class Places:
     sizes : float64, (n_groups,)
         The typical number of own items in each group, at least 1.
     columns : int64, (n,)
-        The numbers of columns in the order of `Likelihood.rows`.
+        The numbers of columns in the order of `Likelihood.chances`.
     n_columns : int
     """
 
@@ -43,7 +43,7 @@ class Places:
     n_columns: int
 
     @classmethod
-    def of(cls, ranks: SampledRanks) -> Places:
+    def of(cls, ranks: SampledRanks) -> RowIndex:
         """Group users by their histories, if they have any."""
         columns, n_columns = np.empty(ranks.n_rows, np.int64), 0
         for _, rows in ranks.design_rows:
@@ -53,11 +53,11 @@ class Places:
         return cls(*_by_history(ranks), columns, n_columns)
 
     @property
-    def told(self) -> bool:
+    def has_groups(self) -> bool:
         """Whether histories divide users into groups; otherwise they change nothing."""
         return self.sizes.size > 1
 
-    def plain(self) -> Places:
+    def without_groups(self) -> RowIndex:
         """Return the places with all users in one group."""
         return replace(self, groups=np.zeros_like(self.groups), sizes=np.ones(1))
 
@@ -71,7 +71,7 @@ class Places:
 
 def has_history(ranks: SampledRanks) -> bool:
     """Return whether users differ in the number of own items that the sample was drawn from."""
-    return Places.of(few_designs(ranks)).told
+    return RowIndex.of(round_catalogues(ranks)).has_groups
 
 
 def n_observed(ranks: SampledRanks) -> float:
@@ -85,10 +85,12 @@ def n_observed(ranks: SampledRanks) -> float:
         return float(ranks.n_users)
     separate_sum = float(ranks.weights @ ranks.weights)
     joint_sum = 1.0 / ranks.n_users
-    return 1.0 / (separate_sum + _alike(ranks) * max(joint_sum - separate_sum, 0.0))
+    return 1.0 / (
+        separate_sum + _correlation_within_users(ranks) * max(joint_sum - separate_sum, 0.0)
+    )
 
 
-def _alike(ranks: SampledRanks) -> float:
+def _correlation_within_users(ranks: SampledRanks) -> float:
     """Return the correlation of log sampled ranks within users, from 0 to 1; 1 if unknown.
 
     It is computed from the mean squares between and within users (analysis of variance).
@@ -98,7 +100,7 @@ def _alike(ranks: SampledRanks) -> float:
     n_rows, n_users = logs.size, sizes.size
     means = np.bincount(ranks.owner, logs) / sizes
     within = float(((logs - means[ranks.owner]) ** 2).sum()) / (n_rows - n_users)
-    if n_users < 2 or within < _SAME:
+    if n_users < 2 or within < _ROUNDING:
         return 1.0
     between = float(sizes @ (means - logs.mean()) ** 2) / (n_users - 1)
     typical_size = (n_rows - float(sizes @ sizes) / n_rows) / (n_users - 1)
@@ -118,7 +120,7 @@ def _by_history(ranks: SampledRanks) -> tuple[Ints, Floats]:
     return groups.astype(np.int64), np.exp(mean_logs)
 
 
-def few_designs(ranks: SampledRanks) -> SampledRanks:
+def round_catalogues(ranks: SampledRanks) -> SampledRanks:
     """Round the sizes of users' catalogues to steps of 2 %, if there are many different ones.
 
     A probability depends on the rank's share of the catalogue, and thousands of designs would take
@@ -127,14 +129,14 @@ def few_designs(ranks: SampledRanks) -> SampledRanks:
     if isinstance(ranks.n_items, int) or len(ranks.designs) <= _MOST_DESIGNS:
         return ranks
     largest = ranks.most_items
-    steps = np.rint(np.log(largest / ranks.n_items) / _ALIKE)
-    sizes = np.rint(largest * np.exp(-_ALIKE * steps)).astype(np.int64)
+    steps = np.rint(np.log(largest / ranks.n_items) / _SIZE_STEP)
+    sizes = np.rint(largest * np.exp(-_SIZE_STEP * steps)).astype(np.int64)
     sizes = np.maximum(sizes, np.asarray(ranks.n_negatives) + 1)
     history = None if ranks.history is None else np.minimum(ranks.history, sizes - 1)
     return replace(ranks, n_items=sizes, history=history)
 
 
-def relax(mass: Floats, cells: Cells, ranks: SampledRanks) -> tuple[Floats, int]:
+def em_until_fit(mass: Floats, cells: Cells, ranks: SampledRanks) -> tuple[Floats, int]:
     """Make steps of expectation maximisation until a distribution fits the observed ranks."""
     (design, users), *other_designs = ranks.designs
     if other_designs:
@@ -151,9 +153,9 @@ def relax(mass: Floats, cells: Cells, ranks: SampledRanks) -> tuple[Floats, int]
     return mass, n_steps
 
 
-def _fits(mixed: Floats, users: Floats) -> bool:
+def _fits(outcome_chances: Floats, users: Floats) -> bool:
     """Test outcomes against their probabilities by chi-square, with rare neighbours merged."""
-    expected = mixed * users.sum()
+    expected = outcome_chances * users.sum()
     n_cells = max(int(expected.sum() / _LEAST_EXPECTED), 1)
     bin_number = np.minimum(np.cumsum(expected) / _LEAST_EXPECTED, n_cells - 1).astype(np.int64)
     _, cell = np.unique(bin_number, return_inverse=True)

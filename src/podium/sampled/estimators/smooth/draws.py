@@ -13,19 +13,19 @@ from podium.sampled.estimators.smooth.fit import Mode, Sample, State, evidence, 
 from podium.sampled.estimators.smooth.prior import (
     ANY_HEAD,
     Prior,
-    fall,
-    plain,
+    top_exponent,
     with_history,
     with_peak,
+    without_history,
 )
 
-_MOST, _LEAST = 2000, 500  # the limits of the number of drawn distributions
-_WORK = 10**9  # products of chances; with more, fewer distributions are drawn
-_KNOWN = 0.02  # of a user's variance at a cell; below it the sampled rank determines the cell
-_OPEN = 20.0  # the ratio of an interval's ends from which a share counts as uncertain
-_FIRST = 10  # ranks that must be uncertain for the prior to decide
+_MAX_DRAWS, _MIN_DRAWS = 2000, 500  # the limits of the number of drawn distributions
+_MAX_WORK = 10**9  # products of chances; with more, fewer distributions are drawn
+_DETERMINED = 0.02  # of a user's variance at a cell; below it the sampled rank determines the cell
+_UNCERTAIN_RATIO = 20.0  # the ratio of an interval's ends from which a share counts as uncertain
+_MIN_UNCERTAIN_RANKS = 10  # ranks that must be uncertain for the prior to decide
 _STEEP = 0.5  # the exponent over the first ranks from which a peak at rank 1 is possible
-_AGAINST = 0.1  # the largest loss of log likelihood at which a peak is allowed
+_MAX_LOSS = 0.1  # the largest loss of log likelihood at which a peak is allowed
 _FREEDOM = 10.0  # of Student's t, which has wider tails than the normal approximation
 _TAILS = 0.025, 0.975
 _TINY = 1e-300
@@ -40,14 +40,14 @@ class Draws:
     masses : float64, (n_draws, n_cells)
     weights : float64, (n_draws,)
         The weights of the draws, which sum to 1.
-    n_open : int
+    n_uncertain : int
         The number of first cells in which the prior decides the share of users, because the sample
         leaves it uncertain by a factor of 20 or more; 0 if these are fewer than the first 10 ranks.
     """
 
     masses: Floats
     weights: Floats
-    n_open: int
+    n_uncertain: int
 
     def quantile(self, worth: Floats, level: float) -> float:
         """Return a quantile of the mean of each cell's worth; it increases with the worth."""
@@ -72,16 +72,16 @@ def draw(states: Sequence[State], factor: Floats | None, n_users: float) -> Draw
     Draws
     """
     rng = np.random.default_rng([*b"smooth"])
-    family_draws = [_of_family(state, rng) for state in states]
+    family_draws = [_draw_family(state, rng) for state in states]
     masses = np.concatenate([mass for mass, _ in family_draws])
     weights = np.concatenate([weight for _, weight in family_draws]) / len(family_draws)
     if factor is not None:
-        masses = np.concatenate([masses, _to_one(masses * factor)])
+        masses = np.concatenate([masses, _normalised(masses * factor)])
         weights = np.concatenate([weights, weights]) / 2
-    n_open = _depth(masses, weights)
-    n_uncertain = n_open if states[0].cells.edges[n_open] >= _FIRST else 0
-    unseen_variance = np.max([_unseen(state) for state in states], axis=0)
-    return Draws(_of_users(masses, unseen_variance, n_users, rng), weights, n_uncertain)
+    n_cells = _n_uncertain_cells(masses, weights)
+    n_uncertain = n_cells if states[0].cells.edges[n_cells] >= _MIN_UNCERTAIN_RANKS else 0
+    unseen_variance = np.max([_undetermined_variance(state) for state in states], axis=0)
+    return Draws(_draw_users(masses, unseen_variance, n_users, rng), weights, n_uncertain)
 
 
 def weighted_quantile(values: Floats, weights: Floats, level: float) -> float:
@@ -91,15 +91,15 @@ def weighted_quantile(values: Floats, weights: Floats, level: float) -> float:
     return float(values[order[min(position, values.size - 1)]])
 
 
-def _of_family(state: State, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _draw_family(state: State, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Draw coefficients near each mode, with importance weights."""
     sample = state.sample
-    prior, fitted_modes, shares = _any_top(state)
+    prior, fitted_modes, shares = _with_free_slope(state)
     work = sample.chances.size * len(sample.counts)
-    n = int(np.clip(_WORK // work, _LEAST, _MOST))
+    n = int(np.clip(_MAX_WORK // work, _MIN_DRAWS, _MAX_DRAWS))
     counts = rng.multinomial(n // 2, shares)
     draws_by_mode = [
-        _near(mode, prior, penalty, sample, state.shares, int(count), rng)
+        _draw_near(mode, prior, penalty, sample, state.shares, int(count), rng)
         for mode, penalty, count in zip(fitted_modes, penalties(prior), counts, strict=True)
         if count
     ]
@@ -110,33 +110,33 @@ def _of_family(state: State, rng: np.random.Generator) -> tuple[Floats, Floats]:
     return masses, weights / weights.sum()
 
 
-def _any_top(state: State) -> tuple[Prior, list[Mode], Floats]:
+def _with_free_slope(state: State) -> tuple[Prior, list[Mode], Floats]:
     """Return the family with any slope at rank 1, its modes and their weights.
 
     The family has a peak at rank 1 alone if the density falls steeply over the first ranks and the
     sample does not contradict a peak. No sample shows a peak directly, but it increases the density
     of the first ranks, so that the density falls more steeply there than below.
     """
-    free_prior = _free(state)
+    free_prior = _free_prior(state)
     free_modes, free_weights = modes(free_prior, state.sample)
-    slope = fall(state.cells, state.shares @ free_modes[int(np.argmax(free_weights))].mass)
+    slope = top_exponent(state.cells, state.shares @ free_modes[int(np.argmax(free_weights))].mass)
     if slope < _STEEP:
         return free_prior, free_modes, free_weights
     peaked = with_peak(free_prior, slope)
     peaked_modes, peaked_weights = modes(peaked, state.sample)
-    if evidence(peaked_modes) < evidence(free_modes) - _AGAINST:
+    if evidence(peaked_modes) < evidence(free_modes) - _MAX_LOSS:
         return free_prior, free_modes, free_weights
     return peaked, peaked_modes, peaked_weights
 
 
-def _free(state: State) -> Prior:
+def _free_prior(state: State) -> Prior:
     """Return the family without its prior on the slope at rank 1."""
-    if not state.places.told:
-        return plain(state.cells, ANY_HEAD)
-    return with_history(state.cells, state.places.sizes, state.shares, ANY_HEAD)
+    if not state.row_index.has_groups:
+        return without_history(state.cells, ANY_HEAD)
+    return with_history(state.cells, state.row_index.sizes, state.shares, ANY_HEAD)
 
 
-def _near(
+def _draw_near(
     mode: Mode,
     prior: Prior,
     penalty: Floats,
@@ -165,7 +165,7 @@ def _near(
     masses = np.zeros((len(points), prior.sizes.size))
     for share, design, counts in zip(shares, prior.design, sample.counts, strict=True):
         density = points @ design.T + prior.sizes
-        mass = _to_one(np.exp(density - density.max(axis=1, keepdims=True)))
+        mass = _normalised(np.exp(density - density.max(axis=1, keepdims=True)))
         observed_outcomes = np.flatnonzero(counts)
         log_weights += (
             np.log(np.maximum(mass @ sample.chances[:, observed_outcomes], _TINY))
@@ -175,11 +175,11 @@ def _near(
     return masses, log_weights
 
 
-def _to_one(masses: Floats) -> Floats:
+def _normalised(masses: Floats) -> Floats:
     return masses / masses.sum(axis=1, keepdims=True)
 
 
-def _depth(masses: Floats, weights: Floats) -> int:
+def _n_uncertain_cells(masses: Floats, weights: Floats) -> int:
     """Return the number of first cells whose share of users is uncertain by a factor."""
     shares = np.cumsum(masses, axis=1)
     low, high = 0, masses.shape[1]
@@ -188,11 +188,11 @@ def _depth(masses: Floats, weights: Floats) -> int:
         low_share, high_share = (
             weighted_quantile(shares[:, cell], weights, tail) for tail in _TAILS
         )
-        low, high = (cell + 1, high) if high_share >= _OPEN * low_share else (low, cell)
+        low, high = (cell + 1, high) if high_share >= _UNCERTAIN_RATIO * low_share else (low, cell)
     return low
 
 
-def _unseen(state: State) -> Floats:
+def _undetermined_variance(state: State) -> Floats:
     """Return the part of users' variance at each cell that the sampled ranks do not determine.
 
     It is computed from the uncertainty of the share of users down to a rank, as far as this grows
@@ -210,14 +210,20 @@ def _unseen(state: State) -> Floats:
     return np.diff(variances, prepend=0.0) / np.maximum(mass, _TINY)
 
 
-def _of_users(masses: Floats, unseen: Floats, n_users: float, rng: np.random.Generator) -> Floats:
+def _draw_users(
+    masses: Floats, undetermined: Floats, n_users: float, rng: np.random.Generator
+) -> Floats:
     """Return distributions over a finite number of users, given those of the population."""
-    n_varied = int(np.flatnonzero(unseen >= _KNOWN)[-1]) + 1 if (unseen >= _KNOWN).any() else 0
-    variance_share = np.clip(unseen[:n_varied], _KNOWN, 1.0)
+    n_varied = (
+        int(np.flatnonzero(undetermined >= _DETERMINED)[-1]) + 1
+        if (undetermined >= _DETERMINED).any()
+        else 0
+    )
+    variance_share = np.clip(undetermined[:n_varied], _DETERMINED, 1.0)
     # A Poisson number times the share has the mean of the users there and the share of their
     # variance.
     scaled_counts = rng.poisson(masses[:, :n_varied] * n_users / variance_share)
     distributions = masses.copy()
     distributions[:, :n_varied] = scaled_counts * variance_share / n_users
     distributions[distributions.sum(axis=1) <= 0.0] = masses.mean(axis=0)  # draws without any user
-    return _to_one(distributions)
+    return _normalised(distributions)

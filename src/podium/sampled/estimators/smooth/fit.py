@@ -9,16 +9,16 @@ import numpy as np
 
 from podium.sampled.design import Floats, Ints
 from podium.sampled.estimators.smooth.cells import Cells
-from podium.sampled.estimators.smooth.data import Places
+from podium.sampled.estimators.smooth.data import RowIndex
 from podium.sampled.estimators.smooth.prior import Prior
 
 _ROUGHNESS = 10.0 ** np.linspace(0.6, 3.6, 6)  # inverse variances of second differences
-_EXPECTED = (2.4, 0.5)  # prior mean and standard deviation of its log10, from ml-1m
+_ROUGHNESS_PRIOR = (2.4, 0.5)  # prior mean and standard deviation of its log10, from ml-1m
 _MOST_STEPS = 40
 _GAIN = 1e-3  # the gain in log likelihood at which Newton's steps end
 _LEAST_STEP = 1e-4
-_FAR = 0.5  # the squared distance to the mode from which a climb failed
-_FEWER = (1e2, 1e3, 1e4, 1e5)  # numbers of users that are fitted first after a failure
+_UNCONVERGED = 0.5  # the squared distance to the mode from which a climb failed
+_RESTART_USERS = (1e2, 1e3, 1e4, 1e5)  # numbers of users that are fitted first after a failure
 _TINY = 1e-300
 
 
@@ -58,7 +58,7 @@ class Sample:
         ]
         return cls(chances, counts, np.array(users))
 
-    def fewer(self, n_users: float) -> Sample:
+    def scaled_to(self, n_users: float) -> Sample:
         """Return the same shares of a smaller number of users."""
         share = n_users / float(self.counts.sum())
         return replace(self, counts=self.counts * share, users=self.users * share)
@@ -76,7 +76,7 @@ class Mode:
         The expected information plus the penalty: the inverse of the coefficients' covariance.
     evidence : float
         The log of the marginal likelihood of the data, by Laplace's approximation.
-    left : float
+    squared_step : float
         The squared length of the next step in posterior standard deviations, which is about twice
         its gain in log likelihood.
     """
@@ -85,12 +85,12 @@ class Mode:
     mass: Floats
     precision: Floats
     evidence: float
-    left: float = 0.0
+    squared_step: float = 0.0
 
     @property
     def converged(self) -> bool:
         """Whether the likeliest coefficients are less than a standard deviation away."""
-        return self.left < _FAR
+        return self.squared_step < _UNCONVERGED
 
 
 def modes(prior: Prior, sample: Sample) -> tuple[list[Mode], Floats]:
@@ -104,21 +104,21 @@ def modes(prior: Prior, sample: Sample) -> tuple[list[Mode], Floats]:
     fitted: list[Mode] = []
     start = np.zeros(prior.design.shape[2])
     for penalty in penalties(prior):
-        fitted.append(_surely(prior, penalty, sample, start))
+        fitted.append(_fit_with_restarts(prior, penalty, sample, start))
         start = fitted[-1].coefficients
     logs = _evidences(fitted)
     weights = np.exp(logs - logs.max())
     return fitted, weights / weights.sum()
 
 
-def evidence(found: Sequence[Mode]) -> float:
+def evidence(fits: Sequence[Mode]) -> float:
     """Return the log marginal likelihood of a family over roughnesses, up to a constant."""
-    return float(np.logaddexp.reduce(_evidences(found)))
+    return float(np.logaddexp.reduce(_evidences(fits)))
 
 
-def _evidences(found: Sequence[Mode]) -> Floats:
-    mean, deviation = _EXPECTED
-    logs = np.array([mode.evidence for mode in found])
+def _evidences(fits: Sequence[Mode]) -> Floats:
+    mean, deviation = _ROUGHNESS_PRIOR
+    logs = np.array([mode.evidence for mode in fits])
     return logs - 0.5 * ((np.log10(_ROUGHNESS[::-1]) - mean) / deviation) ** 2
 
 
@@ -127,7 +127,7 @@ def penalties(prior: Prior) -> list[Floats]:
     return [roughness * prior.rough + prior.fixed for roughness in _ROUGHNESS[::-1]]
 
 
-def _surely(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode:
+def _fit_with_restarts(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode:
     """Climb to the mode; if this fails, climb again through modes of growing numbers of users.
 
     Far from the mode, steps for very many users are too long in directions in which few cells
@@ -137,19 +137,21 @@ def _surely(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mod
     if direct.converged:
         return direct
     start_point, n_users = np.zeros(start.size), float(sample.counts.sum())
-    for n_fewer in _FEWER:
+    for n_fewer in _RESTART_USERS:
         if n_fewer < n_users:
-            start_point = _climb(prior, penalty, sample.fewer(n_fewer), start_point).coefficients
+            start_point = _climb(
+                prior, penalty, sample.scaled_to(n_fewer), start_point
+            ).coefficients
     restarted = _climb(prior, penalty, sample, start_point)
-    return min(direct, restarted, key=lambda mode: mode.left)
+    return min(direct, restarted, key=lambda mode: mode.squared_step)
 
 
 def _climb(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode:
     """Climb by Newton's method with the expected information; steps are halved until they gain."""
     point = start
-    value, mass, mixed = _value(prior, penalty, sample, point)
+    value, mass, outcome_chances = _value(prior, penalty, sample, point)
     for _ in range(_MOST_STEPS):
-        slope, precision = _second_order(prior, penalty, sample, point, mass, mixed)
+        slope, precision = _second_order(prior, penalty, sample, point, mass, outcome_chances)
         step = np.linalg.solve(precision, slope)
         gain = float(slope @ step)
         if gain < _GAIN:
@@ -162,8 +164,8 @@ def _climb(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode
         if trial[0] <= value:
             break
         point = point + length * step
-        value, mass, mixed = trial
-    slope, precision = _second_order(prior, penalty, sample, point, mass, mixed)
+        value, mass, outcome_chances = trial
+    slope, precision = _second_order(prior, penalty, sample, point, mass, outcome_chances)
     # Laplace's approximation: the integral of a normal density with this curvature, divided by that
     # of the prior, whose inverse covariance is the penalty.
     evidence = value + 0.5 * (_log_det(penalty) - _log_det(precision))
@@ -178,24 +180,31 @@ def _value(
     logs = prior.design @ point + prior.sizes
     mass = np.exp(logs - logs.max(axis=1, keepdims=True))
     mass /= mass.sum(axis=1, keepdims=True)
-    mixed = np.maximum(mass @ sample.chances, _TINY)
-    value = float((sample.counts * np.log(mixed)).sum() - 0.5 * point @ penalty @ point)
-    return value, mass, mixed
+    outcome_chances = np.maximum(mass @ sample.chances, _TINY)
+    value = float((sample.counts * np.log(outcome_chances)).sum() - 0.5 * point @ penalty @ point)
+    return value, mass, outcome_chances
 
 
 def _second_order(
-    prior: Prior, penalty: Floats, sample: Sample, point: Floats, mass: Floats, mixed: Floats
+    prior: Prior,
+    penalty: Floats,
+    sample: Sample,
+    point: Floats,
+    mass: Floats,
+    outcome_chances: Floats,
 ) -> tuple[Floats, Floats]:
     """Return the gradient of the penalised log likelihood, and its expected curvature."""
     # The derivative of each outcome's chance by each coefficient. The masses of cells sum to 1, so
     # that the mean of the design is subtracted.
     weighted = mass[:, :, None] * prior.design
     means = weighted.sum(axis=1)
-    changes = np.matmul(sample.chances.T, weighted) - mixed[:, :, None] * means[:, None, :]
-    slope = np.einsum("jr,jrp->p", sample.counts / mixed, changes) - penalty @ point
+    changes = (
+        np.matmul(sample.chances.T, weighted) - outcome_chances[:, :, None] * means[:, None, :]
+    )
+    slope = np.einsum("jr,jrp->p", sample.counts / outcome_chances, changes) - penalty @ point
     # Fisher's information of multinomial counts: users / chance, per outcome. Unlike the observed
     # curvature, it is never negative.
-    scaled = changes * np.sqrt(sample.users / mixed)[:, :, None]
+    scaled = changes * np.sqrt(sample.users / outcome_chances)[:, :, None]
     flat = scaled.reshape(-1, scaled.shape[2])
     return slope, flat.T @ flat + penalty
 
@@ -223,10 +232,10 @@ class State:
     shares: Floats
     modes: tuple[Mode, ...]
     weights: Floats
-    places: Places
+    row_index: RowIndex
 
 
-def together(states: Sequence[State]) -> Floats:
+def combined_mass(states: Sequence[State]) -> Floats:
     """Return the mass of cells, combined over the families' densities: (n_cells,).
 
     The mass of a cell is its posterior harmonic mean, exp(mean - variance / 2) of the logarithm,
@@ -265,15 +274,15 @@ def log_moments(states: Sequence[State], weights: Floats) -> tuple[float, float]
     return mean, float(shares @ parts)
 
 
-def of_users(states: Sequence[State], weights: Floats, squares: Floats) -> float:
+def mean_user_variance(states: Sequence[State], weights: Floats, squares: Floats) -> float:
     """Return the mean variance of a user's measure, given the sampled rank."""
     variances: list[float] = []
     for state in states:
         mass = state.modes[int(np.argmax(state.weights))].mass
         chances, users = state.sample.chances, state.sample.users
-        mixed = np.maximum(mass @ chances, _TINY)
+        outcome_chances = np.maximum(mass @ chances, _TINY)
         first_moment, second_moment = (mass * weights) @ chances, (mass * squares) @ chances
-        user_variances = np.maximum(second_moment - first_moment**2 / mixed, 0.0)
+        user_variances = np.maximum(second_moment - first_moment**2 / outcome_chances, 0.0)
         variances.append(float((users * user_variances).sum() / state.sample.counts.sum()))
     return float(np.mean(variances))
 
@@ -288,11 +297,12 @@ def _influences(state: State, weights: Floats) -> Floats:
     for weight, mode in zip(state.weights, state.modes, strict=True):
         step = np.linalg.solve(mode.precision, _slope(mode, state, weights))
         mass_changes = mode.mass * (state.prior.design @ step)
-        mixed = np.maximum(mode.mass @ state.sample.chances, _TINY)
+        outcome_chances = np.maximum(mode.mass @ state.sample.chances, _TINY)
         influence += weight * (
-            mass_changes @ state.sample.chances / mixed - mass_changes.sum(axis=1, keepdims=True)
+            mass_changes @ state.sample.chances / outcome_chances
+            - mass_changes.sum(axis=1, keepdims=True)
         )
-    return influence[state.places.groups, state.places.columns]
+    return influence[state.row_index.groups, state.row_index.columns]
 
 
 def _moments(mode: Mode, state: State, weights: Floats) -> tuple[float, float]:

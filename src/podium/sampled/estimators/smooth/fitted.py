@@ -12,23 +12,23 @@ from podium import _check
 from podium._one_thread import one_blas_thread
 from podium.errors import ArgumentError
 from podium.metrics import Measure
-from podium.sampled.bounds import Bounds, identification_bounds, most_of_first
+from podium.sampled.bounds import Bounds, identification_bounds, largest_top_part
 from podium.sampled.design import Floats
 from podium.sampled.distribution import RankDistribution, rank_weights, read_measure
 from podium.sampled.estimators.smooth.data import n_observed
 from podium.sampled.estimators.smooth.draws import Draws, draw
 from podium.sampled.estimators.smooth.fit import (
     State,
+    combined_mass,
     influences,
     log_moments,
-    of_users,
-    together,
+    mean_user_variance,
 )
 from podium.sampled.ranks import SampledRanks
 
-_LEAST = 1e-100  # the smallest value of a measure whose square is a divisor
-_WIDER = 1.05  # a factor for normal quantiles, because the family is also an assumption
-_MOSTLY = 0.5  # the share of a measure's value from ranks for which the prior decides
+_MIN_VALUE = 1e-100  # the smallest value of a measure whose square is a divisor
+_WIDENING = 1.05  # a factor for normal quantiles, because the family is also an assumption
+_PRIOR_SHARE = 0.5  # the share of a measure's value from ranks for which the prior decides
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class SmoothFit:
         the interval of this estimate.
         """
         parsed = read_measure(measure, k)
-        deviation = self._deviation(parsed)
+        deviation = self._log_deviation(parsed)
         if deviation <= 1 and not self.prior_decides(parsed):
             return self.expect(parsed) * deviation
         low, high = self.interval(parsed)
@@ -92,7 +92,8 @@ class SmoothFit:
         """
         if not self.states:
             raise ArgumentError(
-                "influences are those of an estimate, but these samples hold the whole catalogue."
+                "influences are undefined, because these samples hold the whole catalogue and have "
+                "exact ranks."
             )
         user_effects = influences(
             self.states, self.states[0].cells.weights(read_measure(measure, k))
@@ -137,9 +138,9 @@ class SmoothFit:
         if not self.states:
             return value, value
         low, high = self._quantiles(parsed, level)
-        if self.draws.n_open:
+        if self.draws.n_uncertain:
             bounds = self._bounds(parsed, level, bounds)
-            high = max(high, self._most_open(parsed, level, bounds))
+            high = max(high, self._uncertain_upper_end(parsed, level, bounds))
         if bounds is not None:
             value = min(max(value, bounds.low), bounds.high)
             low, high = max(low, bounds.low), min(high, bounds.high)
@@ -155,55 +156,55 @@ class SmoothFit:
         if not self.states:
             return False
         parsed = read_measure(measure, k)
-        top = self.states[0].cells.edges[self.draws.n_open]
+        top = self.states[0].cells.edges[self.draws.n_uncertain]
         weights = rank_weights(parsed, self.distribution.n_items)[:top]
         top_part = float(self.distribution.probabilities[: weights.size] @ weights)
-        return bool(top) and top_part >= _MOSTLY * self.distribution.expect(parsed)
+        return bool(top) and top_part >= _PRIOR_SHARE * self.distribution.expect(parsed)
 
     @cached_property
     def draws(self) -> Draws:
         """Rank distributions that fit the sample, with any slope at rank 1."""
-        factor = self._added() if self.n_steps else None
+        factor = self._em_factor() if self.n_steps else None
         with one_blas_thread:
             return draw(self.states, factor, n_observed(self.ranks))
 
-    def _added(self) -> Floats:
+    def _em_factor(self) -> Floats:
         """Return the factor by which steps of expectation maximisation changed each cell's mass."""
         starts = self.states[0].cells.edges[:-1]
         mass = np.add.reduceat(self.distribution.probabilities, starts)
-        return mass / np.maximum(together(self.states), _LEAST)
+        return mass / np.maximum(combined_mass(self.states), _MIN_VALUE)
 
     @cached_property
-    def _known_bounds(self) -> dict[tuple[Measure, float], Bounds]:
+    def _bounds_cache(self) -> dict[tuple[Measure, float], Bounds]:
         return {}
 
-    def _bounds(self, measure: Measure, level: float, given: Bounds | None) -> Bounds:
+    def _bounds(self, measure: Measure, level: float, bounds: Bounds | None) -> Bounds:
         """Return identification bounds, computed once because they take long."""
-        computed = given or self._known_bounds.get((measure, level))
+        computed = bounds or self._bounds_cache.get((measure, level))
         if computed is None:
             computed = identification_bounds(self.ranks, measure, confidence=level)
-        self._known_bounds[measure, level] = computed
+        self._bounds_cache[measure, level] = computed
         return computed
 
     def _quantiles(self, measure: Measure, level: float) -> tuple[float, float]:
         """Return quantiles over the draws; the lower one leaves out the uncertain first ranks."""
         weights = self.states[0].cells.weights(measure)
-        resolved_weights = np.where(np.arange(weights.size) < self.draws.n_open, 0.0, weights)
-        tail = NormalDist().cdf(_WIDER * NormalDist().inv_cdf((1.0 - level) / 2.0))
+        resolved_weights = np.where(np.arange(weights.size) < self.draws.n_uncertain, 0.0, weights)
+        tail = NormalDist().cdf(_WIDENING * NormalDist().inv_cdf((1.0 - level) / 2.0))
         return self.draws.quantile(resolved_weights, tail), self.draws.quantile(weights, 1.0 - tail)
 
-    def _most_open(self, measure: Measure, level: float, bounds: Bounds) -> float:
+    def _uncertain_upper_end(self, measure: Measure, level: float, bounds: Bounds) -> float:
         """Return an upper end with the largest share of the first ranks that the sample allows."""
         cells = self.states[0].cells
-        depth = int(cells.edges[self.draws.n_open])
+        depth = int(cells.edges[self.draws.n_uncertain])
         if depth >= rank_weights(measure, self.distribution.n_items).size:
             return bounds.high
         lower_weights = cells.weights(measure)
-        lower_weights[: self.draws.n_open] = 0.0
-        top_part = most_of_first(self.ranks, measure, depth, level)
+        lower_weights[: self.draws.n_uncertain] = 0.0
+        top_part = largest_top_part(self.ranks, measure, depth, level)
         return top_part + self.draws.quantile(lower_weights, 0.5)
 
-    def _deviation(self, measure: Measure) -> float:
+    def _log_deviation(self, measure: Measure) -> float:
         """Return the standard deviation of the log of a measure's mean, to first order."""
         value = self.distribution.expect(measure)
         if not self.states or value <= 0:
@@ -211,15 +212,15 @@ class SmoothFit:
         cells = self.states[0].cells
         weights = cells.weights(measure)
         mean, variance = log_moments(self.states, weights)
-        user_variance = of_users(self.states, weights, cells.weights(measure, 2))
-        square = max(value, _LEAST) ** 2
+        user_variance = mean_user_variance(self.states, weights, cells.weights(measure, 2))
+        square = max(value, _MIN_VALUE) ** 2
         variance += user_variance / (n_observed(self.ranks) * square)
-        variance = max(variance, self._over_users(measure) / square)
+        variance = max(variance, self._resampling_variance(measure) / square)
         if self.n_steps:
             variance += (np.log(value) - mean) ** 2
         return float(np.sqrt(variance))
 
-    def _over_users(self, measure: Measure) -> float:
+    def _resampling_variance(self, measure: Measure) -> float:
         """Return the variance of the estimate over resampled users, to first order."""
         n_users = self.ranks.n_users
         if n_users < 2:

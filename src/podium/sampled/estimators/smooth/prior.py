@@ -24,7 +24,7 @@ _SHIFT = 0.2  # of ranks in the logarithm
 _HEAD = 0.35  # the standard deviation about 0 of d log density / d log rank at rank 1
 ANY_HEAD = 2.0  # the same for intervals, in which only the data determine the slope
 _PEAK = 0.9, 0.15  # mean and standard deviation of the log height of a peak with slope 1
-_FIRST = 10  # the number of ranks over which the slope for a peak is measured
+_SLOPE_RANKS = 10  # the number of ranks over which the slope for a peak is measured
 _TAIL = 5.0  # the standard deviation of the exponent of the distance from the bottom
 _HISTORY_HEAD = 0.1  # as _HEAD, for the change with the log of a user's number of items
 _HISTORY_TAIL = 2.0  # as _TAIL, for this change
@@ -55,14 +55,14 @@ class Prior:
     fixed: Floats
 
 
-def plain(cells: Cells, head: float = _HEAD) -> Prior:
+def without_history(cells: Cells, head: float = _HEAD) -> Prior:
     """Return the family with one density for all users, whose slope at rank 1 is about 0."""
     design, rough, slope = _spline(cells)
     fixed = _fixed(design.shape[1], _TAIL) + np.outer(slope, slope) / head**2
     return Prior(design[None], np.log(cells.sizes), rough, fixed)
 
 
-def with_history(cells: Cells, history: Floats, shares: Floats, top: float = _HEAD) -> Prior:
+def with_history(cells: Cells, history: Floats, shares: Floats, head: float = _HEAD) -> Prior:
     """Return the family in which the density changes with a user's number of own items.
 
     Parameters
@@ -72,7 +72,7 @@ def with_history(cells: Cells, history: Floats, shares: Floats, top: float = _HE
         The typical number of own items in each group, at least 1.
     shares : float64, (n_groups,)
         The shares of the users.
-    top : float
+    head : float
         The standard deviation of the slope at rank 1.
 
     Returns
@@ -96,7 +96,7 @@ def with_history(cells: Cells, history: Floats, shares: Floats, top: float = _HE
     history_penalty = _fixed(n_spline, _HISTORY_TAIL) + np.outer(slope, slope) / _HISTORY_HEAD**2
     fixed = (
         block_diag(_fixed(n_spline, _TAIL), history_penalty, np.full((1, 1), 1.0 / _DIP**2))
-        + np.outer(head_slope, head_slope) / top**2
+        + np.outer(head_slope, head_slope) / head**2
     )
     return Prior(
         np.concatenate([spline_by_group, history_spline, dip[:, :, None]], axis=2),
@@ -118,7 +118,7 @@ def with_peak(prior: Prior, slope: float) -> Prior:
     prior : Prior
     slope : float
         The exponent, above 0, with which a density without the peak falls over the first ranks; see
-        `fall`.
+        `top_exponent`.
     """
     peak = np.zeros((*prior.design.shape[:2], 1))
     peak[:, 0] = 1.0
@@ -133,9 +133,9 @@ def with_peak(prior: Prior, slope: float) -> Prior:
     )
 
 
-def fall(cells: Cells, mass: Floats) -> float:
+def top_exponent(cells: Cells, mass: Floats) -> float:
     """Return the exponent with which the density falls over the first ten ranks."""
-    last_cell = min(_FIRST, cells.sizes.size) - 1
+    last_cell = min(_SLOPE_RANKS, cells.sizes.size) - 1
     if last_cell < 1:
         return 0.0
     density = np.log(mass[[0, last_cell]] / cells.sizes[[0, last_cell]])
