@@ -97,7 +97,7 @@ def of_four() -> Minimum:
         (lambda: preserving([0, 1]), r"pairs must hold pairs \(i, j\) of objects, got 0"),
         (
             lambda: agreement(Space.uniform(3), losses.get("squared"), 1, minimum=of_four()),
-            "minimum must be of as many objects as space, 3, got 4",
+            "minimum must have 3 objects, as space has, got 4",
         ),
         (lambda: Truncated("listmel", 1), "loss must be one of .* Did you mean 'listmle'"),
         (lambda: Truncated(1, 1), "loss must be a loss or its name, .* got 1"),
@@ -106,7 +106,7 @@ def of_four() -> Minimum:
         (lambda: PermutationCrossEntropy(scale=0.0), "scale must be a number > 0"),
         (
             lambda: PermutationCrossEntropy(scale=1e308).prepare(np.arange(3.0), Groups.single(3)),
-            r"scale must leave the grades finite, got 1e\+308 times 2\. Take a smaller",
+            r"must be finite, got 1e\+308 times 2\. Use a smaller",
         ),
         (lambda: minimise(Space.uniform(3), losses.get("pap-max@1")), "is undefined on perm"),
         (lambda: minimise(Space.uniform(3), losses.get("pap-ramp@1")), "neither convex nor smooth"),
@@ -118,7 +118,7 @@ def test_what_cannot_be_is_an_argument_error(make: Any, said: str) -> None:
 
 
 def test_pairs_that_run_in_a_circle_have_no_space() -> None:
-    with pytest.raises(ArgumentError, match="must not run in a circle"):
+    with pytest.raises(ArgumentError, match="must not form a cycle"):
         Space.random_order_preserving(3, 2, np.random.default_rng(0), pairs=[(0, 1), (1, 0)])
 
 
@@ -322,7 +322,7 @@ def test_search_finds_no_fault_in_a_loss_without() -> None:
 
 
 def test_permutation_cross_entropy_wants_short_groups() -> None:
-    with pytest.raises(ArgumentError, match="takes groups of up to 12 rows, got 13 in qid 0"):
+    with pytest.raises(ArgumentError, match="supports groups of up to 12 rows, got 13 in qid 0"):
         PermutationCrossEntropy().prepare(np.arange(13.0), Groups.single(13))
 
 

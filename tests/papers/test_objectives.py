@@ -297,5 +297,5 @@ def test_rows_out_of_order_are_refused() -> None:
     pytest.importorskip("lightgbm")
     split = context_of(small())(0)
     mixed = split.parts.training_on(split.parts.train.take(np.arange(300)[::-1]))
-    with pytest.raises(ValueError, match="qid must rise"):
+    with pytest.raises(ValueError, match="qid must be sorted"):
         _scores(Split(mixed, split.items), "LightGBM binary")

@@ -306,8 +306,8 @@ def test_saved_ranker_comes_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"feature_": np.array([4])}, "feature_ names features beyond the 4"),
-        ({"feature_": np.array([-1])}, "feature_ names features beyond the 4"),
+        ({"feature_": np.array([4])}, "feature_ has a feature that is not one of the 4"),
+        ({"feature_": np.array([-1])}, "feature_ has a feature that is not one of the 4"),
         ({"feature_": np.array([0, 1])}, "threshold_ has shape"),
         ({"feature_": np.array([0.5])}, "feature_ has shape .* float64"),
         ({"alpha_": np.array([np.inf])}, "alpha_ is not finite"),

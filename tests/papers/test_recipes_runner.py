@@ -159,7 +159,7 @@ def test_line_that_is_broken_elsewhere_is_an_error(toy, recipe, tmp_path):
     file = tmp_path / "toy" / checkpoint.FILE
     file.write_text(file.read_text().replace('{"hash"', "{hash", 1))
     with pytest.raises(
-        DataError, match=r"cells\.jsonl, line 2 is no finished cell, or damaged\. .* fresh=True\.$"
+        DataError, match=r"cells\.jsonl: line 2 is damaged, or is not .* cell\. .* fresh=True\.$"
     ):
         reproduce(recipe, tmp_path)
     assert reproduce(recipe, tmp_path, fresh=True).resumed == 0
@@ -185,7 +185,9 @@ def test_lines_that_are_no_cells_are_errors(toy, recipe, tmp_path, line):
     reproduce(recipe, tmp_path)
     file = tmp_path / "toy" / checkpoint.FILE
     file.write_text(f"{line}\n{file.read_text()}", errors="surrogateescape")
-    with pytest.raises(DataError, match=r"cells\.jsonl, line 1 is no finished cell, or damaged\."):
+    with pytest.raises(
+        DataError, match=r"cells\.jsonl: line 1 is damaged, or is not a finished cell\."
+    ):
         reproduce(recipe, tmp_path)
 
 
@@ -196,7 +198,7 @@ def test_any_damage_to_a_cell_is_an_error(toy, recipe, tmp_path):
     first = whole.index('"result"')
     place = next(i for i in range(first, len(whole)) if whole[i] in "123456789")
     file.write_text(f"{whole[:place]}0{whole[place + 1 :]}")
-    with pytest.raises(DataError, match=r"line 2 is no finished cell, or damaged\."):
+    with pytest.raises(DataError, match=r"line 2 is damaged, or is not a finished cell\."):
         reproduce(recipe, tmp_path)
 
 
@@ -347,11 +349,11 @@ def test_data_set_is_found_however_it_is_given(toy, recipe, tmp_path, form, give
 def test_absent_data_say_what_to_fetch(toy, recipe, tmp_path):
     needs = replace(recipe, data=(DATA,))
     told = r"toy needs A made-up set \(x\.csv\), https://example\.org/set \(licence: free\)\."
-    with pytest.raises(DataError, match=rf"^{told} Fetch it and pass data=PATH"):
+    with pytest.raises(DataError, match=rf"^{told} Download it and pass data=PATH"):
         reproduce(needs, tmp_path / "out")
     with pytest.raises(DataError, match=rf"nowhere does not exist\. {told}$"):
         reproduce(needs, tmp_path / "out", data=tmp_path / "nowhere")
-    with pytest.raises(DataError, match=rf" holds no x\.csv: {told}$"):
+    with pytest.raises(DataError, match=rf" does not contain x\.csv\. {told}$"):
         reproduce(needs, tmp_path / "out", data=tmp_path)
     assert not (tmp_path / "out").exists()
 
@@ -360,7 +362,7 @@ def test_other_data_are_refused(toy, recipe, tmp_path):
     (tmp_path / "x.csv").write_bytes(b"other")
     needs = replace(recipe, data=(DATA,))
     with pytest.raises(
-        DataError, match=r"x\.csv is not the x\.csv that .* Get it again from https"
+        DataError, match=r"x\.csv differs from the x\.csv .* Download it again from https"
     ):
         reproduce(needs, tmp_path / "out", data=tmp_path)
 
@@ -378,6 +380,8 @@ def test_results_are_not_written_among_the_data(toy, recipe, tmp_path):
     (tmp_path / "toy").mkdir()
     put(tmp_path / "toy" / "set", "plain")
     for place in (tmp_path / "toy" / "set", tmp_path / "toy"):
-        with pytest.raises(ArgumentError, match=r"lies in .*toy, where results are written\. Pass"):
+        with pytest.raises(
+            ArgumentError, match=r"outside of .*toy, where results are written, got .* Pass"
+        ):
             reproduce(replace(recipe, data=(DATA,)), tmp_path, data=place)
     assert toy.done == []

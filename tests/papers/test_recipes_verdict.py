@@ -92,7 +92,7 @@ def test_verdict_counts_in_words():
 
 
 def test_figure_that_the_study_lacks_is_an_error():
-    with pytest.raises(ArgumentError, match=r"^The study of r measured no 'b'\.$"):
+    with pytest.raises(ArgumentError, match=r"^The study of r computes no figure 'b'\.$"):
         judge(made({"a": 1.0, "b": 2.0}), {"a": Measured(1.0)})
 
 

@@ -201,7 +201,7 @@ def test_split_is_of_ids_and_not_of_the_files_order(ratings: Path, tmp_path: Pat
 
 def test_other_pairs_are_refused(ratings: Path) -> None:
     recipe = small(sha256=load("robirank-ml1m").parameters["sha256"])
-    with pytest.raises(DataError, match="pairs that are not those of MovieLens 1M"):
+    with pytest.raises(DataError, match="pairs, which are not those of MovieLens 1M"):
         ml1m.prepare(recipe, {"ml-1m": ratings})
 
 

@@ -73,12 +73,15 @@ def test_lines_become_counts_by_order_of_appearance() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (b"a\tb\t1\na\tc\n", r"^x line 2 must be user, song and count, apart by tabs, got 'a\\tc'"),
-        (b"a\tb\tmany\n", r"^x line 1 must be user, song and count"),
+        (
+            b"a\tb\t1\na\tc\n",
+            r"^x, line 2 must be user, song and count, separated by tabs, got 'a\\tc'",
+        ),
+        (b"a\tb\tmany\n", r"^x, line 1 must be user, song and count"),
         (b"a,b,1\n", r"got 'a,b,1'\.$"),
-        (b"a\tb\t99999999999\n", "^x line 1 must be user, song and count"),
-        (b"a\tb\t1\na\tc\t0\n", "^x line 2 has count 0, which must be above 0"),
-        (b"a\tb\t1\na\tb\t2\n", "^x has 1 pairs of user and song twice"),
+        (b"a\tb\t99999999999\n", "^x, line 1 must be user, song and count"),
+        (b"a\tb\t1\na\tc\t0\n", "^x, line 2: count must be at least 1, got 0"),
+        (b"a\tb\t1\na\tb\t2\n", "^x has 1 repeated pairs of user and song"),
         (b"", "^x is empty"),
     ],
 )
@@ -189,5 +192,5 @@ def test_file_that_is_absent_is_named_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"robirank-msd needs .*millionsongdataset") as refused:
         reproduce("robirank-msd", tmp_path)
     assert "\n" not in str(refused.value)
-    with pytest.raises(DataError, match=r"holds no train_triplets\.txt"):
+    with pytest.raises(DataError, match=r"does not contain train_triplets\.txt"):
         reproduce("robirank-msd", tmp_path, data=tmp_path)

@@ -82,7 +82,7 @@ def test_test_file_without_a_user_is_refused(tmp_path: Path) -> None:
     movielens(tmp_path, "ncf")
     test = tmp_path / "ml-1m.test.rating"
     test.write_text(test.read_text().split("\n", 1)[1])
-    with pytest.raises(DataError, match=r"^The test file has 2 rows, not one for each of 3 users"):
+    with pytest.raises(DataError, match=r"must have one row for each of 3 users, got 2 rows"):
         read(recipe("movielens-1m"), {"set": tmp_path})
 
 
@@ -160,9 +160,9 @@ def test_a_share_of_users_keeps_the_items_that_they_have(tmp_path: Path) -> None
     [
         (
             {"shape": [3, 4, 9]},
-            r"8 pairs, not the 3 users, 4 items and 9 pairs of A made set\. ",
+            r"8 pairs, but A made set has 3 users, 4 items and 9 pairs\. ",
         ),
-        ({"least": 9}, r"^A made set has no user with 9 items\.$"),
+        ({"least": 9}, r"^A made set has no user with at least 9 items\.$"),
     ],
 )
 def test_other_data_are_refused(tmp_path: Path, change: dict[str, Any], error: str) -> None:
@@ -175,10 +175,14 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"valid\.txt can't be read: "):
         read(recipe("citeulike"), {"set": tmp_path})
     (citeulike(tmp_path) / "test.txt").write_text("\n")
-    with pytest.raises(DataError, match=r"test\.txt can't be read: it is empty\. Get it again\.$"):
+    with pytest.raises(
+        DataError, match=r"test\.txt can't be read: it is empty\. Download it again\.$"
+    ):
         read(recipe("citeulike"), {"set": tmp_path})
     (counted(tmp_path) / "users.dat").write_text("2 4 5\n3 4 5\n")
-    with pytest.raises(DataError, match=r"users\.dat can't be read: line 2 says 3 items and has 2"):
+    with pytest.raises(
+        DataError, match=r"users\.dat can't be read: line 2 declares 3 items but has 2"
+    ):
         read(recipe("citeulike-a"), {"set": tmp_path})
     (lists(tmp_path) / "test.txt").write_text("1 2.5\n")
     with pytest.raises(DataError, match=r"test\.txt can't be read: "):
@@ -187,7 +191,7 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
 
 def test_a_table_must_be_the_only_file(tmp_path: Path) -> None:
     (table(tmp_path) / "more.csv").write_text("user,item\n1,2\n")
-    with pytest.raises(DataError, match=r"holds 2 files\. Pass the file itself\.$"):
+    with pytest.raises(DataError, match=r"got 2 files\. Pass the file itself\.$"):
         read(recipe("table"), {"set": tmp_path})
     assert read(recipe("table"), {"set": tmp_path / "yelp.csv"}).n_users == 3
 

@@ -262,6 +262,6 @@ def test_behance_runs_from_its_files(tmp_path: Path) -> None:
     (tmp_path / behance.LIKES).write_text("\n".join(lines))
     outcome = reproduce(small(NAMES[2], methods=SHORT), tmp_path / "out", data=tmp_path)
     assert outcome.done.figures["users"] == Measured(12.0)
-    assert "as given in image_features.npz" in outcome.page.read_text()
+    assert "image features from image_features.npz" in outcome.page.read_text()
     written = json.loads((tmp_path / "out" / NAMES[2] / "results.json").read_text())
     assert "GD-avg k=2" in json.dumps(written)

@@ -221,8 +221,8 @@ def test_progress_ends_where_the_work_does() -> None:
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"multiples": (2, 1)}, "multiples must rise"),
-        ({"multiples": ()}, "multiples must rise"),
+        ({"multiples": (2, 1)}, "multiples must be one or more integers in rising order"),
+        ({"multiples": ()}, "multiples must be one or more integers"),
         ({"multiples": (0.5,)}, "multiples must be an integer >= 1"),
         ({"n_repeats": 0}, "n_repeats must be an integer >= 1"),
         ({"scorer": np.ravel, "fit": lambda s, t: np.ravel}, "scorer or fit, not both"),
@@ -240,5 +240,5 @@ def test_plot_shows_band_bound_and_sizes() -> None:
     root = ET.fromstring(theory.gap_plot(found, title="Gap", width=640))
     texts = " ".join(text for text in root.itertext())
     assert f"bound with C = {found['constant']:.3g}" in texts
-    assert "mean of 10, band: 5 % to 95 %" in texts
+    assert "mean of 10 groups, band: 5 % to 95 %" in texts
     assert "1,000" in texts

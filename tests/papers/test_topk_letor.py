@@ -123,7 +123,9 @@ def test_every_query_is_tested_once_and_never_where_it_was_trained_on(files: Pat
 
 
 def test_another_collection_is_told_by_its_queries(files: Path) -> None:
-    with pytest.raises(DataError, match=r"TD2003 has 15 queries, not 50: it is another collection"):
+    with pytest.raises(
+        DataError, match=r"TD2003 must have 50 queries, got 15\. It is another collection"
+    ):
         folds.read(files / "TD2003", n_queries=50)
 
 
@@ -136,7 +138,7 @@ def test_folds_that_share_a_test_query_are_refused(files: Path, tmp_path: Path) 
 
 def test_an_archive_is_to_be_unpacked(tmp_path: Path) -> None:
     (tmp_path / "OHSUMED.rar").write_bytes(b"Rar!")
-    with pytest.raises(DataError, match=r"OHSUMED\.rar is no folder\. Unpack"):
+    with pytest.raises(DataError, match=r"OHSUMED\.rar is not a folder\. Unpack"):
         folds.read(tmp_path / "OHSUMED.rar")
 
 
@@ -316,7 +318,7 @@ def test_without_data_one_line_says_what_to_fetch(name: str, tmp_path: Path) -> 
 def test_one_collection_in_place_of_two_is_refused(files: Path, tmp_path: Path) -> None:
     other = dict(small().parameters["collections"])
     other["TD2004"] = {**other["TD2004"], "queries": N_QUERIES + 1}
-    with pytest.raises(DataError, match="15 queries, not 16"):
+    with pytest.raises(DataError, match="16 queries, got 15"):
         reproduce(small(collections=other), tmp_path, data=files / "TD2003")
 
 

@@ -89,8 +89,8 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             yield record
         elif line and number < len(lines):
             raise DataError(
-                f"{path}, line {number} is no finished cell, or damaged. Delete the file, or pass "
-                "fresh=True."
+                f"{path}: line {number} is damaged, or is not a finished cell. Delete the file, or "
+                "pass fresh=True."
             )
 
 

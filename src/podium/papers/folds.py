@@ -104,11 +104,13 @@ def read(path: Path, *, within: str = "", n_queries: int | None = None) -> tuple
     read = tuple(_parts(letor(folder, fold)) for fold in FOLDS)
     test_queries = np.concatenate([np.unique(parts.test.qid) for parts in read])
     if np.unique(test_queries).size != test_queries.size:
-        raise DataError(f"{folder}: a query is in the test rows of two folds. Get the folds again.")
+        raise DataError(
+            f"{folder}: a query is in the test rows of two folds. Download the folds again."
+        )
     if n_queries is not None and test_queries.size != n_queries:
         raise DataError(
-            f"{folder} has {test_queries.size} queries, not {n_queries}: it is another collection, "
-            "or a part of this one."
+            f"{folder} must have {n_queries} queries, got {test_queries.size}. It is another "
+            "collection, or only a part of this one. Pass the complete collection."
         )
     return read
 
@@ -116,7 +118,7 @@ def read(path: Path, *, within: str = "", n_queries: int | None = None) -> tuple
 def _inner(path: Path, within: str) -> Path:
     """Return the subfolder of this name in `path`, in any case, or `path` if there is none."""
     if not path.is_dir():
-        raise DataError(f"{path} is no folder. Unpack the collection and pass its folder.")
+        raise DataError(f"{path} is not a folder. Unpack the collection and pass its folder.")
     matches = [
         folder for folder in path.iterdir() if folder.is_dir() and folder.name.lower() == within
     ]

@@ -72,11 +72,11 @@ def page(done: Finished) -> Report:
     facts: dict[str, Any] = {"verdict": verdict.overall, "cells": len(done.cells)}
     if recipe.repeats is not None:
         facts["repeats"] = recipe.repeats
-    facts["time of the cells"] = _duration(done.seconds)
+    facts["computing time"] = _duration(done.seconds)
     return {
         "title": recipe.title,
         "subtitle": f"{recipe.where} of {recipe.paper}, "
-        f"{'made again by ' if recipe.printed else ''}podium reproduce {recipe.name}",
+        f"{'computed by ' if recipe.printed else ''}podium reproduce {recipe.name}",
         "summary": [f"{verdict.overall.capitalize()}. {verdict.text}".strip()],
         "facts": facts,
         "sections": _sections(done),
@@ -119,7 +119,7 @@ def claim_table(claims: Sequence[tuple[Claim, Measured, Standing]]) -> Table:
     ]
     return _without_errors(
         {
-            "columns": ["claim", "found", _ERROR, "verdict"],
+            "columns": ["claim", "podium", _ERROR, "verdict"],
             "rows": rows,
             "align": ["left", "right", "right", "left"],
         }
@@ -147,15 +147,15 @@ def _sections(done: Finished) -> list[Section]:
     verdict = done.verdict
     sections: list[Section] = []
     if verdict.claims:
-        title = "What the paper says" if done.recipe.printed else "What is claimed"
+        title = "Claims of the paper" if done.recipe.printed else "Claims"
         sections.append({"title": title, "table": claim_table(verdict.claims)})
     if done.plots:
         sections.append({"title": "Plots", "figures": done.plots})
     if done.recipe.notes:
         sections.append({"title": "Notes", "text": done.recipe.notes})
-    sections.append({"title": "Figure by figure", "table": figure_table(verdict)})
+    sections.append({"title": "All figures", "table": figure_table(verdict)})
     if done.tables:
-        sections.append({"title": "More", "tables": done.tables})
+        sections.append({"title": "More tables", "tables": done.tables})
     return sections
 
 

@@ -191,7 +191,8 @@ def _prepared(folder: Path, paths: Mapping[str, Path]) -> Path:
     for path in paths.values():
         if path.resolve().is_relative_to(folder.resolve()):
             raise ArgumentError(
-                f"data {path} lies in {folder}, where results are written. Pass another out."
+                f"data must be outside of {folder}, where results are written, got {path}. "
+                "Pass another out."
             )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -256,8 +257,8 @@ def _side_by_side(
             yield futures[future], future.result()
     except BrokenProcessPool as error:
         raise PodiumError(
-            f"A process of {recipe.name} was killed, most often for want of memory. Finished "
-            "cells are kept: run it again with fewer jobs."
+            f"A process of {recipe.name} was killed, most often because memory ran out. Run it "
+            "again with fewer jobs. It continues after the finished cells."
         ) from error
     finally:
         for process in set(multiprocessing.active_children()) - earlier_processes:

@@ -147,4 +147,4 @@ def _complete(recipe: Recipe, figures: Figures) -> None:
     required = [*recipe.printed, *(claim.figure for claim in recipe.claims)]
     missing = [key for key in required if key not in figures]
     if missing:
-        raise ArgumentError(f"The study of {recipe.name} measured no {missing[0]!r}.")
+        raise ArgumentError(f"The study of {recipe.name} computes no figure {missing[0]!r}.")

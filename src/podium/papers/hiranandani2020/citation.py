@@ -85,8 +85,8 @@ def _rows(table: Mapping[str, NDArray[Any]], name: str) -> Rows:
     selected_rows = _of_enough_positives(qid, relevance)
     if not selected_rows.size:
         raise DataError(
-            f"{name}: no author's paper has {FEWEST_POSITIVES} positives that are at least "
-            f"{LEAST_SHARE:.0%} of its rows. Pass the file as it was published."
+            f"{name}: no group of an author and a paper has at least {FEWEST_POSITIVES} positives "
+            f"that make up at least {LEAST_SHARE:.0%} of its rows. Pass the file as published."
         )
     embeddings = embeddings[selected_rows]
     products = embeddings[:, :DIMENSIONS] * embeddings[:, DIMENSIONS:]
@@ -106,8 +106,8 @@ def _require(table: Mapping[str, Any], columns: list[str], name: str) -> None:
     if absent:
         raise DataError(
             f"{name} has no column {absent[0]!r}"
-            f"{f' (and {len(absent) - 1} more)' if len(absent) > 1 else ''}; it has "
-            f"{', '.join(list(table)[:8])}, …. Expected are {_WRITER}, {_PAPER}, the counts "
+            f"{f' (and {len(absent) - 1} more)' if len(absent) > 1 else ''}. It has "
+            f"{', '.join(list(table)[:8])}, …. It must have {_WRITER}, {_PAPER}, the counts "
             f"{', '.join(SIDE)}, the embeddings '0' to '{2 * DIMENSIONS - 1}', and {_LABEL}."
         )
 
@@ -132,7 +132,7 @@ def _floats(values: NDArray[Any], column: str, name: str) -> NDArray[np.float64]
     try:
         numbers = values.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{name}: {column} must hold numbers: {error}.") from error
+        raise DataError(f"{name}: {column} must contain numbers: {error}.") from error
     bad = np.flatnonzero(~np.isfinite(numbers))
     if bad.size:
         raise DataError(f"{name}: {column} has no finite value in row {bad[0]}.")

@@ -201,10 +201,10 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
     ]
     return [
         {
-            "columns": ["setting", "thinned for", "positives", "negatives", "margins that hold"],
+            "columns": ["setting", "thinned to", "positives", "negatives", "margins that hold"],
             "rows": rows,
-            "caption": "Margins of 1 along the direction that rows were thinned along, before "
-            "features were scaled; plain is the paper's beta-margin, definition 3.",
+            "caption": "Margins of 1 along the direction of the thinning, before features were "
+            "scaled. The plain margin is the beta-margin of the paper (definition 3).",
         }
     ]
 

@@ -93,8 +93,8 @@ def prepare(
     selected_rows = _of_frequent_users(rows_of_known_items, user)
     if not selected_rows.size:
         raise DataError(
-            f"No user has {FEWEST} ratings beyond the first {FIRST} of items that are among "
-            "anyone's first. Pass the whole of MovieLens-100k."
+            f"No user has {FEWEST} later ratings of items that are among the first {FIRST} "
+            "ratings of some user. Pass the complete MovieLens-100k."
         )
     factors = factorise(row, column, rating[first], rank=rank, max_iter=max_iter, seed=seed)
     user_factors = factors[0][np.searchsorted(users, user[selected_rows])]
@@ -174,8 +174,9 @@ def _columns(ratings: Interactions) -> tuple[Any, Any, Floats, NDArray[Any]]:
     value, time = ratings.value, ratings.timestamp
     if value is None or time is None:
         raise DataError(
-            f"The ratings have no {'value' if value is None else 'timestamp'}: the first "
-            f"{FIRST} of each user are factorised. Pass user, item, rating and timestamp."
+            f"The ratings have no {'value' if value is None else 'timestamp'}, which the "
+            f"factorisation of each user's first {FIRST} ratings needs. Pass user, item, rating "
+            "and timestamp."
         )
     return np.asarray(ratings.user), np.asarray(ratings.item), value, time
 

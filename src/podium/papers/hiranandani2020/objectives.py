@@ -274,7 +274,7 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
         for method, baseline in pairs(names)
         if baseline == BINARY
     }
-    tree_figure = _differences(f"Trees above {BINARY}, mean over k", trees)
+    tree_figure = _differences(f"Gain of trees over {BINARY}, mean over k", trees)
     return [
         levels(
             recipe,
@@ -296,10 +296,10 @@ def _differences(title: str, found: Figures) -> Figure:
     return {
         "kind": "difference_plot",
         "title": title,
-        "axis_label": "difference in pap@k (points)",
+        "axis_label": "difference in pap@k (percentage points)",
         "rows": [views.row(label, difference) for label, difference in found.items()],
         "digits": 2,
-        "caption": "Paired by user; intervals of 95 % from a bootstrap over users.",
+        "caption": "Differences paired by user, with 95 % intervals from a bootstrap over users.",
     }
 
 
@@ -321,21 +321,21 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
             lambda name, column: views.level(figures[f"{name} {column}"], 2),
         ),
         views.table(
-            "Differences in points, with intervals of 95 % over users",
+            "Differences in percentage points, with 95 % intervals over users",
             "difference",
             [f"{method} − {baseline}" for method, baseline in pairs(names)],
             {**{name: f" {name}" for name in columns}, "mean over k": _OVER_K},
             lambda pair, end: views.gap(figures[f"{pair}{end}"], 2),
         ),
         views.table(
-            "Test users that pap@k is defined on, mean over splits",
+            "Number of test users with a defined pap@k, mean over splits",
             "",
             ["users"],
             columns,
             lambda _, i: f"{users[i]:.0f}",
         ),
         views.table(
-            "Options chosen on validation in most splits (in how many)",
+            "Options chosen on validation most often (number of splits)",
             "method",
             names,
             columns,

@@ -238,14 +238,14 @@ def _table(duels: Sequence[Duel]) -> Table:
     return {
         "columns": [
             *("protocol", "method", f"prec@{first.k}", "s.d.", "higher", "fresh", "at zero"),
-            *(f"AUC@{first.k}", "of", "higher"),
+            *(f"AUC@{first.k}", "runs", "higher"),
         ],
         "rows": [row for duel in duels for row in _rows(duel)],
         "align": ["left", "left", *["right"] * 8],
-        "caption": f"{first.case}: means, standard deviations and counts of runs. Fresh is the "
-        f"mean of prec@{first.k} on rows that were not fitted. AUC@{first.k} is of the runs with "
-        "equal precision where it is defined. A method is at zero where its surrogate has its "
-        "minimum there: it finds nothing then, since ties count as errors.",
+        "caption": f"{first.case}: means, standard deviations and numbers of runs. Fresh: the "
+        f"mean of prec@{first.k} on rows that were not fitted. AUC@{first.k}: over the runs with "
+        "equal precision in which it is defined. At zero: the runs in which the surrogate has its "
+        "minimum at zero. All scores are equal there, and ties count as errors.",
     }
 
 
@@ -277,7 +277,7 @@ def _plot(duels: Sequence[Duel]) -> Figure:
         mean_by_method = {rival: mean(rival_values), OURS: mean(own_values)}
         return {
             "title": duel.protocol,
-            "note": f"higher in {n_higher}, lower in {n_lower}",
+            "note": f"higher in {n_higher} runs, lower in {n_lower}",
             "rows": [
                 views.row(name, measured, series=name) for name, measured in mean_by_method.items()
             ],
@@ -287,10 +287,10 @@ def _plot(duels: Sequence[Duel]) -> Figure:
     return {
         "kind": "grouped_intervals",
         "title": f"{case}: mean prec@{k} by protocol",
-        "axis_label": f"prec@{k} on the rows that were fitted",
+        "axis_label": f"prec@{k} on the training rows",
         "panels": [panel(duel) for duel in duels],
-        "caption": "Bars are 95 % intervals of the mean over runs. Below each protocol: in how "
-        f"many runs {OURS} has the higher precision, and the lower one.",
+        "caption": "Bars are 95 % intervals of the mean over runs. Below each protocol: the "
+        f"number of runs in which {OURS} has the higher precision, and the lower one.",
     }
 
 

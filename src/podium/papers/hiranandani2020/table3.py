@@ -71,7 +71,7 @@ def _citation(path: Path, seed: int) -> tuple[Parts, str]:
 
 
 def _behance(path: Path, seed: int) -> tuple[Rows, str]:
-    features = f"user, image and their products; images {behance.reduction(path)}"
+    features = f"user, image and their products; image features {behance.reduction(path)}"
     return behance.read(path, seed=seed), features
 
 
@@ -323,7 +323,7 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
     shared_labels = [label for label in paper_labels if f"{label}{FROM_ZERO}" not in zero_labels]
     titles = {
         "The paper's protocol: random start, lowest training loss": paper_labels,
-        "From zero, the iterate chosen on validation": [*shared_labels, *zero_labels],
+        "Start at zero, iterate chosen on validation": [*shared_labels, *zero_labels],
     }
     return [
         levels(
@@ -358,14 +358,14 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
         return ", ".join(f"{name} {value:g}" for name, value in options.items())
 
     method_table = partial(views.table, head="method", names=method_runs, columns=cutoffs)
-    users_title = f"Test users that pap@k is defined on, mean over splits. {features}"
+    users_title = f"Number of test users with a defined pap@k, mean over splits. {features}"
     return [
         method_table("pap@k, per cent: mean over splits ± standard error (printed)", cell=value),
         method_table(
             "The same with half of each tied pair counted, as in the paper's code", cell=half
         ),
         views.table(users_title, "", ["users"], cutoffs, users),
-        method_table("Options chosen at the first split", cell=chosen),
+        method_table("Options chosen in the first split", cell=chosen),
     ]
 
 

@@ -24,7 +24,7 @@ ERRORS, SECONDS = "errors", "seconds"
 
 _SQUARE = 1e-30  # a lower bound of squared errors, before the logarithm
 _LEAST = 0.001  # the lower end of the logarithmic axis, in seconds
-_DRAWN = "items drawn a user"
+_DRAWN = "items drawn per user"
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
@@ -237,8 +237,8 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
     measures, small = recipe.parameters["measures"], str(recipe.parameters["few"])
     for measure in measures:
         yield views.table(
-            f"{measure}: root-mean-square error over exact, geometric mean over "
-            f"{', '.join(read.methods)}; by {_DRAWN}",
+            f"{measure}: root-mean-square error divided by the exact value, geometric mean over "
+            f"{', '.join(read.methods)}, by {_DRAWN}",
             "estimator",
             labels,
             {name: (name, measure) for name in names},
@@ -246,14 +246,14 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
         )
     for index, measure in enumerate(measures):
         yield views.table(
-            f"{measure} at {small}: bias and standard deviation over exact",
+            f"{measure} at {small}: bias ± standard deviation, divided by the exact value",
             "estimator",
             labels,
             {method: (i, index) for i, method in enumerate(read.methods)},
             lambda label, column: _moments(read.found[label, small][:, column[0], column[1]]),
         )
     yield {
-        "caption": "Items a user with which samples of one size keep to the error of growing ones",
+        "caption": "Items per user for which samples of one size have the error of growing ones",
         "columns": ["estimator", "design", _DRAWN, *measures],
         "rows": [
             [
@@ -270,7 +270,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
     for method, result in times(recipe, cells).items():
         seconds = {"scoring": result["scoring"], **result["estimating"]}
         yield views.table(
-            f"{method}: processor seconds; ranking all items takes {result['all']:.3f}. "
+            f"{method}: processor seconds. Ranking all items takes {result['all']:.3f}. "
             f"{_how(result)}",
             "",
             ["scoring", *labels],
@@ -317,7 +317,7 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
         )
     for measure in measures:
         yield _plot(
-            f"Error of {measure} with samples that grow while the target comes first",
+            f"Error of {measure} with samples that grow while the target ranks first",
             [
                 _line(
                     f"{label}, {kind}",
@@ -328,8 +328,8 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
                 for kind, names in kinds.items()
             ],
             f"{_DRAWN}, on average",
-            f"{means} Growing samples begin with {first} items; a point for each size at which "
-            f"they end: {', '.join(growing(recipe))}.",
+            f"{means} Growing samples begin with {first} items. Each point is a design: "
+            f"{', '.join(growing(recipe))}.",
         )
     for method, result in times(recipe, cells).items():
         yield _by_seconds(recipe, read, method, result)
@@ -353,12 +353,12 @@ def _by_seconds(recipe: Recipe, read: Errors, method: str, found: Result) -> Fig
         f"{method}: error of {measure} against seconds",
         series,
         "processor seconds of scoring and estimating",
-        f"Samples of {', '.join(names)} items a user. {_how(found)}",
+        f"Samples of {', '.join(names)} items per user. {_how(found)}",
     )
 
 
 def _plot(title: str, series: Sequence[views.Row], x_label: str, caption: str) -> Figure:
-    y_label = "root-mean-square error / exact"
+    y_label = "root-mean-square error / exact value"
     return views.lines(title, series, x_label, y_label, log_x=True, log_y=True, caption=caption)
 
 
@@ -368,8 +368,8 @@ def _line(label: str, x: Iterable[float], y: Iterable[float]) -> views.Row:
 
 def _how(found: Result) -> str:
     if found["kind"] == FACTORS:
-        return "Scores are products of factors, of the drawn items alone where a sample is drawn."
-    return "A sample's scoring is reckoned: its share of what scoring all items takes."
+        return "Scores are products of factors. A sample needs only those of the drawn items."
+    return "The time to score a sample is computed as a share of the time to score all items."
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)

@@ -180,21 +180,21 @@ def _plots(recipe: Recipe, method: str, read: Curves) -> Iterator[Figure]:
     n_runs, axis = next(iter(read.runs.values())).shape[0], "rank R among all items"
     caption = (
         f"Each curve is the mean over {n_runs} samples of {recipe.parameters['n_negatives']} "
-        f"items a user; exact: the ranks of {read.users:,} users among all items."
+        f"items per user. Exact: the ranks of {read.users:,} users among all items."
     )
     not_shown = "; ".join(f"{label} begins at {mean[label][0]:.3f}" for label in apart)
     yield views.lines(
-        f"{method}: chance of each rank",
+        f"{method}: share of users at each rank",
         _lines({EXACT: read.exact, **near}, lambda curve: np.diff(curve, prepend=0.0)),
         axis,
-        "share of users whose target has rank R",
+        "share of users with the target at rank R",
         caption=f"{caption} Not shown: {not_shown}." if not_shown else caption,
     )
     yield views.lines(
-        f"{method}: chance of a rank of at most R, which is recall@R",
+        f"{method}: recall@R, the share of users with a rank of at most R",
         _lines({EXACT: read.exact, **mean}, np.asarray),
         axis,
-        "share of users whose target has rank R or better",
+        "share of users with the target at rank R or better",
         caption=caption,
     )
 
@@ -205,7 +205,7 @@ def _plots(recipe: Recipe, method: str, read: Curves) -> Iterator[Figure]:
 
     ones = _lines({EXACT: np.ones(read.exact.size)}, np.asarray)
     yield views.lines(
-        f"{method}: estimated recall@R over the exact one",
+        f"{method}: estimated recall@R divided by the exact one",
         [*ones, *_lines(near, ratio)],
         axis,
         "estimate / exact",
@@ -244,9 +244,9 @@ def _table(recipe: Recipe, figures: Figures, method: str, read: Curves) -> Table
         return f"{values.mean():.4f} ± {spread}"
 
     return views.table(
-        f"{method}: recall, mean ± standard deviation of one sample; and distances from the exact "
-        "curve, in parts of its mean, of recall and of the shares at each rank (exact: how far "
-        "these are from the shares of infinitely many users)",
+        f"{method}: recall (mean ± standard deviation of one sample), and distances from the "
+        "exact curve divided by its mean, of recall and of the shares at each rank. In the row "
+        "exact: the expected distance from the shares of infinitely many users.",
         "",
         [EXACT, *read.runs],
         {**levels, **distances},

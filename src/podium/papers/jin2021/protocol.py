@@ -94,7 +94,7 @@ def _kept(recipe: Recipe, pairs: Pairs, last: Ints | None) -> tuple[Pairs, Ints 
         users = np.sort(drawn)
     if not users.size:
         raise DataError(
-            f"{recipe.data[0].title} has no user with {max(2, settings['least'])} items."
+            f"{recipe.data[0].title} has no user with at least {max(2, settings['least'])} items."
         )
     selected = np.isin(pairs[0], users)
     items, item = np.unique(pairs[1][selected], return_inverse=True)
@@ -117,7 +117,7 @@ def _refuse_others(
             for users, items, pairs in (wanted, found)
         )
         raise DataError(
-            f"{place} holds {actual}, not the {expected} of {source.title}. Get it again from "
+            f"{place} has {actual}, but {source.title} has {expected}. Download it again from "
             f"{source.url}"
         )
 
@@ -159,8 +159,8 @@ def _joined(some: Pairs, test: Pairs) -> tuple[Pairs, Ints]:
     target = np.zeros(np.unique(user).size, np.int64)
     if np.unique(test[0]).size != target.size or test[0].size != target.size:
         raise DataError(
-            f"The test file has {test[0].size} rows, not one for each of {target.size} users. "
-            "Get it again."
+            f"The test file must have one row for each of {target.size} users, got "
+            f"{test[0].size} rows. Download it again."
         )
     target[np.searchsorted(np.unique(user), test[0])] = np.searchsorted(np.unique(item), test[1])
     return _numbered(user, item), target
@@ -218,7 +218,7 @@ def _counted(place: Path, source: DataSet) -> tuple[Pairs, None]:
     rows = _read_lines(file, _integers)
     for number, row in enumerate(rows, 1):
         if row[0] != row.size - 1:
-            raise _broken(file, f"line {number} says {row[0]} items and has {row.size - 1}")
+            raise _broken(file, f"line {number} declares {row[0]} items but has {row.size - 1}")
     user = np.repeat(np.arange(len(rows)), [row.size - 1 for row in rows])
     return _numbered(user, np.concatenate([row[1:] for row in rows])), None
 
@@ -237,7 +237,7 @@ def _read_lines(file: Member, parse: Callable[[bytes], T], *, skip: int = 0) -> 
 
 
 def _broken(file: Member, why: object) -> DataError:
-    return DataError(f"{file.name} can't be read: {why}. Get it again.")
+    return DataError(f"{file.name} can't be read: {why}. Download it again.")
 
 
 def _table(place: Path, source: DataSet) -> tuple[Pairs, None]:
@@ -245,8 +245,8 @@ def _table(place: Path, source: DataSet) -> tuple[Pairs, None]:
     files = members(place, source.title, source.url)
     if len(files) != 1:
         raise DataError(
-            f"{place} must be, or hold, one table with a column of users and one of items, and "
-            f"holds {len(files)} files. Pass the file itself."
+            f"{place} must be a table with a column of users and a column of items, or a folder "
+            f"with only this table, got {len(files)} files. Pass the file itself."
         )
     rows = data.read_interactions(Path(files[0].name))
     return _numbered(rows.user, rows.item), None

@@ -75,7 +75,7 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
 def _ratios(recipe: Recipe, values: Values, shown: Sequence[str], measure: str) -> Figure:
     moments, k = values.moments, values.measures.index(measure)
     hidden = recipe.parameters["not_plotted"]
-    left_out = f" {' and '.join(hidden)}: see the tables, far to the right." if hidden else ""
+    left_out = f" Not plotted, far to the right: {' and '.join(hidden)}." if hidden else ""
 
     def spread(name: str, i: int) -> views.Row:
         index = (i, values.estimators.index(name), k, 0)
@@ -85,7 +85,7 @@ def _ratios(recipe: Recipe, values: Values, shown: Sequence[str], measure: str) 
 
     return {
         "kind": "grouped_intervals",
-        "title": f"{measure}: estimate over exact",
+        "title": f"{measure}: estimate divided by exact value",
         "panels": [
             {
                 "title": method,
@@ -94,10 +94,10 @@ def _ratios(recipe: Recipe, values: Values, shown: Sequence[str], measure: str) 
             }
             for i, method in enumerate(values.methods)
         ],
-        "axis_label": "estimate / exact (1 is right)",
+        "axis_label": "estimate / exact value",
         "digits": 2,
-        "caption": f"Mean of {values.n_repeats} samples, and what 68 % of them lie between if "
-        f"they are normal: one standard deviation to each side.{left_out}",
+        "caption": f"Mean ± standard deviation of {values.n_repeats} samples. The bar contains "
+        f"68 % of the samples of a normal distribution.{left_out}",
     }
 
 
@@ -115,10 +115,10 @@ def _errors(recipe: Recipe, values: Values, shown: Sequence[str]) -> Figure:
     return views.intervals(
         "Relative error of the estimators",
         {measure: rows(k) for k, measure in enumerate(values.measures)},
-        axis_label="root mean square of what an estimate is off by, over exact",
+        axis_label="root-mean-square error / exact value",
         digits=2,
-        caption="Geometric mean over the compared methods, from the least to the largest; "
-        f"{_WORST} is in the table.",
+        caption="Geometric mean over the compared methods; the bar extends from the smallest to "
+        f"the largest. Not plotted: {_WORST}.",
     )
 
 
@@ -134,9 +134,9 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
     right = ["left", *["right"] * len(values.methods)]
     for k, measure in enumerate(values.measures):
         yield {
-            "caption": f"{measure} in thousandths: mean ± standard deviation of "
-            f"{values.n_repeats} samples of {recipe.parameters['n_negatives']} among "
-            f"{values.items:,} items, {values.users:,} users",
+            "caption": f"{measure} in thousandths: mean ± standard deviation over "
+            f"{values.n_repeats} samples of {recipe.parameters['n_negatives']} of "
+            f"{values.items:,} items for each of {values.users:,} users",
             "columns": ["estimator", *values.methods],
             "rows": [*_level_rows(recipe, values, k)],
             "align": right,
@@ -148,7 +148,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
             printed = recipe.printed.get(f"{method} {measure}: {name} / exact")
             return f"{mean[i, j, k, 0]:.3f}{views.beside(printed, 3)}"
 
-        caption = f"{measure}: mean estimate over exact (the paper's)"
+        caption = f"{measure}: mean estimate divided by the exact value (printed)"
         table = views.table(caption, "estimator", values.estimators, values.methods, ratio)
         yield {**table, "align": right}
     yield _error_table(recipe, values)
@@ -193,8 +193,8 @@ def _error_table(recipe: Recipe, values: Values) -> Table:
         for head, values_of_kind in kinds.items()
     }
     return views.table(
-        "Relative error over the compared methods: geometric mean and largest of the root mean "
-        "square of what an estimate is off by, and the mean of what its mean is off by",
+        "Relative errors over the compared methods: geometric mean and largest value of the "
+        "root-mean-square error, and mean absolute bias",
         "estimator",
         values.estimators,
         columns,

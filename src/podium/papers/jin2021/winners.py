@@ -80,8 +80,8 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
         {measure: rows(measure) for measure in values.measures if measure.endswith("@10")},
         axis_label="runs of 100",
         digits=0,
-        caption="Intervals of 95 %. A guess finds it in "
-        f"{_RUNS // len(recipe.parameters['compared'])}.",
+        caption="Intervals of 95 %. A random guess is right in "
+        f"{_RUNS // len(recipe.parameters['compared'])} runs.",
     )
 
 

@@ -268,19 +268,19 @@ def _curves(rows: Sequence[Row]) -> Figure:
         if fields["form"] == "original" or fields["loss"] == "listmle"
     ]
     return views.lines(
-        "Proposition 10: the lead of object 1, the most probable first",
+        "Proposition 10: the lead of object 1, which is most probably first",
         [views.curve(_name(fields), result["p1"], result["lead"]) for fields, result in drawn_rows],
         "p1 = p(123); p(213) = p(321) = (1 − p1) / 2",
-        "score of object 1 less the best other, by the spread of the scores",
-        caption="Below 0 another object is shown first, though object 1 is the most probable "
-        "first at every p1 above 1/3. RankCosine, squared and pairwise logistic all but coincide.",
+        "score of object 1 less the best other, divided by the spread",
+        caption="Below 0, another object ranks first, although object 1 is the most probable "
+        "first object for p1 above 1/3. RankCosine, squared and pairwise logistic nearly coincide.",
     )
 
 
 def _shown(cells: Cells, kind: str) -> Figure:
     n, k = "4", "1"
     rows = select(cells, part="loss", n=n, k=k)
-    title = "spaces as theorem 6 asks for" if kind == "preserving" else "arbitrary spaces"
+    title = "spaces that meet theorem 6" if kind == "preserving" else "arbitrary spaces"
     return views.intervals(
         f"Top {k} of {n} objects: {title}",
         {
@@ -291,8 +291,8 @@ def _shown(cells: Cells, kind: str) -> Figure:
             ]
             for name in dict.fromkeys(fields["loss"] for fields, _ in rows)
         },
-        axis_label="share of spaces whose Bayes top k the minimiser shows",
-        caption="Intervals of 95 % (Wilson's).",
+        axis_label="share of spaces in which the minimiser has the Bayes top k",
+        caption="95 % intervals by Wilson's method.",
     )
 
 
@@ -329,7 +329,7 @@ def _study(cells: Cells, n: str, k: str) -> Table:
         "columns": [
             "loss",
             "form",
-            "violates of definition 3",
+            "violated conditions of definition 3",
             "% Bayes, theorem 6",
             "% Bayes, arbitrary",
             "regret, theorem 6",
@@ -337,9 +337,9 @@ def _study(cells: Cells, n: str, k: str) -> Table:
             "ties decide",
         ],
         "rows": rows,
-        "caption": f"n = {n}, k = {k}. % Bayes: spaces whose most probable head of {k} every "
-        "minimiser shows, ties against it; regret: the largest loss of probability; ties decide: "
-        "spaces where some ways to break a minimiser's ties show it and others do not.",
+        "caption": f"n = {n}, k = {k}. % Bayes: spaces in which every minimiser has a most "
+        f"probable head of {k}, however ties are broken. Regret: the largest loss of probability. "
+        "Ties decide: number of spaces in which only some ways to break ties give such a head.",
         "digits": 3,
     }
 
@@ -357,8 +357,9 @@ def _conditions(cells: Cells) -> Table:
             ]
             for fields, result in select(cells, part="spaces")
         ],
-        "caption": "Arbitrary spaces: how many have the n − 1 pairs of theorem 6, how many pairs "
-        "are order preserving at the top k, and how many of these still are at the top k + 1.",
+        "caption": "Arbitrary spaces: the share that has the n − 1 pairs of theorem 6, the share "
+        "of pairs that are order preserving at the top k, and the share of these that are order "
+        "preserving at the top k + 1 too.",
         "digits": 1,
     }
 

@@ -51,7 +51,7 @@ Context: TypeAlias = Mapping[str, tuple[Parts, ...]]
 Levels: TypeAlias = Mapping[tuple[str, str], Measured]
 """The mean by method and measure."""
 
-PAPER, FUTURE, PODIUM = "the paper's", "the paper's future work", "podium's"
+PAPER, FUTURE, PODIUM = "paper", "future work of the paper", "podium"
 """The origin of a method: compared in the paper, announced in the paper, or neither."""
 
 CUTOFFS = (1, 3, 10)
@@ -255,7 +255,7 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
     for before in [values.before for values in collections(recipe, cells)]:
         interval_figures += [
             _levels(recipe, figures, before, modified, "ListMLE at the top k"),
-            _levels(recipe, figures, before, compared, f"{TOP_10} and others"),
+            _levels(recipe, figures, before, compared, f"{TOP_10} and other methods"),
             *_gains(recipe, figures, before),
         ]
     return interval_figures
@@ -276,7 +276,7 @@ def _levels(
         {measure: rows(measure) for measure in recipe.parameters["measures"]},
         share_axis=False,
         digits=3,
-        caption="Mean of five folds ± 1.96 standard errors over folds; then the printed figure.",
+        caption="Mean of five folds ± 1.96 standard errors over folds. Below: the printed figure.",
     )
 
 
@@ -290,8 +290,8 @@ def _gains(recipe: Recipe, figures: Figures, before: str) -> Iterator[Figure]:
     rival_labels = {rival: f"{TOP_10} − {rival}" for rival in RIVALS}
     own_labels = {method: f"{method} − {TOP_10}" for method in _OWN}
     for labels, title in (
-        (rival_labels, f"{TOP_10} above others"),
-        (own_labels, f"podium's choices above {TOP_10}"),
+        (rival_labels, f"Gain of {TOP_10} over others"),
+        (own_labels, f"Gain of podium's methods over {TOP_10}"),
     ):
         yield from _differences(recipe, figures, before, labels, title, f"Differences {same}")
 
@@ -332,7 +332,7 @@ def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]
     drawn = [name for name in names if len(values.draws(name)) > 1]
 
     def level(name: str, column: str) -> str:
-        if column == "whose":
+        if column == "origin":
             return METHODS[name].kind
         label = f"{before}{name} {column}"
         return views.level(figures[label], 3, recipe.printed.get(label))
@@ -349,7 +349,7 @@ def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]
         f"{values.data}: mean of five folds ± its standard error over folds (printed)",
         "method",
         names,
-        ["whose", *measures],
+        ["origin", *measures],
         level,
     )
     yield views.table(
@@ -360,15 +360,15 @@ def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]
         lambda label, suffix: views.gap(figures[f"{before}{label}{suffix}"]),
     )
     yield views.table(
-        f"{values.data}: standard deviation of a five-fold mean over draws, by which one run "
-        "differs from the next",
+        f"{values.data}: standard deviation of the five-fold mean over draws, which is the "
+        "variation between runs",
         "method",
         drawn,
         measures,
         spread,
     )
     yield views.table(
-        f"{values.data}: what single draws would have shown, least to greatest",
+        f"{values.data}: least and greatest difference in a single draw",
         "difference",
         [pair for pair, (method, _) in compared.items() if method in drawn and method not in _OWN],
         measures,
@@ -376,7 +376,7 @@ def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]
     )
     yield views.table(
         f"{values.data}: options chosen on validation: median over draws and folds (least to "
-        "greatest), or how often",
+        "greatest), or number of times",
         "method",
         names,
         ["options"],

@@ -129,8 +129,8 @@ def _pairs(recipe: Recipe, path: Path) -> tuple[Ints, Ints]:
     checksum = recipe.parameters["sha256"]
     if checksum and _sum(user, item) != checksum:
         raise DataError(
-            f"{path} holds {user.size} pairs that are not those of {recipe.data[0].title}. Fetch "
-            f"it from {recipe.data[0].url}."
+            f"{path} has {user.size} pairs, which are not those of {recipe.data[0].title}. "
+            f"Download it from {recipe.data[0].url}."
         )
     return np.unique(user, return_inverse=True)[1], np.unique(item, return_inverse=True)[1]
 
@@ -258,8 +258,8 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
     ):
         yield _curves(recipe, cells, figures, names, measure, title)
     nearest = views.falling(compared(recipe), figures, validation)[:_NEAREST]
-    caption = "RoBiRank less the method named, for the same users; intervals of 95 %."
-    title = "RoBiRank above the best of the others"
+    caption = "RoBiRank less the other method for the same users, with 95 % intervals."
+    title = "Gain of RoBiRank over the best other methods"
     yield views.gaps(title, figures, ROBIRANK, nearest, measures, caption=caption)
 
 
@@ -275,7 +275,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
         return f"{result.value:.1f}" if end in seconds.values() else views.level(result, 4)
 
     yield views.table(
-        f"Mean of seeds on the test pairs ± standard error over seeds, best first by {validation}; "
+        f"Mean over seeds on the test pairs ± standard error, best first by {validation}, and "
         "seconds of training",
         "method",
         falling,
@@ -299,7 +299,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
         )
 
     yield views.table(
-        f"Quality and processor seconds by passes, one seed: {validation} (seconds)",
+        f"Quality and processor seconds by number of passes, first seed: {validation} (seconds)",
         "method",
         reached,
         {**{str(n): n for n in passes}, "all": None},
@@ -346,8 +346,8 @@ def _curves(
         "processor seconds of training",
         measure,
         log_x=True,
-        caption=f"After {counts} and all passes, each a fit of its own; a single point where a "
-        "method has no passes.",
+        caption=f"Each point is a separate fit, with {counts} or all passes. A method without "
+        "passes has a single point.",
     )
 
 

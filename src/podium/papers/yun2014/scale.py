@@ -120,21 +120,21 @@ def _plots(points: Sequence[tuple[float, Result]], axis: str) -> Iterator[Figure
     if len(points) < 2:
         return
     yield views.lines(
-        f"Seconds a pass against {_AXES[axis]}",
+        f"Seconds per pass against {_AXES[axis]}",
         [curve("wall clock", "seconds"), curve("CPU", "cpu")],
         _AXES[axis],
-        "seconds a pass",
+        "seconds per pass",
         log_x=True,
-        caption="Everything else at its usual value; of several repeats, the first.",
+        caption="First repeat. All other settings have their usual values.",
     )
     yield views.lines(
         f"Peak memory against {_AXES[axis]}",
-        [curve("with the fit", "memory"), curve("data drawn", "before")],
+        [curve("with the fit", "memory"), curve("before the fit", "before")],
         _AXES[axis],
         "MiB",
         log_x=True,
-        caption="Of the whole process, interpreter and all"
-        + ("; workers' memory is not in it." if axis == "workers" else "."),
+        caption="Memory of the complete process with the interpreter"
+        + (", without the memory of the workers." if axis == "workers" else "."),
     )
 
 
@@ -144,11 +144,11 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
         "users": ("users", ","),
         "pairs": ("pairs", ","),
         "blocks": ("blocks", ""),
-        "s a pass": ("seconds", ".2f"),
-        "the first": ("first", ".2f"),
-        "CPU s a pass": ("cpu", ".2f"),
+        "s per pass": ("seconds", ".2f"),
+        "s of the first": ("first", ".2f"),
+        "CPU s per pass": ("cpu", ".2f"),
         "peak MiB": ("memory", ",.0f"),
-        "before the fit": ("before", ",.0f"),
+        "MiB before the fit": ("before", ",.0f"),
         "cost": ("cost", ".4f"),
     }
     yield {
@@ -164,7 +164,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
             for key_parts, r in views.select(cells)
         ],
         "align": ["left", *["right"] * len(numbers)],
-        "caption": "One fit a row. Before the fit: peak memory when the data had been drawn. "
+        "caption": "One fit per row. Before the fit: peak memory after the data were drawn. "
         "Cost: the mean cost of a pair in the last pass.",
     }
 

@@ -139,8 +139,8 @@ def in_process(asked: Asked) -> dict[str, Any]:
             return pool.submit(measure, asked).result()
     except BrokenProcessPool as error:
         raise PodiumError(
-            "The process of a fit was killed, most often for want of memory. Take a smaller "
-            "fraction, or fewer factors."
+            "The process of a fit was killed, most often because memory ran out. Use a smaller "
+            "fraction or fewer factors."
         ) from error
 
 

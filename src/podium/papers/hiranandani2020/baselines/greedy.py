@@ -198,7 +198,5 @@ def _places(task: Task) -> RowIndex:
 def _grid(n_grid: Any) -> PerRow:
     n = _check.cutoff(n_grid, name="n_grid")
     if not 2 <= n <= _FINEST:
-        raise ArgumentError(
-            f"n_grid must be at least 2, for 0 and 1, and at most {_FINEST}, got {n}."
-        )
+        raise ArgumentError(f"n_grid must be an integer from 2 to {_FINEST}, got {n}.")
     return np.linspace(0.0, 1.0, n)

@@ -143,8 +143,8 @@ class Reading:
         values, grad = self.loss.value_and_grad(np.tile(scores, n_orders), self._target)
         if np.isnan(values).any():
             raise ArgumentError(
-                f"loss {self.loss!r} is undefined on permutations of {self.n} objects, whose "
-                f"relevances are {self.n} to 1. Check its parameters."
+                f"loss {self.loss!r} is undefined on permutations of {self.n} objects with "
+                f"relevances from {self.n} to 1. Check its parameters."
             )
         return values, grad.reshape(n_orders, self.n) * n_orders
 

@@ -157,8 +157,8 @@ def _by_newton(expected: Objective, reading: Reading) -> Minimum:
 def _by_planes(expected: Objective, reading: Reading) -> Minimum:
     if not reading.loss.convex:
         raise ArgumentError(
-            f"loss {reading.loss!r} is neither convex nor smooth: no method here would find its "
-            "minimum. Pass a loss that is one of them."
+            f"loss {reading.loss!r} is neither convex nor smooth, so that no method here finds its "
+            "minimum. Pass a loss that is convex or smooth."
         )
     planes = _Planes(expected, reading.n, centred=reading.loss.shift_invariant)
     scores, value = planes.minimum()

@@ -374,5 +374,7 @@ def _extension(
             if n_above[less_probable] == 0:
                 available.append(less_probable)
     if len(order) < size:
-        raise ArgumentError("pairs must not run in a circle: no space can be so for all of them.")
+        raise ArgumentError(
+            "pairs must not form a cycle, because no space is order preserving for all its pairs."
+        )
     return np.array(order)

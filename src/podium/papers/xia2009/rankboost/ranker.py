@@ -222,7 +222,9 @@ class RankBoost(Ranker):
                 raise ArgumentError(f"{name} is not finite")
         does_not_exist = (self.feature_ < 0) | (self.feature_ >= self.n_features_in_)
         if does_not_exist.any():
-            raise ArgumentError(f"feature_ names features beyond the {self.n_features_in_}")
+            raise ArgumentError(
+                f"feature_ has a feature that is not one of the {self.n_features_in_}"
+            )
 
     def _checked(self) -> tuple[tuple[int, int | None], int | None, str]:
         """Return the checked ((n_rounds, patience), n_thresholds, per)."""
@@ -264,7 +266,7 @@ class RankBoost(Ranker):
         if not n_kept:
             warnings.warn(
                 "RankBoost found no threshold of any feature that orders the pairs better than "
-                "chance: all rows score 0. Check the features and qid.",
+                "chance, so that all scores are 0. Check the features and qid.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -154,7 +154,7 @@ class Course:
     @property
     def note(self) -> str:
         if not self.objective:
-            return "no threshold helps"
+            return "no threshold improves the loss"
         text = f"objective {self.objective[-1]:.4g}"
         return text + (f", validation {self.validation[-1]:.4f}" if self.validation else "")
 
