@@ -24,7 +24,7 @@ from podium.papers.xia2009.consistency import (
     preserved_pairs,
     sensitivity,
 )
-from podium.papers.xia2009.consistency._orders import Reading
+from podium.papers.xia2009.consistency._orders import PermutationLoss
 from podium.papers.xia2009.enumeration_losses import Gentle
 from podium.testing.contracts import LossCase, LossContract
 
@@ -109,8 +109,8 @@ def test_footnote_4_holds_below_the_last_place_but_one(n: int, k: int, refuted: 
 def test_proposition_4_and_5(n: int, k: int) -> None:
     scores = np.array([0.5, -1.0, 0.5, 2.0])[:n]
     for name, loss in at_top(k).items():
-        reading = Reading(loss, n)
-        values, slopes = reading.values_and_gradients(scores)
+        permutation_loss = PermutationLoss(loss, n)
+        values, slopes = permutation_loss.values_and_gradients(scores)
         orders = list(itertools.permutations(range(n)))
         for a, y in enumerate(orders):
             b = next(b for b, other in enumerate(orders) if other[:k] == y[:k])
@@ -226,7 +226,7 @@ def test_threshold_of_proposition_10_is_the_root_of_a_cubic() -> None:
 def test_proposition_10_does_not_follow_from_what_it_asks_of_the_loss() -> None:
     loss = Gentle()
     assert not sensitivity(loss, 3, 3).refuted
-    values = Reading(loss, 3).values_and_gradients(np.array([1.0, 0.5, 0.0]))[0]
+    values = PermutationLoss(loss, 3).values_and_gradients(np.array([1.0, 0.5, 0.0]))[0]
     orders = list(itertools.permutations(range(3)))
     assert values[orders.index((2, 0, 1))] < values[orders.index((2, 1, 0))]  # g1 > g2
     for p1 in (0.3334, 0.34, 0.4, 0.5, 0.7, 0.95):

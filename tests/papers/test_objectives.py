@@ -188,7 +188,7 @@ def test_own_best_is_chosen_by_test_means_or_by_validation() -> None:
 
 def _measured(gap: Any, draws: int = 3000) -> dict[str, Any]:
     recipe = small(draws=draws)
-    times = objectives.drawn_users(recipe, gap.shape[1])
+    times = objectives.bootstrap_counts(recipe, gap.shape[1])
     return dict(objectives.differences("d", gap, times, range(gap.shape[2])))
 
 

@@ -120,7 +120,7 @@ def test_few_positives_of_slide_14_are_further_off():
 
 
 def test_table_2_counts_every_run_once(table2):
-    found = {line.key: line.found.value for line in table2.verdict.lines}
+    found = {line.key: line.measured.value for line in table2.verdict.lines}
     for case, rival, k in (("case 1", "SGD@k-avg", 20), ("case 2", "SVM-pAUC", 10)):
         counted = [found[f"{case}, {m}: prec@{k} higher, of 300"] for m in (rival, "GD-avg")]
         assert sum(counted) + found[f"{case}, both: prec@{k} equal, of 300"] == 300

@@ -117,9 +117,9 @@ def test_run_is_the_mean_of_its_cells(toy, recipe, tmp_path):
     outcome = reproduce(recipe, tmp_path)
     values = [generator(recipe, "values", seed).random(2)[0] for seed in range(6)]
     (found,) = outcome.verdict.lines
-    assert found.found.value == pytest.approx(np.mean(values), rel=1e-12)
-    assert found.found.std_error == pytest.approx(np.std(values, ddof=1) / 6**0.5)
-    assert results(tmp_path)["figures"][0]["value"] == found.found.value
+    assert found.measured.value == pytest.approx(np.mean(values), rel=1e-12)
+    assert found.measured.std_error == pytest.approx(np.std(values, ddof=1) / 6**0.5)
+    assert results(tmp_path)["figures"][0]["value"] == found.measured.value
 
 
 def test_interrupted_run_resumes_to_the_same_result(toy, recipe, tmp_path):

@@ -161,7 +161,7 @@ def test_cells_hold_what_estimators_give(folder: Path) -> None:
     recipe = small()
     context = study.prepare(recipe, {"set": folder / "set"})
     found = study.run(recipe, context, "part=errors/method=itemKNN/repeat=1")
-    known = RankDistribution.of_ranks(context.ranks("itemKNN"), context.held.n_items)
+    known = RankDistribution.of_ranks(context.ranks("itemKNN"), context.held_out.n_items)
     measures = recipe.parameters["measures"]
     assert found["exact"] == [known.expect(each) for each in measures]
     assert [*found["cost"]] == ["5", "10", "20", "5 to 10", "5 to 20"]
@@ -213,7 +213,7 @@ def test_seconds_are_told_of_every_design_and_estimator(done: Any) -> None:
 
 def test_samples_of_models_without_factors_are_charged_their_share(done: Any, folder: Path) -> None:
     found = done.cells["part=seconds/method=itemKNN"]
-    n_items = study.prepare(small(), {"set": folder / "set"}).held.n_items
+    n_items = study.prepare(small(), {"set": folder / "set"}).held_out.n_items
     assert found["scoring"]["10"] == pytest.approx(found["all"] * 11 / n_items)
 
 

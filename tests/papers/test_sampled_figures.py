@@ -128,10 +128,10 @@ def test_users_chance_is_how_far_shares_of_so_many_users_are() -> None:
 
 def test_standard_error_of_a_mean_is_the_usual_one() -> None:
     runs = np.array([[1.0], [2.0], [4.0], [9.0]])
-    found = figures.of_mean(runs, lambda mean: float(mean[0]))
+    found = figures.statistic_of_mean(runs, lambda mean: float(mean[0]))
     assert found.value == 4.0
     assert found.std_error == pytest.approx(runs.std(ddof=1) / math.sqrt(4))
-    assert math.isnan(figures.of_mean(runs[:1], lambda mean: float(mean[0])).std_error)
+    assert math.isnan(figures.statistic_of_mean(runs[:1], lambda mean: float(mean[0])).std_error)
 
 
 def test_cells_are_the_estimators_own_curves(folder: Path) -> None:
@@ -141,13 +141,13 @@ def test_cells_are_the_estimators_own_curves(folder: Path) -> None:
     plain, told = context.sample("EASE", 20, 1)
     np.testing.assert_array_equal(plain.ranks, told.ranks)
     assert plain.history is None
-    np.testing.assert_array_equal(told.history, context.held.history)
+    np.testing.assert_array_equal(told.history, context.held_out.history)
     for label, ranks in (("MLE", plain), ("Smooth", plain), ("Smooth, history", told)):
         text = recipe.parameters["estimators"][label]
         expected = get(text).fit(ranks).cdf[:30]
         np.testing.assert_allclose(found["recall"][label], expected, atol=1e-7)
     exact = study.run(recipe, context, "part=exact/method=EASE")
-    known = RankDistribution.of_ranks(context.ranks("EASE"), context.held.n_items)
+    known = RankDistribution.of_ranks(context.ranks("EASE"), context.held_out.n_items)
     np.testing.assert_allclose(exact["recall"], known.cdf[:30], atol=1e-7)
 
 

@@ -14,7 +14,7 @@ from scipy import sparse
 from podium.errors import DataError
 from podium.papers.jin2021 import evaluations as models
 from podium.papers.jin2021.evaluations import METHODS, Evaluations
-from podium.papers.jin2021.protocol import Held, read
+from podium.papers.jin2021.protocol import HeldOut, read
 from podium.papers.recipe import DataSet, Recipe
 
 PAIRS = [(1, 10), (1, 20), (1, 30), (2, 20), (2, 30), (5, 10), (5, 40), (5, 20)]
@@ -34,11 +34,11 @@ def recipe(format: str, methods: dict[str, Any] | None = None, **protocol: Any) 
     )
 
 
-def held_out(held: Held) -> list[tuple[int, int]]:
+def held_out(held: HeldOut) -> list[tuple[int, int]]:
     return list(enumerate(held.target.tolist()))
 
 
-def learned(held: Held) -> list[tuple[int, int]]:
+def learned(held: HeldOut) -> list[tuple[int, int]]:
     user, item = held.train.nonzero()
     return sorted(zip(user.tolist(), item.tolist(), strict=True))
 
@@ -196,14 +196,14 @@ def test_a_table_must_be_the_only_file(tmp_path: Path) -> None:
     assert read(recipe("table"), {"set": tmp_path / "yelp.csv"}).n_users == 3
 
 
-def made(n_users: int = 100, n_items: int = 40) -> Held:
+def made(n_users: int = 100, n_items: int = 40) -> HeldOut:
     """Users of two tastes; the held-out item is one of their taste."""
     rng = np.random.default_rng(0)
     same = (np.arange(n_users)[:, None] + np.arange(n_items)) % 2 == 0
     likes = rng.random(same.shape) < np.where(same, 0.25, 0.02)
     target = 2 * rng.integers(n_items // 2, size=n_users) + np.arange(n_users) % 2
     likes[np.arange(n_users), target] = False
-    return Held(sparse.csr_array(likes.astype(np.float32)), target.astype(np.int64))
+    return HeldOut(sparse.csr_array(likes.astype(np.float32)), target.astype(np.int64))
 
 
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {

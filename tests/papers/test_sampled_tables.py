@@ -96,7 +96,7 @@ def test_a_cell_has_what_each_estimator_says_of_the_same_sample(folder: Path) ->
     context = study.prepare(recipe, {"set": folder / "set"})
     found = study.run(recipe, context, "method=EASE/first=0/n=1")
     ranks = context.ranks("EASE")
-    whole = RankDistribution.of_ranks(ranks, context.held.n_items)
+    whole = RankDistribution.of_ranks(ranks, context.held_out.n_items)
     assert found["exact"] == {m: whole.expect(m) for m in recipe.parameters["measures"]}
     told = context.drawn(
         "EASE", recipe.parameters["n_negatives"], seed_of(recipe, "sample EASE", 0)
@@ -166,7 +166,7 @@ def of_papers(means: Any) -> dict[str, Measured]:
     papers = ["CLS", "BV(0.1)", "BV(0.01)", "MLE", "WMLE", "MES"]
     mean = np.array(means, np.float64)[None, :, None]
     moments = Moments.printed(mean, np.array([1.0, 1, 2, 3, 4, 5])[None, :, None] / 10)
-    return figures.of_the_papers(papers, papers, np.array([[0.5]]), moments)
+    return figures.paper_figures(papers, papers, np.array([[0.5]]), moments)
 
 
 def test_figures_of_the_papers_estimators() -> None:
@@ -184,8 +184,8 @@ def test_figures_of_the_papers_estimators() -> None:
 def test_pairs_in_order_count_every_measure() -> None:
     exact = np.array([[0.3, 0.3], [0.2, 0.4], [0.1, 0.5]])
     estimates = np.array([[0.5, 0.1], [0.6, 0.2], [0.1, 0.3]])
-    assert figures._in_order(exact, exact) == 6
-    assert figures._in_order(exact, estimates) == 2 + 3
+    assert figures._n_pairs_in_order(exact, exact) == 6
+    assert figures._n_pairs_in_order(exact, estimates) == 2 + 3
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -201,8 +201,8 @@ def test_printed_figures_follow_from_the_papers_table(name: str) -> None:
         for j, estimator in enumerate(papers)
         for k, measure in enumerate(measures)
     }
-    both = figures.of_all(papers, papers, measures, moments)
-    both |= figures.of_the_papers(papers, papers, exact, moments)
+    both = figures.error_figures(papers, papers, measures, moments)
+    both |= figures.paper_figures(papers, papers, exact, moments)
     expected |= {key: found.value for key, found in both.items()}
     expected |= {
         f"{method} {measure}: exact": 1000 * exact[i, k]

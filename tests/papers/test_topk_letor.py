@@ -145,13 +145,13 @@ def test_an_archive_is_to_be_unpacked(tmp_path: Path) -> None:
 def test_one_of_several_forms_is_taken_by_its_name(tmp_path: Path) -> None:
     write_folds(tmp_path / "Feature-min", shift=50)
     write_folds(tmp_path / "QueryLevelNorm")
-    found = folds.read(tmp_path, within="querylevelnorm")
+    found = folds.read(tmp_path, subfolder="querylevelnorm")
     assert found[0].test.qid.max() < N_QUERIES
 
 
 @needs_ohsumed
 def test_ohsumed_is_what_was_published() -> None:
-    found = folds.read(OHSUMED, within="querylevelnorm", n_queries=106)
+    found = folds.read(OHSUMED, subfolder="querylevelnorm", n_queries=106)
     grades = np.concatenate([each.test.y for each in found])
     assert [np.count_nonzero(grades == g) for g in (0, 1, 2)] == [11303, 2585, 2252]
     assert all(rows.X.shape[1] == 45 for each in found for rows in each)
@@ -348,7 +348,7 @@ def test_methods_learn_and_only_those_that_draw_differ_by_draw(done: Any) -> Non
         asked = parts(cell)
         assert all(len(column) == 3 for column in found["values"].values())
         by_method.setdefault(asked["method"], set()).add(asked["draw"])
-    assert {name: METHODS[name].draws for name in by_method} == {
+    assert {name: METHODS[name].is_random for name in by_method} == {
         name: len(draws) == 2 for name, draws in by_method.items()
     }
     n_relevant = 0.35  # about the share of relevant rows, hence a random order's precision

@@ -88,7 +88,7 @@ def read(path: Path, *, seed: int = 0, width: int = WIDTH, dimensions: int = DIM
     """
     images = read_images(path, width=width, dimensions=dimensions)
     user, item = _likes(path / LIKES, images.item)
-    selected_likes = _of_frequent_users(user)
+    selected_likes = _likes_of_frequent_users(user)
     if not selected_likes.size:
         raise DataError(
             f"{path / LIKES}: no user has {FEWEST} to {MOST} likes of images with features. "
@@ -97,7 +97,7 @@ def read(path: Path, *, seed: int = 0, width: int = WIDTH, dimensions: int = DIM
     rng = np.random.default_rng(seed)
     users, starts = np.unique(user[selected_likes], return_index=True)
     rows_by_user = [
-        _rows_of(label, liked_images, images.features, rng)
+        _user_rows(label, liked_images, images.features, rng)
         for label, liked_images in zip(
             users, np.split(item[selected_likes], starts[1:]), strict=True
         )
@@ -195,7 +195,7 @@ def _reduced(file: Path) -> Images:
 
 def _likes(file: Path, known: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the user and image index of each first like of a known image, by user and time."""
-    user, item, time = _lines(file)
+    user, item, time = _like_columns(file)
     image_index = find(known, item)
     rows = np.flatnonzero(image_index >= 0)
     rows = rows[np.lexsort((time[rows], user[rows]))]
@@ -205,7 +205,7 @@ def _likes(file: Path, known: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.in
     return user[first_likes], image_index[first_likes]
 
 
-def _lines(file: Path) -> tuple[NDArray[np.str_], NDArray[np.str_], NDArray[np.int64]]:
+def _like_columns(file: Path) -> tuple[NDArray[np.str_], NDArray[np.str_], NDArray[np.int64]]:
     if not file.exists():
         raise DataError(f"{file.parent} does not contain {LIKES}. Download it from {URL}.")
     try:
@@ -216,12 +216,12 @@ def _lines(file: Path) -> tuple[NDArray[np.str_], NDArray[np.str_], NDArray[np.i
         raise DataError(f"{file} must have user, item and time on each line: {error}.") from error
 
 
-def _of_frequent_users(user: NDArray[Any]) -> NDArray[np.int64]:
+def _likes_of_frequent_users(user: NDArray[Any]) -> NDArray[np.int64]:
     _, codes, counts = np.unique(user, return_inverse=True, return_counts=True)
     return np.flatnonzero(((counts >= FEWEST) & (counts <= MOST))[codes])
 
 
-def _rows_of(
+def _user_rows(
     label: str, liked: NDArray[np.int64], features: Floats, rng: np.random.Generator
 ) -> tuple[NDArray[np.float32], Floats, NDArray[Any]]:
     positives = liked[FIRST:]

@@ -51,8 +51,8 @@ PAPER, ZERO = "paper", "zero"
 """The protocols: as in the paper's code, or from zero with the iterate chosen on validation."""
 
 RANDOM, FROM_ZERO = "random weights", " (w0 = 0)"
-_OURS = ("GD-max", "GD-avg", "GD-TS")
-_RIVALS = ("SVM-pAUC", "Greedy", "SGD@k-avg", "Select")
+_SURROGATES = ("GD-max", "GD-avg", "GD-TS")
+_BASELINES = ("SVM-pAUC", "Greedy", "SGD@k-avg", "Select")
 
 Choice: TypeAlias = Mapping[str, Any]
 
@@ -133,7 +133,7 @@ class Method:
         chosen options and more iterations. The grid of other methods is the recipe's "C" by name.
     seeded : bool
         Whether the estimator has a random_state.
-    whole : bool
+    uses_all_rows : bool
         Whether to train on all rows, including groups on which pap@k is undefined.
     """
 
@@ -141,7 +141,7 @@ class Method:
     protocols: tuple[str, ...] = (PAPER, ZERO)
     descends: bool = False
     seeded: bool = False
-    whole: bool = False
+    uses_all_rows: bool = False
 
 
 def _descent(loss: Callable[[int], Any]) -> Method:
@@ -173,7 +173,9 @@ METHODS: dict[str, Method] = {
     "SGD@k-avg": _descent(PrecisionAverage),
     "Select": Method(_select, seeded=True),
     "logistic": Method(
-        lambda k, _, options: LogisticRanker(eval_metric=f"pap@{k}", **options), (ZERO,), whole=True
+        lambda k, _, options: LogisticRanker(eval_metric=f"pap@{k}", **options),
+        (ZERO,),
+        uses_all_rows=True,
     ),
 }
 """Every method by its name in tables, except random weights, which learn nothing."""
@@ -234,7 +236,7 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
         coefs = generator(recipe, "weights", seed).standard_normal(shape)
         scores = [np.einsum("ij,j->i", cutoff_parts.test.X, coef) for coef in coefs]
         return {"chosen": {}, **_tested(scores, cutoff_parts.test, k)}
-    if METHODS[name].whole:
+    if METHODS[name].uses_all_rows:
         cutoff_parts = cutoff_parts.training_on(scaled.train)
     start_seed = seed_of(recipe, "start", seed)
     return tuned(name, fields["protocol"], k, cutoff_parts, recipe.parameters, start_seed)
@@ -294,10 +296,10 @@ def _results(recipe: Recipe, cells: Cells, run: Run, k: int) -> list[Result]:
 def _pairs(recipe: Recipe) -> list[tuple[str, Run, Run]]:
     """Return the label and the two runs of each comparison of the paper's methods with others."""
     available = {RANDOM, *recipe.parameters["methods"]}
-    protocols = {**dict.fromkeys((*_RIVALS, RANDOM), PAPER), "logistic": ZERO}
+    protocols = {**dict.fromkeys((*_BASELINES, RANDOM), PAPER), "logistic": ZERO}
     return [
         (f"{method} − {baseline}", (method, PAPER), (baseline, protocol))
-        for method in _OURS
+        for method in _SURROGATES
         for baseline, protocol in protocols.items()
         if {method, baseline} <= available
     ]

@@ -48,8 +48,8 @@ def run(recipe: Recipe, context: Evaluations, cell: str) -> Result:
                 estimates(estimator, ranks, parameters["measures"])
             )
     return {
-        "users": context.held.n_users,
-        "items": context.held.n_items,
+        "users": context.held_out.n_users,
+        "items": context.held_out.n_items,
         "exact": {measure: exact.expect(measure) for measure in parameters["measures"]},
         "estimates": {label: _columns(values) for label, values in rows_by_label.items()},
     }
@@ -81,7 +81,7 @@ def _ratios(recipe: Recipe, values: Values, shown: Sequence[str], measure: str) 
         index = (i, values.estimators.index(name), k, 0)
         mean, sd = moments.mean[index], moments.sd[index]
         ends = {"low": mean - sd, "high": mean + sd} if np.isfinite(sd) else {}
-        return {**views.bare(name, mean), **ends}
+        return {**views.point_row(name, mean), **ends}
 
     return {
         "kind": "grouped_intervals",
@@ -124,7 +124,7 @@ def _errors(recipe: Recipe, values: Values, shown: Sequence[str]) -> Figure:
 
 def _range(label: str, errors: Floats) -> views.Row:
     ends = {"low": float(errors.min()), "high": float(errors.max())}
-    return {**views.bare(label, float(geometric_mean(errors))), **ends}
+    return {**views.point_row(label, float(geometric_mean(errors))), **ends}
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
@@ -146,7 +146,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
         def ratio(name: str, method: str, k: int = k, measure: str = measure) -> str:
             i, j = values.methods.index(method), values.estimators.index(name)
             printed = recipe.printed.get(f"{method} {measure}: {name} / exact")
-            return f"{mean[i, j, k, 0]:.3f}{views.beside(printed, 3)}"
+            return f"{mean[i, j, k, 0]:.3f}{views.in_brackets(printed, 3)}"
 
         caption = f"{measure}: mean estimate divided by the exact value (printed)"
         table = views.table(caption, "estimator", values.estimators, values.methods, ratio)
@@ -183,7 +183,7 @@ def _printed_row(recipe: Recipe, values: Values, name: str, k: int) -> Iterator[
 def _error_table(recipe: Recipe, values: Values) -> Table:
     moments = values.moments.of_methods(values.rows(recipe.parameters["compared"]))
     kinds = {
-        "error": moments.of_all[..., 0],
+        "error": moments.mean_error[..., 0],
         "largest": moments.largest[..., 0],
         "bias": np.abs(moments.mean[..., 0] - 1.0).mean(axis=0),
     }

@@ -34,7 +34,7 @@ NAMES = {
 _OWN_CUTOFF = ("listmle", "listnet", "rankcosine")
 
 
-def made(name: str, form: str, k: int) -> Loss:
+def make_loss(name: str, form: str, k: int) -> Loss:
     """Return a loss in a form, "original" or "top-k" with this k."""
     if name == "listnet-luce":  # the top-k form of Cao et al., which keeps all grades
         return ListNetLuce(k=k)

@@ -188,17 +188,17 @@ def rivals(recipe: Recipe) -> list[str]:
     return [name for name in recipe.parameters["methods"] if METHODS[name].kind == OTHER]
 
 
-def _standing(recipe: Recipe, found: Figures, measure: str) -> Figures:
+def _standing(recipe: Recipe, figures: Figures, measure: str) -> Figures:
     """Return the difference from the best rival on the test queries, and counts of rivals."""
     names = rivals(recipe)
-    best, *_ = views.falling(names, found, measure)
-    gaps = [found[f"{ROBIRANK} − {name} {measure}"] for name in names]
+    best, *_ = views.falling(names, figures, measure)
+    gaps = [figures[f"{ROBIRANK} − {name} {measure}"] for name in names]
     counts = {
         ABOVE: [gap.value > 0.0 for gap in gaps],
         ABOVE + SHOWN: [views.low(gap) > 0.0 for gap in gaps],
         BELOW + SHOWN: [gap.value < -views.Z * gap.std_error for gap in gaps],
     }
-    return {f"{BEST} {measure}": found[f"{ROBIRANK} − {best} {measure}"]} | {
+    return {f"{BEST} {measure}": figures[f"{ROBIRANK} − {best} {measure}"]} | {
         f"{label} {measure}": Measured(float(sum(flags)), n=len(flags))
         for label, flags in counts.items()
     }

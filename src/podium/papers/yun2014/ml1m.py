@@ -127,7 +127,7 @@ def _pairs(recipe: Recipe, path: Path) -> tuple[Ints, Ints]:
     order = np.lexsort((item, user))
     user, item = user[order], item[order]
     checksum = recipe.parameters["sha256"]
-    if checksum and _sum(user, item) != checksum:
+    if checksum and _checksum(user, item) != checksum:
         raise DataError(
             f"{path} has {user.size} pairs, which are not those of {recipe.data[0].title}. "
             f"Download it from {recipe.data[0].url}."
@@ -146,7 +146,7 @@ def _ids(path: Path, source: DataSet) -> tuple[Ints, Ints]:
     return table[:, 0], table[:, 1]
 
 
-def _sum(user: Ints, item: Ints) -> str:
+def _checksum(user: Ints, item: Ints) -> str:
     lines = "".join(f"{u},{i}\n" for u, i in zip(user.tolist(), item.tolist(), strict=True))
     return hashlib.sha256(f"user_id,item_id\n{lines}".encode()).hexdigest()
 
@@ -190,7 +190,9 @@ def difference(cells: Cells, other: str, measure: str) -> Measured:
     gaps = robirank_values.mean(axis=0) - other_values.mean(axis=0)
     gaps = gaps[np.isfinite(gaps)]
     user_variance = float(gaps.var(ddof=1)) / gaps.size
-    error = math.sqrt(user_variance + _of_seeds(robirank_values) + _of_seeds(other_values))
+    error = math.sqrt(
+        user_variance + _seed_variance(robirank_values) + _seed_variance(other_values)
+    )
     return Measured(float(gaps.mean()), error, int(gaps.size))
 
 
@@ -236,7 +238,7 @@ def _by_user(cells: Cells, name: str, measure: str) -> NDArray[np.float64]:
     return np.array(rows, np.float64)
 
 
-def _of_seeds(values: NDArray[np.float64]) -> float:
+def _seed_variance(values: NDArray[np.float64]) -> float:
     """Return the variance of the mean over seeds; 0 if there is only one."""
     means = np.nanmean(values, axis=1)
     return float(means.var(ddof=1)) / means.size if means.size > 1 else 0.0

@@ -80,12 +80,12 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
     return {"seconds": seconds, "cpu": cpu, **values}
 
 
-def _fitted(recipe: Recipe, train: csr_array[Any], asked: Mapping[str, str]) -> Factors:
-    options: Mapping[str, Any] = recipe.parameters["methods"][asked["method"]]["options"]
+def _fitted(recipe: Recipe, train: csr_array[Any], key_parts: Mapping[str, str]) -> Factors:
+    options: Mapping[str, Any] = recipe.parameters["methods"][key_parts["method"]]["options"]
     model = Factorization(
         **{**recipe.parameters["model"], **options},
-        n_epochs=int(asked["passes"]),
-        random_state=int(asked["seed"]),
+        n_epochs=int(key_parts["passes"]),
+        random_state=int(key_parts["seed"]),
     )
     model.fit(train, executor=Threads(recipe.parameters["threads"]))
     ones = np.ones((train.shape[0], 1), np.float32)

@@ -11,7 +11,7 @@ import numpy as np
 from podium.papers import views
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, key, mean, parts
-from podium.papers.yun2014.scale_fit import Asked, in_process
+from podium.papers.yun2014.scale_fit import FitSettings, in_process
 from podium.report import Figure, Table
 
 _AUTO = "auto"  # the number of blocks follows from the data's shape
@@ -51,11 +51,11 @@ def run(recipe: Recipe, context: Any, cell: str) -> Result:
     return in_process(asked(recipe, cell))
 
 
-def asked(recipe: Recipe, cell: str) -> Asked:
+def asked(recipe: Recipe, cell: str) -> FitSettings:
     """Return the settings of a cell's fit."""
     key_parts = parts(cell)
     on_ray = "workers" in key_parts
-    return Asked(
+    return FitSettings(
         fraction=float(key_parts["fraction"]),
         n_factors=int(key_parts["factors"]),
         n_negatives=recipe.parameters["negatives"],
@@ -184,20 +184,20 @@ def _along(recipe: Recipe, cells: Cells, axis: str) -> list[tuple[float, Result]
     return sorted(points, key=lambda point: point[0])
 
 
-def _place(axis: str, asked: Mapping[str, str], result: Result) -> float:
+def _place(axis: str, key_parts: Mapping[str, str], result: Result) -> float:
     if axis == "pairs":
         return result["pairs"] / 1e6
-    return float(result["blocks"] if axis == "blocks" else asked[axis])
+    return float(result["blocks"] if axis == "blocks" else key_parts[axis])
 
 
-def _name(asked: Mapping[str, str]) -> str:
-    axis = "workers" if "workers" in asked else "threads"
+def _name(key_parts: Mapping[str, str]) -> str:
+    axis = "workers" if "workers" in key_parts else "threads"
     return ", ".join(
         [
-            f"users × {asked['fraction']}",
-            f"{asked['factors']} factors",
-            f"blocks {asked['blocks']}",
-            f"{_AXES[axis]} {asked[axis]}",
+            f"users × {key_parts['fraction']}",
+            f"{key_parts['factors']} factors",
+            f"blocks {key_parts['blocks']}",
+            f"{_AXES[axis]} {key_parts[axis]}",
         ]
     )
 

@@ -126,7 +126,7 @@ class SVMpAUC(LinearBaseline):
         fitting.require_trainable(loss, target, rows.groups)
         validate = None if data["eval_set"] is None else task.judge_coef
         solution = cutting_plane(objective, settings, validate, progress)
-        self._keep(solution)
+        self._set_attributes(solution)
         problem = fitting.trouble(solution, settings, "bundle")
         if problem:
             warnings.warn(f"SVMpAUC {problem}", ConvergenceWarning, stacklevel=3)
@@ -140,7 +140,7 @@ class SVMpAUC(LinearBaseline):
             patience=None if patience is None else _check.cutoff(patience, name="patience"),
         )
 
-    def _keep(self, solution: Solution) -> None:
+    def _set_attributes(self, solution: Solution) -> None:
         history = solution.history
         self.coef_, self.intercept_ = solution.parameters, 0.0
         self.objective_, self.gap_ = solution.objective, solution.gap

@@ -187,7 +187,7 @@ class RankBoost(Ranker):
         pairs = pairs_of(rows, inputs.row_weights(sample_weight, rows.groups), per)
         judge = None if eval_set is None else self._judge(eval_set)
         pair_features = features if pairs.kept.size == rows.relevance.size else features[pairs.kept]
-        self._keep(
+        self._set_attributes(
             boost(coded(pair_features, n_thresholds), pairs, judge, *limits, or_silent(progress))
         )
         return self
@@ -253,7 +253,7 @@ class RankBoost(Ranker):
 
         return Judge(rows.relevance.size, above, measure)
 
-    def _keep(self, course: Course) -> None:
+    def _set_attributes(self, course: Course) -> None:
         n_kept = course.best + 1
         self.feature_ = np.array(course.feature[:n_kept], np.int64)
         self.threshold_ = np.array(course.threshold[:n_kept], np.float64)
