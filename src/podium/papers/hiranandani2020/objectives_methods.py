@@ -106,7 +106,9 @@ def _boosted(
         target = pooled_relevance(train.y, train.qid, split.items[0], share=share)
     _, starts, sizes = np.unique(train.qid, return_index=True, return_counts=True)
     if not np.array_equal(starts, np.cumsum(sizes) - sizes):
-        raise ArgumentError("qid must be sorted, because LightGBM reads sizes of groups.")
+        raise ArgumentError(
+            "qid must be sorted, because LightGBM reads sizes of groups. Sort the rows by qid."
+        )
     positive_share = float(train.y.mean())
     log_odds = float(np.log(positive_share / (1.0 - positive_share)))
     for options in parameters["trees"]:

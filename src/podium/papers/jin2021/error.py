@@ -257,7 +257,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
             ),
         )
     yield {
-        "caption": "Items per user for which samples of one size have the error of growing ones",
+        "caption": "Items per user with which samples of one size have the error of growing ones",
         "columns": ["estimator", "design", _DRAWN, *measures],
         "rows": [
             [
