@@ -214,9 +214,9 @@ X0, Y0, Q0 = problem()
     ],
 )
 def test_bad_data_is_refused(baseline: Any, arguments: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"X": X0, "y": Y0, "qid": Q0, **arguments}
+    data: dict[str, Any] = {"X": X0, "y": Y0, "qid": Q0, **arguments}
     with pytest.raises(ValueError, match=message):
-        clone(baseline).fit(**given)
+        clone(baseline).fit(**data)
 
 
 @pytest.mark.parametrize(

@@ -159,18 +159,18 @@ def test_theorem_6_and_7(seed: int, size: tuple[int, int], concentration: float)
     rng = np.random.default_rng(seed)
     space = Space.random_order_preserving(n, k, rng, concentration=concentration)
     for name, loss in at_top(k).items():
-        found = agreement(space, loss, k, minimum=minimise(space, loss, n_starts=2))
-        if not found.minimum.finite:
+        actual = agreement(space, loss, k, minimum=minimise(space, loss, n_starts=2))
+        if not actual.minimum.finite:
             continue  # scores run to infinity: the theorems speak of a minimiser
-        assert found.consistent or _gap(space, k) < 1e-6, name
+        assert actual.consistent or _gap(space, k) < 1e-6, name
         for i, j in preserved_pairs(space, k):
-            assert found.minimum.gaps[i, j] > -1e-6, name
+            assert actual.minimum.gaps[i, j] > -1e-6, name
 
 
 def _gap(space: Space, k: int) -> float:
     """Return the least difference that theorem 6 leans on, which may be beyond resolution."""
-    found = space.subgroups(k)[1]
-    return float(np.diff(np.sort(found)).min())
+    actual = space.subgroups(k)[1]
+    return float(np.diff(np.sort(actual)).min())
 
 
 def test_theorem_7_fails_for_a_loss_with_kinks() -> None:
@@ -178,12 +178,12 @@ def test_theorem_7_fails_for_a_loss_with_kinks() -> None:
     space = Space.from_orders({order: w / 23 for order, w in weights.items()})
     assert is_order_preserving(space, 0, 1, 3)
     assert meets_theorem_6(space, 3)
-    found = agreement(space, losses.get("pairwise-hinge"), 3)
+    actual = agreement(space, losses.get("pairwise-hinge"), 3)
     # every minimiser has objects 0 and 1 tied, one unit below object 2
-    wanted = np.array([[0, 0, -1], [0, 0, -1], [1, 1, 0]])
-    assert found.minimum.gaps == pytest.approx(wanted, abs=1e-4)
-    assert found.heads == ((2, 0, 1), (2, 1, 0))
-    assert (found.consistent, found.bayes) == (False, ((2, 0, 1),))
+    expected = np.array([[0, 0, -1], [0, 0, -1], [1, 1, 0]])
+    assert actual.minimum.gaps == pytest.approx(expected, abs=1e-4)
+    assert actual.heads == ((2, 0, 1), (2, 1, 0))
+    assert (actual.consistent, actual.bayes) == (False, ((2, 0, 1),))
     assert agreement(space, losses.get("pairwise-logistic"), 3).consistent
 
 
@@ -217,8 +217,8 @@ def test_threshold_of_proposition_10_is_the_root_of_a_cubic() -> None:
     threshold = 1 - 2 * p
     assert threshold == pytest.approx(0.5261, abs=5e-5)
     for step, first in ((-1e-5, 1), (1e-5, 0)):
-        found = minimise(proposition_10(threshold + step), losses.get("listmle"))
-        assert int(np.argmax(found.scores)) == first
+        minimum = minimise(proposition_10(threshold + step), losses.get("listmle"))
+        assert int(np.argmax(minimum.scores)) == first
     at = minimise(proposition_10(threshold), losses.get("listmle")).scores
     assert at[0] == pytest.approx(at[1], abs=1e-8)
 

@@ -112,10 +112,10 @@ def test_which_songs_are_held_out_is_drawn_evenly() -> None:
 
 
 def test_split_follows_from_the_recipes_seed(folder: Path, context: study.Context) -> None:
-    again = study.prepare(small(), {"msd": folder})
+    rerun = study.prepare(small(), {"msd": folder})
     other = study.prepare(dataclasses.replace(small(), seed=9), {"msd": folder})
-    np.testing.assert_array_equal(again.judged, context.judged)
-    first, same, changed = (each.split.test.toarray() for each in (context, again, other))
+    np.testing.assert_array_equal(rerun.judged, context.judged)
+    first, same, changed = (each.split.test.toarray() for each in (context, rerun, other))
     np.testing.assert_array_equal(first, same)
     assert (first != changed).any()
 
@@ -149,13 +149,15 @@ def test_tastes_are_learned(cells: dict[str, Any]) -> None:
 
 def test_difference_is_paired_by_user_after_most_passes(cells: dict[str, Any]) -> None:
     folded = study.STUDY.fold(small(), cells)
-    ours, theirs = (
+    robirank_values, bpr_values = (
         np.array(cells[f"seed=0/method={name}/passes=30"]["ndcg@10"])
         for name in ("RoBiRank", "BPR")
     )
-    found = folded["RoBiRank − BPR: ndcg@10"]
-    assert found.value == pytest.approx((ours - theirs).mean())
-    assert found.std_error == pytest.approx((ours - theirs).std(ddof=1) / np.sqrt(200))
+    actual = folded["RoBiRank − BPR: ndcg@10"]
+    assert actual.value == pytest.approx((robirank_values - bpr_values).mean())
+    assert actual.std_error == pytest.approx(
+        (robirank_values - bpr_values).std(ddof=1) / np.sqrt(200)
+    )
 
 
 def test_seeds_are_means_by_user(context: study.Context) -> None:

@@ -22,14 +22,14 @@ LAST = {1: 30, 2: 20, 5: 40}
 
 
 def recipe(format: str, methods: dict[str, Any] | None = None, **protocol: Any) -> Recipe:
-    asked = {"format": format, "users": 0, "least": 2, "shape": [], **protocol}
+    settings = {"format": format, "users": 0, "least": 2, "shape": [], **protocol}
     return Recipe(
         name="made",
         title="Made",
         paper="jin2021",
         where="nowhere",
         study="none",
-        parameters={"protocol": asked, "methods": methods or {}},
+        parameters={"protocol": settings, "methods": methods or {}},
         data=(DataSet("set", "A made set", "https://example.org", "free"),),
     )
 
@@ -232,27 +232,27 @@ def test_ranks_are_among_all_items_better_than_by_chance_and_the_same_again(name
     options, package = OPTIONS[name]
     if package and importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
-    asked = recipe("lists", {name: options})
-    models.load(asked)
-    ranks = Evaluations(asked, made()).ranks(name)
+    made_recipe = recipe("lists", {name: options})
+    models.load(made_recipe)
+    ranks = Evaluations(made_recipe, made()).ranks(name)
     assert ranks.dtype == np.int64
     assert ranks.min() >= 1
     assert ranks.max() <= 40
     assert ranks.mean() < 17  # 20.5 by chance, some 13 by taste alone, behind what was learned
-    assert Evaluations(asked, made()).ranks(name).tolist() == ranks.tolist()
+    assert Evaluations(made_recipe, made()).ranks(name).tolist() == ranks.tolist()
 
 
 def test_ranks_count_learned_items_and_break_ties_at_random() -> None:
     held = made()
-    found = Evaluations(recipe("lists", {"itemKNN": {"k": 40}}), held).ranks("itemKNN")
+    actual = Evaluations(recipe("lists", {"itemKNN": {"k": 40}}), held).ranks("itemKNN")
     dense = held.train.toarray().astype(np.float64)
     norm = dense / np.sqrt((dense**2).sum(axis=0))
     cosine = norm.T @ norm
     np.fill_diagonal(cosine, 0.0)
     scores = (dense @ cosine).astype(np.float32)
     own = scores[np.arange(100), held.target][:, None]
-    assert (found > (scores > own + 1e-4).sum(axis=1)).all()
-    assert (found <= (scores > own - 1e-4).sum(axis=1)).all()
+    assert (actual > (scores > own + 1e-4).sum(axis=1)).all()
+    assert (actual <= (scores > own - 1e-4).sum(axis=1)).all()
 
 
 def test_a_method_is_fitted_once(monkeypatch: Any) -> None:

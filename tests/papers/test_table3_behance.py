@@ -41,12 +41,12 @@ def read(folder: Path, seed: int = 0) -> behance.Rows:
 def liked(folder: Path) -> dict[str, list[str]]:
     """Return each user's first likes in order of time, by a plain loop."""
     lines = [line.split() for line in (folder / behance.LIKES).read_text().splitlines()]
-    found: dict[str, list[str]] = {}
+    items_by_user: dict[str, list[str]] = {}
     for user, item, _ in sorted(lines, key=lambda line: int(line[2])):
-        mine = found.setdefault(user, [])
+        mine = items_by_user.setdefault(user, [])
         if item not in mine and item != "99999999":
             mine.append(item)
-    return found
+    return items_by_user
 
 
 def test_users_positives_and_negatives(folder: Path) -> None:
@@ -81,11 +81,11 @@ def test_negatives_are_seeded(folder: Path) -> None:
 def test_components_are_those_of_the_singular_value_decomposition() -> None:
     rng = np.random.default_rng(3)
     features = (rng.normal(size=(5000, 8)) * np.arange(1, 9)).astype(np.float32)
-    found = behance.principal_components(features, 4)
+    actual = behance.principal_components(features, 4)
     left, sizes, _ = np.linalg.svd(features - features.mean(axis=0), full_matrices=False)
     expected = left[:, :4] * sizes[:4]
-    signs = np.sign(np.sum(found * expected, axis=0))
-    assert np.allclose(found, expected * signs, atol=1e-3)
+    signs = np.sign(np.sum(actual * expected, axis=0))
+    assert np.allclose(actual, expected * signs, atol=1e-3)
 
 
 def test_reduced_features_take_the_place_of_the_originals(folder: Path) -> None:

@@ -67,9 +67,9 @@ def test_groups_and_features(folder: Path) -> None:
 @pytest.mark.parametrize("protocol", [2, 4, 5])
 def test_any_protocol_reads(protocol: int) -> None:
     stream = io.BytesIO(pickle.dumps(table(), protocol=protocol))
-    found = read_pickled(stream, "t.pkl")
-    assert np.array_equal(found["7"], table()["7"])
-    assert set(found["paper_id_referred"]) == {"p"}
+    actual = read_pickled(stream, "t.pkl")
+    assert np.array_equal(actual["7"], table()["7"])
+    assert set(actual["paper_id_referred"]) == {"p"}
 
 
 def _without(column: str) -> Callable[[Any], Any]:

@@ -110,10 +110,10 @@ def test_what_is_not_guaranteed_has_a_witness(n_pos: int, k: int, delta: float, 
     scores = [list(s) for s in itertools.combinations_with_replacement(grid[::-1], n_pos)]
     t = [0.0] * (k + more)
     nonzero = {name: np.array([value(name, s, t, k) > 1e-12 for s in scores]) for name in NAMES}
-    found = [one(s, t, k, delta) for s in scores]
+    actual = [one(s, t, k, delta) for s in scores]
     for margin in theory.MARGINS:
-        holds = np.array([m.holds(margin)[0] for m in found])
+        holds = np.array([m.holds(margin)[0] for m in actual])
         assert holds.any()
         for name in NAMES:
-            sure = {bool(m.guarantees(margin)[name][0]) for m in found if m.holds(margin)[0]}
+            sure = {bool(m.guarantees(margin)[name][0]) for m in actual if m.holds(margin)[0]}
             assert sure == {not bool((nonzero[name] & holds).any())}, (margin, name)
