@@ -215,9 +215,9 @@ X0, Y0, Q0 = problem()
     ],
 )
 def test_bad_data_is_refused(baseline: Any, arguments: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"X": X0, "y": Y0, "qid": Q0, **arguments}
+    data: dict[str, Any] = {"X": X0, "y": Y0, "qid": Q0, **arguments}
     with pytest.raises(ValueError, match=message):
-        clone(baseline).fit(**given)
+        clone(baseline).fit(**data)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_bad_data_is_refused(baseline: Any, arguments: dict[str, Any], message: 
         (LogisticRanker(eval_metric="nope@3"), "nope"),
         (GreedyPAp(0), "k must be an integer >= 1, got 0"),
         (GreedyPAp(3, n_base=0), "n_base must be an integer >= 1"),
-        (GreedyPAp(3, n_grid=1), "n_grid must be at least 2"),
+        (GreedyPAp(3, n_grid=1), "n_grid must be an integer from 2"),
         (GreedyPAp(3, C=-1.0), "C must be a number > 0"),
         (GreedyPAp(3, random_state=-1), "random_state must be an integer >= 0, got -1"),
         (SelectPAp(2.5), "k must be an integer >= 1"),

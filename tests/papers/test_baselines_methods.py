@@ -247,13 +247,13 @@ def test_greedy_never_loses_and_says_what_it_mixed() -> None:
 
 
 def test_greedy_begins_with_the_best_base_which_need_not_be_that_of_all_rows() -> None:
-    found: set[bool] = set()
+    outcomes: set[bool] = set()
     for seed in range(4):
         ranker = GreedyPAp(3, random_state=seed).fit(X, Y, QID, eval_set=EVAL)
         alone = [pap(EVAL[0] @ coef, EVAL) for coef in greedy_bases(ranker)]
         assert ranker.history_["measure"][0] == pytest.approx(max(alone))
-        found.add(alone[0] < max(alone))
-    assert True in found
+        outcomes.add(alone[0] < max(alone))
+    assert True in outcomes
 
 
 def test_greedy_maximises_on_the_evaluation_set_if_there_is_one() -> None:

@@ -110,9 +110,9 @@ def test_luce_cross_entropy_is_the_sum_over_all_first_places(scale: float) -> No
 
 def test_luce_of_one_place_is_listnet_of_the_whole_list() -> None:
     for scores, grades in lists(3):
-        luce, whole = run(ListNetLuce(1), scores, grades), run(losses.ListNet(), scores, grades)
-        assert luce[0] == pytest.approx(whole[0], abs=1e-14)
-        np.testing.assert_allclose(luce[1], whole[1], atol=1e-15)
+        luce, complete = run(ListNetLuce(1), scores, grades), run(losses.ListNet(), scores, grades)
+        assert luce[0] == pytest.approx(complete[0], abs=1e-14)
+        np.testing.assert_allclose(luce[1], complete[1], atol=1e-15)
 
 
 @pytest.mark.parametrize("loss", [ListNetLuce(2), ListNetLuce(1)], ids=repr)

@@ -38,9 +38,9 @@ def test_subgroup_has_the_probability_of_its_orders() -> None:
     space = Space(np.array([1, 2, 3, 4, 5, 6]) / 21)
     assert space.probability((0,)) == pytest.approx((1 + 2) / 21)
     assert space.probability((0, 1)) + space.probability((0, 2)) == pytest.approx((1 + 2) / 21)
-    heads, found = space.subgroups(2)
+    heads, actual = space.subgroups(2)
     assert heads.tolist() == [[0, 1], [0, 2], [1, 0], [1, 2], [2, 0], [2, 1]]
-    assert found == pytest.approx(np.array([1, 2, 3, 4, 5, 6]) / 21)
+    assert actual == pytest.approx(np.array([1, 2, 3, 4, 5, 6]) / 21)
 
 
 def test_bayes_rankers_are_all_most_probable_heads() -> None:
@@ -97,7 +97,7 @@ def of_four() -> Minimum:
         (lambda: preserving([0, 1]), r"pairs must hold pairs \(i, j\) of objects, got 0"),
         (
             lambda: agreement(Space.uniform(3), losses.get("squared"), 1, minimum=of_four()),
-            "minimum must be of as many objects as space, 3, got 4",
+            "minimum must have 3 objects, as space has, got 4",
         ),
         (lambda: Truncated("listmel", 1), "loss must be one of .* Did you mean 'listmle'"),
         (lambda: Truncated(1, 1), "loss must be a loss or its name, .* got 1"),
@@ -106,7 +106,7 @@ def of_four() -> Minimum:
         (lambda: PermutationCrossEntropy(scale=0.0), "scale must be a number > 0"),
         (
             lambda: PermutationCrossEntropy(scale=1e308).prepare(np.arange(3.0), Groups.single(3)),
-            r"scale must leave the grades finite, got 1e\+308 times 2\. Take a smaller",
+            r"must be finite, got 1e\+308 times 2\. Use a smaller",
         ),
         (lambda: minimise(Space.uniform(3), losses.get("pap-max@1")), "is undefined on perm"),
         (lambda: minimise(Space.uniform(3), losses.get("pap-ramp@1")), "neither convex nor smooth"),
@@ -118,7 +118,7 @@ def test_what_cannot_be_is_an_argument_error(make: Any, said: str) -> None:
 
 
 def test_pairs_that_run_in_a_circle_have_no_space() -> None:
-    with pytest.raises(ArgumentError, match="must not run in a circle"):
+    with pytest.raises(ArgumentError, match="must not form a cycle"):
         Space.random_order_preserving(3, 2, np.random.default_rng(0), pairs=[(0, 1), (1, 0)])
 
 
@@ -149,46 +149,46 @@ def test_theorem_6_needs_each_tail_object_below_one_earlier() -> None:
 
 
 def test_minimiser_of_the_squared_loss_is_the_mean_grade() -> None:
-    found = minimise(Space.from_orders(PAPER), losses.get("squared"))
-    assert found.scores == pytest.approx([3 * 0.4 + 2 * 0.3 + 0.3, 2 * 0.4 + 5 * 0.3, 0.7 + 0.9])
-    assert (found.finite, found.method) == (True, "newton")
+    minimum = minimise(Space.from_orders(PAPER), losses.get("squared"))
+    assert minimum.scores == pytest.approx([3 * 0.4 + 2 * 0.3 + 0.3, 2 * 0.4 + 5 * 0.3, 0.7 + 0.9])
+    assert (minimum.finite, minimum.method) == (True, "newton")
 
 
 def test_minimiser_of_the_top_1_likelihood_is_the_log_probability_to_come_first() -> None:
-    found = minimise(Space.from_orders(PAPER), losses.get("listmle@1"))
-    wanted = np.log([0.4, 0.3, 0.3])
-    assert found.scores == pytest.approx(wanted - wanted.mean())
-    assert found.value == pytest.approx(-(0.4 * math.log(0.4) + 2 * 0.3 * math.log(0.3)))
-    assert found.heads(1) == ((0,),)
-    assert found.heads(2) == ((0, 1), (0, 2))  # objects 1 and 2 tie
+    minimum = minimise(Space.from_orders(PAPER), losses.get("listmle@1"))
+    expected = np.log([0.4, 0.3, 0.3])
+    assert minimum.scores == pytest.approx(expected - expected.mean())
+    assert minimum.value == pytest.approx(-(0.4 * math.log(0.4) + 2 * 0.3 * math.log(0.3)))
+    assert minimum.heads(1) == ((0,),)
+    assert minimum.heads(2) == ((0, 1), (0, 2))  # objects 1 and 2 tie
 
 
 def test_minimiser_of_the_cosine_is_the_direction_of_the_mean_truth() -> None:
-    found = minimise(Space.from_orders(PAPER), losses.get("rankcosine"))
+    minimum = minimise(Space.from_orders(PAPER), losses.get("rankcosine"))
     mean = np.array([2.1, 2.3, 1.6])
-    assert found.scores == pytest.approx(mean / np.linalg.norm(mean), abs=1e-8)
-    assert found.method == "many starts"
+    assert minimum.scores == pytest.approx(mean / np.linalg.norm(mean), abs=1e-8)
+    assert minimum.method == "many starts"
 
 
 def test_scores_that_run_to_infinity_are_said_to() -> None:
     certain = Space.from_orders({(1, 0, 2): 1.0})
     for name in ("listmle", "pairwise-logistic", "pairwise-exponential"):
-        found = minimise(certain, losses.get(name))
-        assert not found.finite
-        assert found.heads(3) == ((1, 0, 2),)
+        minimum = minimise(certain, losses.get(name))
+        assert not minimum.finite
+        assert minimum.heads(3) == ((1, 0, 2),)
     assert minimise(certain, losses.get("listnet")).finite
     half = Space.from_orders({(0, 1, 2): 0.5, (1, 0, 2): 0.5})
-    found = minimise(half, losses.get("listmle"))  # only object 2 runs away
-    assert not found.finite
-    assert found.heads(3) == ((0, 1, 2), (1, 0, 2))
+    minimum = minimise(half, losses.get("listmle"))  # only object 2 runs away
+    assert not minimum.finite
+    assert minimum.heads(3) == ((0, 1, 2), (1, 0, 2))
 
 
 def test_flat_minimum_of_the_hinge_shows_every_head_on_it() -> None:
     half = Space.from_orders({(0, 1): 0.5, (1, 0): 0.5})
-    found = minimise(half, losses.get("pairwise-hinge"))
-    assert found.value == pytest.approx(1.0)
-    assert found.gaps[0, 1] == pytest.approx(-1.0, abs=1e-4)  # any gap up to the margin
-    assert found.heads(1) == ((0,), (1,))
+    minimum = minimise(half, losses.get("pairwise-hinge"))
+    assert minimum.value == pytest.approx(1.0)
+    assert minimum.gaps[0, 1] == pytest.approx(-1.0, abs=1e-4)  # any gap up to the margin
+    assert minimum.heads(1) == ((0,), (1,))
     sure = minimise(Space.from_orders({(0, 1): 0.6, (1, 0): 0.4}), losses.get("pairwise-hinge"))
     assert sure.gaps[0, 1] == pytest.approx(1.0, abs=1e-4)
     assert sure.value == pytest.approx(0.4 * 2)
@@ -196,8 +196,8 @@ def test_flat_minimum_of_the_hinge_shows_every_head_on_it() -> None:
 
 def test_heads_of_a_minimum_that_is_not_one_point() -> None:
     gaps = np.array([[0.0, -1.0, 1.0], [-1.0, 0.0, 1.0], [-3.0, -3.0, 0.0]])
-    found = Minimum(np.array([1.0, 1.0, 0.0]), 0.0, gaps, True, "cutting planes")
-    assert found.heads(2) == ((0, 1), (1, 0))
+    actual = Minimum(np.array([1.0, 1.0, 0.0]), 0.0, gaps, True, "cutting planes")
+    assert actual.heads(2) == ((0, 1), (1, 0))
 
 
 def test_agreement_tells_wrong_from_tied() -> None:
@@ -241,26 +241,26 @@ def test_truncated_loss_that_draws_is_learned_in_mini_batches(ties: str) -> None
     X, qid = rng.standard_normal((40, 3)), np.repeat(np.arange(8), 5)
     y = np.concatenate([rng.permutation(5) for _ in range(8)])
     own = losses.get("listmle", k=2, ties=ties)
-    found = [
+    actual = [
         LinearRanker(loss, solver="stochastic", max_iter=5, batch_size=3).fit(X, y, qid).coef_
         for loss in (own, Truncated(own, 2))
     ]
-    assert np.abs(found[0]).max() > 0.1
-    np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
+    assert np.abs(actual[0]).max() > 0.1
+    np.testing.assert_allclose(actual[1], actual[0], rtol=1e-9)
 
 
 def test_counterexample_shows_what_it_says() -> None:
-    found = sensitivity(losses.get("listmle"), n=3, k=1)
-    assert found.refuted
-    (example,) = found.counterexamples
+    actual = sensitivity(losses.get("listmle"), n=3, k=1)
+    assert actual.refuted
+    (example,) = actual.counterexamples
     assert example.condition == "constant"
     i, j = example.pair
     assert example.order.index(i) < example.order.index(j)
     s = [example.scores[o] for o in example.order]
     other = [{i: j, j: i}.get(o, o) for o in example.order]
     t = [example.scores[o] for o in other]
-    wanted = [sum(_log_sum(v[p:]) - v[p] for p in range(3)) for v in (s, t)]
-    assert example.values == pytest.approx(wanted)
+    expected = [sum(_log_sum(v[p:]) - v[p] for p in range(3)) for v in (s, t)]
+    assert example.values == pytest.approx(expected)
     assert example.order[0] == other[0]
     assert max(map(abs, example.scores)) == 1.0  # small whole numbers come first
 
@@ -278,9 +278,9 @@ def test_counterexample_shows_what_it_says() -> None:
 def test_conditions_that_losses_violate(
     loss: Any, n: int, k: int, violated: tuple[str, ...]
 ) -> None:
-    found = sensitivity(loss, n, k, n_random=20)
-    assert found.violated == violated
-    assert ("no proof" in str(found)) == (not violated)
+    actual = sensitivity(loss, n, k, n_random=20)
+    assert actual.violated == violated
+    assert ("no proof" in str(actual)) == (not violated)
 
 
 class Faulty(losses.Loss):
@@ -322,7 +322,7 @@ def test_search_finds_no_fault_in_a_loss_without() -> None:
 
 
 def test_permutation_cross_entropy_wants_short_groups() -> None:
-    with pytest.raises(ArgumentError, match="takes groups of up to 12 rows, got 13 in qid 0"):
+    with pytest.raises(ArgumentError, match="supports groups of up to 12 rows, got 13 in qid 0"):
         PermutationCrossEntropy().prepare(np.arange(13.0), Groups.single(13))
 
 

@@ -24,7 +24,7 @@ from podium.papers.xia2009.consistency import (
     preserved_pairs,
     sensitivity,
 )
-from podium.papers.xia2009.consistency._orders import Reading
+from podium.papers.xia2009.consistency._orders import PermutationLoss
 from podium.papers.xia2009.enumeration_losses import Gentle
 from podium.testing.contracts import LossCase, LossContract
 
@@ -111,8 +111,8 @@ def test_footnote_4_holds_below_the_last_place_but_one(n: int, k: int, refuted: 
 def test_proposition_4_and_5(n: int, k: int) -> None:
     scores = np.array([0.5, -1.0, 0.5, 2.0])[:n]
     for name, loss in at_top(k).items():
-        reading = Reading(loss, n)
-        values, slopes = reading.values_and_gradients(scores)
+        permutation_loss = PermutationLoss(loss, n)
+        values, slopes = permutation_loss.values_and_gradients(scores)
         orders = list(itertools.permutations(range(n)))
         for a, y in enumerate(orders):
             b = next(b for b, other in enumerate(orders) if other[:k] == y[:k])
@@ -162,18 +162,18 @@ def test_theorem_6_and_7(seed: int, size: tuple[int, int], concentration: float)
     rng = np.random.default_rng(seed)
     space = Space.random_order_preserving(n, k, rng, concentration=concentration)
     for name, loss in at_top(k).items():
-        found = agreement(space, loss, k, minimum=minimise(space, loss, n_starts=2))
-        if not found.minimum.finite:
+        actual = agreement(space, loss, k, minimum=minimise(space, loss, n_starts=2))
+        if not actual.minimum.finite:
             continue  # scores run to infinity: the theorems speak of a minimiser
-        assert found.consistent or _gap(space, k) < 1e-6, name
+        assert actual.consistent or _gap(space, k) < 1e-6, name
         for i, j in preserved_pairs(space, k):
-            assert found.minimum.gaps[i, j] > -1e-6, name
+            assert actual.minimum.gaps[i, j] > -1e-6, name
 
 
 def _gap(space: Space, k: int) -> float:
     """Return the least difference that theorem 6 leans on, which may be beyond resolution."""
-    found = space.subgroups(k)[1]
-    return float(np.diff(np.sort(found)).min())
+    actual = space.subgroups(k)[1]
+    return float(np.diff(np.sort(actual)).min())
 
 
 def test_theorem_7_fails_for_a_loss_with_kinks() -> None:
@@ -181,12 +181,12 @@ def test_theorem_7_fails_for_a_loss_with_kinks() -> None:
     space = Space.from_orders({order: w / 23 for order, w in weights.items()})
     assert is_order_preserving(space, 0, 1, 3)
     assert meets_theorem_6(space, 3)
-    found = agreement(space, losses.get("pairwise-hinge"), 3)
+    actual = agreement(space, losses.get("pairwise-hinge"), 3)
     # every minimiser has objects 0 and 1 tied, one unit below object 2
-    wanted = np.array([[0, 0, -1], [0, 0, -1], [1, 1, 0]])
-    assert found.minimum.gaps == pytest.approx(wanted, abs=1e-4)
-    assert found.heads == ((2, 0, 1), (2, 1, 0))
-    assert (found.consistent, found.bayes) == (False, ((2, 0, 1),))
+    expected = np.array([[0, 0, -1], [0, 0, -1], [1, 1, 0]])
+    assert actual.minimum.gaps == pytest.approx(expected, abs=1e-4)
+    assert actual.heads == ((2, 0, 1), (2, 1, 0))
+    assert (actual.consistent, actual.bayes) == (False, ((2, 0, 1),))
     assert agreement(space, losses.get("pairwise-logistic"), 3).consistent
 
 
@@ -221,8 +221,8 @@ def test_threshold_of_proposition_10_is_the_root_of_a_cubic() -> None:
     threshold = 1 - 2 * p
     assert threshold == pytest.approx(0.5261, abs=5e-5)
     for step, first in ((-1e-5, 1), (1e-5, 0)):
-        found = minimise(proposition_10(threshold + step), losses.get("listmle"))
-        assert int(np.argmax(found.scores)) == first
+        minimum = minimise(proposition_10(threshold + step), losses.get("listmle"))
+        assert int(np.argmax(minimum.scores)) == first
     at = minimise(proposition_10(threshold), losses.get("listmle")).scores
     assert at[0] == pytest.approx(at[1], abs=1e-8)
 
@@ -230,7 +230,7 @@ def test_threshold_of_proposition_10_is_the_root_of_a_cubic() -> None:
 def test_proposition_10_does_not_follow_from_what_it_asks_of_the_loss() -> None:
     loss = Gentle()
     assert not sensitivity(loss, 3, 3).refuted
-    values = Reading(loss, 3).values_and_gradients(np.array([1.0, 0.5, 0.0]))[0]
+    values = PermutationLoss(loss, 3).values_and_gradients(np.array([1.0, 0.5, 0.0]))[0]
     orders = list(itertools.permutations(range(3)))
     assert values[orders.index((2, 0, 1))] < values[orders.index((2, 1, 0))]  # g1 > g2
     for p1 in (0.3334, 0.34, 0.4, 0.5, 0.7, 0.95):

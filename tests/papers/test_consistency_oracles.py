@@ -64,11 +64,11 @@ def theorem_6(p: dict[Order, float], n: int, k: int) -> bool:
 
 def spaces(n: int, k: int) -> list[Space]:
     rng = np.random.default_rng([n, k])
-    found = [Space.random(n, rng, concentration=c) for c in (0.2, 1.0, 5.0)]
-    found += [Space.random_order_preserving(n, k, rng) for _ in range(3)]
-    found += [Space.plackett_luce(rng.standard_normal(n)), Space.mallows(range(n), 0.3)]
+    drawn = [Space.random(n, rng, concentration=c) for c in (0.2, 1.0, 5.0)]
+    drawn += [Space.random_order_preserving(n, k, rng) for _ in range(3)]
+    drawn += [Space.plackett_luce(rng.standard_normal(n)), Space.mallows(range(n), 0.3)]
     coarse = rng.integers(0, 3, math.factorial(n)) + 1e-9
-    return [*found, Space(coarse / coarse.sum()), Space.uniform(n)]
+    return [*drawn, Space(coarse / coarse.sum()), Space.uniform(n)]
 
 
 @pytest.mark.parametrize(("n", "k"), [(2, 1), (3, 1), (3, 2), (3, 3), (4, 1), (4, 2), (4, 3)])
@@ -76,12 +76,12 @@ def test_conditions_on_spaces_are_the_definitions(n: int, k: int) -> None:
     outcomes: set[tuple[bool, bool]] = set()
     for space in spaces(n, k):
         p = by_order(space)
-        heads, found = space.subgroups(k)
-        wanted = {h: subgroup(p, h) for h in itertools.permutations(range(n), k)}
-        assert [tuple(h) for h in heads.tolist()] == list(wanted)
-        assert found == pytest.approx(list(wanted.values()))
-        best = max(wanted.values())
-        assert set(space.bayes(k)) == {h for h, v in wanted.items() if v > best - 1e-12}
+        heads, actual = space.subgroups(k)
+        expected = {h: subgroup(p, h) for h in itertools.permutations(range(n), k)}
+        assert [tuple(h) for h in heads.tolist()] == list(expected)
+        assert actual == pytest.approx(list(expected.values()))
+        best = max(expected.values())
+        assert set(space.bayes(k)) == {h for h, v in expected.items() if v > best - 1e-12}
         for i, j in itertools.permutations(range(n), 2):
             assert is_order_preserving(space, i, j, k) == preserves(p, i, j, k)
             outcomes.add((True, preserves(p, i, j, k)))
@@ -115,12 +115,12 @@ def test_cross_entropy_is_the_sum_over_all_permutations(n: int) -> None:
         psi = [0.7 * max(g - floor, 0.0) for g in grades]
         if max(psi) == min(psi):
             continue
-        wanted = 0.0
+        expected = 0.0
         for order in itertools.permutations(range(n)):
             truth = luce(psi, order)
-            wanted += truth * math.log(truth / luce(scores.tolist(), order))
+            expected += truth * math.log(truth / luce(scores.tolist(), order))
         target = loss.prepare(grades, Groups.single(n))
-        assert loss.value_and_grad(scores, target)[0][0] == pytest.approx(wanted, abs=1e-12)
+        assert loss.value_and_grad(scores, target)[0][0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_cross_entropy_of_scores_far_apart() -> None:
@@ -170,25 +170,25 @@ PLAIN: list[tuple[str, Loss, Plain]] = [
 
 def violations(phi: Plain, n: int, k: int, scores: list[float]) -> set[str]:
     """Conditions (1) and (2) of definition 3 at one score vector."""
-    found: set[str] = set()
+    violated: set[str] = set()
     orders = list(itertools.permutations(range(n)))
     for i, j in itertools.permutations(range(n), 2):
         moved = list(scores)
         moved[i], moved[j] = moved[j], moved[i]
         if any(abs(phi(scores, y) - phi(moved, exchanged(y, i, j))) > 1e-9 for y in orders):
-            found.add("symmetric")
+            violated.add("symmetric")
         if scores[i] < scores[j]:
             strict = False
             for y in (y for y in orders if y.index(i) < y.index(j)):
                 other = exchanged(y, i, j)
                 gain = phi(scores, y) - phi(scores, other)
                 if y[:k] == other[:k]:
-                    found |= {"constant"} if abs(gain) > 1e-9 else set()
+                    violated |= {"constant"} if abs(gain) > 1e-9 else set()
                 else:
-                    found |= {"ordered"} if gain < -1e-9 else set()
+                    violated |= {"ordered"} if gain < -1e-9 else set()
                     strict |= gain > 1e-9
-            found |= set() if strict else {"strict"}
-    return found
+            violated |= set() if strict else {"strict"}
+    return violated
 
 
 @pytest.mark.parametrize(("name", "loss", "phi"), PLAIN, ids=[name for name, *_ in PLAIN])
@@ -204,13 +204,13 @@ def violations(phi: Plain, n: int, k: int, scores: list[float]) -> set[str]:
 def test_search_agrees_with_the_definition(
     name: str, loss: Loss, phi: Plain, n: int, k: int
 ) -> None:
-    wanted: set[str] = set()
+    expected: set[str] = set()
     for scores in itertools.product([0.0, 1.0, 2.0], repeat=n):
         if any(scores):
-            wanted |= violations(phi, n, k, list(scores))
-    found = set(sensitivity(loss, n, k, n_random=20).violated)
-    assert found - {"differentiable", "steeper"} == wanted, name
-    assert found & {"differentiable", "steeper"} == ({"steeper"} & found if wanted else set())
+            expected |= violations(phi, n, k, list(scores))
+    actual = set(sensitivity(loss, n, k, n_random=20).violated)
+    assert actual - {"differentiable", "steeper"} == expected, name
+    assert actual & {"differentiable", "steeper"} == ({"steeper"} & actual if expected else set())
 
 
 @pytest.mark.long
@@ -224,14 +224,16 @@ def test_minimum_is_no_higher_than_another_methods(name: str, loss: Loss, phi: P
         def expected(scores: np.ndarray, p: dict[Order, float] = p) -> float:
             return sum(value * phi(scores.tolist(), y) for y, value in p.items())
 
-        found = minimise(space, loss)
-        scale = expected(found.scores) / found.value  # podium divides by pairs where it has them
+        minimum = minimise(space, loss)
+        scale = (
+            expected(minimum.scores) / minimum.value
+        )  # podium divides by pairs where it has them
         options: Any = {"xatol": 1e-8, "fatol": 1e-12, "maxiter": 5000}
         other: Any = minimize(
             expected, rng.standard_normal(n), method="Nelder-Mead", options=options
         )
         assert scale == pytest.approx(n * (n - 1) / 2 if name == "pairwise-logistic" else 1.0)
-        assert expected(found.scores) <= other.fun + 1e-9
+        assert expected(minimum.scores) <= other.fun + 1e-9
 
 
 def test_flat_minimum_of_the_hinge_by_a_grid() -> None:
@@ -239,7 +241,7 @@ def test_flat_minimum_of_the_hinge_by_a_grid() -> None:
     loss = losses.get("pairwise-hinge")
     tied = Space.from_orders({(0, 1, 2): 0.5, (1, 0, 2): 0.25, (2, 1, 0): 0.25})
     for space in [tied, Space.uniform(3), *(Space.random(3, rng) for _ in range(4))]:
-        found = minimise(space, loss)
+        minimum = minimise(space, loss)
         grid = [np.array([0.0, a / 4, b / 4]) for a in range(-12, 13) for b in range(-12, 13)]
         values = [
             sum(
@@ -248,8 +250,8 @@ def test_flat_minimum_of_the_hinge_by_a_grid() -> None:
             )
             for g in grid
         ]
-        assert found.value == pytest.approx(min(values), abs=1e-9)
+        assert minimum.value == pytest.approx(min(values), abs=1e-9)
         best = [g for g, v in zip(grid, values, strict=True) if v < min(values) + 1e-9]
         for i, j in itertools.permutations(range(3), 2):
             # the ends of a flat piece are whole numbers apart, so the grid has them
-            assert found.gaps[i, j] == pytest.approx(min(g[i] - g[j] for g in best), abs=1e-4)
+            assert minimum.gaps[i, j] == pytest.approx(min(g[i] - g[j] for g in best), abs=1e-4)

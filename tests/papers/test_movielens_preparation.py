@@ -40,21 +40,21 @@ def test_rows_are_later_ratings_of_items_among_anyones_first() -> None:
     expected = {(u, i) for u, i in later if i in items and sizes[u] >= 20}
     assert 0 < len({u for u, _ in expected}) < len(sizes)  # some user has too few
 
-    found = prepare(ratings, rank=3, max_iter=5)
+    actual = prepare(ratings, rank=3, max_iter=5)
 
-    assert set(zip(found.user, found.item, strict=True)) == expected
+    assert set(zip(actual.user, actual.item, strict=True)) == expected
     value: Any = ratings.value
-    given = {(u, i): r for u, i, r in zip(user, item, value, strict=True)}
-    pairs = zip(found.user, found.item, strict=True)
-    assert [given[pair] for pair in pairs] == found.rating.tolist()
+    rating_of = {(u, i): r for u, i, r in zip(user, item, value, strict=True)}
+    pairs = zip(actual.user, actual.item, strict=True)
+    assert [rating_of[pair] for pair in pairs] == actual.rating.tolist()
 
 
 def test_features_are_of_the_user_of_the_item_and_their_products() -> None:
-    found = prepare(made_up(), rank=3, max_iter=5)
-    of_user, of_item, products = np.split(found.X, 3, axis=1)
-    assert found.X.shape == (found.user.size, 9)
+    actual = prepare(made_up(), rank=3, max_iter=5)
+    of_user, of_item, products = np.split(actual.X, 3, axis=1)
+    assert actual.X.shape == (actual.user.size, 9)
     assert np.array_equal(products, of_user * of_item)
-    for ids, features in ((found.user, of_user), (found.item, of_item)):
+    for ids, features in ((actual.user, of_user), (actual.item, of_item)):
         _, codes = np.unique(ids, return_inverse=True)
         assert np.unique(np.column_stack([ids, features]), axis=0).shape[0] == codes.max() + 1
 
@@ -75,7 +75,7 @@ def test_ratings_without_times_or_values_are_refused() -> None:
 
 
 def test_too_few_ratings_are_refused() -> None:
-    with pytest.raises(DataError, match="No user has 20 ratings beyond the first 20"):
+    with pytest.raises(DataError, match="No user has 20 later ratings of items"):
         prepare(made_up(n_ratings=25), rank=3, max_iter=5)
 
 
@@ -91,8 +91,8 @@ def test_factors_recover_a_product_from_some_of_its_cells() -> None:
     left, right = rng.uniform(0.5, 2, (30, 1)), rng.uniform(0.5, 2, (20, 1))
     matrix = left @ right.T
     row, column = np.nonzero(rng.random(matrix.shape) < 0.5)
-    found = factorise(row, column, matrix[row, column], rank=1, max_iter=1000)
-    assert np.allclose(found[0] @ found[1].T, matrix, rtol=1e-3)
+    actual = factorise(row, column, matrix[row, column], rank=1, max_iter=1000)
+    assert np.allclose(actual[0] @ actual[1].T, matrix, rtol=1e-3)
 
 
 def test_updates_never_raise_the_error_of_the_given_cells() -> None:
@@ -122,13 +122,13 @@ def test_cells_in_any_order_give_the_same_factors() -> None:
 def test_the_papers_counts(podium_data: Callable[[str], Path]) -> None:
     podium_data("ml-100k/u.data.gz")
     ratings = read_movielens(podium_data("ml-100k"), "100k")
-    found = prepare(ratings, max_iter=2)
-    assert found.X.shape == (69_903, 3 * movielens.RANK)
-    assert np.unique(found.user).size == 638
-    assert np.count_nonzero(found.rating == 5) == 15_486
+    actual = prepare(ratings, max_iter=2)
+    assert actual.X.shape == (69_903, 3 * movielens.RANK)
+    assert np.unique(actual.user).size == 638
+    assert np.count_nonzero(actual.rating == 5) == 15_486
     # The reference code's stream: the factors' start, a shuffle of all rows, then the split.
     stream = np.random.RandomState(movielens.SEED)
     stream.rand(943, movielens.RANK)
-    stream.shuffle(np.arange(found.user.size))
-    parts = drawn(Rows(found.X, found.rating, found.user), stream)
+    stream.shuffle(np.arange(actual.user.size))
+    parts = drawn(Rows(actual.X, actual.rating, actual.user), stream)
     assert [part.y.size for part in parts] == [41_662, 14_182, 14_059]

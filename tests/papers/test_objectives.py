@@ -67,11 +67,11 @@ def test_every_method_learns_on_every_split(done: Any) -> None:
     recipe, cells = done
     assert {parts(cell)["method"] for cell in cells} == {*METHODS}
     assert len(cells) == 2 * len(METHODS)
-    for cell, found in cells.items():
+    for cell, actual in cells.items():
         for at in range(2):
-            assert len(found["user"][at]) == len(found["gain"][at]) > 20
-            assert np.mean(found["gain"][at]) == pytest.approx(found["pap"][at], abs=1e-6)
-        assert min(found["pap"]) > 0.4, cell  # 0 for a constant score
+            assert len(actual["user"][at]) == len(actual["gain"][at]) > 20
+            assert np.mean(actual["gain"][at]) == pytest.approx(actual["pap"][at], abs=1e-6)
+        assert min(actual["pap"]) > 0.4, cell  # 0 for a constant score
     trees = cells[key(seed=0, method=OURS)]["chosen"][0]
     assert trees["trees"] in (4, 8, 9)
     assert {**trees, "trees": 0} in [{**each, "trees": 0} for each in recipe.parameters["trees"]]
@@ -162,7 +162,7 @@ def test_the_best_on_validation_is_kept_for_each_cutoff_the_first_of_equal_ones(
                 yield Candidate({"name": name}, np.array(values, float), np.zeros(6))
 
     best = objectives.choose(tried(), valid, [1, 2])
-    assert [found.options["name"] for _, found in best] == ["one", "one"]
+    assert [actual.options["name"] for _, actual in best] == ["one", "one"]
     assert [value for value, _ in best] == [1.0, 0.5]
 
 
@@ -188,16 +188,16 @@ def test_own_best_is_chosen_by_test_means_or_by_validation() -> None:
 
 def _measured(gap: Any, draws: int = 3000) -> dict[str, Any]:
     recipe = small(draws=draws)
-    times = objectives.drawn_users(recipe, gap.shape[1])
+    times = objectives.bootstrap_counts(recipe, gap.shape[1])
     return dict(objectives.differences("d", gap, times, range(gap.shape[2])))
 
 
 def test_the_error_of_a_mean_with_all_users_is_that_of_independent_users() -> None:
     gap = np.random.default_rng(0).normal(0.3, 2.0, (1, 200, 1))
-    found = _measured(gap)["d k=0"]
-    assert found.value == pytest.approx(gap.mean())
-    assert found.std_error == pytest.approx(gap.std() / np.sqrt(200), rel=0.05)
-    assert found.n == 200
+    actual = _measured(gap)["d k=0"]
+    assert actual.value == pytest.approx(gap.mean())
+    assert actual.std_error == pytest.approx(gap.std() / np.sqrt(200), rel=0.05)
+    assert actual.n == 200
 
 
 def test_more_splits_of_the_same_users_do_not_shrink_what_users_differ_by() -> None:
@@ -222,13 +222,13 @@ def test_the_weakest_cutoff_is_that_of_the_lowest_interval() -> None:
     gap = np.concatenate(
         [rng.normal(1.0, 0.01, (1, 100, 1)), rng.normal(1.5, 9.0, (1, 100, 1))], axis=2
     )
-    found = _measured(gap)
-    assert found["d, lowest interval of all k"] == found["d k=1"]
-    assert found["d, highest interval of all k"] == found["d k=0"]
-    least = found["d, least mean of all k"]
-    assert least.value == min(found["d k=0"].value, found["d k=1"].value)
+    actual = _measured(gap)
+    assert actual["d, lowest interval of all k"] == actual["d k=1"]
+    assert actual["d, highest interval of all k"] == actual["d k=0"]
+    least = actual["d, least mean of all k"]
+    assert least.value == min(actual["d k=0"].value, actual["d k=1"].value)
     assert np.isnan(least.std_error)
-    assert found["d, mean over k"].value == pytest.approx(gap.mean())
+    assert actual["d, mean over k"].value == pytest.approx(gap.mean())
 
 
 def test_a_method_against_itself_is_exactly_nothing() -> None:
@@ -272,11 +272,11 @@ def test_every_objective_has_the_same_search() -> None:
 
 @pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 def test_the_linear_recipe_is_the_linear_part_of_the_whole() -> None:
-    whole, linear = load("pap-objectives"), load("pap-objectives-linear")
+    complete, linear = load("pap-objectives"), load("pap-objectives-linear")
     for name in ("pap_logistic", "lbfgs", "cutoffs"):
-        assert linear.parameters[name] == whole.parameters[name]
+        assert linear.parameters[name] == complete.parameters[name]
     for name in linear.parameters["methods"]:
-        assert linear.parameters["l2"][name] == whole.parameters["l2"][name]
+        assert linear.parameters["l2"][name] == complete.parameters["l2"][name]
     recipe = replace(
         linear, parameters={**linear.parameters, "cutoffs": [2, 3], "draws": 50}, repeats=2
     )
@@ -297,5 +297,5 @@ def test_rows_out_of_order_are_refused() -> None:
     pytest.importorskip("lightgbm")
     split = context_of(small())(0)
     mixed = split.parts.training_on(split.parts.train.take(np.arange(300)[::-1]))
-    with pytest.raises(ValueError, match="qid must rise"):
+    with pytest.raises(ValueError, match="qid must be sorted"):
         _scores(Split(mixed, split.items), "LightGBM binary")

@@ -216,8 +216,8 @@ def test_patience_ends_the_rounds() -> None:
 
 def test_search_refits_for_as_many_rounds_as_were_best() -> None:
     X, y, qid = problem()
-    found = search(RankBoost(60), X, y, qid, measure="ndcg@10", n_folds=3)
-    assert found.estimator.n_rounds == sorted(found.best.iterations)[1] < 60
+    actual = search(RankBoost(60), X, y, qid, measure="ndcg@10", n_folds=3)
+    assert actual.estimator.n_rounds == sorted(actual.best.iterations)[1] < 60
     with pytest.warns(ConvergenceWarning, match="no threshold of any feature"):
         constant = search(RankBoost(9), np.ones((400, 1)), y, qid, measure="ndcg@10")
     assert constant.best.iterations == (0,)
@@ -307,8 +307,8 @@ def test_saved_ranker_comes_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"feature_": np.array([4])}, "feature_ names features beyond the 4"),
-        ({"feature_": np.array([-1])}, "feature_ names features beyond the 4"),
+        ({"feature_": np.array([4])}, "feature_ has a feature that is not one of the 4"),
+        ({"feature_": np.array([-1])}, "feature_ has a feature that is not one of the 4"),
         ({"feature_": np.array([0, 1])}, "threshold_ has shape"),
         ({"feature_": np.array([0.5])}, "feature_ has shape .* float64"),
         ({"alpha_": np.array([np.inf])}, "alpha_ is not finite"),
@@ -354,9 +354,9 @@ X0, Y0, Q0 = problem()
     ],
 )
 def test_bad_data_is_refused(arguments: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"X": X0, "y": Y0, "qid": Q0, **arguments}
+    data: dict[str, Any] = {"X": X0, "y": Y0, "qid": Q0, **arguments}
     with pytest.raises(ArgumentError, match=message):
-        RankBoost(3).fit(**given)
+        RankBoost(3).fit(**data)
 
 
 @pytest.mark.parametrize(

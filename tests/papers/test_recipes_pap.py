@@ -90,9 +90,11 @@ def test_descent_steps_against_the_subgradient():
     ],
 )
 def test_top_counts_positives_and_their_order(relevance, k, prec, auc):
-    found = table2_study.top(-np.arange(len(relevance), dtype=float), np.array(relevance, float), k)
-    assert found["prec"] == prec
-    assert found["auc"] == auc if auc is not None else math.isnan(found["auc"])
+    actual = table2_study.top(
+        -np.arange(len(relevance), dtype=float), np.array(relevance, float), k
+    )
+    assert actual["prec"] == prec
+    assert actual["auc"] == auc if auc is not None else math.isnan(actual["auc"])
 
 
 def test_top_of_equal_scores_has_no_positive():
@@ -107,8 +109,8 @@ def test_sample_lies_where_the_recipe_says(name, far):
     assert X.shape == (80_000, 5)
     assert X[y == 0].mean(0) == pytest.approx(np.zeros(5), abs=0.03)
     assert X[far:40_000].mean(0) == pytest.approx(-np.ones(5), abs=0.03)
-    again = table2_study.draw(recipe, case, generator(recipe, "test"))[0]
-    np.testing.assert_array_equal(X, again)
+    rerun = table2_study.draw(recipe, case, generator(recipe, "test"))[0]
+    np.testing.assert_array_equal(X, rerun)
 
 
 def test_few_positives_of_slide_14_are_further_off():
@@ -120,12 +122,12 @@ def test_few_positives_of_slide_14_are_further_off():
 
 
 def test_table_2_counts_every_run_once(table2):
-    found = {line.key: line.found.value for line in table2.verdict.lines}
+    actual = {line.key: line.measured.value for line in table2.verdict.lines}
     for case, rival, k in (("case 1", "SGD@k-avg", 20), ("case 2", "SVM-pAUC", 10)):
-        counted = [found[f"{case}, {m}: prec@{k} higher, of 300"] for m in (rival, "GD-avg")]
-        assert sum(counted) + found[f"{case}, both: prec@{k} equal, of 300"] == 300
-        gain = found[f"{case}, GD-avg: prec@{k}"] - found[f"{case}, {rival}: prec@{k}"]
-        assert found[f"{case}, gain: prec@{k}"] == pytest.approx(gain, abs=1e-12)
+        counted = [actual[f"{case}, {m}: prec@{k} higher, of 300"] for m in (rival, "GD-avg")]
+        assert sum(counted) + actual[f"{case}, both: prec@{k} equal, of 300"] == 300
+        gain = actual[f"{case}, GD-avg: prec@{k}"] - actual[f"{case}, {rival}: prec@{k}"]
+        assert actual[f"{case}, gain: prec@{k}"] == pytest.approx(gain, abs=1e-12)
 
 
 def test_table_2_finds_more_than_chance_on_rows_that_were_not_fitted(table2):

@@ -70,12 +70,12 @@ class Toy:
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> Toy:
-    found = Toy()
+    toy_study = Toy()
     module = types.ModuleType("toy.study")
-    module.STUDY = found.study()  # type: ignore[attr-defined]
+    module.STUDY = toy_study.study()  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "toy", types.ModuleType("toy"))
     monkeypatch.setitem(sys.modules, "toy.study", module)
-    return found
+    return toy_study
 
 
 @pytest.fixture
@@ -91,8 +91,8 @@ def recipe() -> Recipe:
 
 
 def results(out: Path) -> dict[str, Any]:
-    found = json.loads((out / "toy" / "results.json").read_text())
-    return {name: value for name, value in found.items() if name != "seconds"}
+    stored = json.loads((out / "toy" / "results.json").read_text())
+    return {name: value for name, value in stored.items() if name != "seconds"}
 
 
 def lines(out: Path) -> list[dict[str, Any]]:
@@ -116,10 +116,10 @@ def test_run_writes_its_files_and_nothing_else(toy, recipe, tmp_path):
 def test_run_is_the_mean_of_its_cells(toy, recipe, tmp_path):
     outcome = reproduce(recipe, tmp_path)
     values = [generator(recipe, "values", seed).random(2)[0] for seed in range(6)]
-    (found,) = outcome.verdict.lines
-    assert found.found.value == pytest.approx(np.mean(values), rel=1e-12)
-    assert found.found.std_error == pytest.approx(np.std(values, ddof=1) / 6**0.5)
-    assert results(tmp_path)["figures"][0]["value"] == found.found.value
+    (actual,) = outcome.verdict.lines
+    assert actual.measured.value == pytest.approx(np.mean(values), rel=1e-12)
+    assert actual.measured.std_error == pytest.approx(np.std(values, ddof=1) / 6**0.5)
+    assert results(tmp_path)["figures"][0]["value"] == actual.measured.value
 
 
 def test_interrupted_run_resumes_to_the_same_result(toy, recipe, tmp_path):
@@ -159,7 +159,7 @@ def test_line_that_is_broken_elsewhere_is_an_error(toy, recipe, tmp_path):
     file = tmp_path / "toy" / checkpoint.FILE
     file.write_text(file.read_text().replace('{"hash"', "{hash", 1))
     with pytest.raises(
-        DataError, match=r"cells\.jsonl, line 2 is no finished cell, or damaged\. .* fresh=True\.$"
+        DataError, match=r"cells\.jsonl: line 2 is damaged, or is not .* cell\. .* fresh=True\.$"
     ):
         reproduce(recipe, tmp_path)
     assert reproduce(recipe, tmp_path, fresh=True).resumed == 0
@@ -185,18 +185,20 @@ def test_lines_that_are_no_cells_are_errors(toy, recipe, tmp_path, line):
     reproduce(recipe, tmp_path)
     file = tmp_path / "toy" / checkpoint.FILE
     file.write_text(f"{line}\n{file.read_text()}", errors="surrogateescape")
-    with pytest.raises(DataError, match=r"cells\.jsonl, line 1 is no finished cell, or damaged\."):
+    with pytest.raises(
+        DataError, match=r"cells\.jsonl: line 1 is damaged, or is not a finished cell\."
+    ):
         reproduce(recipe, tmp_path)
 
 
 def test_any_damage_to_a_cell_is_an_error(toy, recipe, tmp_path):
     reproduce(recipe, tmp_path)
     file = tmp_path / "toy" / checkpoint.FILE
-    whole = file.read_text()
-    first = whole.index('"result"')
-    place = next(i for i in range(first, len(whole)) if whole[i] in "123456789")
-    file.write_text(f"{whole[:place]}0{whole[place + 1 :]}")
-    with pytest.raises(DataError, match=r"line 2 is no finished cell, or damaged\."):
+    text = file.read_text()
+    first = text.index('"result"')
+    place = next(i for i in range(first, len(text)) if text[i] in "123456789")
+    file.write_text(f"{text[:place]}0{text[place + 1 :]}")
+    with pytest.raises(DataError, match=r"line 2 is damaged, or is not a finished cell\."):
         reproduce(recipe, tmp_path)
 
 
@@ -309,8 +311,8 @@ def test_status_says_how_far_each_recipe_is(tmp_path):
 
 def test_status_of_fewer_repeats_says_so(tmp_path):
     reproduce("pap-table2", tmp_path, repeats=2)
-    found = {s.recipe.name: s.text for s in status(tmp_path)}["pap-table2"]
-    assert found.endswith("(2 of 300)")
+    actual = {s.recipe.name: s.text for s in status(tmp_path)}["pap-table2"]
+    assert actual.endswith("(2 of 300)")
 
 
 def put(place: Path, form: str) -> None:
@@ -347,11 +349,11 @@ def test_data_set_is_found_however_it_is_given(toy, recipe, tmp_path, form, give
 def test_absent_data_say_what_to_fetch(toy, recipe, tmp_path):
     needs = replace(recipe, data=(DATA,))
     told = r"toy needs A made-up set \(x\.csv\), https://example\.org/set \(licence: free\)\."
-    with pytest.raises(DataError, match=rf"^{told} Fetch it and pass data=PATH"):
+    with pytest.raises(DataError, match=rf"^{told} Download it and pass data=PATH"):
         reproduce(needs, tmp_path / "out")
     with pytest.raises(DataError, match=rf"nowhere does not exist\. {told}$"):
         reproduce(needs, tmp_path / "out", data=tmp_path / "nowhere")
-    with pytest.raises(DataError, match=rf" holds no x\.csv: {told}$"):
+    with pytest.raises(DataError, match=rf" does not contain x\.csv\. {told}$"):
         reproduce(needs, tmp_path / "out", data=tmp_path)
     assert not (tmp_path / "out").exists()
 
@@ -360,7 +362,7 @@ def test_other_data_are_refused(toy, recipe, tmp_path):
     (tmp_path / "x.csv").write_bytes(b"other")
     needs = replace(recipe, data=(DATA,))
     with pytest.raises(
-        DataError, match=r"x\.csv is not the x\.csv that .* Get it again from https"
+        DataError, match=r"x\.csv differs from the x\.csv .* Download it again from https"
     ):
         reproduce(needs, tmp_path / "out", data=tmp_path)
 
@@ -378,6 +380,8 @@ def test_results_are_not_written_among_the_data(toy, recipe, tmp_path):
     (tmp_path / "toy").mkdir()
     put(tmp_path / "toy" / "set", "plain")
     for place in (tmp_path / "toy" / "set", tmp_path / "toy"):
-        with pytest.raises(ArgumentError, match=r"lies in .*toy, where results are written\. Pass"):
+        with pytest.raises(
+            ArgumentError, match=r"outside of .*toy, where results are written, got .* Pass"
+        ):
             reproduce(replace(recipe, data=(DATA,)), tmp_path, data=place)
     assert toy.done == []

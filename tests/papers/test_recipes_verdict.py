@@ -35,8 +35,8 @@ def test_figure_agrees_within_tolerance_and_noise(found, agreement):
 
 
 def test_figure_that_was_not_printed_has_no_verdict():
-    found = line(made({}), "a", Measured(1.0))
-    assert (found.agreement, found.printed, found.difference) == ("", None, None)
+    actual = line(made({}), "a", Measured(1.0))
+    assert (actual.agreement, actual.printed, actual.difference) == ("", None, None)
 
 
 @pytest.mark.parametrize(
@@ -92,15 +92,15 @@ def test_verdict_counts_in_words():
 
 
 def test_figure_that_the_study_lacks_is_an_error():
-    with pytest.raises(ArgumentError, match=r"^The study of r measured no 'b'\.$"):
+    with pytest.raises(ArgumentError, match=r"^The study of r computes no figure 'b'\.$"):
         judge(made({"a": 1.0, "b": 2.0}), {"a": Measured(1.0)})
 
 
 def test_mean_has_the_error_of_its_defined_values():
-    found = mean([1.0, 2.0, NAN, 6.0])
-    assert found.value == 9 / 3
-    assert found.std_error == pytest.approx((((-2) ** 2 + (-1) ** 2 + 3**2) / 2 / 3) ** 0.5)
-    assert found.n == 3
+    actual = mean([1.0, 2.0, NAN, 6.0])
+    assert actual.value == 9 / 3
+    assert actual.std_error == pytest.approx((((-2) ** 2 + (-1) ** 2 + 3**2) / 2 / 3) ** 0.5)
+    assert actual.n == 3
     assert mean([]).n == 0
 
 
@@ -115,5 +115,5 @@ def test_generator_depends_on_seed_purpose_and_index_only():
         for purpose, index in [("a", (1,)), ("a", (2,)), ("b", (1,)), ("a", (1, 2))]
     }
     assert len(draws) == 4
-    again = generator(recipe, "a", 1).integers(0, 2**62, 2)
-    assert tuple(again) in draws
+    rerun = generator(recipe, "a", 1).integers(0, 2**62, 2)
+    assert tuple(rerun) in draws

@@ -52,13 +52,15 @@ def small(**parameters: Any) -> Recipe:
     """Return the recipe for the made-up files, whatever their checksums, with short grids."""
     recipe = load("robirank-letor")
     data = tuple(replace(each, files=()) for each in recipe.data)
-    given: dict[str, Any] = dict(recipe.parameters)
-    given["collections"] = {"OHSUMED": {**given["collections"]["OHSUMED"], "queries": N_QUERIES}}
+    settings: dict[str, Any] = dict(recipe.parameters)
+    settings["collections"] = {
+        "OHSUMED": {**settings["collections"]["OHSUMED"], "queries": N_QUERIES}
+    }
     for name in ("lbfgs", "stopped", "listnet", "rankcosine", "subgradient", "baselines"):
-        given[name] = {**given[name], "grid": _one_each(given[name]["grid"])}
+        settings[name] = {**settings[name], "grid": _one_each(settings[name]["grid"])}
     for name, steps in (("lbfgs", "max_iter"), ("subgradient", "max_iter"), _ROUNDS):
-        given[name] = {**given[name], "fixed": {**given[name]["fixed"], steps: 40}}
-    return replace(recipe, data=data, parameters={**given, **parameters})
+        settings[name] = {**settings[name], "fixed": {**settings[name]["fixed"], steps: 40}}
+    return replace(recipe, data=data, parameters={**settings, **parameters})
 
 
 def _one_each(grid: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
@@ -89,10 +91,10 @@ def test_recipe_has_every_method_once_and_claims_figures_that_there_are() -> Non
     assert list(recipe.parameters["methods"]) == list(METHODS)
     assert list(recipe.parameters["measures"]) == [f"N@{k}" for k in range(1, 11)]
     assert set(recipe.parameters["curves"]) <= set(METHODS)
-    found = letor.fold(recipe, made_up_cells(recipe, {}))
-    assert {claim.figure for claim in recipe.claims} <= set(found)
+    figures = letor.fold(recipe, made_up_cells(recipe, {}))
+    assert {claim.figure for claim in recipe.claims} <= set(figures)
     n_rivals = sum(method.kind == OTHER for method in METHODS.values())
-    assert found[f"{letor.ABOVE} N@1"].n == n_rivals
+    assert figures[f"{letor.ABOVE} N@1"].n == n_rivals
     by_chance = [claim.text for claim in recipe.claims if "by chance" in claim.text]
     assert by_chance
     assert all(text.endswith(f"one of {n_rivals}") for text in by_chance)
@@ -101,25 +103,25 @@ def test_recipe_has_every_method_once_and_claims_figures_that_there_are() -> Non
 def test_standing_is_against_rivals_only() -> None:
     recipe = load("robirank-letor")
     levels = {ROBIRANK: 0.6, "RoBiRank, hinge": 0.9, "binary, type I": 0.8, "ListNet": 0.7}
-    found = letor.fold(recipe, made_up_cells(recipe, levels))
+    figures = letor.fold(recipe, made_up_cells(recipe, levels))
     n_rivals = len(letor.rivals(recipe))
-    assert found["RoBiRank − the best of the others N@10"].value == pytest.approx(-0.1)
-    assert found["RoBiRank − RoBiRank, hinge N@10"].value == pytest.approx(-0.3)
-    assert found["RoBiRank − RankBoost, mean over measures"].value == pytest.approx(0.1)
+    assert figures["RoBiRank − the best of the others N@10"].value == pytest.approx(-0.1)
+    assert figures["RoBiRank − RoBiRank, hinge N@10"].value == pytest.approx(-0.3)
+    assert figures["RoBiRank − RankBoost, mean over measures"].value == pytest.approx(0.1)
     for label, count in (
         (letor.ABOVE, n_rivals - 1),
         (letor.ABOVE + letor.SHOWN, n_rivals - 1),
         (letor.BELOW + letor.SHOWN, 1),
     ):
-        assert found[f"{label} N@3"].value == count
+        assert figures[f"{label} N@3"].value == count
 
 
 def test_a_difference_that_varies_by_query_has_an_interval_with_0() -> None:
     recipe = load("robirank-letor")
     cells = made_up_cells(recipe, {ROBIRANK: 0.51})
-    for cell, found in cells.items():
+    for cell, actual in cells.items():
         if parts(cell)["method"] == "ListNet":
-            found["values"] = {name: [0.1, 0.5, 0.9] for name in found["values"]}
+            actual["values"] = {name: [0.1, 0.5, 0.9] for name in actual["values"]}
     figures = letor.fold(recipe, cells)
     n_rivals = len(letor.rivals(recipe))
     assert figures[f"{letor.ABOVE} N@1"].value == n_rivals
@@ -146,9 +148,9 @@ def done(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_recipe_runs_on_a_users_files_and_resumes(done: Any, files: Path) -> None:
-    again = reproduce(small(), done.page.parents[1], data=files)
-    assert again.resumed == len(done.cells) == 5 * len(METHODS)
-    assert again.cells == done.cells
+    rerun = reproduce(small(), done.page.parents[1], data=files)
+    assert rerun.resumed == len(done.cells) == 5 * len(METHODS)
+    assert rerun.cells == done.cells
     stored = json.loads((done.page.parent / "results.json").read_text())
     assert {each["standing"] for each in stored["claims"]} <= {"holds", "open", "fails"}
     text = done.page.read_text()
@@ -168,8 +170,8 @@ def test_a_cell_does_not_depend_on_those_before_it(done: Any, files: Path) -> No
     recipe = small()
     for cell in list(done.cells)[3::40]:
         context = letor.prepare(recipe, {"letor-ohsumed": files})
-        again = json.loads(json.dumps(letor.run(recipe, context, cell)))
-        assert again == done.cells[cell]
+        rerun = json.loads(json.dumps(letor.run(recipe, context, cell)))
+        assert rerun == done.cells[cell]
 
 
 @pytest.mark.long
@@ -182,6 +184,8 @@ def test_robirank_and_rho_on_ohsumed() -> None:
         name: letor.run(recipe, context, f"data=OHSUMED/method={name}/draw=0/fold=2")
         for name in (ROBIRANK, "RoBiRank, type II")
     }
-    means = {name: float(np.mean(np.array(found["values"]["N@10"]))) for name, found in one.items()}
+    means = {
+        name: float(np.mean(np.array(actual["values"]["N@10"]))) for name, actual in one.items()
+    }
     assert min(means.values()) > 0.3
     assert one[ROBIRANK]["values"] != one["RoBiRank, type II"]["values"]

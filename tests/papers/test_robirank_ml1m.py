@@ -56,32 +56,32 @@ def small(**parameters: Any) -> Recipe:
     """Return the recipe for made-up pairs, with what is installed and short grids."""
     recipe = load("robirank-ml1m")
     methods = {name: _short(recipe.parameters["methods"][name]) for name in INSTALLED}
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         **recipe.parameters, "methods": methods, "passes": [1, 3, 8], "sha256": "", **parameters
     }  # fmt: skip
     figures = [claim for claim in recipe.claims if _there(claim.figure)]
-    return replace(recipe, parameters=given, repeats=2, claims=tuple(figures))
+    return replace(recipe, parameters=settings, repeats=2, claims=tuple(figures))
 
 
 def _there(figure: str) -> bool:
     return all(name in INSTALLED for name in METHODS if f"− {name} " in figure)
 
 
-def _short(given: Mapping[str, Any]) -> dict[str, Any]:
+def _short(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the method with few factors and passes, and a grid of the first options or two."""
     few = {"n_factors": 4, "n_epochs": 4}
-    fixed = {name: few.get(name, value) for name, value in given["fixed"].items()}
-    one = {name: values[:1] for name, values in given["grid"].items()}
+    fixed = {name: few.get(name, value) for name, value in settings["fixed"].items()}
+    one = {name: values[:1] for name, values in settings["grid"].items()}
     for name in list(one)[:1]:
-        one[name] = given["grid"][name][:2]
+        one[name] = settings["grid"][name][:2]
     chosen = {name: values[0] for name, values in one.items()}
     return {"fixed": fixed, "grid": one, "chosen": chosen}
 
 
 def without_times(cells: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        cell: {name: value for name, value in found.items() if name not in TIMES}
-        for cell, found in cells.items()
+        cell: {name: value for name, value in result.items() if name not in TIMES}
+        for cell, result in cells.items()
     }
 
 
@@ -90,18 +90,18 @@ def cells_of(recipe: Recipe, levels: Mapping[str, list[list[float]]]) -> dict[st
     measures = recipe.parameters["measures"]
     cells: dict[str, Any] = {}
     for cell in ml1m.cells(recipe):
-        asked = parts(cell)
-        rows = levels.get(asked["method"], [[0.5, 0.5, 0.5]] * 9)
-        row = rows[int(asked.get("seed", 0))]
+        key_parts = parts(cell)
+        rows = levels.get(key_parts["method"], [[0.5, 0.5, 0.5]] * 9)
+        row = rows[int(key_parts.get("seed", 0))]
         cells[cell] = {
             "seconds": 3.0,
             "clock": 2.0,
             "means": dict.fromkeys(measures, float(np.mean(row))),
             "values": dict.fromkeys(measures, row),
         }
-        if asked["part"] == ml1m.TUNING:
-            options = ml1m.points(recipe, asked["method"])[int(asked["point"])]
-            best = options == recipe.parameters["methods"][asked["method"]]["chosen"]
+        if key_parts["part"] == ml1m.TUNING:
+            options = ml1m.points(recipe, key_parts["method"])[int(key_parts["point"])]
+            best = options == recipe.parameters["methods"][key_parts["method"]]["chosen"]
             cells[cell] |= {"options": options, "means": dict.fromkeys(measures, float(best))}
     return cells
 
@@ -110,29 +110,29 @@ def test_recipe_has_every_method_and_claims_figures_that_there_are() -> None:
     recipe = load("robirank-ml1m")
     methods = recipe.parameters["methods"]
     assert list(methods) == list(METHODS)
-    found = ml1m.fold(recipe, cells_of(recipe, {}))
-    assert {claim.figure for claim in recipe.claims} <= set(found)
-    assert found[ml1m.OTHER_CHOICE].value == 0.0
-    for name, given in methods.items():
-        assert set(given["chosen"]) == set(given["grid"])
+    figures = ml1m.fold(recipe, cells_of(recipe, {}))
+    assert {claim.figure for claim in recipe.claims} <= set(figures)
+    assert figures[ml1m.OTHER_CHOICE].value == 0.0
+    for name, settings in methods.items():
+        assert set(settings["chosen"]) == set(settings["grid"])
         points = ml1m.points(recipe, name)
-        assert given["chosen"] in points or not points
-        assert ("n_epochs" in {**given["fixed"], **given["grid"]}) == METHODS[name].passes
+        assert settings["chosen"] in points or not points
+        assert ("n_epochs" in {**settings["fixed"], **settings["grid"]}) == METHODS[name].passes
 
 
 def test_difference_is_by_user_after_the_mean_over_seeds() -> None:
     recipe = replace(load("robirank-ml1m"), repeats=2)
     mine = [[0.9, 0.5, 0.4], [0.7, 0.5, 0.6]]  # means over seeds .8, .5, .5; of seeds .6, .6
     theirs = [[0.5, 0.4, 0.3], [0.5, 0.4, 0.6]]  # .5, .4, .45; of seeds .4, .5
-    found = ml1m.fold(recipe, cells_of(recipe, {ROBIRANK: mine, "ALS": theirs}))
-    gap = found[f"{ROBIRANK} − ALS ndcg@10"]
+    figures = ml1m.fold(recipe, cells_of(recipe, {ROBIRANK: mine, "ALS": theirs}))
+    gap = figures[f"{ROBIRANK} − ALS ndcg@10"]
     gaps = np.array([0.3, 0.1, 0.05])
     assert gap.value == pytest.approx(gaps.mean())
     of_users, of_seeds = gaps.var(ddof=1) / 3, np.var([0.4, 0.5], ddof=1) / 2
     assert gap.std_error == pytest.approx(np.sqrt(of_users + of_seeds))
     assert gap.n == 3
-    assert found[f"{ROBIRANK} ndcg@10"].value == pytest.approx(0.6)
-    assert found["ALS, seconds on the clock"].value == 2.0
+    assert figures[f"{ROBIRANK} ndcg@10"].value == pytest.approx(0.6)
+    assert figures["ALS, seconds on the clock"].value == 2.0
 
 
 def test_user_without_a_value_is_left_out_of_the_difference() -> None:
@@ -146,10 +146,10 @@ def test_user_without_a_value_is_left_out_of_the_difference() -> None:
 def test_grid_that_chose_otherwise_is_counted() -> None:
     recipe = load("robirank-ml1m")
     cells = cells_of(recipe, {})
-    for cell, found in cells.items():
-        asked = parts(cell)
-        if asked["part"] == ml1m.TUNING and asked["method"] in ("EASE", "ItemKNN"):
-            found["means"] = dict.fromkeys(found["means"], float(asked["point"]))
+    for cell, actual in cells.items():
+        key_parts = parts(cell)
+        if key_parts["part"] == ml1m.TUNING and key_parts["method"] in ("EASE", "ItemKNN"):
+            actual["means"] = dict.fromkeys(actual["means"], float(key_parts["point"]))
     last = [ml1m.points(recipe, name)[-1] for name in ("EASE", "ItemKNN")]
     chosen = [recipe.parameters["methods"][name]["chosen"] for name in ("EASE", "ItemKNN")]
     wrong = sum(one != other for one, other in zip(last, chosen, strict=True))
@@ -160,8 +160,8 @@ def test_grid_that_chose_otherwise_is_counted() -> None:
 def test_curve_ends_at_the_passes_that_a_method_is_given() -> None:
     recipe = small()
     cells = cells_of(recipe, {})
-    found = [n for n, _ in ml1m.by_passes(recipe, cells, ROBIRANK)]
-    assert found == [1, 3, 4]
+    actual = [n for n, _ in ml1m.by_passes(recipe, cells, ROBIRANK)]
+    assert actual == [1, 3, 4]
     assert ml1m.fewer_passes(recipe, "EASE") == []
 
 
@@ -176,14 +176,14 @@ def test_parts_are_disjoint_shares_of_each_users_pairs(ratings: Path) -> None:
     context = ml1m.prepare(small(), {"ml-1m": ratings})
     pairs = np.array(made_up())
     n_users, n_items = (np.unique(column).size for column in pairs.T)
-    for whole, left, right in (
+    for complete, left, right in (
         (None, context.train, context.test),
         (context.train, context.learn, context.valid),
     ):
         both = left + right
         assert left.shape == right.shape == (n_users, n_items)
         assert both.max() == 1.0
-        assert both.nnz == (len(pairs) if whole is None else whole.nnz)
+        assert both.nnz == (len(pairs) if complete is None else complete.nnz)
         sizes = np.diff(both.indptr)
         assert np.diff(right.indptr).tolist() == [int(0.2 * size) for size in sizes]
     assert ((context.learn + context.valid) != context.train).nnz == 0
@@ -201,7 +201,7 @@ def test_split_is_of_ids_and_not_of_the_files_order(ratings: Path, tmp_path: Pat
 
 def test_other_pairs_are_refused(ratings: Path) -> None:
     recipe = small(sha256=load("robirank-ml1m").parameters["sha256"])
-    with pytest.raises(DataError, match="pairs that are not those of MovieLens 1M"):
+    with pytest.raises(DataError, match="pairs, which are not those of MovieLens 1M"):
         ml1m.prepare(recipe, {"ml-1m": ratings})
 
 
@@ -220,9 +220,9 @@ def done(ratings: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_recipe_runs_on_a_users_file_and_resumes(done: Any, ratings: Path) -> None:
-    again = reproduce(small(), done.page.parents[1], data=ratings)
-    assert again.resumed == len(done.cells)
-    assert again.cells == done.cells
+    rerun = reproduce(small(), done.page.parents[1], data=ratings)
+    assert rerun.resumed == len(done.cells)
+    assert rerun.cells == done.cells
     stored = json.loads((done.page.parent / "results.json").read_text())
     assert {each["standing"] for each in stored["claims"]} <= {"holds", "open", "fails"}
     text = done.page.read_text()
@@ -234,9 +234,9 @@ def test_every_method_learns_more_than_chance(done: Any, ratings: Path) -> None:
     context = ml1m.prepare(small(), {"ml-1m": ratings})
     n_unseen = np.prod(context.train.shape) - context.train.nnz
     for name in INSTALLED:
-        found = done.done.figures[f"{name} precision@10"]
-        assert found.value > 1.1 * context.test.nnz / n_unseen, name
-        assert found.n == (2 if METHODS[name].passes else 1)
+        actual = done.done.figures[f"{name} precision@10"]
+        assert actual.value > 1.1 * context.test.nnz / n_unseen, name
+        assert actual.n == (2 if METHODS[name].passes else 1)
 
 
 def test_a_cell_does_not_depend_on_those_before_it_but_in_its_seconds(
@@ -245,9 +245,9 @@ def test_a_cell_does_not_depend_on_those_before_it_but_in_its_seconds(
     recipe = small()
     for cell in list(done.cells)[3::11]:
         context = ml1m.prepare(recipe, {"ml-1m": ratings})
-        found = ml1m.run(recipe, context, cell)
-        again = json.loads(json.dumps(found, default=lambda array: array.tolist()))
-        assert without_times({cell: again}) == without_times({cell: done.cells[cell]})
+        actual = ml1m.run(recipe, context, cell)
+        rerun = json.loads(json.dumps(actual, default=lambda array: array.tolist()))
+        assert without_times({cell: rerun}) == without_times({cell: done.cells[cell]})
 
 
 def test_seeds_differ_and_threads_do_not(ratings: Path) -> None:
@@ -268,5 +268,5 @@ def test_split_of_the_published_pairs() -> None:
     context = ml1m.prepare(load("robirank-ml1m"), {"ml-1m": ML_1M})
     assert context.train.shape == (6040, 3706)
     assert (context.train + context.test).nnz == 1_000_209
-    found = [part.nnz for part in (context.test, context.learn, context.valid)]
-    assert found == [197_656, 644_469, 158_084]
+    actual = [part.nnz for part in (context.test, context.learn, context.valid)]
+    assert actual == [197_656, 644_469, 158_084]

@@ -73,12 +73,15 @@ def test_lines_become_counts_by_order_of_appearance() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (b"a\tb\t1\na\tc\n", r"^x line 2 must be user, song and count, apart by tabs, got 'a\\tc'"),
-        (b"a\tb\tmany\n", r"^x line 1 must be user, song and count"),
+        (
+            b"a\tb\t1\na\tc\n",
+            r"^x, line 2 must be user, song and count, separated by tabs, got 'a\\tc'",
+        ),
+        (b"a\tb\tmany\n", r"^x, line 1 must be user, song and count"),
         (b"a,b,1\n", r"got 'a,b,1'\.$"),
-        (b"a\tb\t99999999999\n", "^x line 1 must be user, song and count"),
-        (b"a\tb\t1\na\tc\t0\n", "^x line 2 has count 0, which must be above 0"),
-        (b"a\tb\t1\na\tb\t2\n", "^x has 1 pairs of user and song twice"),
+        (b"a\tb\t99999999999\n", "^x, line 1 must be user, song and count"),
+        (b"a\tb\t1\na\tc\t0\n", "^x, line 2: count must be at least 1, got 0"),
+        (b"a\tb\t1\na\tb\t2\n", "^x has 1 repeated pairs of user and song"),
         (b"", "^x is empty"),
     ],
 )
@@ -109,10 +112,10 @@ def test_which_songs_are_held_out_is_drawn_evenly() -> None:
 
 
 def test_split_follows_from_the_recipes_seed(folder: Path, context: study.Context) -> None:
-    again = study.prepare(small(), {"msd": folder})
+    rerun = study.prepare(small(), {"msd": folder})
     other = study.prepare(dataclasses.replace(small(), seed=9), {"msd": folder})
-    np.testing.assert_array_equal(again.judged, context.judged)
-    first, same, changed = (each.split.test.toarray() for each in (context, again, other))
+    np.testing.assert_array_equal(rerun.judged, context.judged)
+    first, same, changed = (each.split.test.toarray() for each in (context, rerun, other))
     np.testing.assert_array_equal(first, same)
     assert (first != changed).any()
 
@@ -146,13 +149,15 @@ def test_tastes_are_learned(cells: dict[str, Any]) -> None:
 
 def test_difference_is_paired_by_user_after_most_passes(cells: dict[str, Any]) -> None:
     folded = study.STUDY.fold(small(), cells)
-    ours, theirs = (
+    robirank_values, bpr_values = (
         np.array(cells[f"seed=0/method={name}/passes=30"]["ndcg@10"])
         for name in ("RoBiRank", "BPR")
     )
-    found = folded["RoBiRank − BPR: ndcg@10"]
-    assert found.value == pytest.approx((ours - theirs).mean())
-    assert found.std_error == pytest.approx((ours - theirs).std(ddof=1) / np.sqrt(200))
+    actual = folded["RoBiRank − BPR: ndcg@10"]
+    assert actual.value == pytest.approx((robirank_values - bpr_values).mean())
+    assert actual.std_error == pytest.approx(
+        (robirank_values - bpr_values).std(ddof=1) / np.sqrt(200)
+    )
 
 
 def test_seeds_are_means_by_user(context: study.Context) -> None:
@@ -189,5 +194,5 @@ def test_file_that_is_absent_is_named_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"robirank-msd needs .*millionsongdataset") as refused:
         reproduce("robirank-msd", tmp_path)
     assert "\n" not in str(refused.value)
-    with pytest.raises(DataError, match=r"holds no train_triplets\.txt"):
+    with pytest.raises(DataError, match=r"does not contain train_triplets\.txt"):
         reproduce("robirank-msd", tmp_path, data=tmp_path)

@@ -66,18 +66,18 @@ def test_popularity_and_activity_have_long_tails() -> None:
 
 
 def test_data_follow_from_the_seeds_alone() -> None:
-    first, again, other = (draw(SMALL, seeds) for seeds in ([1, 0], [1, 0], [1, 1]))
-    np.testing.assert_array_equal(first.indices, again.indices)
-    np.testing.assert_array_equal(first.indptr, again.indptr)
+    first, rerun, other = (draw(SMALL, seeds) for seeds in ([1, 0], [1, 0], [1, 1]))
+    np.testing.assert_array_equal(first.indices, rerun.indices)
+    np.testing.assert_array_equal(first.indptr, rerun.indptr)
     assert first.nnz != other.nnz or (first.indices != other.indices).any()
 
 
 def test_users_are_drawn_in_blocks_without_a_seam(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = draw(SMALL, [1])
+    in_one_block = draw(SMALL, [1])
     monkeypatch.setattr("podium.papers.yun2014.scale_fit._BLOCK", 300)
     parts_of_it = draw(SMALL, [1])
     assert np.diff(parts_of_it.indptr).min() > 0
-    assert parts_of_it.nnz == pytest.approx(whole.nnz, rel=0.02)
+    assert parts_of_it.nnz == pytest.approx(in_one_block.nnz, rel=0.02)
 
 
 def test_cells_differ_from_the_usual_one_in_one_thing() -> None:
@@ -85,7 +85,7 @@ def test_cells_differ_from_the_usual_one_in_one_thing() -> None:
     usual = {"repeat": "0", "fraction": "0.0002", "factors": "4", "blocks": "auto", "threads": "1"}
     assert listed[0] == usual
     assert len(listed) == 5
-    assert all(sum(told[k] != usual[k] for k in usual) == 1 for told in listed[1:])
+    assert all(sum(key_parts[k] != usual[k] for k in usual) == 1 for key_parts in listed[1:])
 
 
 @pytest.mark.parametrize("there", [True, False])
@@ -97,8 +97,11 @@ def test_workers_are_measured_where_ray_is_installed(
 
     monkeypatch.setattr(util, "find_spec", find)
     listed = [parts(cell) for cell in study.cells(load("robirank-scale"))]
-    assert [told["workers"] for told in listed if "workers" in told] == ["1", "2"] * there
-    assert all(("workers" in told) != ("threads" in told) for told in listed)
+    assert [key_parts["workers"] for key_parts in listed if "workers" in key_parts] == [
+        "1",
+        "2",
+    ] * there
+    assert all(("workers" in key_parts) != ("threads" in key_parts) for key_parts in listed)
 
 
 def test_repeats_draw_other_data() -> None:
@@ -128,10 +131,10 @@ def test_factors_that_differ_are_counted(cells: dict[str, Any]) -> None:
 
 def test_results_tell_what_was_fitted(cells: dict[str, Any]) -> None:
     for cell, result in cells.items():
-        told = parts(cell)
-        assert result["users"] == round(float(told["fraction"]) * 1_129_318)
+        key_parts = parts(cell)
+        assert result["users"] == round(float(key_parts["fraction"]) * 1_129_318)
         assert result["items"] == 386_133
-        assert told["blocks"] == "auto" or result["blocks"] == int(told["blocks"])
+        assert key_parts["blocks"] == "auto" or result["blocks"] == int(key_parts["blocks"])
         assert 0.0 < result["cost"] < 1.0  # less than equal scores cost
 
 

@@ -63,7 +63,7 @@ def done(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def without_seconds(cells: Any) -> dict[str, Any]:
-    return {cell: found for cell, found in cells.items() if parts(cell)["part"] != study.SECONDS}
+    return {cell: result for cell, result in cells.items() if parts(cell)["part"] != study.SECONDS}
 
 
 def made_up(recipe: Recipe, off: dict[str, dict[str, list[float]]]) -> dict[str, Any]:
@@ -71,13 +71,13 @@ def made_up(recipe: Recipe, off: dict[str, dict[str, list[float]]]) -> dict[str,
     exact = [0.5, 0.2, 0.1]
     cells: dict[str, Any] = {}
     for cell in study.cells(recipe):
-        asked = parts(cell)
-        if asked["part"] == study.SECONDS:
+        key_parts = parts(cell)
+        if key_parts["part"] == study.SECONDS:
             each = dict.fromkeys(designs(recipe), 2.0)
             taken = dict.fromkeys(recipe.parameters["estimators"], each)
             cells[cell] = {"kind": "share", "all": 6.0, "scoring": each, "estimating": taken}
             continue
-        repeat = int(asked["repeat"])
+        repeat = int(key_parts["repeat"])
         cells[cell] = {
             "exact": exact,
             "cost": {name: float(np.max(size)) / 2 for name, size in designs(recipe).items()},
@@ -96,39 +96,43 @@ def made_up(recipe: Recipe, off: dict[str, dict[str, list[float]]]) -> dict[str,
 def constant(recipe: Recipe, error: dict[str, float]) -> dict[str, dict[str, list[float]]]:
     """Return errors of either sign and one size, for each design."""
     signs = [1.0, -1.0] * (recipe.repeats or 1)
-    found: dict[str, dict[str, list[float]]] = {}
+    by_estimator: dict[str, dict[str, list[float]]] = {}
     for label, text in recipe.parameters["estimators"].items():
         there = designs(recipe) if get(text).grows else recipe.parameters["fixed"]
-        found[label] = {str(name): [s * error[str(name)] for s in signs] for name in there}
-    return found
+        by_estimator[label] = {str(name): [s * error[str(name)] for s in signs] for name in there}
+    return by_estimator
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipe_claims_figures_that_there_are(name: str) -> None:
     recipe = load(name).repeated(2)
     errors = dict.fromkeys(designs(recipe), 0.1)
-    found = figures.fold(recipe, made_up(recipe, constant(recipe, errors)))
-    assert {claim.figure for claim in recipe.claims} <= set(found)
-    given = recipe.parameters
-    labels = set(given["estimators"])
-    assert {each for pair in given["compared"] for each in pair} <= labels
-    assert {*given["with_history"], *given["grown"], *given["timed_estimators"]} <= labels
-    assert given["judged"] in given["measures"]
-    assert set(given["timed"]) <= set(given["methods"])
-    assert given["few"] in given["fixed"]
+    actual = figures.fold(recipe, made_up(recipe, constant(recipe, errors)))
+    assert {claim.figure for claim in recipe.claims} <= set(actual)
+    parameters = recipe.parameters
+    labels = set(parameters["estimators"])
+    assert {each for pair in parameters["compared"] for each in pair} <= labels
+    assert {
+        *parameters["with_history"],
+        *parameters["grown"],
+        *parameters["timed_estimators"],
+    } <= labels
+    assert parameters["judged"] in parameters["measures"]
+    assert set(parameters["timed"]) <= set(parameters["methods"])
+    assert parameters["few"] in parameters["fixed"]
 
 
 def test_errors_are_roots_of_mean_squares_over_exact() -> None:
     recipe = small(methods={"itemKNN": {}}, timed=[])
     off = constant(recipe, dict.fromkeys(designs(recipe), 0.2))
     off["MLE"]["10"] = [0.3, 0.0, -0.6]
-    found = figures.fold(recipe, made_up(recipe, off))
+    actual = figures.fold(recipe, made_up(recipe, off))
     expected = np.sqrt((0.09 + 0.36) / 3)
-    assert found["ndcg@10: MLE at 10"].value == pytest.approx(expected)
-    assert found["ndcg@10: BV(0.1) at 10"].value == pytest.approx(0.2)
-    assert found["ndcg@10: BV(0.1) at 10"].std_error == pytest.approx(0.0, abs=1e-12)
-    assert found["ndcg@10: Smooth / MLE at 10"].value == pytest.approx(0.2 / expected)
-    assert found["ndcg@10: MLE at 20 / at 10"].value == pytest.approx(0.2 / expected)
+    assert actual["ndcg@10: MLE at 10"].value == pytest.approx(expected)
+    assert actual["ndcg@10: BV(0.1) at 10"].value == pytest.approx(0.2)
+    assert actual["ndcg@10: BV(0.1) at 10"].std_error == pytest.approx(0.0, abs=1e-12)
+    assert actual["ndcg@10: Smooth / MLE at 10"].value == pytest.approx(0.2 / expected)
+    assert actual["ndcg@10: MLE at 20 / at 10"].value == pytest.approx(0.2 / expected)
 
 
 def test_methods_are_joined_by_the_geometric_mean() -> None:
@@ -139,9 +143,9 @@ def test_growing_sample_is_compared_at_its_cost() -> None:
     """Errors 1 / n of samples of one size: a growing one of cost 10 has to beat 1 / 10."""
     recipe = small(methods={"itemKNN": {}}, timed=[])
     errors = {"5": 1 / 5, "10": 1 / 10, "20": 1 / 20, "5 to 10": 0.1, "5 to 20": 0.05}
-    found = figures.fold(recipe, made_up(recipe, constant(recipe, errors)))
-    assert found["ndcg@10: BV(0.01) at 5 to 20 / fixed at its cost"].value == pytest.approx(0.5)
-    assert not any(name.startswith("ndcg@10: MES at 5 to") for name in found)
+    actual = figures.fold(recipe, made_up(recipe, constant(recipe, errors)))
+    assert actual["ndcg@10: BV(0.01) at 5 to 20 / fixed at its cost"].value == pytest.approx(0.5)
+    assert not any(name.startswith("ndcg@10: MES at 5 to") for name in actual)
 
 
 def test_items_for_an_error_are_interpolated_in_logarithms() -> None:
@@ -160,18 +164,18 @@ def test_items_for_an_error_are_those_that_keep_to_it() -> None:
 def test_cells_hold_what_estimators_give(folder: Path) -> None:
     recipe = small()
     context = study.prepare(recipe, {"set": folder / "set"})
-    found = study.run(recipe, context, "part=errors/method=itemKNN/repeat=1")
-    known = RankDistribution.of_ranks(context.ranks("itemKNN"), context.held.n_items)
+    actual = study.run(recipe, context, "part=errors/method=itemKNN/repeat=1")
+    known = RankDistribution.of_ranks(context.ranks("itemKNN"), context.held_out.n_items)
     measures = recipe.parameters["measures"]
-    assert found["exact"] == [known.expect(each) for each in measures]
-    assert [*found["cost"]] == ["5", "10", "20", "5 to 10", "5 to 20"]
-    assert found["cost"]["10"] == 10 < 20 >= found["cost"]["5 to 20"] > 5
-    plain, told = context.sample("itemKNN", (5, 10, 20), 1)
-    for label, ranks in (("BV(0.01)", plain), ("MLE", plain), ("Smooth, history", told)):
+    assert actual["exact"] == [known.expect(each) for each in measures]
+    assert [*actual["cost"]] == ["5", "10", "20", "5 to 10", "5 to 20"]
+    assert actual["cost"]["10"] == 10 < 20 >= actual["cost"]["5 to 20"] > 5
+    plain, with_history = context.sample("itemKNN", (5, 10, 20), 1)
+    for label, ranks in (("BV(0.01)", plain), ("MLE", plain), ("Smooth, history", with_history)):
         estimator = get(recipe.parameters["estimators"][label])
         expected = [estimator.estimate(ranks, each) for each in measures]
-        assert found["estimates"][label]["5 to 20"] == pytest.approx(expected)
-    assert set(found["estimates"]["CLS"]) == {"5", "10", "20"}
+        assert actual["estimates"][label]["5 to 20"] == pytest.approx(expected)
+    assert set(actual["estimates"]["CLS"]) == {"5", "10", "20"}
 
 
 def test_values_that_are_kept_change_no_estimate(folder: Path) -> None:
@@ -184,9 +188,9 @@ def test_values_that_are_kept_change_no_estimate(folder: Path) -> None:
 
 
 def test_recipe_runs_on_made_data_and_resumes(done: Any, folder: Path) -> None:
-    again = reproduce(small(), done.page.parents[1], data=folder)
-    assert again.resumed == len(done.cells) == 2 * (3 + 1)
-    assert again.cells == done.cells
+    rerun = reproduce(small(), done.page.parents[1], data=folder)
+    assert rerun.resumed == len(done.cells) == 2 * (3 + 1)
+    assert rerun.cells == done.cells
     stored = json.loads((done.page.parent / "results.json").read_text())
     assert len(stored["figures"]) == len(done.done.figures)
 
@@ -195,27 +199,27 @@ def test_errors_do_not_depend_on_what_ran_before(done: Any, folder: Path) -> Non
     recipe = small()
     for cell in list(without_seconds(done.cells))[2::3]:
         context = study.prepare(recipe, {"set": folder / "set"})
-        again = json.loads(json.dumps(study.run(recipe, context, cell)))
-        assert again == done.cells[cell]
+        rerun = json.loads(json.dumps(study.run(recipe, context, cell)))
+        assert rerun == done.cells[cell]
 
 
 @pytest.mark.long
 def test_seconds_are_told_of_every_design_and_estimator(done: Any) -> None:
     recipe = small()
     for method, kind in (("RoBiRank", timing.FACTORS), ("itemKNN", timing.SHARE)):
-        found = done.cells[f"part=seconds/method={method}"]
-        assert found["kind"] == kind
-        assert [*found["scoring"]] == [*designs(recipe)]
-        assert [*found["estimating"]] == [*recipe.parameters["estimators"]]
-        assert [*found["estimating"]["MES"]] == ["5", "10", "20"]
-        assert [*found["estimating"]["MLE"]] == [*designs(recipe)]
-        assert found["all"] >= 0
+        actual = done.cells[f"part=seconds/method={method}"]
+        assert actual["kind"] == kind
+        assert [*actual["scoring"]] == [*designs(recipe)]
+        assert [*actual["estimating"]] == [*recipe.parameters["estimators"]]
+        assert [*actual["estimating"]["MES"]] == ["5", "10", "20"]
+        assert [*actual["estimating"]["MLE"]] == [*designs(recipe)]
+        assert actual["all"] >= 0
 
 
 def test_samples_of_models_without_factors_are_charged_their_share(done: Any, folder: Path) -> None:
-    found = done.cells["part=seconds/method=itemKNN"]
-    n_items = study.prepare(small(), {"set": folder / "set"}).held.n_items
-    assert found["scoring"]["10"] == pytest.approx(found["all"] * 11 / n_items)
+    actual = done.cells["part=seconds/method=itemKNN"]
+    n_items = study.prepare(small(), {"set": folder / "set"}).held_out.n_items
+    assert actual["scoring"]["10"] == pytest.approx(actual["all"] * 11 / n_items)
 
 
 def test_plots_have_sizes_growth_and_seconds(done: Any) -> None:

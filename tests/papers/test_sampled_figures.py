@@ -80,8 +80,8 @@ def test_recipe_claims_figures_that_there_are() -> None:
         else {"recall": dict.fromkeys(labels, curve)}
         for cell in study.cells(recipe)
     }
-    found = figures.fold(recipe, cells)
-    assert {claim.figure for claim in recipe.claims} <= set(found)
+    actual = figures.fold(recipe, cells)
+    assert {claim.figure for claim in recipe.claims} <= set(actual)
     assert {name for pair in recipe.parameters["compared"] for name in pair} <= set(labels)
     assert {*recipe.parameters["with_history"], *recipe.parameters["apart"]} <= set(labels)
     assert "NeuMF" in recipe.parameters["methods"]
@@ -92,16 +92,16 @@ def test_distances_are_of_the_mean_curve_and_of_each() -> None:
     above, below = [0.2, 0.4, 0.5], [0.0, 0.2, 0.3]  # all by .1
     flat = [0.1, 0.3, 0.5]
     recipe, cells = made_up(exact, {"one": [above, below], "two": [flat, flat]})
-    found = figures.fold(recipe, cells)
+    actual = figures.fold(recipe, cells)
     level = (0.1 + 0.3 + 0.4) / 3
-    assert found["EASE, one cdf distance"].value == pytest.approx(0.0)
-    assert found["EASE, one cdf distance of one sample"].value == pytest.approx(0.1 / level)
-    assert found["EASE, two cdf distance"].value == pytest.approx(0.1 / 3 / level)
-    assert found["EASE, two cdf distance"].std_error == pytest.approx(0.0)
-    assert found["EASE, one − exact recall@2"].value == pytest.approx(0.0)
-    assert found["EASE, one − two recall@2"].value == pytest.approx(0.0)
-    assert found["EASE, one − two recall@2"].std_error == pytest.approx(0.1)
-    apart = found["EASE, one − two cdf apart"]
+    assert actual["EASE, one cdf distance"].value == pytest.approx(0.0)
+    assert actual["EASE, one cdf distance of one sample"].value == pytest.approx(0.1 / level)
+    assert actual["EASE, two cdf distance"].value == pytest.approx(0.1 / 3 / level)
+    assert actual["EASE, two cdf distance"].std_error == pytest.approx(0.0)
+    assert actual["EASE, one − exact recall@2"].value == pytest.approx(0.0)
+    assert actual["EASE, one − two recall@2"].value == pytest.approx(0.0)
+    assert actual["EASE, one − two recall@2"].std_error == pytest.approx(0.1)
+    apart = actual["EASE, one − two cdf apart"]
     assert apart.value == pytest.approx(0.1 / 3 / ((0.1 + 0.3 + 0.5) / 3))
 
 
@@ -109,11 +109,11 @@ def test_shares_are_compared_rank_by_rank() -> None:
     exact = [0.1, 0.3, 0.4]  # shares .1, .2, .1
     other = [0.2, 0.3, 0.4]  # shares .2, .1, .1
     recipe, cells = made_up(exact, {"one": [other, other], "two": [exact, exact]})
-    found = figures.fold(recipe, cells)
+    actual = figures.fold(recipe, cells)
     level = (0.1 + 0.2 + 0.1) / 3
-    assert found["EASE, one pmf distance"].value == pytest.approx(0.2 / 3 / level)
-    assert found["EASE, two pmf distance"].value == 0.0
-    gap = found["EASE, one pmf distance − cdf distance"].value
+    assert actual["EASE, one pmf distance"].value == pytest.approx(0.2 / 3 / level)
+    assert actual["EASE, two pmf distance"].value == 0.0
+    gap = actual["EASE, one pmf distance − cdf distance"].value
     assert gap == pytest.approx(0.2 / 3 / level - 0.1 / 3 / (0.8 / 3))
 
 
@@ -128,26 +128,26 @@ def test_users_chance_is_how_far_shares_of_so_many_users_are() -> None:
 
 def test_standard_error_of_a_mean_is_the_usual_one() -> None:
     runs = np.array([[1.0], [2.0], [4.0], [9.0]])
-    found = figures.of_mean(runs, lambda mean: float(mean[0]))
-    assert found.value == 4.0
-    assert found.std_error == pytest.approx(runs.std(ddof=1) / math.sqrt(4))
-    assert math.isnan(figures.of_mean(runs[:1], lambda mean: float(mean[0])).std_error)
+    actual = figures.statistic_of_mean(runs, lambda mean: float(mean[0]))
+    assert actual.value == 4.0
+    assert actual.std_error == pytest.approx(runs.std(ddof=1) / math.sqrt(4))
+    assert math.isnan(figures.statistic_of_mean(runs[:1], lambda mean: float(mean[0])).std_error)
 
 
 def test_cells_are_the_estimators_own_curves(folder: Path) -> None:
     recipe = small()
     context = study.prepare(recipe, {"set": folder / "set"})
-    found = study.run(recipe, context, "part=sample/method=EASE/repeat=1")
-    plain, told = context.sample("EASE", 20, 1)
-    np.testing.assert_array_equal(plain.ranks, told.ranks)
+    actual = study.run(recipe, context, "part=sample/method=EASE/repeat=1")
+    plain, with_history = context.sample("EASE", 20, 1)
+    np.testing.assert_array_equal(plain.ranks, with_history.ranks)
     assert plain.history is None
-    np.testing.assert_array_equal(told.history, context.held.history)
-    for label, ranks in (("MLE", plain), ("Smooth", plain), ("Smooth, history", told)):
+    np.testing.assert_array_equal(with_history.history, context.held_out.history)
+    for label, ranks in (("MLE", plain), ("Smooth", plain), ("Smooth, history", with_history)):
         text = recipe.parameters["estimators"][label]
         expected = get(text).fit(ranks).cdf[:30]
-        np.testing.assert_allclose(found["recall"][label], expected, atol=1e-7)
+        np.testing.assert_allclose(actual["recall"][label], expected, atol=1e-7)
     exact = study.run(recipe, context, "part=exact/method=EASE")
-    known = RankDistribution.of_ranks(context.ranks("EASE"), context.held.n_items)
+    known = RankDistribution.of_ranks(context.ranks("EASE"), context.held_out.n_items)
     np.testing.assert_allclose(exact["recall"], known.cdf[:30], atol=1e-7)
 
 
@@ -161,21 +161,21 @@ def test_samples_differ_by_repeat_and_method_and_not_by_what_ran_before(folder: 
 
 
 def test_recipe_runs_on_made_data_and_resumes(done: Any, folder: Path) -> None:
-    again = reproduce(small(), done.page.parents[1], data=folder)
-    assert again.resumed == len(done.cells) == 2 * (1 + 3)
-    assert again.cells == done.cells
+    rerun = reproduce(small(), done.page.parents[1], data=folder)
+    assert rerun.resumed == len(done.cells) == 2 * (1 + 3)
+    assert rerun.cells == done.cells
     stored = json.loads((done.page.parent / "results.json").read_text())
     assert len(stored["figures"]) == len(done.done.figures)
     assert "estimate / exact" in done.page.read_text()
 
 
 def test_mean_estimates_are_near_and_the_tilted_one_is_far(done: Any) -> None:
-    found = done.done.figures
+    actual = done.done.figures
     for method in METHODS:
-        far = found[f"{method}, WMLE cdf distance"].value
-        assert far > 2 * found[f"{method}, MLE cdf distance"].value
-        assert far > 2 * found[f"{method}, Smooth cdf distance"].value
-        assert found[f"{method}, WMLE − MLE recall@5"].value > 0
+        far = actual[f"{method}, WMLE cdf distance"].value
+        assert far > 2 * actual[f"{method}, MLE cdf distance"].value
+        assert far > 2 * actual[f"{method}, Smooth cdf distance"].value
+        assert actual[f"{method}, WMLE − MLE recall@5"].value > 0
 
 
 def test_plots_have_a_line_for_each_estimator_and_the_exact_one(done: Any) -> None:

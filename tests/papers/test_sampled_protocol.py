@@ -14,7 +14,7 @@ from scipy import sparse
 from podium.errors import DataError
 from podium.papers.jin2021 import evaluations as models
 from podium.papers.jin2021.evaluations import METHODS, Evaluations
-from podium.papers.jin2021.protocol import Held, read
+from podium.papers.jin2021.protocol import HeldOut, read
 from podium.papers.recipe import DataSet, Recipe
 
 PAIRS = [(1, 10), (1, 20), (1, 30), (2, 20), (2, 30), (5, 10), (5, 40), (5, 20)]
@@ -22,23 +22,23 @@ LAST = {1: 30, 2: 20, 5: 40}
 
 
 def recipe(format: str, methods: dict[str, Any] | None = None, **protocol: Any) -> Recipe:
-    asked = {"format": format, "users": 0, "least": 2, "shape": [], **protocol}
+    settings = {"format": format, "users": 0, "least": 2, "shape": [], **protocol}
     return Recipe(
         name="made",
         title="Made",
         paper="jin2021",
         where="nowhere",
         study="none",
-        parameters={"protocol": asked, "methods": methods or {}},
+        parameters={"protocol": settings, "methods": methods or {}},
         data=(DataSet("set", "A made set", "https://example.org", "free"),),
     )
 
 
-def held_out(held: Held) -> list[tuple[int, int]]:
+def held_out(held: HeldOut) -> list[tuple[int, int]]:
     return list(enumerate(held.target.tolist()))
 
 
-def learned(held: Held) -> list[tuple[int, int]]:
+def learned(held: HeldOut) -> list[tuple[int, int]]:
     user, item = held.train.nonzero()
     return sorted(zip(user.tolist(), item.tolist(), strict=True))
 
@@ -82,7 +82,7 @@ def test_test_file_without_a_user_is_refused(tmp_path: Path) -> None:
     movielens(tmp_path, "ncf")
     test = tmp_path / "ml-1m.test.rating"
     test.write_text(test.read_text().split("\n", 1)[1])
-    with pytest.raises(DataError, match=r"^The test file has 2 rows, not one for each of 3 users"):
+    with pytest.raises(DataError, match=r"must have one row for each of 3 users, got 2 rows"):
         read(recipe("movielens-1m"), {"set": tmp_path})
 
 
@@ -160,9 +160,9 @@ def test_a_share_of_users_keeps_the_items_that_they_have(tmp_path: Path) -> None
     [
         (
             {"shape": [3, 4, 9]},
-            r"8 pairs, not the 3 users, 4 items and 9 pairs of A made set\. ",
+            r"8 pairs, but A made set has 3 users, 4 items and 9 pairs\. ",
         ),
-        ({"least": 9}, r"^A made set has no user with 9 items\.$"),
+        ({"least": 9}, r"^A made set has no user with at least 9 items\.$"),
     ],
 )
 def test_other_data_are_refused(tmp_path: Path, change: dict[str, Any], error: str) -> None:
@@ -175,10 +175,14 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"valid\.txt can't be read: "):
         read(recipe("citeulike"), {"set": tmp_path})
     (citeulike(tmp_path) / "test.txt").write_text("\n")
-    with pytest.raises(DataError, match=r"test\.txt can't be read: it is empty\. Get it again\.$"):
+    with pytest.raises(
+        DataError, match=r"test\.txt can't be read: it is empty\. Download it again\.$"
+    ):
         read(recipe("citeulike"), {"set": tmp_path})
     (counted(tmp_path) / "users.dat").write_text("2 4 5\n3 4 5\n")
-    with pytest.raises(DataError, match=r"users\.dat can't be read: line 2 says 3 items and has 2"):
+    with pytest.raises(
+        DataError, match=r"users\.dat can't be read: line 2 declares 3 items but has 2"
+    ):
         read(recipe("citeulike-a"), {"set": tmp_path})
     (lists(tmp_path) / "test.txt").write_text("1 2.5\n")
     with pytest.raises(DataError, match=r"test\.txt can't be read: "):
@@ -187,19 +191,19 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
 
 def test_a_table_must_be_the_only_file(tmp_path: Path) -> None:
     (table(tmp_path) / "more.csv").write_text("user,item\n1,2\n")
-    with pytest.raises(DataError, match=r"holds 2 files\. Pass the file itself\.$"):
+    with pytest.raises(DataError, match=r"got 2 files\. Pass the file itself\.$"):
         read(recipe("table"), {"set": tmp_path})
     assert read(recipe("table"), {"set": tmp_path / "yelp.csv"}).n_users == 3
 
 
-def made(n_users: int = 100, n_items: int = 40) -> Held:
+def made(n_users: int = 100, n_items: int = 40) -> HeldOut:
     """Users of two tastes; the held-out item is one of their taste."""
     rng = np.random.default_rng(0)
     same = (np.arange(n_users)[:, None] + np.arange(n_items)) % 2 == 0
     likes = rng.random(same.shape) < np.where(same, 0.25, 0.02)
     target = 2 * rng.integers(n_items // 2, size=n_users) + np.arange(n_users) % 2
     likes[np.arange(n_users), target] = False
-    return Held(sparse.csr_array(likes.astype(np.float32)), target.astype(np.int64))
+    return HeldOut(sparse.csr_array(likes.astype(np.float32)), target.astype(np.int64))
 
 
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
@@ -228,27 +232,27 @@ def test_ranks_are_among_all_items_better_than_by_chance_and_the_same_again(name
     options, package = OPTIONS[name]
     if package and importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
-    asked = recipe("lists", {name: options})
-    models.load(asked)
-    ranks = Evaluations(asked, made()).ranks(name)
+    made_recipe = recipe("lists", {name: options})
+    models.load(made_recipe)
+    ranks = Evaluations(made_recipe, made()).ranks(name)
     assert ranks.dtype == np.int64
     assert ranks.min() >= 1
     assert ranks.max() <= 40
     assert ranks.mean() < 17  # 20.5 by chance, some 13 by taste alone, behind what was learned
-    assert Evaluations(asked, made()).ranks(name).tolist() == ranks.tolist()
+    assert Evaluations(made_recipe, made()).ranks(name).tolist() == ranks.tolist()
 
 
 def test_ranks_count_learned_items_and_break_ties_at_random() -> None:
     held = made()
-    found = Evaluations(recipe("lists", {"itemKNN": {"k": 40}}), held).ranks("itemKNN")
+    actual = Evaluations(recipe("lists", {"itemKNN": {"k": 40}}), held).ranks("itemKNN")
     dense = held.train.toarray().astype(np.float64)
     norm = dense / np.sqrt((dense**2).sum(axis=0))
     cosine = norm.T @ norm
     np.fill_diagonal(cosine, 0.0)
     scores = (dense @ cosine).astype(np.float32)
     own = scores[np.arange(100), held.target][:, None]
-    assert (found > (scores > own + 1e-4).sum(axis=1)).all()
-    assert (found <= (scores > own - 1e-4).sum(axis=1)).all()
+    assert (actual > (scores > own + 1e-4).sum(axis=1)).all()
+    assert (actual <= (scores > own - 1e-4).sum(axis=1)).all()
 
 
 def test_a_method_is_fitted_once(monkeypatch: Any) -> None:

@@ -86,8 +86,8 @@ def test_more_repeats_begin_with_the_same_cells() -> None:
 def test_blocks_do_not_change_the_estimates(folder: Path, cells: dict[str, Any]) -> None:
     recipe = small(block=4).repeated(6)
     context = study.prepare(recipe, {"set": folder / "set"})
-    again = {cell: study.run(recipe, context, cell) for cell in study.cells(recipe)}
-    one, other = Values.of(small(), cells), Values.of(recipe, again)
+    rerun = {cell: study.run(recipe, context, cell) for cell in study.cells(recipe)}
+    one, other = Values.of(small(), cells), Values.of(recipe, rerun)
     assert one.n_repeats == 6
     np.testing.assert_array_equal(one.ratios, other.ratios)
 
@@ -95,38 +95,42 @@ def test_blocks_do_not_change_the_estimates(folder: Path, cells: dict[str, Any])
 def test_a_cell_has_what_each_estimator_says_of_the_same_sample(folder: Path) -> None:
     recipe = small().repeated(1)
     context = study.prepare(recipe, {"set": folder / "set"})
-    found = study.run(recipe, context, "method=EASE/first=0/n=1")
+    actual = study.run(recipe, context, "method=EASE/first=0/n=1")
     ranks = context.ranks("EASE")
-    whole = RankDistribution.of_ranks(ranks, context.held.n_items)
-    assert found["exact"] == {m: whole.expect(m) for m in recipe.parameters["measures"]}
-    told = context.drawn(
+    exact = RankDistribution.of_ranks(ranks, context.held_out.n_items)
+    assert actual["exact"] == {m: exact.expect(m) for m in recipe.parameters["measures"]}
+    with_history = context.drawn(
         "EASE", recipe.parameters["n_negatives"], seed_of(recipe, "sample EASE", 0)
     )
-    assert told[0].history is None
-    assert told[1].history is not None
-    assert told[0].ranks.tolist() == told[1].ranks.tolist()
-    for label, sample in (("MLE", told[0]), ("CLS", told[0]), ("Smooth, history", told[1])):
+    assert with_history[0].history is None
+    assert with_history[1].history is not None
+    assert with_history[0].ranks.tolist() == with_history[1].ranks.tolist()
+    for label, sample in (
+        ("MLE", with_history[0]),
+        ("CLS", with_history[0]),
+        ("Smooth, history", with_history[1]),
+    ):
         made = sampled.get(recipe.parameters["estimators"][label])
         expected = [made.estimate(sample, m) for m in recipe.parameters["measures"]]
-        (ours,) = zip(*found["estimates"][label], strict=True)
+        (ours,) = zip(*actual["estimates"][label], strict=True)
         assert ours == pytest.approx(expected, rel=1e-6)
-    assert found["estimates"]["Smooth"] != found["estimates"]["Smooth, history"]
+    assert actual["estimates"]["Smooth"] != actual["estimates"]["Smooth, history"]
 
 
 def test_ratios_and_errors_are_those_of_the_repeats(cells: dict[str, Any]) -> None:
     recipe = small().repeated(6)
-    found = figures.fold(recipe, cells)
+    actual = figures.fold(recipe, cells)
     block = cells["method=EASE/first=0/n=6"]
     mle = np.array(block["estimates"]["MLE"][1]) / block["exact"]["ndcg@10"]
-    ratio = found["EASE ndcg@10: MLE / exact"]
+    ratio = actual["EASE ndcg@10: MLE / exact"]
     assert ratio.value == pytest.approx(mle.mean())
     assert ratio.std_error == pytest.approx(mle.std(ddof=1) / math.sqrt(6))
-    assert found["EASE ndcg@10: exact"].value == pytest.approx(1000 * block["exact"]["ndcg@10"])
+    assert actual["EASE ndcg@10: exact"].value == pytest.approx(1000 * block["exact"]["ndcg@10"])
     other = cells["method=itemKNN/first=0/n=6"]
     knn = np.array(other["estimates"]["MLE"][1]) / other["exact"]["ndcg@10"]
     off = [math.sqrt(((each - 1) ** 2).mean()) for each in (mle, knn)]
-    assert found["MLE: error, ndcg@10"].value == pytest.approx(math.sqrt(off[0] * off[1]))
-    assert found["MLE: largest error, ndcg@10"].value == pytest.approx(max(off))
+    assert actual["MLE: error, ndcg@10"].value == pytest.approx(math.sqrt(off[0] * off[1]))
+    assert actual["MLE: largest error, ndcg@10"].value == pytest.approx(max(off))
 
 
 def test_of_all_repeats_of_one_the_error_is_unknown(cells: dict[str, Any]) -> None:
@@ -139,10 +143,10 @@ def test_of_all_repeats_of_one_the_error_is_unknown(cells: dict[str, Any]) -> No
         }
         for cell, block in cells.items()
     }
-    found = figures.fold(small().repeated(1), one)
-    assert math.isnan(found["EASE ndcg@10: MLE / exact"].std_error)
-    assert math.isfinite(found["MLE: error, ndcg@10"].value)
-    assert [*study_of(small()).tables(small().repeated(1), one, found)]
+    actual = figures.fold(small().repeated(1), one)
+    assert math.isnan(actual["EASE ndcg@10: MLE / exact"].std_error)
+    assert math.isfinite(actual["MLE: error, ndcg@10"].value)
+    assert [*study_of(small()).tables(small().repeated(1), one, actual)]
 
 
 def test_moments_without_a_repeat_are_those_of_the_others() -> None:
@@ -156,9 +160,9 @@ def test_moments_without_a_repeat_are_those_of_the_others() -> None:
 
 def test_jackknife_error_of_a_mean_is_the_usual_one() -> None:
     ratios = np.random.default_rng(0).normal(1, 0.2, (1, 1, 1, 30))
-    found = jackknife(Moments.of(ratios).mean[0, 0, 0])
-    assert found.value == pytest.approx(ratios.mean())
-    assert found.std_error == pytest.approx(ratios.std(ddof=1) / math.sqrt(30))
+    actual = jackknife(Moments.of(ratios).mean[0, 0, 0])
+    assert actual.value == pytest.approx(ratios.mean())
+    assert actual.std_error == pytest.approx(ratios.std(ddof=1) / math.sqrt(30))
     assert geometric_mean(np.array([[2.0], [8.0]])).tolist() == [pytest.approx(4.0)]
 
 
@@ -167,26 +171,26 @@ def of_papers(means: Any) -> dict[str, Measured]:
     papers = ["CLS", "BV(0.1)", "BV(0.01)", "MLE", "WMLE", "MES"]
     mean = np.array(means, np.float64)[None, :, None]
     moments = Moments.printed(mean, np.array([1.0, 1, 2, 3, 4, 5])[None, :, None] / 10)
-    return figures.of_the_papers(papers, papers, np.array([[0.5]]), moments)
+    return figures.paper_figures(papers, papers, np.array([[0.5]]), moments)
 
 
 def test_figures_of_the_papers_estimators() -> None:
-    found = of_papers([1.5, 0.7, 1.1, 0.98, 9.0, 1.2])
+    actual = of_papers([1.5, 0.7, 1.1, 0.98, 9.0, 1.2])
     least = {
-        name: found[f"{name}: rows with least or second least bias"].value
+        name: actual[f"{name}: rows with least or second least bias"].value
         for name in ["MLE", "MES"]
     }
     assert least == {"MLE": 1.0, "MES": 0.0}
-    assert found["BV(0.01): rows with least or second least bias"].value == 1.0
-    assert found["MLE / BV(0.01): spread"].value == pytest.approx(3 / 2)
-    assert found["CLS − the worst of BV, MLE and MES: bias"].value == pytest.approx(0.5 - 0.3)
+    assert actual["BV(0.01): rows with least or second least bias"].value == 1.0
+    assert actual["MLE / BV(0.01): spread"].value == pytest.approx(3 / 2)
+    assert actual["CLS − the worst of BV, MLE and MES: bias"].value == pytest.approx(0.5 - 0.3)
 
 
 def test_pairs_in_order_count_every_measure() -> None:
     exact = np.array([[0.3, 0.3], [0.2, 0.4], [0.1, 0.5]])
     estimates = np.array([[0.5, 0.1], [0.6, 0.2], [0.1, 0.3]])
-    assert figures._in_order(exact, exact) == 6
-    assert figures._in_order(exact, estimates) == 2 + 3
+    assert figures._n_pairs_in_order(exact, exact) == 6
+    assert figures._n_pairs_in_order(exact, estimates) == 2 + 3
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -202,9 +206,9 @@ def test_printed_figures_follow_from_the_papers_table(name: str) -> None:
         for j, estimator in enumerate(papers)
         for k, measure in enumerate(measures)
     }
-    both = figures.of_all(papers, papers, measures, moments)
-    both |= figures.of_the_papers(papers, papers, exact, moments)
-    expected |= {key: found.value for key, found in both.items()}
+    both = figures.error_figures(papers, papers, measures, moments)
+    both |= figures.paper_figures(papers, papers, exact, moments)
+    expected |= {key: actual.value for key, actual in both.items()}
     expected |= {
         f"{method} {measure}: exact": 1000 * exact[i, k]
         for i, method in enumerate(recipe.parameters["compared"])
@@ -234,12 +238,12 @@ def test_winners_are_counted_for_the_truly_best() -> None:
     recipe = dataclasses.replace(
         recipe, parameters={**recipe.parameters, "differences": [["B", "A"]]}
     )
-    found = winners.fold(recipe, made)
-    assert found["A: recall@1"].value == 0.0
-    assert found["B: recall@1"].value == pytest.approx(50.0)  # a draw is no win
-    assert found["B: recall@1"].std_error == pytest.approx(100 * math.sqrt(1 / 3 / 4))
-    assert found["B − A: all measures"].value == pytest.approx(50.0)
-    assert found["best by exact recall@1 is itemKNN"].value == pytest.approx(300.0)
+    actual = winners.fold(recipe, made)
+    assert actual["A: recall@1"].value == 0.0
+    assert actual["B: recall@1"].value == pytest.approx(50.0)  # a draw is no win
+    assert actual["B: recall@1"].std_error == pytest.approx(100 * math.sqrt(1 / 3 / 4))
+    assert actual["B − A: all measures"].value == pytest.approx(50.0)
+    assert actual["best by exact recall@1 is itemKNN"].value == pytest.approx(300.0)
 
 
 @pytest.mark.parametrize("name", ["sampled-table2", "sampled-table4"])
@@ -265,33 +269,35 @@ def test_recipe_runs_from_files_to_page(name: str, folder: Path, tmp_path: Path)
 @pytest.mark.parametrize("name", RECIPES)
 def test_recipes_name_what_there_is(name: str) -> None:
     recipe = load(name)
-    given = recipe.parameters
-    assert set(given["compared"]) <= set(given["methods"])
-    assert set(given["with_history"]) <= set(given["estimators"])
-    assert {*given.get("papers", ()), *given.get("own", ())} <= set(given["estimators"])
-    assert all(sampled.get(text) for text in given["estimators"].values())
+    parameters = recipe.parameters
+    assert set(parameters["compared"]) <= set(parameters["methods"])
+    assert set(parameters["with_history"]) <= set(parameters["estimators"])
+    assert {*parameters.get("papers", ()), *parameters.get("own", ())} <= set(
+        parameters["estimators"]
+    )
+    assert all(sampled.get(text) for text in parameters["estimators"].values())
     assert recipe.seed == load(RECIPES[0]).seed  # the same models and held-out items
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_printed_and_claimed_figure_is_measured(name: str, cells: dict[str, Any]) -> None:
     recipe = load(name)
-    given, block = recipe.parameters, cells["method=EASE/first=0/n=6"]
+    parameters, block = recipe.parameters, cells["method=EASE/first=0/n=6"]
     rng = np.random.default_rng(0)
     made = {
         f"method={method}/first=0/n=6": {
             **block,
-            "exact": dict.fromkeys(given["measures"], 0.1),
+            "exact": dict.fromkeys(parameters["measures"], 0.1),
             "estimates": {
-                label: rng.uniform(0.05, 0.2, (len(given["measures"]), 6)).tolist()
-                for label in given["estimators"]
+                label: rng.uniform(0.05, 0.2, (len(parameters["measures"]), 6)).tolist()
+                for label in parameters["estimators"]
             },
         }
-        for method in given["methods"]
+        for method in parameters["methods"]
     }
-    found = study_of(recipe).fold(recipe, made)
-    wanted = [*recipe.printed, *(claim.figure for claim in recipe.claims)]
-    assert set(wanted) <= set(found)
-    pages = [*study_of(recipe).tables(recipe, made, found)]
+    actual = study_of(recipe).fold(recipe, made)
+    expected = [*recipe.printed, *(claim.figure for claim in recipe.claims)]
+    assert set(expected) <= set(actual)
+    pages = [*study_of(recipe).tables(recipe, made, actual)]
     assert all(len(row) == len(table["columns"]) for table in pages for row in table["rows"])
-    assert not [key for key in found if re.search(r"nan|None", key)]
+    assert not [key for key in actual if re.search(r"nan|None", key)]

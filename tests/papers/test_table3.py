@@ -71,14 +71,14 @@ def done() -> tuple[Recipe, dict[str, Mapping[str, Any]]]:
 @pytest.mark.long
 def test_every_method_runs_under_each_of_its_protocols(done: Any) -> None:
     _, cells = done
-    asked = [parts(cell) for cell in cells if "seed" in cell]
-    assert {each["method"] for each in asked} == {*METHODS, RANDOM}
-    assert len(asked) == 2 * 2 * (1 + sum(len(m.protocols) for m in METHODS.values()))
-    for each in asked:
-        found = cells[key(**each)]
-        assert len(found["gain"]) == len(found["user"]) == found["users"] > 10
-        assert np.mean(found["gain"]) == pytest.approx(found["pap"], abs=1e-6)
-        assert found["half"] >= found["pap"] - 1e-12
+    key_parts = [parts(cell) for cell in cells if "seed" in cell]
+    assert {each["method"] for each in key_parts} == {*METHODS, RANDOM}
+    assert len(key_parts) == 2 * 2 * (1 + sum(len(m.protocols) for m in METHODS.values()))
+    for each in key_parts:
+        actual = cells[key(**each)]
+        assert len(actual["gain"]) == len(actual["user"]) == actual["users"] > 10
+        assert np.mean(actual["gain"]) == pytest.approx(actual["pap"], abs=1e-6)
+        assert actual["half"] >= actual["pap"] - 1e-12
 
 
 def test_learning_beats_random_weights(done: Any) -> None:
@@ -98,10 +98,10 @@ def test_a_cell_does_not_depend_on_those_before_it(done: Any) -> None:
 def test_all_methods_have_the_same_users_at_a_split_and_cutoff(done: Any) -> None:
     _, cells = done
     by_place: dict[tuple[str, str], set[tuple[int, ...]]] = {}
-    for cell, found in cells.items():
+    for cell, actual in cells.items():
         if "seed" in parts(cell):
             place = parts(cell)["seed"], parts(cell)["k"]
-            by_place.setdefault(place, set()).add(tuple(found["user"]))
+            by_place.setdefault(place, set()).add(tuple(actual["user"]))
     assert all(len(users) == 1 for users in by_place.values())
 
 
@@ -115,8 +115,8 @@ def test_options_are_those_of_the_grid_and_the_final_fit_is_longer(done: Any) ->
 
 def test_only_the_start_differs_where_the_split_is_given(done: Any) -> None:
     recipe, _ = done
-    given = context_of(recipe, made_up()).scaled(0)
-    context = context_of(recipe, given)
+    scaled = context_of(recipe, made_up()).scaled(0)
+    context = context_of(recipe, scaled)
     assert np.array_equal(context.scaled(0).test.X, context.scaled(1).test.X)
     cells = [key(seed=s, k=2, method="GD-avg", protocol=PAPER) for s in (0, 1)]
     one, other = (table3.run(recipe, context, cell) for cell in cells)
@@ -137,24 +137,24 @@ def test_the_error_of_a_difference_with_one_repeat_is_that_of_a_bootstrap_over_u
     recipe = replace(small(), repeats=1)
     cells = simulated(rng, 1, between_users=0.3, between_repeats=0.0)
     pairs = [(cells[name], cells[_other(name)]) for name in cells if "method=a" in name]
-    found = splits.difference(recipe, cells, ("a", PAPER), ("b", PAPER))
+    actual = splits.difference(recipe, cells, ("a", PAPER), ("b", PAPER))
     drawn = np.array([_once(pairs, rng.integers(0, 80, 80)) for _ in range(3000)])
     means: list[float] = [np.mean(a["gain"]) - np.mean(b["gain"]) for a, b in pairs]
-    assert found.value == pytest.approx(100 * np.mean(means))
-    assert found.n == len({user for each, _ in pairs for user in each["user"]})
-    assert found.std_error == pytest.approx(drawn.std(), rel=0.08)
+    assert actual.value == pytest.approx(100 * np.mean(means))
+    assert actual.n == len({user for each, _ in pairs for user in each["user"]})
+    assert actual.std_error == pytest.approx(drawn.std(), rel=0.08)
 
 
 @pytest.mark.parametrize(("users", "repeats"), [(0.4, 0.0), (0.0, 0.3), (0.3, 0.15)])
 def test_errors_of_differences_are_how_far_they_vary(users: float, repeats: float) -> None:
     rng = np.random.default_rng(1)
     recipe = replace(small(), repeats=6)
-    found = [
+    actual = [
         splits.difference(recipe, simulated(rng, 6, users, repeats), ("a", PAPER), ("b", PAPER))
         for _ in range(300)
     ]
-    varied = np.std([each.value for each in found])
-    assert np.sqrt(np.mean([each.std_error**2 for each in found])) == pytest.approx(
+    varied = np.std([each.value for each in actual])
+    assert np.sqrt(np.mean([each.std_error**2 for each in actual])) == pytest.approx(
         varied, rel=0.15
     )
 
@@ -211,9 +211,9 @@ def test_recipes_print_what_their_study_measures(name: str) -> None:
         f"GD-avg − {other}" for other in ("SVM-pAUC", "Greedy", "SGD@k-avg", "Select")
     ]
     final = recipe.parameters[PAPER]["final"]
-    asked = recipe.parameters["methods"]
-    assert {method for method in asked if METHODS[method].descends} <= {*final}
-    assert all(grid(method, ZERO, recipe.parameters) for method in asked)
+    method_names = recipe.parameters["methods"]
+    assert {method for method in method_names if METHODS[method].descends} <= {*final}
+    assert all(grid(method, ZERO, recipe.parameters) for method in method_names)
 
 
 def test_logistic_regression_is_compared_with_the_best_printed(done: Any) -> None:
@@ -259,11 +259,11 @@ def test_behance_runs_from_its_files(tmp_path: Path) -> None:
     np.savez(tmp_path / behance.REDUCED, item=item, features=features)
     lines: list[str] = []
     for user in range(12):
-        wanted = rng.permutation(np.argsort(-features[:, 0])[:450])[: 60 + user]
-        lines += [f"u{user:02d} {item[i]} {time}" for time, i in enumerate(wanted)]
+        expected = rng.permutation(np.argsort(-features[:, 0])[:450])[: 60 + user]
+        lines += [f"u{user:02d} {item[i]} {time}" for time, i in enumerate(expected)]
     (tmp_path / behance.LIKES).write_text("\n".join(lines))
     outcome = reproduce(small(NAMES[2], methods=SHORT), tmp_path / "out", data=tmp_path)
     assert outcome.done.figures["users"] == Measured(12.0)
-    assert "as given in image_features.npz" in outcome.page.read_text()
+    assert "image features from image_features.npz" in outcome.page.read_text()
     written = json.loads((tmp_path / "out" / NAMES[2] / "results.json").read_text())
     assert "GD-avg k=2" in json.dumps(written)

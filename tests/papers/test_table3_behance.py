@@ -41,12 +41,12 @@ def read(folder: Path, seed: int = 0) -> behance.Rows:
 def liked(folder: Path) -> dict[str, list[str]]:
     """Return each user's first likes in order of time, by a plain loop."""
     lines = [line.split() for line in (folder / behance.LIKES).read_text().splitlines()]
-    found: dict[str, list[str]] = {}
+    items_by_user: dict[str, list[str]] = {}
     for user, item, _ in sorted(lines, key=lambda line: int(line[2])):
-        mine = found.setdefault(user, [])
+        mine = items_by_user.setdefault(user, [])
         if item not in mine and item != "99999999":
             mine.append(item)
-    return found
+    return items_by_user
 
 
 def test_users_positives_and_negatives(folder: Path) -> None:
@@ -81,11 +81,11 @@ def test_negatives_are_seeded(folder: Path) -> None:
 def test_components_are_those_of_the_singular_value_decomposition() -> None:
     rng = np.random.default_rng(3)
     features = (rng.normal(size=(5000, 8)) * np.arange(1, 9)).astype(np.float32)
-    found = behance.principal_components(features, 4)
+    actual = behance.principal_components(features, 4)
     left, sizes, _ = np.linalg.svd(features - features.mean(axis=0), full_matrices=False)
     expected = left[:, :4] * sizes[:4]
-    signs = np.sign(np.sum(found * expected, axis=0))
-    assert np.allclose(found, expected * signs, atol=1e-3)
+    signs = np.sign(np.sum(actual * expected, axis=0))
+    assert np.allclose(actual, expected * signs, atol=1e-3)
 
 
 def test_reduced_features_take_the_place_of_the_originals(folder: Path) -> None:
@@ -94,33 +94,33 @@ def test_reduced_features_take_the_place_of_the_originals(folder: Path) -> None:
     np.savez(folder / behance.REDUCED, item=item, features=features)
     (folder / behance.IMAGES).unlink()
     images = behance.read_images(folder)
-    assert behance.reduction(folder) == "as given in image_features.npz"
+    assert behance.reduction(folder) == "from image_features.npz"
     assert np.array_equal(images.features[0], features[-1])
     assert read(folder).X.shape[1] == 6
 
 
 def test_broken_files_are_explained(folder: Path) -> None:
-    with pytest.raises(DataError, match="no multiple of the 16392 of an image"):
+    with pytest.raises(DataError, match="not a multiple of 16392, the size of an image"):
         behance.read(folder)
     (folder / behance.LIKES).write_text("u1 00000001\n")
-    with pytest.raises(DataError, match="must hold user, item and time on each line"):
+    with pytest.raises(DataError, match="must have user, item and time on each line"):
         read(folder)
     (folder / behance.LIKES).write_text("u1 00000001 5\n")
     with pytest.raises(DataError, match="no user has 60 to 170 likes"):
         read(folder)
     (folder / behance.LIKES).unlink()
-    with pytest.raises(DataError, match="holds no Behance_appreciate_1M"):
+    with pytest.raises(DataError, match="does not contain Behance_appreciate_1M"):
         read(folder)
     (folder / behance.IMAGES).unlink()
-    with pytest.raises(DataError, match=r"holds no Behance_Image_Features\.b"):
+    with pytest.raises(DataError, match=r"does not contain Behance_Image_Features\.b"):
         read(folder)
 
 
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"item": ["a"]}, "must hold 'item' and 'features'"),
-        ({"item": ["a", "b"], "features": [[1.0]]}, "a row for each of the 2 items"),
+        ({"item": ["a"]}, "must contain 'item' and 'features'"),
+        ({"item": ["a", "b"], "features": [[1.0]]}, "one row for each of the 2 items"),
         ({"item": ["a"], "features": [[float("inf")]]}, "must be finite"),
     ],
 )
@@ -135,7 +135,7 @@ def test_a_broken_reduction_is_explained(
 def test_too_few_images_for_the_negatives(folder: Path) -> None:
     item = np.array(liked(folder)["u1"])
     np.savez(folder / behance.REDUCED, item=item, features=np.ones((item.size, 2)))
-    with pytest.raises(DataError, match=r"User u1 needs .* images without a like, but there are 0"):
+    with pytest.raises(DataError, match=r"User u1 needs .* images without a like, but only 0 have"):
         read(folder)
 
 
@@ -169,5 +169,5 @@ def test_damaged_images_are_refused(folder: Path, place: int, content: bytes) ->
     with (folder / behance.IMAGES).open("rb+") as file:
         file.seek(place)
         file.write(content)
-    with pytest.raises(DataError, match="no ASCII, or a feature that is not finite"):
+    with pytest.raises(DataError, match="not ASCII, or a feature that is not finite"):
         read(folder)

@@ -67,9 +67,9 @@ def test_groups_and_features(folder: Path) -> None:
 @pytest.mark.parametrize("protocol", [2, 4, 5])
 def test_any_protocol_reads(protocol: int) -> None:
     stream = io.BytesIO(pickle.dumps(table(), protocol=protocol))
-    found = read_pickled(stream, "t.pkl")
-    assert np.array_equal(found["7"], table()["7"])
-    assert set(found["paper_id_referred"]) == {"p"}
+    actual = read_pickled(stream, "t.pkl")
+    assert np.array_equal(actual["7"], table()["7"])
+    assert set(actual["paper_id_referred"]) == {"p"}
 
 
 def _without(column: str) -> Callable[[Any], Any]:
@@ -83,12 +83,12 @@ def _with(column: str, value: Any) -> Callable[[Any], Any]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_without("CoAuthorCount"), "has no column 'CoAuthorCount'; it has"),
+        (_without("CoAuthorCount"), r"has no column 'CoAuthorCount'\. It has"),
         (_without("99"), "has no column '99'"),
         (_with("label", 2), "label must be 0 or 1, got 2 in row 0"),
-        (_with("label", 0), "no author's paper has 3 positives"),
+        (_with("label", 0), "no group of an author and a paper has at least 3 positives"),
         (_with("3", float("nan")), "3 has no finite value in row 0"),
-        (_with("3", "x"), "3 must hold numbers"),
+        (_with("3", "x"), "3 must contain numbers"),
     ],
 )
 def test_a_table_of_another_form_is_explained(

@@ -42,9 +42,9 @@ def test_a_group_has_one_number_in_all_parts() -> None:
         Rows(X, np.zeros(4), np.array(["b", "d", "b", "a"])),
         Rows(X, np.zeros(4), np.array(["d", "c", "c", "d"])),
     )
-    found = Parts(one, other, other).scaled()
-    assert found.train.qid.tolist() == [1, 3, 1, 0]
-    assert found.test.qid.tolist() == [3, 2, 2, 3]
+    actual = Parts(one, other, other).scaled()
+    assert actual.train.qid.tolist() == [1, 3, 1, 0]
+    assert actual.test.qid.tolist() == [3, 2, 2, 3]
 
 
 def test_for_cutoff_keeps_groups_with_a_positive_and_k_negatives() -> None:

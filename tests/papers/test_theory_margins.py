@@ -55,8 +55,8 @@ def test_plain_margin_reaches_the_risk_with_enough_positives() -> None:
     ("delta", "sure"), [(0.0, set()), (0.25, {"risk"}), (1.0, {"risk", *theory.SURROGATES})]
 )
 def test_surrogates_need_a_margin_of_one_and_the_risk_any(delta: float, sure: set[str]) -> None:
-    found = one([3.0, 2.0], [0.0], 1, delta=delta).guarantees()
-    assert {name for name in found if found[name][0]} == sure
+    actual = one([3.0, 2.0], [0.0], 1, delta=delta).guarantees()
+    assert {name for name in actual if actual[name][0]} == sure
 
 
 def test_wide_moderate_margin_reaches_the_average() -> None:
@@ -68,8 +68,8 @@ def test_wide_moderate_margin_reaches_the_average() -> None:
 
 def test_strong_margin_of_a_half_makes_the_exact_tight_struct_zero() -> None:
     # Two positives pay for one hinge: .5 + .5 >= 1.
-    found = one([0.5, 0.5], [0.0], 1, delta=0.5).guarantees()
-    assert {name for name in found if found[name][0]} == {"risk", "pap-tight-struct-exact"}
+    actual = one([0.5, 0.5], [0.0], 1, delta=0.5).guarantees()
+    assert {name for name in actual if actual[name][0]} == {"risk", "pap-tight-struct-exact"}
     loss = losses.get("pap-tight-struct-exact@1")
     target = loss.prepare(np.array([1.0, 1.0, 0.0]), Groups.single(3))
     assert loss.value_and_grad(np.array([0.5, 0.5, 0.0]), target)[0][0] == 0.0
@@ -129,9 +129,9 @@ def test_every_surrogate_named_is_a_loss() -> None:
     ],
 )
 def test_bad_argument_is_named(change: dict[str, Any], text: str) -> None:
-    given = {"scores": [1.0, 0.0], "relevance": [1, 0], "qid": [7, 7], "k": 1, **change}
+    arguments = {"scores": [1.0, 0.0], "relevance": [1, 0], "qid": [7, 7], "k": 1, **change}
     with pytest.raises(ArgumentError, match=text):
-        theory.margins(**given)
+        theory.margins(**arguments)
 
 
 def test_unknown_margin_names_the_nearest() -> None:

@@ -49,8 +49,8 @@ def test_cases_have_each_kind_of_margin() -> None:
 @pytest.mark.parametrize("margin", theory.MARGINS)
 def test_largest_delta_is_the_definitions(margin: str) -> None:
     for s, t, k in cases(1):
-        found = theory.margins([*s, *t], [1] * len(s) + [0] * len(t), k=k)
-        assert getattr(found, margin)[0] == pytest.approx(largest(margin, s, t, k), abs=1e-12)
+        actual = theory.margins([*s, *t], [1] * len(s) + [0] * len(t), k=k)
+        assert getattr(actual, margin)[0] == pytest.approx(largest(margin, s, t, k), abs=1e-12)
 
 
 def normal(mean: float, sd: float = 1.0) -> theory.Sampler:
@@ -105,9 +105,9 @@ def test_std_error_is_the_spread_over_seeds() -> None:
             normal(1.0), normal(0.0), **group, n_draws=40_000, n_batches=40, seed=seed
         )
 
-    found = [draw(seed) for seed in range(100)]
-    spread = np.std([risk.value for risk in found], ddof=1)
-    assert np.mean([risk.std_error for risk in found]) == pytest.approx(spread, rel=0.25)
+    actual = [draw(seed) for seed in range(100)]
+    spread = np.std([risk.value for risk in actual], ddof=1)
+    assert np.mean([risk.std_error for risk in actual]) == pytest.approx(spread, rel=0.25)
 
 
 def test_papers_gamma_plus_is_not_the_limit_of_the_metric() -> None:

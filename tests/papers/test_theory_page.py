@@ -37,7 +37,7 @@ def test_table_of_guarantees(
     margin: theory.Margin, n_pos: int, k: int, delta: float, sure: set[str]
 ) -> None:
     m = theory.margins([9.0] * n_pos + [0.0] * k, [1] * n_pos + [0] * k, k=k, delta=delta)
-    assert {name for name, found in m.guarantees(margin).items() if found[0]} == sure
+    assert {name for name, actual in m.guarantees(margin).items() if actual[0]} == sure
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_more_negatives_than_k_matter_to_the_loose_surrogate_alone(
     margin: theory.Margin, n_pos: int, delta: float, sure: set[str]
 ) -> None:
     m = theory.margins([9.0] * n_pos + [0.0] * 4, [1] * n_pos + [0] * 4, k=2, delta=delta)
-    assert {name for name, found in m.guarantees(margin).items() if found[0]} == sure
+    assert {name for name, actual in m.guarantees(margin).items() if actual[0]} == sure

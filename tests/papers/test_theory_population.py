@@ -50,10 +50,10 @@ def test_gamma_plus(n_pos: int, n_neg: int, k: int, form: Any, plus: float) -> N
 
 
 def test_same_seed_same_bits() -> None:
-    first, again, other = (
+    first, rerun, other = (
         theory.population_risk(high, low, **GROUP, n_draws=20_000, seed=seed) for seed in (1, 1, 2)
     )
-    assert first == again
+    assert first == rerun
     assert first.value != other.value
 
 
@@ -103,9 +103,9 @@ def test_draws_are_rounded_up_to_even_batches() -> None:
     ],
 )
 def test_bad_argument_is_named(change: dict[str, Any], text: str) -> None:
-    given = {"positives": high, "negatives": low, **GROUP, "n_draws": 20_000, **change}
+    arguments = {"positives": high, "negatives": low, **GROUP, "n_draws": 20_000, **change}
     with pytest.raises(ArgumentError) as raised:
-        theory.population_risk(**given)
+        theory.population_risk(**arguments)
     assert text in str(raised.value)
 
 
@@ -154,7 +154,7 @@ def test_bad_argument_of_the_bound(change: dict[str, Any], text: str) -> None:
 
 
 def gap(**change: Any) -> theory.Gap:
-    given: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "positives": high,
         "negatives": low,
         **GROUP,
@@ -164,26 +164,26 @@ def gap(**change: Any) -> theory.Gap:
         "n_draws": 200_000,
         **change,
     }
-    return theory.generalization_gap(**given)
+    return theory.generalization_gap(**arguments)
 
 
 def test_gap_of_one_scorer_falls_by_the_root_of_n() -> None:
-    found = gap()
-    assert found["n_neg"] == [200, 800, 3200]
-    assert found["rate"] == pytest.approx(-0.5, abs=0.15)
-    assert len(set(found["population"])) == 1
+    actual = gap()
+    assert actual["n_neg"] == [200, 800, 3200]
+    assert actual["rate"] == pytest.approx(-0.5, abs=0.15)
+    assert len(set(actual["population"])) == 1
     for mean, pop, emp in zip(
-        found["gap"]["mean"], found["population"], found["empirical"], strict=True
+        actual["gap"]["mean"], actual["population"], actual["empirical"], strict=True
     ):
         assert mean == pytest.approx(pop - emp, abs=1e-12)
     lies_above = [
-        b >= h - 1e-12 for b, h in zip(found["scaled_bound"], found["gap"]["high"], strict=True)
+        b >= h - 1e-12 for b, h in zip(actual["scaled_bound"], actual["gap"]["high"], strict=True)
     ]
     assert all(lies_above)
-    assert found["constant"] == max(
-        h / b for h, b in zip(found["gap"]["high"], found["bound"], strict=True)
+    assert actual["constant"] == max(
+        h / b for h, b in zip(actual["gap"]["high"], actual["bound"], strict=True)
     )
-    assert json.loads(json.dumps(found)) == found
+    assert json.loads(json.dumps(actual)) == actual
 
 
 def test_more_repeats_keep_those_of_fewer() -> None:
@@ -196,33 +196,33 @@ def test_gap_of_what_was_learned_from_the_sample_is_positive() -> None:
         w = pos.mean(axis=0) - neg.mean(axis=0)
         return lambda X: X @ w
 
-    found = gap(
+    actual = gap(
         positives=rows(0.0), negatives=rows(0.0), fit=fit, n_repeats=20, vc_dim=5, n_draws=20_000
     )
     # Nothing to learn: chance on the population, better than that on its own sample.
-    assert found["gap"]["mean"][0] > 0.05
-    assert found["gap"]["mean"][-1] < found["gap"]["mean"][0] / 2
+    assert actual["gap"]["mean"][0] > 0.05
+    assert actual["gap"]["mean"][-1] < actual["gap"]["mean"][0] / 2
 
 
 def test_separated_classes_have_no_gap_and_no_constant() -> None:
-    found = gap(positives=lambda rng, n: rng.random(n) + 5, negatives=lambda rng, n: rng.random(n))
-    assert found["gap"]["high"] == [0.0, 0.0, 0.0]
-    assert found["constant"] is None
-    assert found["rate"] is None
-    assert "<svg" in theory.gap_plot(found)
+    actual = gap(positives=lambda rng, n: rng.random(n) + 5, negatives=lambda rng, n: rng.random(n))
+    assert actual["gap"]["high"] == [0.0, 0.0, 0.0]
+    assert actual["constant"] is None
+    assert actual["rate"] is None
+    assert "<svg" in theory.gap_plot(actual)
 
 
 def test_progress_ends_where_the_work_does() -> None:
-    told: list[tuple[int, int]] = []
-    gap(n_repeats=2, multiples=(1, 2), progress=lambda done, total, _: told.append((done, total)))
-    assert told == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    calls: list[tuple[int, int]] = []
+    gap(n_repeats=2, multiples=(1, 2), progress=lambda done, total, _: calls.append((done, total)))
+    assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"multiples": (2, 1)}, "multiples must rise"),
-        ({"multiples": ()}, "multiples must rise"),
+        ({"multiples": (2, 1)}, "multiples must be one or more integers in rising order"),
+        ({"multiples": ()}, "multiples must be one or more integers"),
         ({"multiples": (0.5,)}, "multiples must be an integer >= 1"),
         ({"n_repeats": 0}, "n_repeats must be an integer >= 1"),
         ({"scorer": np.ravel, "fit": lambda s, t: np.ravel}, "scorer or fit, not both"),
@@ -236,9 +236,9 @@ def test_bad_argument_of_the_gap(change: dict[str, Any], text: str) -> None:
 
 
 def test_plot_shows_band_bound_and_sizes() -> None:
-    found = gap(n_repeats=10)
-    root = ET.fromstring(theory.gap_plot(found, title="Gap", width=640))
+    actual = gap(n_repeats=10)
+    root = ET.fromstring(theory.gap_plot(actual, title="Gap", width=640))
     texts = " ".join(text for text in root.itertext())
-    assert f"bound with C = {found['constant']:.3g}" in texts
-    assert "mean of 10, band: 5 % to 95 %" in texts
+    assert f"bound with C = {actual['constant']:.3g}" in texts
+    assert "mean of 10 groups, band: 5 % to 95 %" in texts
     assert "1,000" in texts

@@ -15,7 +15,7 @@ from podium.papers.study import key, parts
 from podium.papers.verdict import judge
 from podium.papers.xia2009 import enumeration as study
 from podium.papers.xia2009.enumeration_curves import curve
-from podium.papers.xia2009.enumeration_losses import NAMES, Gentle, made
+from podium.papers.xia2009.enumeration_losses import NAMES, Gentle, make_loss
 from podium.report import figures
 
 SMALL = {"spaces": 6, "many_spaces": 40, "n_random_scores": 4, "p1": [0.335, 0.995, 5]}
@@ -40,19 +40,19 @@ def cells() -> dict[str, Any]:
 def test_recipe_names_losses_that_there_are() -> None:
     recipe = load("topk-consistency")
     for cell in study.cells(recipe):
-        asked = parts(cell)
-        if "loss" in asked:
-            assert asked["loss"] in NAMES
-            made(asked["loss"], asked["form"], 1)
+        key_parts = parts(cell)
+        if "loss" in key_parts:
+            assert key_parts["loss"] in NAMES
+            make_loss(key_parts["loss"], key_parts["form"], 1)
     assert all(k < n for n, k in recipe.parameters["sizes"])
 
 
 @pytest.mark.long
 def test_every_claim_is_judged(cells: dict[str, Any]) -> None:
     recipe = small()
-    found = judge(recipe, study.STUDY.fold(recipe, cells))
-    assert len(found.claims) == len(recipe.claims) == 16
-    standing = {claim.text.split(":")[0]: how for claim, _, how in found.claims}
+    actual = judge(recipe, study.STUDY.fold(recipe, cells))
+    assert len(actual.claims) == len(recipe.claims) == 16
+    standing = {claim.text.split(":")[0]: how for claim, _, how in actual.claims}
     assert standing["Theorem 6"] == standing["Theorem 7"] == standing["Section 4.3.1"] == "holds"
     assert standing["Footnote 4 as printed"] == "fails"
     assert standing["Proposition 10 as printed"] == "fails"
@@ -73,8 +73,8 @@ def test_cells_are_the_same_on_every_run_and_see_the_same_spaces() -> None:
     recipe = small()
     cell = key(part="loss", n=3, k=1, loss="squared", form="original")
     assert study.run(recipe, None, cell) == study.run(recipe, None, cell)
-    first, again = (study.drawn(recipe, "preserving", 3, 1) for _ in range(2))
-    for a, b in zip(first, again, strict=True):
+    first, rerun = (study.drawn(recipe, "preserving", 3, 1) for _ in range(2))
+    for a, b in zip(first, rerun, strict=True):
         np.testing.assert_array_equal(a.probabilities, b.probabilities)
     other = study.drawn(recipe, "arbitrary", 3, 1)
     assert not np.array_equal(first[0].probabilities, other[0].probabilities)
@@ -92,9 +92,9 @@ def test_cells_are_the_same_on_every_run_and_see_the_same_spaces() -> None:
     ],
 )
 def test_thresholds_of_proposition_10(loss: str, form: str, first: float) -> None:
-    found = curve(small(), made(loss, form, 1))
-    assert found["first from"] == pytest.approx(first, abs=1e-6)
-    assert [lead > 0 for lead in found["lead"]] == [p1 > first for p1 in found["p1"]]
+    actual = curve(small(), make_loss(loss, form, 1))
+    assert actual["first from"] == pytest.approx(first, abs=1e-6)
+    assert [lead > 0 for lead in actual["lead"]] == [p1 > first for p1 in actual["p1"]]
 
 
 def test_gradient_of_the_counter_example() -> None:

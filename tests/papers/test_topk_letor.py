@@ -74,18 +74,18 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small(**parameters: Any) -> Recipe:
     """Return topk-td with as many queries as the made-up files have, and short grids."""
     recipe = load("topk-td")
-    given = dict(recipe.parameters)
-    given["collections"] = {
-        name: {**each, "queries": N_QUERIES} for name, each in given["collections"].items()
+    settings = dict(recipe.parameters)
+    settings["collections"] = {
+        name: {**each, "queries": N_QUERIES} for name, each in settings["collections"].items()
     }
-    for name, each in given.items():
+    for name, each in settings.items():
         if isinstance(each, Mapping) and "grid" in each:
             few: dict[str, Any] = {"grid": _last(each["grid"])}
             if "of_loss" in each:
                 few["of_loss"] = _last(each["of_loss"])
             fixed = {n: min(v, 6) if n in _STEPS else v for n, v in each["fixed"].items()}
-            given[name] = {**each, **few, "fixed": fixed}
-    return replace(recipe, parameters={**given, **parameters}, repeats=2)
+            settings[name] = {**each, **few, "fixed": fixed}
+    return replace(recipe, parameters={**settings, **parameters}, repeats=2)
 
 
 def _last(grid: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
@@ -113,17 +113,19 @@ def test_folds_of_the_parts_are_the_published_folds(tmp_path: Path) -> None:
 
 
 def test_every_query_is_tested_once_and_never_where_it_was_trained_on(files: Path) -> None:
-    found = folds.read(files / "TD2003", n_queries=N_QUERIES)
-    tested = np.concatenate([np.unique(each.test.qid) for each in found])
+    actual = folds.read(files / "TD2003", n_queries=N_QUERIES)
+    tested = np.concatenate([np.unique(each.test.qid) for each in actual])
     assert sorted(tested) == list(range(N_QUERIES))
-    for each in found:
+    for each in actual:
         queries = [set(rows.qid.tolist()) for rows in each]
         assert [len(q) for q in queries] == [9, 3, 3]
         assert len(set.union(*queries)) == N_QUERIES
 
 
 def test_another_collection_is_told_by_its_queries(files: Path) -> None:
-    with pytest.raises(DataError, match=r"TD2003 has 15 queries, not 50: it is another collection"):
+    with pytest.raises(
+        DataError, match=r"TD2003 must have 50 queries, got 15\. It is another collection"
+    ):
         folds.read(files / "TD2003", n_queries=50)
 
 
@@ -136,26 +138,26 @@ def test_folds_that_share_a_test_query_are_refused(files: Path, tmp_path: Path) 
 
 def test_an_archive_is_to_be_unpacked(tmp_path: Path) -> None:
     (tmp_path / "OHSUMED.rar").write_bytes(b"Rar!")
-    with pytest.raises(DataError, match=r"OHSUMED\.rar is no folder\. Unpack"):
+    with pytest.raises(DataError, match=r"OHSUMED\.rar is not a folder\. Unpack"):
         folds.read(tmp_path / "OHSUMED.rar")
 
 
 def test_one_of_several_forms_is_taken_by_its_name(tmp_path: Path) -> None:
     write_folds(tmp_path / "Feature-min", shift=50)
     write_folds(tmp_path / "QueryLevelNorm")
-    found = folds.read(tmp_path, within="querylevelnorm")
-    assert found[0].test.qid.max() < N_QUERIES
+    actual = folds.read(tmp_path, subfolder="querylevelnorm")
+    assert actual[0].test.qid.max() < N_QUERIES
 
 
 @needs_ohsumed
 def test_ohsumed_is_what_was_published() -> None:
-    found = folds.read(OHSUMED, within="querylevelnorm", n_queries=106)
-    grades = np.concatenate([each.test.y for each in found])
+    actual = folds.read(OHSUMED, subfolder="querylevelnorm", n_queries=106)
+    grades = np.concatenate([each.test.y for each in actual])
     assert [np.count_nonzero(grades == g) for g in (0, 1, 2)] == [11303, 2585, 2252]
-    assert all(rows.X.shape[1] == 45 for each in found for rows in each)
+    assert all(rows.X.shape[1] == 45 for each in actual for rows in each)
     empty = [
         np.count_nonzero(np.bincount(np.unique(t.qid, return_inverse=True)[1], t.y) == 0)
-        for t in (each.test for each in found)
+        for t in (each.test for each in actual)
     ]
     assert sum(empty) == 1
 
@@ -195,11 +197,11 @@ def test_queries_have_what_letors_script_gives_them(name: str) -> None:
     grades[qid == 5] = 0.0
     assert all(grades[qid == query].any() for query in (2, 3, 4, 6))
     scores = rng.permutation(qid.size).astype(float)
-    found = values(scores, Rows(scores[:, None], grades, qid), MEASURES[name])
+    actual = values(scores, Rows(scores[:, None], grades, qid), MEASURES[name])
     of_query, k = SCRIPT[name[0]], int(name.partition("@")[2])
-    wanted = [of_query(scores[qid == q], grades[qid == q], k) for q in range(len(sizes))]
-    assert found == pytest.approx(wanted, abs=1e-12)
-    assert found[5] == 0.0
+    expected = [of_query(scores[qid == q], grades[qid == q], k) for q in range(len(sizes))]
+    assert actual == pytest.approx(expected, abs=1e-12)
+    assert actual[5] == 0.0
 
 
 @pytest.mark.parametrize("name", list(MEASURES))
@@ -210,8 +212,8 @@ def test_equal_scores_count_as_the_mean_over_their_orders(name: str) -> None:
         of_query(scores + 0.1 * np.array([*order, 0]), grades, k)
         for order in itertools.permutations(range(3))
     ]
-    found = values(scores, Rows(scores[:, None], grades, np.zeros(4, int)), MEASURES[name])
-    assert found[0] == pytest.approx(sum(orders) / 6, abs=1e-12)
+    actual = values(scores, Rows(scores[:, None], grades, np.zeros(4, int)), MEASURES[name])
+    assert actual[0] == pytest.approx(sum(orders) / 6, abs=1e-12)
 
 
 # Figures
@@ -219,17 +221,17 @@ def test_equal_scores_count_as_the_mean_over_their_orders(name: str) -> None:
 
 def test_a_difference_has_the_error_of_a_mean_over_queries() -> None:
     gap = np.array([[0.0, 1.0, 2.0, 5.0]])
-    found = paired(gap, np.full(4, 0.25))
-    assert found.value == 2.0
-    assert found.std_error == pytest.approx(np.sqrt((4 + 1 + 0 + 9) / 3 / 4))
-    assert found.n == 4
+    actual = paired(gap, np.full(4, 0.25))
+    assert actual.value == 2.0
+    assert actual.std_error == pytest.approx(np.sqrt((4 + 1 + 0 + 9) / 3 / 4))
+    assert actual.n == 4
 
 
 def test_draws_add_their_own_error_to_a_difference() -> None:
     gap = np.array([[0.0, 1.0, 2.0, 5.0]])
-    found = paired(np.vstack([gap - 1, gap, gap + 1]), np.full(4, 0.25))
-    assert found.value == 2.0
-    assert found.std_error == pytest.approx(np.sqrt((4 + 1 + 0 + 9) / 3 / 4 + 1 / 3))
+    actual = paired(np.vstack([gap - 1, gap, gap + 1]), np.full(4, 0.25))
+    assert actual.value == 2.0
+    assert actual.std_error == pytest.approx(np.sqrt((4 + 1 + 0 + 9) / 3 / 4 + 1 / 3))
 
 
 def made_up_cells(recipe: Recipe, better: str) -> dict[str, Any]:
@@ -275,12 +277,12 @@ def test_the_paper_s_own_figures_have_its_order_and_leads(
 ) -> None:
     recipe = replace(load(name), repeats=1)
     cells = made_up_cells(recipe, "none")
-    for cell, found in cells.items():
-        asked = parts(cell)
-        before = f"{asked['data']} " if len(leads) > 1 else ""
-        for measure in found.get("values", ()):
-            printed = recipe.printed.get(f"{before}{asked['method']} {measure}", 0.0)
-            found["values"][measure] = [printed] * 3
+    for cell, actual in cells.items():
+        key_parts = parts(cell)
+        before = f"{key_parts['data']} " if len(leads) > 1 else ""
+        for measure in actual.get("values", ()):
+            printed = recipe.printed.get(f"{before}{key_parts['method']} {measure}", 0.0)
+            actual["values"][measure] = [printed] * 3
     figures = letor.fold(recipe, cells)
     for before, count in leads.items():
         assert figures[before + letor.ORDERED].value == 1.0
@@ -316,7 +318,7 @@ def test_without_data_one_line_says_what_to_fetch(name: str, tmp_path: Path) -> 
 def test_one_collection_in_place_of_two_is_refused(files: Path, tmp_path: Path) -> None:
     other = dict(small().parameters["collections"])
     other["TD2004"] = {**other["TD2004"], "queries": N_QUERIES + 1}
-    with pytest.raises(DataError, match="15 queries, not 16"):
+    with pytest.raises(DataError, match="16 queries, got 15"):
         reproduce(small(collections=other), tmp_path, data=files / "TD2003")
 
 
@@ -329,9 +331,9 @@ def done(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_recipe_runs_on_a_users_files_and_resumes(done: Any, files: Path) -> None:
     assert done.page.exists()
     n_cells = len(done.cells)
-    again = reproduce(small(), done.page.parents[1], data=files)
-    assert again.resumed == n_cells
-    assert again.cells == done.cells
+    rerun = reproduce(small(), done.page.parents[1], data=files)
+    assert rerun.resumed == n_cells
+    assert rerun.cells == done.cells
     names = {path.name for path in done.page.parent.glob("plot-*.svg")}
     assert any("td2003" in name for name in names)
     assert any("td2004" in name for name in names)
@@ -342,18 +344,18 @@ def test_recipe_runs_on_a_users_files_and_resumes(done: Any, files: Path) -> Non
 @pytest.mark.long
 def test_methods_learn_and_only_those_that_draw_differ_by_draw(done: Any) -> None:
     by_method: dict[str, set[str]] = {}
-    tried = {cell: found for cell, found in done.cells.items() if "method" in parts(cell)}
-    for cell, found in tried.items():
-        asked = parts(cell)
-        assert all(len(column) == 3 for column in found["values"].values())
-        by_method.setdefault(asked["method"], set()).add(asked["draw"])
-    assert {name: METHODS[name].draws for name in by_method} == {
+    tried = {cell: actual for cell, actual in done.cells.items() if "method" in parts(cell)}
+    for cell, actual in tried.items():
+        key_parts = parts(cell)
+        assert all(len(column) == 3 for column in actual["values"].values())
+        by_method.setdefault(key_parts["method"], set()).add(key_parts["draw"])
+    assert {name: METHODS[name].is_random for name in by_method} == {
         name: len(draws) == 2 for name, draws in by_method.items()
     }
     n_relevant = 0.35  # about the share of relevant rows, hence a random order's precision
     for name in by_method:
-        found = done.done.figures[f"TD2003 {name} P@3"].value
-        assert found > n_relevant + 0.1, name
+        actual = done.done.figures[f"TD2003 {name} P@3"].value
+        assert actual > n_relevant + 0.1, name
 
 
 def test_drawn_places_are_those_below_what_is_relevant(done: Any, files: Path) -> None:
@@ -373,5 +375,5 @@ def test_a_cell_does_not_depend_on_those_before_it(done: Any, files: Path) -> No
     paths = {name: files / name for name in ("TD2003", "TD2004")}
     for cell in list(done.cells)[3::40]:
         context = letor.prepare(recipe, paths)
-        again = json.loads(json.dumps(letor.run(recipe, context, cell)))
-        assert again == done.cells[cell]
+        rerun = json.loads(json.dumps(letor.run(recipe, context, cell)))
+        assert rerun == done.cells[cell]

@@ -23,7 +23,7 @@ _CELL = {"hash": str, "cell": str, "seconds": (int, float), "result": dict}
 
 
 @dataclass(frozen=True)
-class Begun:
+class RunPlan:
     """The plan of a run: `fingerprint` is the recipe's, and `hash` also covers the data."""
 
     fingerprint: str
@@ -35,17 +35,19 @@ class Begun:
 class Checkpoint:
     """The finished cells of one hash, and the file to which new cells are appended."""
 
-    def __init__(self, folder: Path, begun: Begun, *, fresh: bool = False) -> None:
-        self._path, self._hash = folder / FILE, begun.hash
+    def __init__(self, folder: Path, plan: RunPlan, *, fresh: bool = False) -> None:
+        self._path, self._hash = folder / FILE, plan.hash
         if fresh:
             self._path.unlink(missing_ok=True)
         records = list(_records(self._path))
-        self.seconds = sum(r["seconds"] for r in records if _of(r, begun.hash))
-        self.done = {r["cell"]: _restored(r["result"]) for r in records if _of(r, begun.hash)}
-        self.others = sum("cell" in r and not _of(r, begun.hash) for r in records)
+        self.seconds = sum(r["seconds"] for r in records if _is_cell_of(r, plan.hash))
+        self.done = {
+            r["cell"]: _restored(r["result"]) for r in records if _is_cell_of(r, plan.hash)
+        }
+        self.others = sum("cell" in r and not _is_cell_of(r, plan.hash) for r in records)
         _drop_broken_end(self._path)
         self._file: IO[str] = self._path.open("a", encoding="utf-8", newline="\n")
-        self._write({"run": vars(begun)})
+        self._write({"run": vars(plan)})
 
     def add(self, cell: str, result: Mapping[str, Any], seconds: float) -> None:
         """Append a finished cell to the file; `done` has it as a later run will read it."""
@@ -64,17 +66,17 @@ class Checkpoint:
         self._file.flush()
 
 
-def last(folder: Path) -> tuple[Begun, int] | None:
+def last(folder: Path) -> tuple[RunPlan, int] | None:
     """Return the plan of the last run in a folder, and the number of its finished cells."""
     records = list(_records(folder / FILE))
-    runs = [Begun(**record["run"]) for record in records if "run" in record]
+    runs = [RunPlan(**record["run"]) for record in records if "run" in record]
     if not runs:
         return None
-    finished = {record["cell"] for record in records if _of(record, runs[-1].hash)}
+    finished = {record["cell"] for record in records if _is_cell_of(record, runs[-1].hash)}
     return runs[-1], min(len(finished), runs[-1].cells)
 
 
-def _of(record: Mapping[str, Any], hash: str) -> bool:
+def _is_cell_of(record: Mapping[str, Any], hash: str) -> bool:
     return "cell" in record and record["hash"] == hash
 
 
@@ -89,8 +91,8 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             yield record
         elif line and number < len(lines):
             raise DataError(
-                f"{path}, line {number} is no finished cell, or damaged. Delete the file, or pass "
-                "fresh=True."
+                f"{path}: line {number} is damaged, or is not a finished cell. Delete the file, or "
+                "pass fresh=True."
             )
 
 
@@ -113,10 +115,10 @@ def _record(line: bytes) -> dict[str, Any] | None:
 
 
 def _is_run(run: Any) -> bool:
-    """Return whether a value has exactly the fields of `Begun`."""
+    """Return whether a value has exactly the fields of `RunPlan`."""
     entries = cast("dict[str, Any]", run) if isinstance(run, dict) else {}
     return (
-        sorted(entries) == sorted(f.name for f in fields(Begun)) and type(entries["cells"]) is int
+        sorted(entries) == sorted(f.name for f in fields(RunPlan)) and type(entries["cells"]) is int
     )
 
 

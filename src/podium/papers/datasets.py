@@ -25,18 +25,18 @@ def locate(recipe: Recipe, data: Path | None) -> tuple[dict[str, Path], dict[str
         the one that the recipe was made for.
     """
     places: dict[str, Path] = {}
-    sums: dict[str, str] = {}
+    checksums: dict[str, str] = {}
     for data_set in recipe.data:
         places[data_set.folder] = _place(recipe, data_set, data)
-        sums |= _checked(recipe, data_set, places[data_set.folder])
-    return places, sums
+        checksums |= _checksums(recipe, data_set, places[data_set.folder])
+    return places, checksums
 
 
 def _place(recipe: Recipe, data_set: DataSet, data: Path | None) -> Path:
     if data is None:
         raise DataError(
-            f"{recipe.name} needs {_described(data_set)} Fetch it and pass data=PATH, "
-            "the folder that it is in."
+            f"{recipe.name} needs {_described(data_set)} Download it and pass data=PATH, "
+            "the folder that contains it."
         )
     if not data.exists():
         raise DataError(f"{data} does not exist. {recipe.name} needs {_described(data_set)}")
@@ -44,20 +44,20 @@ def _place(recipe: Recipe, data_set: DataSet, data: Path | None) -> Path:
     return inner if inner.exists() else data
 
 
-def _checked(recipe: Recipe, data_set: DataSet, place: Path) -> dict[str, str]:
+def _checksums(recipe: Recipe, data_set: DataSet, place: Path) -> dict[str, str]:
     files = members(place, data_set.title, data_set.url) if data_set.files else []
-    sums: dict[str, str] = {}
+    checksums: dict[str, str] = {}
     for file in data_set.files:
         member = pick(files, [file.name, *file.also])
         if member is None:
             raise DataError(
-                f"{place} holds no {file.name}: {recipe.name} needs {_described(data_set)}"
+                f"{place} does not contain {file.name}. {recipe.name} needs {_described(data_set)}"
             )
-        sums[f"{data_set.folder}/{file.name}"] = _sum(member, file, data_set)
-    return sums
+        checksums[f"{data_set.folder}/{file.name}"] = _checksum(member, file, data_set)
+    return checksums
 
 
-def _sum(member: Member, file: DataFile, data_set: DataSet) -> str:
+def _checksum(member: Member, file: DataFile, data_set: DataSet) -> str:
     digest = hashlib.sha256()
     with member.open() as stream:
         while block := stream.read(_BLOCK):
@@ -65,8 +65,8 @@ def _sum(member: Member, file: DataFile, data_set: DataSet) -> str:
     checksum = digest.hexdigest()
     if file.sha256 and checksum != file.sha256:
         raise DataError(
-            f"{member.name} is not the {file.name} that the recipe was made for: its sha256 is "
-            f"{checksum[:12]}…, not {file.sha256[:12]}…. Get it again from {data_set.url}"
+            f"{member.name} differs from the {file.name} that the recipe needs: its sha256 is "
+            f"{checksum[:12]}…, not {file.sha256[:12]}…. Download it again from {data_set.url}"
         )
     return checksum
 

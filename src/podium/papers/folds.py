@@ -64,17 +64,17 @@ class Method:
         The kind of method, as named by its study.
     candidates : (fold, parameters, seed) -> iterator of Candidate
         The candidates among which tuning chooses.
-    draws : bool
+    is_random : bool
         Whether the method depends on random numbers, such as random orders of equally graded
         rows.
     """
 
     kind: str
     candidates: Candidates
-    draws: bool = False
+    is_random: bool = False
 
 
-def read(path: Path, *, within: str = "", n_queries: int | None = None) -> tuple[Parts, ...]:
+def read(path: Path, *, subfolder: str = "", n_queries: int | None = None) -> tuple[Parts, ...]:
     """Read a collection's five folds.
 
     Parameters
@@ -82,7 +82,7 @@ def read(path: Path, *, within: str = "", n_queries: int | None = None) -> tuple
     path : Path
         The folder that contains Fold1 … Fold5, or their five parts S1.txt … S5.txt; see
         `podium.data.letor`.
-    within : str
+    subfolder : str
         The lower-case name of a subfolder, for collections with several forms of the same rows.
         It is matched in any case, and ignored if it does not exist.
     n_queries : int, optional
@@ -100,25 +100,27 @@ def read(path: Path, *, within: str = "", n_queries: int | None = None) -> tuple
         If a fold is missing or malformed, if two test parts share a query, or if the number of
         queries differs from `n_queries`.
     """
-    folder = _inner(path, within)
+    folder = _inner(path, subfolder)
     read = tuple(_parts(letor(folder, fold)) for fold in FOLDS)
     test_queries = np.concatenate([np.unique(parts.test.qid) for parts in read])
     if np.unique(test_queries).size != test_queries.size:
-        raise DataError(f"{folder}: a query is in the test rows of two folds. Get the folds again.")
+        raise DataError(
+            f"{folder}: a query is in the test rows of two folds. Download the folds again."
+        )
     if n_queries is not None and test_queries.size != n_queries:
         raise DataError(
-            f"{folder} has {test_queries.size} queries, not {n_queries}: it is another collection, "
-            "or a part of this one."
+            f"{folder} must have {n_queries} queries, got {test_queries.size}. It is another "
+            "collection, or only a part of this one. Pass the complete collection."
         )
     return read
 
 
-def _inner(path: Path, within: str) -> Path:
+def _inner(path: Path, subfolder: str) -> Path:
     """Return the subfolder of this name in `path`, in any case, or `path` if there is none."""
     if not path.is_dir():
-        raise DataError(f"{path} is no folder. Unpack the collection and pass its folder.")
+        raise DataError(f"{path} is not a folder. Unpack the collection and pass its folder.")
     matches = [
-        folder for folder in path.iterdir() if folder.is_dir() and folder.name.lower() == within
+        folder for folder in path.iterdir() if folder.is_dir() and folder.name.lower() == subfolder
     ]
     return matches[0] if matches else path
 
@@ -179,7 +181,7 @@ def scored(options: Options, ranker: Any, parts: Parts) -> Candidate:
 
 def draws(recipe: Recipe, method: Method) -> Sequence[int]:
     """Return the numbers of a method's draws: only 0 if it draws nothing."""
-    return range((recipe.repeats or 1) if method.draws else 1)
+    return range((recipe.repeats or 1) if method.is_random else 1)
 
 
 def tuned(method: Method, parts: Parts, parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
@@ -231,7 +233,7 @@ class Values:
 
     Attributes
     ----------
-    before : str
+    prefix : str
         The prefix of the names of its figures; empty if the recipe has one collection.
     """
 
@@ -239,18 +241,18 @@ class Values:
         self, recipe: Recipe, cells: Cells, data: str, methods: Mapping[str, Method]
     ) -> None:
         self._recipe, self._cells, self.data, self._methods = recipe, cells, data, methods
-        self.before = f"{data} " if len(recipe.parameters["collections"]) > 1 else ""
+        self.prefix = f"{data} " if len(recipe.parameters["collections"]) > 1 else ""
         first = recipe.parameters["methods"][0]
         sizes = [len(self._cell(first, 0, fold)["query"]) for fold in FOLDS]
         self._fold = np.repeat(np.arange(N_FOLDS), sizes)
         # A weighted sum over queries is the mean of the folds' means.
         self._weights = 1.0 / (N_FOLDS * np.array(sizes, np.float64)[self._fold])
 
-    def of(self, method: str, measure: str) -> NDArray[np.float64]:
+    def query_values(self, method: str, measure: str) -> NDArray[np.float64]:
         """Return the value of each query in each draw, (n_draws, n_queries)."""
-        return np.array([self._of_draw(method, measure, draw) for draw in self.draws(method)])
+        return np.array([self._draw_values(method, measure, draw) for draw in self.draws(method)])
 
-    def _of_draw(self, method: str, measure: str, draw: int) -> NDArray[np.float64]:
+    def _draw_values(self, method: str, measure: str, draw: int) -> NDArray[np.float64]:
         fold_values = [self._cell(method, draw, fold)["values"][measure] for fold in FOLDS]
         return np.concatenate(fold_values)
 
@@ -265,23 +267,23 @@ class Values:
 
     def level(self, method: str, measure: str) -> Measured:
         """Return the mean of the five folds' means, and its standard error over folds."""
-        by_query = self.of(method, measure).mean(axis=0)
+        by_query = self.query_values(method, measure).mean(axis=0)
         by_fold = np.bincount(self._fold, by_query * self._weights) * N_FOLDS
         error = float(by_fold.std(ddof=1)) / math.sqrt(N_FOLDS)
         return Measured(float(by_fold.mean()), error, N_FOLDS)
 
-    def by_draw(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def draw_means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean of the five folds' means for each draw, (n_draws,)."""
         return (values * self._weights).sum(axis=1)
 
     def differences(self, one: str, other: str) -> Figures:
         """Return the mean difference `one` − `other` by measure, and averaged over all measures."""
         gaps = {
-            f" {measure}": self.of(one, measure) - self.of(other, measure)
+            f" {measure}": self.query_values(one, measure) - self.query_values(other, measure)
             for measure in self._recipe.parameters["measures"]
         }
         gaps[OVER_MEASURES] = np.mean([*gaps.values()], axis=0)
-        label = f"{self.before}{one} − {other}"
+        label = f"{self.prefix}{one} − {other}"
         return {f"{label}{end}": paired(gap, self._weights) for end, gap in gaps.items()}
 
     def _cell(self, method: str, draw: int, fold: int) -> Result:

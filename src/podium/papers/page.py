@@ -72,11 +72,11 @@ def page(done: Finished) -> Report:
     facts: dict[str, Any] = {"verdict": verdict.overall, "cells": len(done.cells)}
     if recipe.repeats is not None:
         facts["repeats"] = recipe.repeats
-    facts["time of the cells"] = _duration(done.seconds)
+    facts["computing time"] = _duration(done.seconds)
     return {
         "title": recipe.title,
         "subtitle": f"{recipe.where} of {recipe.paper}, "
-        f"{'made again by ' if recipe.printed else ''}podium reproduce {recipe.name}",
+        f"{'computed by ' if recipe.printed else ''}podium reproduce {recipe.name}",
         "summary": [f"{verdict.overall.capitalize()}. {verdict.text}".strip()],
         "facts": facts,
         "sections": _sections(done),
@@ -92,8 +92,13 @@ def summary(done: Finished) -> dict[str, Any]:
         "verdict": {"overall": done.verdict.overall, "text": done.verdict.text},
         "figures": [_line_json(line) for line in done.verdict.lines],
         "claims": [
-            {"text": claim.text, "figure": claim.figure, **_measured(found), "standing": standing}
-            for claim, found, standing in done.verdict.claims
+            {
+                "text": claim.text,
+                "figure": claim.figure,
+                **_measured(measured),
+                "standing": standing,
+            }
+            for claim, measured, standing in done.verdict.claims
         ],
         "seconds": round(done.seconds, 3),
     }
@@ -114,12 +119,12 @@ def figure_table(verdict: Verdict, *, printed_only: bool = False) -> Table:
 def claim_table(claims: Sequence[tuple[Claim, Measured, Standing]]) -> Table:
     """Return a row per claim: its text, the figure that decides it, and whether it holds."""
     rows = [
-        [claim.text, _number(found.value), _number(found.std_error), standing]
-        for claim, found, standing in claims
+        [claim.text, _number(measured.value), _number(measured.std_error), standing]
+        for claim, measured, standing in claims
     ]
     return _without_errors(
         {
-            "columns": ["claim", "found", _ERROR, "verdict"],
+            "columns": ["claim", "podium", _ERROR, "verdict"],
             "rows": rows,
             "align": ["left", "right", "right", "left"],
         }
@@ -147,15 +152,15 @@ def _sections(done: Finished) -> list[Section]:
     verdict = done.verdict
     sections: list[Section] = []
     if verdict.claims:
-        title = "What the paper says" if done.recipe.printed else "What is claimed"
+        title = "Claims of the paper" if done.recipe.printed else "Claims"
         sections.append({"title": title, "table": claim_table(verdict.claims)})
     if done.plots:
         sections.append({"title": "Plots", "figures": done.plots})
     if done.recipe.notes:
         sections.append({"title": "Notes", "text": done.recipe.notes})
-    sections.append({"title": "Figure by figure", "table": figure_table(verdict)})
+    sections.append({"title": "All figures", "table": figure_table(verdict)})
     if done.tables:
-        sections.append({"title": "More", "tables": done.tables})
+        sections.append({"title": "More tables", "tables": done.tables})
     return sections
 
 
@@ -172,8 +177,8 @@ def _row(line: Line) -> list[Any]:
     return [
         line.key,
         None if line.printed is None else _number(line.printed),
-        _number(line.found.value),
-        _number(line.found.std_error),
+        _number(line.measured.value),
+        _number(line.measured.std_error),
         None if difference is None else _number(difference, "+"),
         line.agreement,
     ]
@@ -183,16 +188,16 @@ def _line_json(line: Line) -> dict[str, Any]:
     return {
         "figure": line.key,
         "printed": line.printed,
-        **_measured(line.found),
+        **_measured(line.measured),
         "verdict": line.agreement,
     }
 
 
-def _measured(found: Measured) -> dict[str, Any]:
+def _measured(measured: Measured) -> dict[str, Any]:
     return {
-        "value": _finite(found.value),
-        "std_error": _finite(found.std_error),
-        "n": found.n,
+        "value": _finite(measured.value),
+        "std_error": _finite(measured.std_error),
+        "n": measured.n,
     }
 
 
@@ -212,14 +217,14 @@ def _number(value: float, sign: str = "") -> str | None:
     return f"{value:{sign}.{decimals}f}"
 
 
-def _settings(parameters: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
+def _settings(parameters: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     """Flatten the parameters into pairs of name and text for the page."""
     settings: list[tuple[str, Any]] = []
     for name, value in parameters.items():
         if isinstance(value, Mapping):
-            settings += _settings(cast("Mapping[str, Any]", value), f"{before}{name}, ")
+            settings += _settings(cast("Mapping[str, Any]", value), f"{prefix}{name}, ")
         else:
-            settings.append((f"{before}{name}", str(value)))
+            settings.append((f"{prefix}{name}", str(value)))
     return settings
 
 

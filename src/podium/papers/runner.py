@@ -22,7 +22,7 @@ from typing import TypeAlias
 from podium import _check
 from podium.errors import ArgumentError, ConvergenceWarning, DataError, PodiumError
 from podium.papers import checkpoint, datasets, page
-from podium.papers.checkpoint import Begun, Checkpoint
+from podium.papers.checkpoint import Checkpoint, RunPlan
 from podium.papers.page import Finished
 from podium.papers.recipe import Recipe, load, names
 from podium.papers.study import Cells, Result, Study
@@ -131,12 +131,12 @@ def reproduce(
     """
     recipe = (load(recipe) if isinstance(recipe, str) else recipe).repeated(repeats)
     jobs = _check.cutoff(jobs, name="jobs")
-    paths, sums = datasets.locate(recipe, None if data is None else Path(data))
+    paths, checksums = datasets.locate(recipe, None if data is None else Path(data))
     folder = _prepared(Path(out) / recipe.name, paths)
     study = study_of(recipe)
     keys = list(study.cells(recipe))
-    begun = Begun(recipe.fingerprint, _hash(recipe, sums), recipe.repeats, len(keys))
-    with contextlib.closing(Checkpoint(folder, begun, fresh=fresh)) as cell_store:
+    plan = RunPlan(recipe.fingerprint, _hash(recipe, checksums), recipe.repeats, len(keys))
+    with contextlib.closing(Checkpoint(folder, plan, fresh=fresh)) as cell_store:
         resumed = sum(key in cell_store.done for key in keys)
         _fill(cell_store, recipe, paths, keys, jobs, progress)
         cells = {key: cell_store.done[key] for key in keys}
@@ -148,7 +148,7 @@ def reproduce(
         judge(recipe, figures),
         plots=[*study.plots(recipe, cells, figures)],
         tables=[*study.tables(recipe, cells, figures)],
-        run=vars(begun),
+        run=vars(plan),
         seconds=cell_store.seconds,
     )
     return Outcome(finished, page.write(finished, folder), resumed, cell_store.others)
@@ -173,14 +173,14 @@ def _status(recipe: Recipe, out: Path) -> str:
     last_run = checkpoint.last(out / recipe.name)
     if last_run is None:
         return "never run"
-    begun, n_done = last_run
-    if begun.fingerprint != recipe.fingerprint:
+    plan, n_done = last_run
+    if plan.fingerprint != recipe.fingerprint:
         return "run by another version"
-    overall = page.finished(out / recipe.name, vars(begun))
+    overall = page.finished(out / recipe.name, vars(plan))
     if overall is None:
-        return f"{n_done} of {begun.cells} cells"
+        return f"{n_done} of {plan.cells} cells"
     repeats_note = (
-        "" if begun.repeats == recipe.repeats else f" ({begun.repeats} of {recipe.repeats})"
+        "" if plan.repeats == recipe.repeats else f" ({plan.repeats} of {recipe.repeats})"
     )
     return f"done: {overall}{repeats_note}"
 
@@ -191,7 +191,8 @@ def _prepared(folder: Path, paths: Mapping[str, Path]) -> Path:
     for path in paths.values():
         if path.resolve().is_relative_to(folder.resolve()):
             raise ArgumentError(
-                f"data {path} lies in {folder}, where results are written. Pass another out."
+                f"data must be outside of {folder}, where results are written, got {path}. "
+                "Pass another out."
             )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -200,13 +201,13 @@ def _prepared(folder: Path, paths: Mapping[str, Path]) -> Path:
     return folder
 
 
-def _hash(recipe: Recipe, sums: Mapping[str, str]) -> str:
-    parts = json.dumps([recipe.fingerprint, dict(sums)], sort_keys=True)
+def _hash(recipe: Recipe, checksums: Mapping[str, str]) -> str:
+    parts = json.dumps([recipe.fingerprint, dict(checksums)], sort_keys=True)
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
 def _fill(
-    kept: Checkpoint,
+    cell_store: Checkpoint,
     recipe: Recipe,
     paths: Mapping[str, Path],
     keys: Sequence[str],
@@ -214,7 +215,7 @@ def _fill(
     progress: Progress,
 ) -> None:
     """Compute the cells that are not finished yet."""
-    todo = [key for key in keys if key not in kept.done]
+    todo = [key for key in keys if key not in cell_store.done]
     if not todo:
         return
     n_before = len(keys) - len(todo)
@@ -225,7 +226,7 @@ def _fill(
     for n_done, (key, (result, seconds)) in enumerate(
         finish(recipe, paths, todo, jobs), n_before + 1
     ):
-        kept.add(key, result, seconds)
+        cell_store.add(key, result, seconds)
         progress(n_done, len(keys), key)
 
 
@@ -246,18 +247,18 @@ def _side_by_side(
     pool = ProcessPoolExecutor(
         min(jobs, len(todo)),
         mp_context=multiprocessing.get_context("spawn"),
-        initializer=_begin,
+        initializer=_start_process,
         initargs=(recipe, dict(paths)),
     )
     try:
         with _one_thread_each():
-            futures = {pool.submit(_do, key): key for key in todo}
+            futures = {pool.submit(_run_cell, key): key for key in todo}
         for future in as_completed(futures):
             yield futures[future], future.result()
     except BrokenProcessPool as error:
         raise PodiumError(
-            f"A process of {recipe.name} was killed, most often for want of memory. Finished "
-            "cells are kept: run it again with fewer jobs."
+            f"A process of {recipe.name} was killed, most often because memory ran out. Run it "
+            "again with fewer jobs. It continues after the finished cells."
         ) from error
     finally:
         for process in set(multiprocessing.active_children()) - earlier_processes:
@@ -299,19 +300,19 @@ class _Worker:
         return result, time.perf_counter() - started
 
 
-_asked: list[tuple[Recipe, Mapping[str, Path]]] = []  # the work of a process of a pool
+_pool_task: list[tuple[Recipe, Mapping[str, Path]]] = []  # the work of a process of a pool
 
 
-def _begin(recipe: Recipe, paths: Mapping[str, Path]) -> None:
+def _start_process(recipe: Recipe, paths: Mapping[str, Path]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
-    _asked[:] = [(recipe, paths)]
+    _pool_task[:] = [(recipe, paths)]
 
 
 @functools.cache
 def _worker() -> _Worker:
     """Read the data at the first cell, so that the pool returns an error to the parent."""
-    return _Worker(*_asked[0])
+    return _Worker(*_pool_task[0])
 
 
-def _do(key: str) -> _Timed:
+def _run_cell(key: str) -> _Timed:
     return _worker()(key)

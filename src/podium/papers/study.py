@@ -32,11 +32,11 @@ class Measured:
 Figures: TypeAlias = Mapping[str, Measured]
 
 
-def _nothing(recipe: Recipe, paths: Mapping[str, Path]) -> None:
+def _no_context(recipe: Recipe, paths: Mapping[str, Path]) -> None:
     """Prepare nothing."""
 
 
-def _none(recipe: Recipe, cells: Cells, figures: Figures) -> Iterable[Any]:
+def _no_items(recipe: Recipe, cells: Cells, figures: Figures) -> Iterable[Any]:
     """Return no plots and no tables."""
     return ()
 
@@ -63,9 +63,9 @@ class Study:
     cells: Callable[[Recipe], Iterable[str]]
     run: Callable[[Recipe, Any, str], Result]
     fold: Callable[[Recipe, Cells], Figures]
-    prepare: Callable[[Recipe, Mapping[str, Path]], Any] = _nothing
-    plots: Callable[[Recipe, Cells, Figures], Iterable[Figure]] = _none
-    tables: Callable[[Recipe, Cells, Figures], Iterable[Table]] = _none
+    prepare: Callable[[Recipe, Mapping[str, Path]], Any] = _no_context
+    plots: Callable[[Recipe, Cells, Figures], Iterable[Figure]] = _no_items
+    tables: Callable[[Recipe, Cells, Figures], Iterable[Table]] = _no_items
 
 
 def key(**parts: Any) -> str:

@@ -27,13 +27,13 @@ class Line:
 
     key: str
     printed: float | None
-    found: Measured
+    measured: Measured
     agreement: Agreement
 
     @property
     def difference(self) -> float | None:
         """The measured value minus the printed one."""
-        return None if self.printed is None else self.found.value - self.printed
+        return None if self.printed is None else self.measured.value - self.printed
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def judge(recipe: Recipe, figures: Figures) -> Verdict:
     ArgumentError
         If the study lacks a figure of the recipe's `printed` or `claims`.
     """
-    _complete(recipe, figures)
+    _require_figures(recipe, figures)
     lines = [line(recipe, key, figures[key]) for key in recipe.printed]
     lines += [line(recipe, key, figures[key]) for key in figures if key not in recipe.printed]
     claims: list[Judged] = [
@@ -80,7 +80,7 @@ def judge(recipe: Recipe, figures: Figures) -> Verdict:
     return Verdict(tuple(lines), tuple(claims), _overall(agree, hold), _text(agree, claims))
 
 
-def line(recipe: Recipe, key: str, found: Measured) -> Line:
+def line(recipe: Recipe, key: str, measured: Measured) -> Line:
     """Return the comparison of one figure with the printed one.
 
     A figure is "exact" if only the rounding of sums differs. It "agrees" within the recipe's
@@ -88,35 +88,35 @@ def line(recipe: Recipe, key: str, found: Measured) -> Line:
     value cover the difference.
     """
     printed = recipe.printed.get(key)
-    return Line(key, printed, found, _agreement(printed, found, recipe.tolerance_of(key)))
+    return Line(key, printed, measured, _agreement(printed, measured, recipe.tolerance_of(key)))
 
 
-def standing(claim: Claim, found: Measured) -> Standing:
+def standing(claim: Claim, measured: Measured) -> Standing:
     """Return whether a claim holds.
 
     A claim "holds" if the entire 95 % interval lies beyond its bounds, "fails" if no part of the
     interval does, and is "open" otherwise.
     """
-    margin = 0.0 if math.isnan(found.std_error) else _Z * found.std_error
-    beyond = [found.value - claim.above] if claim.above is not None else []
-    beyond += [claim.below - found.value] if claim.below is not None else []
+    margin = 0.0 if math.isnan(measured.std_error) else _Z * measured.std_error
+    beyond = [measured.value - claim.above] if claim.above is not None else []
+    beyond += [claim.below - measured.value] if claim.below is not None else []
     smallest_margin = min(beyond)
     if smallest_margin > margin:
         return "holds"
     return "open" if smallest_margin > -margin and not math.isnan(smallest_margin) else "fails"
 
 
-def _agreement(printed: float | None, found: Measured, tolerance: float) -> Agreement:
+def _agreement(printed: float | None, measured: Measured, tolerance: float) -> Agreement:
     if printed is None:
         return ""
-    if math.isnan(found.value):
+    if math.isnan(measured.value):
         return "undefined"
-    distance = abs(found.value - printed)
+    distance = abs(measured.value - printed)
     if distance <= _SAME * max(1.0, abs(printed)):
         return "exact"
     if distance <= tolerance * (1 + _SAME):
         return "agrees"
-    noise = 0.0 if math.isnan(found.std_error) else _Z * found.std_error
+    noise = 0.0 if math.isnan(measured.std_error) else _Z * measured.std_error
     return "within noise" if distance <= tolerance + noise else "differs"
 
 
@@ -143,8 +143,8 @@ def _text(agree: Sequence[bool], claims: Sequence[Judged]) -> str:
     return f"{sum(agree)} of {len(agree)} printed figures agree. {text}".strip() if agree else text
 
 
-def _complete(recipe: Recipe, figures: Figures) -> None:
+def _require_figures(recipe: Recipe, figures: Figures) -> None:
     required = [*recipe.printed, *(claim.figure for claim in recipe.claims)]
     missing = [key for key in required if key not in figures]
     if missing:
-        raise ArgumentError(f"The study of {recipe.name} measured no {missing[0]!r}.")
+        raise ArgumentError(f"The study of {recipe.name} computes no figure {missing[0]!r}.")

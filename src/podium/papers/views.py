@@ -22,7 +22,7 @@ Z = 1.96
 Row: TypeAlias = Mapping[str, Any]
 
 
-def select(cells: Cells, **wanted: str) -> list[tuple[Mapping[str, str], Result]]:
+def select(cells: Cells, **key_parts: str) -> list[tuple[Mapping[str, str], Result]]:
     """Return the parts of the key and the result of every cell whose key has these parts.
 
     Examples
@@ -31,17 +31,17 @@ def select(cells: Cells, **wanted: str) -> list[tuple[Mapping[str, str], Result]
     [({'part': 'fit', 'seed': '0'}, {'x': 2})]
     """
     tidy = ((parts(cell), result) for cell, result in cells.items())
-    return [entry for entry in tidy if wanted.items() <= entry[0].items()]
+    return [entry for entry in tidy if key_parts.items() <= entry[0].items()]
 
 
-def half_width(found: Measured) -> float:
+def half_width(measured: Measured) -> float:
     """Return half the width of a 95 % interval; 0 if the standard error is unknown."""
-    return 0.0 if math.isnan(found.std_error) else Z * found.std_error
+    return 0.0 if math.isnan(measured.std_error) else Z * measured.std_error
 
 
-def low(found: Measured) -> float:
+def low(measured: Measured) -> float:
     """Return the lower end of a 95 % interval."""
-    return found.value - Z * found.std_error
+    return measured.value - Z * measured.std_error
 
 
 def paired(gap: NDArray[np.float64], weights: NDArray[np.float64]) -> Measured:
@@ -69,7 +69,7 @@ def paired(gap: NDArray[np.float64], weights: NDArray[np.float64]) -> Measured:
     return Measured(mean, math.sqrt(query_variance + draw_variance), n_queries)
 
 
-def level(found: Measured, digits: int = 3, printed: float | None = None) -> str:
+def level(measured: Measured, digits: int = 3, printed: float | None = None) -> str:
     """Format a value with its standard error, and the printed value in brackets.
 
     Examples
@@ -77,16 +77,16 @@ def level(found: Measured, digits: int = 3, printed: float | None = None) -> str
     >>> level(Measured(0.25, 0.015, 5), 2, printed=0.3)
     '0.25 ± 0.01 (0.30)'
     """
-    error = "" if math.isnan(found.std_error) else f" ± {found.std_error:.{digits}f}"
-    return f"{found.value:.{digits}f}{error}" + beside(printed, digits)
+    error = "" if math.isnan(measured.std_error) else f" ± {measured.std_error:.{digits}f}"
+    return f"{measured.value:.{digits}f}{error}" + in_brackets(printed, digits)
 
 
-def beside(printed: float | None, digits: int) -> str:
+def in_brackets(printed: float | None, digits: int) -> str:
     """Format the printed value in brackets; return "" if there is none."""
     return "" if printed is None else f" ({printed:.{digits}f})"
 
 
-def gap(found: Measured, digits: int = 3) -> str:
+def gap(measured: Measured, digits: int = 3) -> str:
     """Format a difference with its 95 % interval.
 
     Examples
@@ -94,8 +94,8 @@ def gap(found: Measured, digits: int = 3) -> str:
     >>> gap(Measured(0.5, 0.25))
     '+0.500 [+0.010, +0.990]'
     """
-    ends = (found.value - half_width(found), found.value + half_width(found))
-    return f"{found.value:+.{digits}f} [{ends[0]:+.{digits}f}, {ends[1]:+.{digits}f}]"
+    ends = (measured.value - half_width(measured), measured.value + half_width(measured))
+    return f"{measured.value:+.{digits}f} [{ends[0]:+.{digits}f}, {ends[1]:+.{digits}f}]"
 
 
 def options(chosen: Sequence[Mapping[str, Any]]) -> str:
@@ -136,14 +136,14 @@ def table(
     }
 
 
-def row(label: str, found: Measured, **more: Any) -> Row:
+def row(label: str, measured: Measured, **more: Any) -> Row:
     """Return a row of an interval plot: a value and its 95 % interval."""
-    half = half_width(found)
-    ends = {"low": found.value - half, "high": found.value + half}
-    return {"label": label, "value": found.value, **ends, **more}
+    half = half_width(measured)
+    ends = {"low": measured.value - half, "high": measured.value + half}
+    return {"label": label, "value": measured.value, **ends, **more}
 
 
-def bare(label: str, value: float, **more: Any) -> Row:
+def point_row(label: str, value: float, **more: Any) -> Row:
     """Return a row of an interval plot for a value without an interval, such as a printed one."""
     return {"label": label, "value": value, "low": None, "high": None, **more}
 
@@ -159,13 +159,13 @@ def curve(label: str, x: Iterable[float], y: Iterable[float | None]) -> Row:
     return {"label": label, "x": [*x], "y": [*y]}
 
 
-def band(label: str, x: Iterable[float], found: Sequence[Measured]) -> Row:
+def band(label: str, x: Iterable[float], measured: Sequence[Measured]) -> Row:
     """Return a series of a line plot with its 95 % intervals."""
     ends = {
-        "low": [point.value - half_width(point) for point in found],
-        "high": [point.value + half_width(point) for point in found],
+        "low": [point.value - half_width(point) for point in measured],
+        "high": [point.value + half_width(point) for point in measured],
     }
-    return {**curve(label, x, [point.value for point in found]), **ends}
+    return {**curve(label, x, [point.value for point in measured]), **ends}
 
 
 def falling(names: Iterable[str], figures: Figures, measure: str) -> list[str]:

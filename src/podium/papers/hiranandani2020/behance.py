@@ -88,16 +88,16 @@ def read(path: Path, *, seed: int = 0, width: int = WIDTH, dimensions: int = DIM
     """
     images = read_images(path, width=width, dimensions=dimensions)
     user, item = _likes(path / LIKES, images.item)
-    selected_likes = _of_frequent_users(user)
+    selected_likes = _likes_of_frequent_users(user)
     if not selected_likes.size:
         raise DataError(
             f"{path / LIKES}: no user has {FEWEST} to {MOST} likes of images with features. "
-            "Pass both files as they were published."
+            "Pass both files as published."
         )
     rng = np.random.default_rng(seed)
     users, starts = np.unique(user[selected_likes], return_index=True)
     rows_by_user = [
-        _rows_of(label, liked_images, images.features, rng)
+        _user_rows(label, liked_images, images.features, rng)
         for label, liked_images in zip(
             users, np.split(item[selected_likes], starts[1:]), strict=True
         )
@@ -107,7 +107,7 @@ def read(path: Path, *, seed: int = 0, width: int = WIDTH, dimensions: int = DIM
 
 def reduction(path: Path) -> str:
     """Return a description of how the features that `read` uses were reduced."""
-    return f"as given in {REDUCED}" if (path / REDUCED).exists() else "principal components"
+    return f"from {REDUCED}" if (path / REDUCED).exists() else "by principal components"
 
 
 def read_images(path: Path, *, width: int = WIDTH, dimensions: int = DIMENSIONS) -> Images:
@@ -117,11 +117,14 @@ def read_images(path: Path, *, width: int = WIDTH, dimensions: int = DIMENSIONS)
     file = path / IMAGES
     record = np.dtype([("item", "S8"), ("features", "<f4", (width,))])
     if not file.exists():
-        raise DataError(f"{path} holds no {IMAGES}. Get it from {URL}, or make {REDUCED}.")
+        raise DataError(
+            f"{path} does not contain {IMAGES}. Download it from {URL}, or create {REDUCED}."
+        )
     if file.stat().st_size == 0 or file.stat().st_size % record.itemsize:
         raise DataError(
-            f"{file} holds {file.stat().st_size} bytes, no multiple of the {record.itemsize} of "
-            f"an image (an id of 8 characters and {width} float32). Get it again from {URL}."
+            f"{file} has {file.stat().st_size} bytes, not a multiple of {record.itemsize}, the "
+            f"size of an image (an id of 8 characters and {width} float32). Download it again "
+            f"from {URL}."
         )
     images = np.memmap(file, record, "r")
     try:
@@ -129,8 +132,8 @@ def read_images(path: Path, *, width: int = WIDTH, dimensions: int = DIMENSIONS)
         reduced = principal_components(images["features"], dimensions)
     except ValueError as error:
         raise DataError(
-            f"{file} holds an id that is no ASCII, or a feature that is not finite ({error}). Get "
-            f"it again from {URL}."
+            f"{file} has an id that is not ASCII, or a feature that is not finite ({error}). "
+            f"Download it again from {URL}."
         ) from error
     return Images(item, reduced[rows])
 
@@ -174,17 +177,17 @@ def _reduced(file: Path) -> Images:
             pass
         with np.load(file, allow_pickle=False) as arrays:
             if not {"item", "features"} <= set(arrays.files):
-                raise DataError(f"{file} must hold 'item' and 'features', got {arrays.files}.")
+                raise DataError(f"{file} must contain 'item' and 'features', got {arrays.files}.")
             item, features = arrays["item"].astype(str), arrays["features"].astype(np.float64)
     except DataError:
         raise
     except Exception as error:  # the archive, its compression and the arrays raise many types
-        raise DataError(f"{file} can't be read: {error}. Make it again, as .npz.") from error
+        raise DataError(f"{file} can't be read: {error}. Create it again as .npz.") from error
     has_valid_shape = features.ndim == 2 and len(features) == item.size > 0
     if not has_valid_shape or not np.isfinite(features).all():
         raise DataError(
-            f"{file}: features must be finite, a row for each of the {item.size} items, got "
-            f"shape {features.shape}."
+            f"{file}: features must be finite, with one row for each of the {item.size} items, "
+            f"got shape {features.shape}."
         )
     distinct, rows = np.unique(item, return_index=True)
     return Images(distinct, features[rows])
@@ -192,7 +195,7 @@ def _reduced(file: Path) -> Images:
 
 def _likes(file: Path, known: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the user and image index of each first like of a known image, by user and time."""
-    user, item, time = _lines(file)
+    user, item, time = _like_columns(file)
     image_index = find(known, item)
     rows = np.flatnonzero(image_index >= 0)
     rows = rows[np.lexsort((time[rows], user[rows]))]
@@ -202,23 +205,23 @@ def _likes(file: Path, known: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.in
     return user[first_likes], image_index[first_likes]
 
 
-def _lines(file: Path) -> tuple[NDArray[np.str_], NDArray[np.str_], NDArray[np.int64]]:
+def _like_columns(file: Path) -> tuple[NDArray[np.str_], NDArray[np.str_], NDArray[np.int64]]:
     if not file.exists():
-        raise DataError(f"{file.parent} holds no {LIKES}. Get it from {URL}.")
+        raise DataError(f"{file.parent} does not contain {LIKES}. Download it from {URL}.")
     try:
         columns: Any = np.loadtxt(file, dtype=str, unpack=True, ndmin=2, comments=None)
         user, item, time = columns
         return user, item, time.astype(np.int64)
     except ValueError as error:
-        raise DataError(f"{file} must hold user, item and time on each line: {error}.") from error
+        raise DataError(f"{file} must have user, item and time on each line: {error}.") from error
 
 
-def _of_frequent_users(user: NDArray[Any]) -> NDArray[np.int64]:
+def _likes_of_frequent_users(user: NDArray[Any]) -> NDArray[np.int64]:
     _, codes, counts = np.unique(user, return_inverse=True, return_counts=True)
     return np.flatnonzero(((counts >= FEWEST) & (counts <= MOST))[codes])
 
 
-def _rows_of(
+def _user_rows(
     label: str, liked: NDArray[np.int64], features: Floats, rng: np.random.Generator
 ) -> tuple[NDArray[np.float32], Floats, NDArray[Any]]:
     positives = liked[FIRST:]
@@ -226,8 +229,8 @@ def _rows_of(
     n_drawn = int(rng.choice(NEGATIVES)) * positives.size
     if n_drawn > unliked.size:
         raise DataError(
-            f"User {label} needs {n_drawn} images without a like, but there are {unliked.size}. "
-            "Pass the features of all images."
+            f"User {label} needs {n_drawn} images without a like, but only {unliked.size} have "
+            "features. Pass the features of all images."
         )
     items = np.concatenate([positives, rng.choice(unliked, n_drawn, replace=False)])
     image_features = features[items]

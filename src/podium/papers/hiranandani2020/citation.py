@@ -75,18 +75,18 @@ def read(path: Path) -> Parts:
 
 def _rows(table: Mapping[str, NDArray[Any]], name: str) -> Rows:
     embedding_columns = [str(i) for i in range(2 * DIMENSIONS)]
-    _require(table, [_WRITER, _PAPER, _LABEL, *SIDE, *embedding_columns], name)
+    _require_columns(table, [_WRITER, _PAPER, _LABEL, *SIDE, *embedding_columns], name)
     qid = np.array(
         [f"{writer}_{paper}" for writer, paper in zip(table[_WRITER], table[_PAPER], strict=True)],
         str,
     )
-    relevance = _label(table[_LABEL], name)
+    relevance = _checked_labels(table[_LABEL], name)
     counts, embeddings = _numbers(table, SIDE, name), _numbers(table, embedding_columns, name)
-    selected_rows = _of_enough_positives(qid, relevance)
+    selected_rows = _rows_with_enough_positives(qid, relevance)
     if not selected_rows.size:
         raise DataError(
-            f"{name}: no author's paper has {FEWEST_POSITIVES} positives that are at least "
-            f"{LEAST_SHARE:.0%} of its rows. Pass the file as it was published."
+            f"{name}: no group of an author and a paper has at least {FEWEST_POSITIVES} positives "
+            f"that make up at least {LEAST_SHARE:.0%} of its rows. Pass the file as published."
         )
     embeddings = embeddings[selected_rows]
     products = embeddings[:, :DIMENSIONS] * embeddings[:, DIMENSIONS:]
@@ -94,25 +94,27 @@ def _rows(table: Mapping[str, NDArray[Any]], name: str) -> Rows:
     return Rows(X, relevance[selected_rows], qid[selected_rows])
 
 
-def _of_enough_positives(qid: NDArray[Any], positive: NDArray[np.float64]) -> NDArray[np.int64]:
+def _rows_with_enough_positives(
+    qid: NDArray[Any], positive: NDArray[np.float64]
+) -> NDArray[np.int64]:
     _, codes, sizes = np.unique(qid, return_inverse=True, return_counts=True)
     n_positives = np.bincount(codes, weights=positive, minlength=sizes.size)
     is_kept = (n_positives >= FEWEST_POSITIVES) & (n_positives >= LEAST_SHARE * sizes)
     return np.flatnonzero(is_kept[codes])
 
 
-def _require(table: Mapping[str, Any], columns: list[str], name: str) -> None:
+def _require_columns(table: Mapping[str, Any], columns: list[str], name: str) -> None:
     absent = [column for column in columns if column not in table]
     if absent:
         raise DataError(
             f"{name} has no column {absent[0]!r}"
-            f"{f' (and {len(absent) - 1} more)' if len(absent) > 1 else ''}; it has "
-            f"{', '.join(list(table)[:8])}, …. Expected are {_WRITER}, {_PAPER}, the counts "
+            f"{f' (and {len(absent) - 1} more)' if len(absent) > 1 else ''}. It has "
+            f"{', '.join(list(table)[:8])}, …. It must have {_WRITER}, {_PAPER}, the counts "
             f"{', '.join(SIDE)}, the embeddings '0' to '{2 * DIMENSIONS - 1}', and {_LABEL}."
         )
 
 
-def _label(values: NDArray[Any], name: str) -> NDArray[np.float64]:
+def _checked_labels(values: NDArray[Any], name: str) -> NDArray[np.float64]:
     labels = _floats(values, _LABEL, name)
     invalid = np.flatnonzero((labels != 0) & (labels != 1))
     if invalid.size:
@@ -132,7 +134,7 @@ def _floats(values: NDArray[Any], column: str, name: str) -> NDArray[np.float64]
     try:
         numbers = values.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{name}: {column} must hold numbers: {error}.") from error
+        raise DataError(f"{name}: {column} must contain numbers: {error}.") from error
     bad = np.flatnonzero(~np.isfinite(numbers))
     if bad.size:
         raise DataError(f"{name}: {column} has no finite value in row {bad[0]}.")

@@ -54,8 +54,8 @@ def run(recipe: Recipe, context: Any, cell: str) -> Result:
     positives, negatives, direction, middle = drawn(rng, setting, parameters["n_features"])
     is_kept = THIN[margin](positives @ direction, negatives @ direction, parameters["k"], middle)
     positives, negatives = positives[is_kept[0]], negatives[is_kept[1]]
-    margins_held = _held(positives @ direction, negatives @ direction, parameters["k"])
-    features, y = _part(rng, positives, negatives, setting["train_share"])
+    margins_held = _margins_that_hold(positives @ direction, negatives @ direction, parameters["k"])
+    features, y = _training_rows(rng, positives, negatives, setting["train_share"])
     start = np.zeros(features.shape[1])
     if setting["start_seed"] >= 0:
         start_rng = np.random.RandomState(setting["start_seed"])
@@ -88,7 +88,7 @@ def drawn(rng: Any, setting: Mapping[str, Any], d: int) -> tuple[Rows, Rows, Sco
     return samples[0], samples[1], w, float((centres[0] + centres[1]) / 2 @ w)
 
 
-def _part(rng: Any, positives: Rows, negatives: Rows, share: float) -> tuple[Rows, Scores]:
+def _training_rows(rng: Any, positives: Rows, negatives: Rows, share: float) -> tuple[Rows, Scores]:
     """Stack and label the rows; if share < 1, shuffle them and keep each with this probability."""
     rows = np.concatenate([positives, negatives])
     y = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
@@ -143,7 +143,7 @@ def descended(
     return curves
 
 
-def _held(positive: Scores, negative: Scores, k: int) -> list[str]:
+def _margins_that_hold(positive: Scores, negative: Scores, k: int) -> list[str]:
     """Return the names of the margins of width 1 that hold for these scores."""
     scores = np.concatenate([positive, negative])
     labels = np.repeat([1.0, 0.0], [positive.size, negative.size])
@@ -166,7 +166,7 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     figures: dict[str, Measured] = {}
     for cell, curves in cells.items():
         setting, margin = parts(cell).values()
-        for name, value in _ends(curves, margin).items():
+        for name, value in _last_values(curves, margin).items():
             figures[f"{setting}, {margin}: {name}"] = Measured(value)
     return figures
 
@@ -201,15 +201,15 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
     ]
     return [
         {
-            "columns": ["setting", "thinned for", "positives", "negatives", "margins that hold"],
+            "columns": ["setting", "thinned to", "positives", "negatives", "margins that hold"],
             "rows": rows,
-            "caption": "Margins of 1 along the direction that rows were thinned along, before "
-            "features were scaled; plain is the paper's beta-margin, definition 3.",
+            "caption": "Margins of 1 along the direction of the thinning, before features were "
+            "scaled. The plain margin is the beta-margin of the paper (definition 3).",
         }
     ]
 
 
-def _ends(curves: Result, margin: str) -> dict[str, float]:
+def _last_values(curves: Result, margin: str) -> dict[str, float]:
     zero_surrogates = _ZERO[margin]
     listed_names = "all" if zero_surrogates == tuple(LOSSES) else " and ".join(zero_surrogates)
     ends = {f"{name} at the end": curves[name][-1] for name in LOSSES}

@@ -90,11 +90,11 @@ def prepare(
     users, row = np.unique(user[first], return_inverse=True)
     items, column = np.unique(item[first], return_inverse=True)
     rows_of_known_items = rest[np.isin(item[rest], items)]
-    selected_rows = _of_frequent_users(rows_of_known_items, user)
+    selected_rows = _rows_of_frequent_users(rows_of_known_items, user)
     if not selected_rows.size:
         raise DataError(
-            f"No user has {FEWEST} ratings beyond the first {FIRST} of items that are among "
-            "anyone's first. Pass the whole of MovieLens-100k."
+            f"No user has {FEWEST} later ratings of items that are among the first {FIRST} "
+            "ratings of some user. Pass the complete MovieLens-100k."
         )
     factors = factorise(row, column, rating[first], rank=rank, max_iter=max_iter, seed=seed)
     user_factors = factors[0][np.searchsorted(users, user[selected_rows])]
@@ -174,8 +174,9 @@ def _columns(ratings: Interactions) -> tuple[Any, Any, Floats, NDArray[Any]]:
     value, time = ratings.value, ratings.timestamp
     if value is None or time is None:
         raise DataError(
-            f"The ratings have no {'value' if value is None else 'timestamp'}: the first "
-            f"{FIRST} of each user are factorised. Pass user, item, rating and timestamp."
+            f"The ratings have no {'value' if value is None else 'timestamp'}, which the "
+            f"factorisation of each user's first {FIRST} ratings needs. Pass user, item, rating "
+            "and timestamp."
         )
     return np.asarray(ratings.user), np.asarray(ratings.item), value, time
 
@@ -189,25 +190,25 @@ def _first_ratings(user: NDArray[Any], order: Ints) -> tuple[Ints, Ints]:
     return rows[position < FIRST], rows[position >= FIRST]
 
 
-def _of_frequent_users(rows: Ints, user: NDArray[Any]) -> Ints:
+def _rows_of_frequent_users(rows: Ints, user: NDArray[Any]) -> Ints:
     _, codes, counts = np.unique(user[rows], return_inverse=True, return_counts=True)
     return rows[counts[codes] >= FEWEST]
 
 
-def _updated(factor: Floats, other: Floats, given: Any, fitted: Any) -> Floats:
+def _updated(factor: Floats, other: Floats, matrix: Any, fitted: Any) -> Floats:
     """Return one factor after a multiplicative update with the other factor fixed."""
-    return np.maximum(factor * ((given @ other) / (fitted @ other + FLOOR)), FLOOR)
+    return np.maximum(factor * ((matrix @ other) / (fitted @ other + FLOOR)), FLOOR)
 
 
-def _fitted(left: Floats, right: Floats, given: Any) -> Any:
+def _fitted(left: Floats, right: Floats, matrix: Any) -> Any:
     """Return a sparse matrix of ``left @ right.T`` at the given cells."""
-    rows, columns = given.tocoo().coords
+    rows, columns = matrix.tocoo().coords
     values = np.einsum("ij,ij->i", left[rows], right[columns])
-    return sparse.csr_array((values, given.indices, given.indptr), given.shape)
+    return sparse.csr_array((values, matrix.indices, matrix.indptr), matrix.shape)
 
 
-def _least_squares(left: Floats, given: Any) -> Floats:
+def _least_squares(left: Floats, matrix: Any) -> Floats:
     """Return the right factor with the least squared error if absent cells are 0."""
     square: Floats = np.einsum("ki,kj->ij", left, left)
     inverse: Any = np.linalg.inv(square)
-    return np.einsum("ij,jk->ik", given.T @ left, inverse)
+    return np.einsum("ij,jk->ik", matrix.T @ left, inverse)

@@ -113,11 +113,11 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
 
 
 def choose(
-    tried: Iterable[Candidate], valid: Rows, cutoffs: Sequence[int]
+    candidates: Iterable[Candidate], valid: Rows, cutoffs: Sequence[int]
 ) -> list[tuple[float, Candidate]]:
     """Return the best validation value and its candidate for each cutoff, the first of ties."""
     best: list[tuple[float, Candidate]] = []
-    for candidate in tried:
+    for candidate in candidates:
         values = [
             float(np.nanmean(pap_by_user)) for pap_by_user in gains(candidate.valid, valid, cutoffs)
         ]
@@ -142,7 +142,7 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     if values_of_own:
         values[BEST] = best_on_test(values_of_own)
         values[CHOSEN] = best_on_validation(cells, values_of_own)
-    user_counts = drawn_users(recipe, values[names[0]].shape[1])
+    user_counts = bootstrap_counts(recipe, values[names[0]].shape[1])
     for method, baseline in pairs(names):
         figures |= differences(
             f"{method} − {baseline}", values[method] - values[baseline], user_counts, cutoffs
@@ -150,11 +150,11 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     return figures
 
 
-def _values(found: Sequence[Result]) -> Values:
+def _values(results: Sequence[Result]) -> Values:
     """Return the values of one method, (n_splits, n_users, n_cutoffs)."""
-    n_users = 1 + max(user for result in found for users in result["user"] for user in users)
-    values = np.full((len(found), n_users, len(found[0]["user"])), np.nan)
-    for split, result in enumerate(found):
+    n_users = 1 + max(user for result in results for users in result["user"] for user in users)
+    values = np.full((len(results), n_users, len(results[0]["user"])), np.nan)
+    for split, result in enumerate(results):
         for i, (users, gain) in enumerate(zip(result["user"], result["gain"], strict=True)):
             values[split, users, i] = PERCENT * np.array(gain)
     return values
@@ -166,21 +166,21 @@ def pairs(names: Sequence[str]) -> list[tuple[str, str]]:
     podium_trees = [name for name in trees if METHODS[name].kind == PODIUM]
     own_best = [BEST, CHOSEN] if any(METHODS[name].kind == OWN for name in names) else []
     compared = [
-        *_OF_LINEAR,
+        *_LINEAR_PAIRS,
         *itertools.product(podium_trees, own_best),
         *((name, BINARY) for name in trees if name != BINARY),
-        *_OF_TREES,
+        *_TREE_PAIRS,
     ]
     return [pair for pair in compared if {*pair} <= {*names, *own_best}]
 
 
-_OF_LINEAR = (
+_LINEAR_PAIRS = (
     (PAP_LOGISTIC, LOGISTIC),
     ("pap-logistic, sharper", LOGISTIC),
     ("group-logistic, linear", LOGISTIC),
     (PAP_LOGISTIC, "group-logistic, linear"),
 )
-_OF_TREES = (
+_TREE_PAIRS = (
     ("group-logistic, pooled", "LightGBM lambdarank"),
     ("group-logistic, pooled", "LightGBM rank_xendcg"),
     ("group-logistic, pooled", "group-logistic, labels"),
@@ -191,28 +191,28 @@ _OF_TREES = (
 )
 
 
-def best_on_test(own: Mapping[str, Values]) -> Values:
+def best_on_test(own_values: Mapping[str, Values]) -> Values:
     """Return for each cutoff the values of the method with the best mean over test users.
 
     This choice uses the test rows. Comparisons with it are therefore biased in its favour.
     """
-    stacked = np.stack([*own.values()])
+    stacked = np.stack([*own_values.values()])
     best_methods = np.nanmean(stacked, axis=2).mean(axis=1).argmax(axis=0)
     return np.stack([stacked[method, :, :, i] for i, method in enumerate(best_methods)], axis=-1)
 
 
-def best_on_validation(cells: Cells, own: Mapping[str, Values]) -> Values:
+def best_on_validation(cells: Cells, own_values: Mapping[str, Values]) -> Values:
     """Return for each split and cutoff the values of the best method on validation."""
-    stacked = np.stack([*own.values()])
+    stacked = np.stack([*own_values.values()])
     chosen = np.empty(stacked.shape[1:])
     for split in range(stacked.shape[1]):
-        valid = [cells[key(seed=split, method=name)]["valid"] for name in own]
-        for at, name in enumerate(np.argmax(valid, axis=0)):
-            chosen[split, :, at] = stacked[name, split, :, at]
+        valid = [cells[key(seed=split, method=name)]["valid"] for name in own_values]
+        for i, name in enumerate(np.argmax(valid, axis=0)):
+            chosen[split, :, i] = stacked[name, split, :, i]
     return chosen
 
 
-def drawn_users(recipe: Recipe, n_users: int) -> NDArray[np.float64]:
+def bootstrap_counts(recipe: Recipe, n_users: int) -> NDArray[np.float64]:
     """Return the count of each user in each bootstrap sample, (n_draws, n_users)."""
     probabilities = np.full(n_users, 1 / n_users)
     rng = generator(recipe, "users")
@@ -220,7 +220,7 @@ def drawn_users(recipe: Recipe, n_users: int) -> NDArray[np.float64]:
 
 
 def differences(
-    label: str, gap: Values, times: NDArray[np.float64], cutoffs: Sequence[int]
+    label: str, gap: Values, user_counts: NDArray[np.float64], cutoffs: Sequence[int]
 ) -> Figures:
     """Return a difference by cutoff, its mean over cutoffs, its least mean and extreme intervals.
 
@@ -231,7 +231,7 @@ def differences(
     """
     is_defined = np.isfinite(gap)
     total, counts = (
-        np.einsum("du,suk->dsk", times, value)
+        np.einsum("du,suk->dsk", user_counts, value)
         for value in (np.where(is_defined, gap, 0.0), is_defined.astype(np.float64))
     )
     drawn_means = (total / np.maximum(counts, 1.0)).mean(axis=1)
@@ -274,7 +274,7 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
         for method, baseline in pairs(names)
         if baseline == BINARY
     }
-    tree_figure = _differences(f"Trees above {BINARY}, mean over k", trees)
+    tree_figure = _differences(f"Gain of trees over {BINARY}, mean over k", trees)
     return [
         levels(
             recipe,
@@ -292,14 +292,14 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
     ]
 
 
-def _differences(title: str, found: Figures) -> Figure:
+def _differences(title: str, figures: Figures) -> Figure:
     return {
         "kind": "difference_plot",
         "title": title,
-        "axis_label": "difference in pap@k (points)",
-        "rows": [views.row(label, difference) for label, difference in found.items()],
+        "axis_label": "difference in pap@k (percentage points)",
+        "rows": [views.row(label, difference) for label, difference in figures.items()],
         "digits": 2,
-        "caption": "Paired by user; intervals of 95 % from a bootstrap over users.",
+        "caption": "Differences paired by user, with 95 % intervals from a bootstrap over users.",
     }
 
 
@@ -321,21 +321,21 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
             lambda name, column: views.level(figures[f"{name} {column}"], 2),
         ),
         views.table(
-            "Differences in points, with intervals of 95 % over users",
+            "Differences in percentage points, with 95 % intervals over users",
             "difference",
             [f"{method} − {baseline}" for method, baseline in pairs(names)],
             {**{name: f" {name}" for name in columns}, "mean over k": _OVER_K},
             lambda pair, end: views.gap(figures[f"{pair}{end}"], 2),
         ),
         views.table(
-            "Test users that pap@k is defined on, mean over splits",
+            "Number of test users with a defined pap@k, mean over splits",
             "",
             ["users"],
             columns,
             lambda _, i: f"{users[i]:.0f}",
         ),
         views.table(
-            "Options chosen on validation in most splits (in how many)",
+            "Options chosen on validation most often (number of splits)",
             "method",
             names,
             columns,
@@ -344,7 +344,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
     ]
 
 
-def _chosen(found: Sequence[Mapping[str, Any]]) -> str:
+def _chosen(split_options: Sequence[Mapping[str, Any]]) -> str:
     """Return the options that most splits chose, and the median number of trees, as text."""
     counts = Counter(
         ", ".join(
@@ -352,10 +352,10 @@ def _chosen(found: Sequence[Mapping[str, Any]]) -> str:
             for option, value in options.items()
             if option != "trees"
         )
-        for options in found
+        for options in split_options
     )
     (text, n_splits), *_ = counts.most_common(1)
-    tree_counts = sorted(options["trees"] for options in found if "trees" in options)
+    tree_counts = sorted(options["trees"] for options in split_options if "trees" in options)
     median_text = f"; median trees {tree_counts[len(tree_counts) // 2]}" if tree_counts else ""
     return f"{text} ({n_splits}){median_text}"
 

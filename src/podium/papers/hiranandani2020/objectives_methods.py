@@ -106,7 +106,9 @@ def _boosted(
         target = pooled_relevance(train.y, train.qid, split.items[0], share=share)
     _, starts, sizes = np.unique(train.qid, return_index=True, return_counts=True)
     if not np.array_equal(starts, np.cumsum(sizes) - sizes):
-        raise ArgumentError("qid must rise from row to row: LightGBM reads sizes of groups.")
+        raise ArgumentError(
+            "qid must be sorted, because LightGBM reads sizes of groups. Sort the rows by qid."
+        )
     positive_share = float(train.y.mean())
     log_odds = float(np.log(positive_share / (1.0 - positive_share)))
     for options in parameters["trees"]:
@@ -128,17 +130,17 @@ def _boosted(
 
 
 def _stages(
-    booster: Any, features: Sequence[NDArray[Any]], every: int, options: Options
+    booster: Any, features: Sequence[NDArray[Any]], n_trees_per_stage: int, options: Options
 ) -> Iterator[Candidate]:
     """Yield the scores after every few trees, without the constant start, which moves no order."""
     scores = [np.zeros(part.shape[0]) for part in features]
-    for n_done in range(0, booster.num_trees(), every):
-        part = {"start_iteration": n_done, "num_iteration": every, "raw_score": True}
+    for n_done in range(0, booster.num_trees(), n_trees_per_stage):
+        part = {"start_iteration": n_done, "num_iteration": n_trees_per_stage, "raw_score": True}
         scores = [
             previous + booster.predict(X, num_threads=1, **part)
             for previous, X in zip(scores, features, strict=True)
         ]
-        n_trees = min(n_done + every, booster.num_trees())
+        n_trees = min(n_done + n_trees_per_stage, booster.num_trees())
         yield Candidate({**options, "trees": n_trees}, *scores)
 
 

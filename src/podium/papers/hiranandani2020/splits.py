@@ -41,9 +41,9 @@ def tested(gain: PerGroup, test: Rows) -> dict[str, Any]:
     }
 
 
-def by_split(recipe: Recipe, cells: Cells, **asked: Any) -> list[Result]:
-    """Return the results of one method by split; `asked` is the rest of the key."""
-    return [cells[key(seed=seed, **asked)] for seed in range(recipe.repeats or 1)]
+def by_split(recipe: Recipe, cells: Cells, **key_parts: Any) -> list[Result]:
+    """Return the results of one method by split; `key_parts` is the rest of the key."""
+    return [cells[key(seed=seed, **key_parts)] for seed in range(recipe.repeats or 1)]
 
 
 def difference(recipe: Recipe, cells: Cells, one: Run, other: Run) -> Measured:

@@ -43,7 +43,9 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
     for rankings, k in ((("f1", "f2", "f3"), 2), (("f4", "f5"), 6)):
         results = {name: cells[key(ranking=name)] for name in rankings}
         panels = {
-            text: [views.bare(name, result[text], series=name) for name, result in results.items()]
+            text: [
+                views.point_row(name, result[text], series=name) for name, result in results.items()
+            ]
             for text in results[rankings[0]]
         }
         title = f"Five relevant items, k = {k}"

@@ -28,7 +28,7 @@ from podium.report import Figure, Table
 
 Sample = tuple[NDArray[np.float64], NDArray[np.float64]]  # features, relevance
 
-OURS = "GD-avg"
+GD_AVG = "GD-avg"
 _SHORT = 0.01  # coefficients with a smaller norm are zero up to the solver's tolerance
 _PRINTED_RUNS = 300  # counts are scaled to this number of runs
 
@@ -58,9 +58,9 @@ def run(recipe: Recipe, context: Any, cell: str) -> Result:
     )
     results: dict[str, Any] = {}
     for protocol, settings in recipe.parameters["protocols"].items():
-        for method in (OURS, case["rival"]):
+        for method in (GD_AVG, case["rival"]):
             ranker = _ranker(method, case["k"], run_index, settings[method])
-            for name, value in _judged(ranker, sample, fresh, case["k"]).items():
+            for name, value in _fitted_and_measured(ranker, sample, fresh, case["k"]).items():
                 results[f"{protocol}/{method}/{name}"] = value
     return results
 
@@ -90,7 +90,7 @@ def top(scores: NDArray[np.float64], relevance: NDArray[np.float64], k: int) -> 
     return {"prec": float(top_relevance.mean()), "auc": float(parse("auc")(top_ranking)[0])}
 
 
-def _judged(ranker: Any, sample: Sample, fresh: Sample, k: int) -> dict[str, float]:
+def _fitted_and_measured(ranker: Any, sample: Sample, fresh: Sample, k: int) -> dict[str, float]:
     ranker.fit(*sample, group=[sample[1].size])
     return {
         **top(ranker.predict(sample[0]), sample[1], k),
@@ -132,7 +132,7 @@ class Duel:
     @property
     def gain(self) -> NDArray[np.float64]:
         """The prec@k of GD-avg less that of the rival, by run."""
-        return self.values[f"{OURS}/prec"] - self.values[f"{self.rival}/prec"]
+        return self.values[f"{GD_AVG}/prec"] - self.values[f"{self.rival}/prec"]
 
     @property
     def equal(self) -> NDArray[np.bool_]:
@@ -142,11 +142,11 @@ class Duel:
     @property
     def auc_gain(self) -> NDArray[np.float64]:
         """The AUC@k of GD-avg less that of the rival in these runs; nan if a top has one class."""
-        return (self.values[f"{OURS}/auc"] - self.values[f"{self.rival}/auc"])[self.equal]
+        return (self.values[f"{GD_AVG}/auc"] - self.values[f"{self.rival}/auc"])[self.equal]
 
     def sides(self) -> Iterator[tuple[str, NDArray[np.float64], int, NDArray[np.float64], int]]:
         """Yield (method, prec@k, runs with higher prec@k, AUC@k, runs with higher AUC@k)."""
-        for method, sign in ((self.rival, -1), (OURS, 1)):
+        for method, sign in ((self.rival, -1), (GD_AVG, 1)):
             n_prec_higher = int(np.sum(~self.equal & (sign * self.gain > 0)))
             auc = self.values[f"{method}/auc"][self.equal]
             n_auc_higher = int(np.sum(sign * self.auc_gain > 0))
@@ -203,7 +203,7 @@ def columns(duel: Duel) -> dict[str, Measured]:
 
 def _differences(duel: Duel, suffix: str) -> dict[str, Measured]:
     start = f"{duel.case}, gain{suffix}"
-    fresh = duel.values[f"{OURS}/fresh"] - duel.values[f"{duel.rival}/fresh"]
+    fresh = duel.values[f"{GD_AVG}/fresh"] - duel.values[f"{duel.rival}/fresh"]
     return {
         f"{start}: prec@{duel.k}": mean(duel.gain),
         f"{start}: AUC@{duel.k} at equal prec": mean(duel.auc_gain),
@@ -238,14 +238,14 @@ def _table(duels: Sequence[Duel]) -> Table:
     return {
         "columns": [
             *("protocol", "method", f"prec@{first.k}", "s.d.", "higher", "fresh", "at zero"),
-            *(f"AUC@{first.k}", "of", "higher"),
+            *(f"AUC@{first.k}", "runs", "higher"),
         ],
         "rows": [row for duel in duels for row in _rows(duel)],
         "align": ["left", "left", *["right"] * 8],
-        "caption": f"{first.case}: means, standard deviations and counts of runs. Fresh is the "
-        f"mean of prec@{first.k} on rows that were not fitted. AUC@{first.k} is of the runs with "
-        "equal precision where it is defined. A method is at zero where its surrogate has its "
-        "minimum there: it finds nothing then, since ties count as errors.",
+        "caption": f"{first.case}: means, standard deviations and numbers of runs. Fresh: the "
+        f"mean of prec@{first.k} on rows that were not fitted. AUC@{first.k}: over the runs with "
+        "equal precision in which it is defined. At zero: the runs in which the surrogate has its "
+        "minimum at zero. All scores are equal there, and ties count as errors.",
     }
 
 
@@ -274,10 +274,10 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
 def _plot(duels: Sequence[Duel]) -> Figure:
     def panel(duel: Duel) -> Mapping[str, Any]:
         (rival, rival_values, n_lower, *_), (_, own_values, n_higher, *_) = duel.sides()
-        mean_by_method = {rival: mean(rival_values), OURS: mean(own_values)}
+        mean_by_method = {rival: mean(rival_values), GD_AVG: mean(own_values)}
         return {
             "title": duel.protocol,
-            "note": f"higher in {n_higher}, lower in {n_lower}",
+            "note": f"higher in {n_higher} runs, lower in {n_lower}",
             "rows": [
                 views.row(name, measured, series=name) for name, measured in mean_by_method.items()
             ],
@@ -287,10 +287,10 @@ def _plot(duels: Sequence[Duel]) -> Figure:
     return {
         "kind": "grouped_intervals",
         "title": f"{case}: mean prec@{k} by protocol",
-        "axis_label": f"prec@{k} on the rows that were fitted",
+        "axis_label": f"prec@{k} on the training rows",
         "panels": [panel(duel) for duel in duels],
-        "caption": "Bars are 95 % intervals of the mean over runs. Below each protocol: in how "
-        f"many runs {OURS} has the higher precision, and the lower one.",
+        "caption": "Bars are 95 % intervals of the mean over runs. Below each protocol: the "
+        f"number of runs in which {GD_AVG} has the higher precision, and the lower one.",
     }
 
 

@@ -51,8 +51,8 @@ PAPER, ZERO = "paper", "zero"
 """The protocols: as in the paper's code, or from zero with the iterate chosen on validation."""
 
 RANDOM, FROM_ZERO = "random weights", " (w0 = 0)"
-_OURS = ("GD-max", "GD-avg", "GD-TS")
-_RIVALS = ("SVM-pAUC", "Greedy", "SGD@k-avg", "Select")
+_SURROGATES = ("GD-max", "GD-avg", "GD-TS")
+_BASELINES = ("SVM-pAUC", "Greedy", "SGD@k-avg", "Select")
 
 Choice: TypeAlias = Mapping[str, Any]
 
@@ -71,7 +71,7 @@ def _citation(path: Path, seed: int) -> tuple[Parts, str]:
 
 
 def _behance(path: Path, seed: int) -> tuple[Rows, str]:
-    features = f"user, image and their products; images {behance.reduction(path)}"
+    features = f"user, image and their products; image features {behance.reduction(path)}"
     return behance.read(path, seed=seed), features
 
 
@@ -133,7 +133,7 @@ class Method:
         chosen options and more iterations. The grid of other methods is the recipe's "C" by name.
     seeded : bool
         Whether the estimator has a random_state.
-    whole : bool
+    uses_all_rows : bool
         Whether to train on all rows, including groups on which pap@k is undefined.
     """
 
@@ -141,7 +141,7 @@ class Method:
     protocols: tuple[str, ...] = (PAPER, ZERO)
     descends: bool = False
     seeded: bool = False
-    whole: bool = False
+    uses_all_rows: bool = False
 
 
 def _descent(loss: Callable[[int], Any]) -> Method:
@@ -173,7 +173,9 @@ METHODS: dict[str, Method] = {
     "SGD@k-avg": _descent(PrecisionAverage),
     "Select": Method(_select, seeded=True),
     "logistic": Method(
-        lambda k, _, options: LogisticRanker(eval_metric=f"pap@{k}", **options), (ZERO,), whole=True
+        lambda k, _, options: LogisticRanker(eval_metric=f"pap@{k}", **options),
+        (ZERO,),
+        uses_all_rows=True,
     ),
 }
 """Every method by its name in tables, except random weights, which learn nothing."""
@@ -234,7 +236,7 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
         coefs = generator(recipe, "weights", seed).standard_normal(shape)
         scores = [np.einsum("ij,j->i", cutoff_parts.test.X, coef) for coef in coefs]
         return {"chosen": {}, **_tested(scores, cutoff_parts.test, k)}
-    if METHODS[name].whole:
+    if METHODS[name].uses_all_rows:
         cutoff_parts = cutoff_parts.training_on(scaled.train)
     start_seed = seed_of(recipe, "start", seed)
     return tuned(name, fields["protocol"], k, cutoff_parts, recipe.parameters, start_seed)
@@ -294,10 +296,10 @@ def _results(recipe: Recipe, cells: Cells, run: Run, k: int) -> list[Result]:
 def _pairs(recipe: Recipe) -> list[tuple[str, Run, Run]]:
     """Return the label and the two runs of each comparison of the paper's methods with others."""
     available = {RANDOM, *recipe.parameters["methods"]}
-    protocols = {**dict.fromkeys((*_RIVALS, RANDOM), PAPER), "logistic": ZERO}
+    protocols = {**dict.fromkeys((*_BASELINES, RANDOM), PAPER), "logistic": ZERO}
     return [
         (f"{method} − {baseline}", (method, PAPER), (baseline, protocol))
-        for method in _OURS
+        for method in _SURROGATES
         for baseline, protocol in protocols.items()
         if {method, baseline} <= available
     ]
@@ -323,7 +325,7 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
     shared_labels = [label for label in paper_labels if f"{label}{FROM_ZERO}" not in zero_labels]
     titles = {
         "The paper's protocol: random start, lowest training loss": paper_labels,
-        "From zero, the iterate chosen on validation": [*shared_labels, *zero_labels],
+        "Start at zero, iterate chosen on validation": [*shared_labels, *zero_labels],
     }
     return [
         levels(
@@ -358,14 +360,14 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
         return ", ".join(f"{name} {value:g}" for name, value in options.items())
 
     method_table = partial(views.table, head="method", names=method_runs, columns=cutoffs)
-    users_title = f"Test users that pap@k is defined on, mean over splits. {features}"
+    users_title = f"Number of test users with a defined pap@k, mean over splits. {features}"
     return [
         method_table("pap@k, per cent: mean over splits ± standard error (printed)", cell=value),
         method_table(
             "The same with half of each tied pair counted, as in the paper's code", cell=half
         ),
         views.table(users_title, "", ["users"], cutoffs, users),
-        method_table("Options chosen at the first split", cell=chosen),
+        method_table("Options chosen in the first split", cell=chosen),
     ]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from podium.papers import views
 from podium.papers.jin2021.error_runs import FACTORS, designs, fixed, growing, seconds
 from podium.papers.jin2021.evaluations import Evaluations, estimates, prepare
-from podium.papers.jin2021.figures import of_mean
+from podium.papers.jin2021.figures import statistic_of_mean
 from podium.papers.jin2021.protocol import Floats
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, key, parts
@@ -24,7 +24,7 @@ ERRORS, SECONDS = "errors", "seconds"
 
 _SQUARE = 1e-30  # a lower bound of squared errors, before the logarithm
 _LEAST = 0.001  # the lower end of the logarithmic axis, in seconds
-_DRAWN = "items drawn a user"
+_DRAWN = "items drawn per user"
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
@@ -63,18 +63,18 @@ class Errors:
     measures : sequence of str
     cost : dict of str to float64, (n_methods,)
         The mean number of items drawn per user in each design.
-    found : dict of (estimator, design) to float64, (n_repeats, n_methods, n_measures)
+    relative_errors : dict of (estimator, design) to float64, (n_repeats, n_methods, n_measures)
         The estimate divided by the exact value, minus 1.
     """
 
     methods: Sequence[str]
     measures: Sequence[str]
     cost: Mapping[str, Floats]
-    found: Mapping[tuple[str, str], Floats]
+    relative_errors: Mapping[tuple[str, str], Floats]
 
     def squares(self, label: str, design: str, measure: str) -> Floats:
         """Return squared errors: float64, (n_repeats, n_methods)."""
-        return self.found[label, design][:, :, self.measures.index(measure)] ** 2
+        return self.relative_errors[label, design][:, :, self.measures.index(measure)] ** 2
 
     def root(self, label: str, design: str, measure: str) -> float:
         """Return the geometric mean, over methods, of the root of the mean squared error."""
@@ -88,7 +88,7 @@ class Errors:
 def errors(recipe: Recipe, cells: Cells) -> Errors:
     """Collect the cells of all methods."""
     methods = [*recipe.parameters["methods"]]
-    results = [_of(cells, ERRORS, method) for method in methods]
+    results = [_results(cells, ERRORS, method) for method in methods]
     cost = {
         name: np.mean(
             [[result["cost"][name] for result in method_results] for method_results in results],
@@ -110,30 +110,30 @@ def errors(recipe: Recipe, cells: Cells) -> Errors:
 
 def times(recipe: Recipe, cells: Cells) -> dict[str, Result]:
     """Return the times of each timed method."""
-    return {method: _of(cells, SECONDS, method)[0] for method in recipe.parameters["timed"]}
+    return {method: _results(cells, SECONDS, method)[0] for method in recipe.parameters["timed"]}
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return errors of the judged measure at two sizes, ratios of errors, and times."""
-    read, measure = errors(recipe, cells), recipe.parameters["judged"]
+    all_errors, measure = errors(recipe, cells), recipe.parameters["judged"]
     small, large = str(recipe.parameters["few"]), [*fixed(recipe)][-1]
     growing_design = [*growing(recipe)][-1]
 
     def squares(label: str, design: str) -> Floats:
-        return read.squares(label, design, measure)
+        return all_errors.squares(label, design, measure)
 
     figures: dict[str, Measured] = {}
     for label, text in recipe.parameters["estimators"].items():
         small_squares = squares(label, small)
-        figures[f"{measure}: {label} at {small}"] = of_mean(small_squares, root)
+        figures[f"{measure}: {label} at {small}"] = statistic_of_mean(small_squares, root)
         figures[f"{measure}: {label} at {large} / at {small}"] = _ratio(
             squares(label, large), small_squares
         )
         if get(text).grows:
-            figures[f"{measure}: {label} at {growing_design}"] = of_mean(
+            figures[f"{measure}: {label} at {growing_design}"] = statistic_of_mean(
                 squares(label, growing_design), root
             )
-            error_ratio = _at_cost(recipe, read, label, measure, growing_design)
+            error_ratio = _at_cost(recipe, all_errors, label, measure, growing_design)
             figures[f"{measure}: {label} at {growing_design} / fixed at its cost"] = error_ratio
     for one, other in recipe.parameters["compared"]:
         ratio = _ratio(squares(one, small), squares(other, small))
@@ -206,61 +206,68 @@ def items_for(error: float, sizes: Floats, roots: Floats) -> float:
     return float(low ** (1.0 - share) * high**share)
 
 
-def _at_cost(recipe: Recipe, read: Errors, label: str, measure: str, design: str) -> Measured:
+def _at_cost(recipe: Recipe, all_errors: Errors, label: str, measure: str, design: str) -> Measured:
     """Return the error of a growing design divided by that of fixed-size samples of equal cost."""
     sizes = np.array([*fixed(recipe).values()], np.float64)
-    all_squares = [read.squares(label, name, measure) for name in (*fixed(recipe), design)]
+    all_squares = [all_errors.squares(label, name, measure) for name in (*fixed(recipe), design)]
 
-    def over(squares: Floats) -> float:
-        log_fixed = interpolated(read.cost[design], sizes, squares[:-1])
+    def ratio_to_fixed(squares: Floats) -> float:
+        log_fixed = interpolated(all_errors.cost[design], sizes, squares[:-1])
         return root(squares[-1]) / float(np.exp(0.5 * float(log_fixed.mean())))
 
-    return of_mean(np.stack(all_squares, axis=1), over)
+    return statistic_of_mean(np.stack(all_squares, axis=1), ratio_to_fixed)
 
 
 def _ratio(one: Floats, other: Floats) -> Measured:
-    return of_mean(np.stack([one, other], axis=1), lambda both: root(both[0]) / root(both[1]))
+    return statistic_of_mean(
+        np.stack([one, other], axis=1), lambda both: root(both[0]) / root(both[1])
+    )
 
 
 def _logs(squares: Floats) -> Floats:
     return np.log(np.maximum(squares, _SQUARE))
 
 
-def _of(cells: Cells, part: str, method: str) -> list[Result]:
+def _results(cells: Cells, part: str, method: str) -> list[Result]:
     return [result for _, result in select(cells, part=part, method=method)]
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
     """Yield errors by design, biases and deviations by method, equivalent sizes, and times."""
-    read = errors(recipe, cells)
+    all_errors = errors(recipe, cells)
     names, labels = [*designs(recipe)], recipe.parameters["estimators"]
     measures, small = recipe.parameters["measures"], str(recipe.parameters["few"])
     for measure in measures:
         yield views.table(
-            f"{measure}: root-mean-square error over exact, geometric mean over "
-            f"{', '.join(read.methods)}; by {_DRAWN}",
+            f"{measure}: root-mean-square error divided by the exact value, geometric mean over "
+            f"{', '.join(all_errors.methods)}, by {_DRAWN}",
             "estimator",
             labels,
             {name: (name, measure) for name in names},
-            lambda label, column: _text(read, label, *column),
+            lambda label, column: _root_text(all_errors, label, *column),
         )
     for index, measure in enumerate(measures):
         yield views.table(
-            f"{measure} at {small}: bias and standard deviation over exact",
+            f"{measure} at {small}: bias ± standard deviation, divided by the exact value",
             "estimator",
             labels,
-            {method: (i, index) for i, method in enumerate(read.methods)},
-            lambda label, column: _moments(read.found[label, small][:, column[0], column[1]]),
+            {method: (i, index) for i, method in enumerate(all_errors.methods)},
+            lambda label, column: _moments_text(
+                all_errors.relative_errors[label, small][:, column[0], column[1]]
+            ),
         )
     yield {
-        "caption": "Items a user with which samples of one size keep to the error of growing ones",
+        "caption": "Items per user with which samples of one size have the error of growing ones",
         "columns": ["estimator", "design", _DRAWN, *measures],
         "rows": [
             [
                 label,
                 design,
-                f"{read.cost[design].mean():.0f}",
-                *(_needed(recipe, read, label, design, measure) for measure in measures),
+                f"{all_errors.cost[design].mean():.0f}",
+                *(
+                    _equivalent_size(recipe, all_errors, label, design, measure)
+                    for measure in measures
+                ),
             ]
             for label, text in labels.items()
             if get(text).grows
@@ -270,8 +277,8 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
     for method, result in times(recipe, cells).items():
         seconds = {"scoring": result["scoring"], **result["estimating"]}
         yield views.table(
-            f"{method}: processor seconds; ranking all items takes {result['all']:.3f}. "
-            f"{_how(result)}",
+            f"{method}: processor seconds. Ranking all items takes {result['all']:.3f}. "
+            f"{_timing_note(result)}",
             "",
             ["scoring", *labels],
             {name: (seconds, name) for name in names},
@@ -281,35 +288,43 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
         )
 
 
-def _text(read: Errors, label: str, design: str, measure: str) -> str:
-    return f"{read.root(label, design, measure):.3f}" if (label, design) in read.found else ""
+def _root_text(all_errors: Errors, label: str, design: str, measure: str) -> str:
+    return (
+        f"{all_errors.root(label, design, measure):.3f}"
+        if (label, design) in all_errors.relative_errors
+        else ""
+    )
 
 
-def _moments(values: Floats) -> str:
+def _moments_text(values: Floats) -> str:
     """Format the mean and the standard deviation of a method's relative errors."""
     spread = values.std(ddof=1) if values.size > 1 else float("nan")
     return f"{values.mean():+.3f} ± {spread:.3f}"
 
 
-def _needed(recipe: Recipe, read: Errors, label: str, design: str, measure: str) -> str:
+def _equivalent_size(
+    recipe: Recipe, all_errors: Errors, label: str, design: str, measure: str
+) -> str:
     sizes = np.array([*fixed(recipe).values()], np.float64)
-    error = read.root(label, design, measure)
-    size = items_for(error, sizes, read.roots(label, fixed(recipe), measure))
+    error = all_errors.root(label, design, measure)
+    size = items_for(error, sizes, all_errors.roots(label, fixed(recipe), measure))
     return f"above {sizes[-1]:.0f}" if np.isnan(size) else f"{size:.0f}"
 
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
     """Yield errors by sample size, by the mean size of growing samples, and by seconds."""
-    read = errors(recipe, cells)
-    n_repeats = next(iter(read.found.values())).shape[0]
-    means = f"Geometric mean over {', '.join(read.methods)}, of {n_repeats} samples each."
+    all_errors = errors(recipe, cells)
+    n_repeats = next(iter(all_errors.relative_errors.values())).shape[0]
+    means = f"Geometric mean over {', '.join(all_errors.methods)}, of {n_repeats} samples each."
     first, measures = recipe.parameters["growing"][0][0], recipe.parameters["measures"]
     kinds = {"one size": [*fixed(recipe)], "growing": [*growing(recipe)]}
     for measure in measures:
         yield _plot(
             f"Error of {measure} by the size of samples",
             [
-                _line(label, fixed(recipe).values(), read.roots(label, fixed(recipe), measure))
+                _line(
+                    label, fixed(recipe).values(), all_errors.roots(label, fixed(recipe), measure)
+                )
                 for label in recipe.parameters["estimators"]
             ],
             _DRAWN,
@@ -317,48 +332,48 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
         )
     for measure in measures:
         yield _plot(
-            f"Error of {measure} with samples that grow while the target comes first",
+            f"Error of {measure} with samples that grow while the target ranks first",
             [
                 _line(
                     f"{label}, {kind}",
-                    [float(read.cost[name].mean()) for name in names],
-                    read.roots(label, names, measure),
+                    [float(all_errors.cost[name].mean()) for name in names],
+                    all_errors.roots(label, names, measure),
                 )
                 for label in recipe.parameters["grown"]
                 for kind, names in kinds.items()
             ],
             f"{_DRAWN}, on average",
-            f"{means} Growing samples begin with {first} items; a point for each size at which "
-            f"they end: {', '.join(growing(recipe))}.",
+            f"{means} Growing samples begin with {first} items. Each point is a design: "
+            f"{', '.join(growing(recipe))}.",
         )
     for method, result in times(recipe, cells).items():
-        yield _by_seconds(recipe, read, method, result)
+        yield _by_seconds(recipe, all_errors, method, result)
 
 
-def _by_seconds(recipe: Recipe, read: Errors, method: str, found: Result) -> Figure:
+def _by_seconds(recipe: Recipe, all_errors: Errors, method: str, timing: Result) -> Figure:
     measure, names = recipe.parameters["judged"], [*fixed(recipe)]
-    index = list(read.methods).index(method)
+    index = list(all_errors.methods).index(method)
 
     def line(label: str) -> views.Row:
-        cpu_seconds = (found["scoring"][n] + found["estimating"][label][n] for n in names)
-        squares = (read.squares(label, name, measure)[:, index] for name in names)
+        cpu_seconds = (timing["scoring"][n] + timing["estimating"][label][n] for n in names)
+        squares = (all_errors.squares(label, name, measure)[:, index] for name in names)
         roots = [float(np.sqrt(value.mean())) for value in squares]
         return _line(label, [max(value, _LEAST) for value in cpu_seconds], roots)
 
     series = [line(label) for label in recipe.parameters["timed_estimators"]]
     heights = [y for value in series for y in value["y"]]
-    all_seconds = max(found["all"], _LEAST)
+    all_seconds = max(timing["all"], _LEAST)
     series.append(_line("all items: no error", [all_seconds] * 2, [min(heights), max(heights)]))
     return _plot(
         f"{method}: error of {measure} against seconds",
         series,
         "processor seconds of scoring and estimating",
-        f"Samples of {', '.join(names)} items a user. {_how(found)}",
+        f"Samples of {', '.join(names)} items per user. {_timing_note(timing)}",
     )
 
 
 def _plot(title: str, series: Sequence[views.Row], x_label: str, caption: str) -> Figure:
-    y_label = "root-mean-square error / exact"
+    y_label = "root-mean-square error / exact value"
     return views.lines(title, series, x_label, y_label, log_x=True, log_y=True, caption=caption)
 
 
@@ -366,10 +381,10 @@ def _line(label: str, x: Iterable[float], y: Iterable[float]) -> views.Row:
     return views.curve(label, map(float, x), (round(float(value), 6) for value in y))
 
 
-def _how(found: Result) -> str:
-    if found["kind"] == FACTORS:
-        return "Scores are products of factors, of the drawn items alone where a sample is drawn."
-    return "A sample's scoring is reckoned: its share of what scoring all items takes."
+def _timing_note(timing: Result) -> str:
+    if timing["kind"] == FACTORS:
+        return "Scores are products of factors. A sample needs only those of the drawn items."
+    return "The time to score a sample is computed as a share of the time to score all items."
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)

@@ -41,15 +41,15 @@ def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]
     """Return times on one thread: ranking all items, scoring samples, and estimating, by design."""
     measures = recipe.parameters["measures"]
     with threadpool_limits(1):
-        model, targets = context.fitted(method), context.held.targets
+        model, targets = context.fitted(method), context.held_out.targets
         scores = model.as_scores()
         kind = FACTORS if isinstance(scores, tuple) else SHARE
-        all_seconds = _least(lambda: model.ranks(targets, exclude_seen=False))
+        all_seconds = _shortest_time(lambda: model.ranks(targets, exclude_seen=False))
         scoring: dict[str, float] = {}
         estimating: dict[str, dict[str, float]] = {}
         for name, size in designs(recipe).items():
             samples = context.sample(method, size, 0)
-            share = (1.0 + float(np.mean(samples[0].n_negatives))) / context.held.n_items
+            share = (1.0 + float(np.mean(samples[0].n_negatives))) / context.held_out.n_items
             scoring[name] = (
                 _scoring(scores, targets, size) if kind == FACTORS else all_seconds * share
             )
@@ -60,7 +60,7 @@ def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]
 
 
 def _scoring(factors: Any, targets: Any, size: Size) -> float:
-    return _least(lambda: sample_ranks(factors, targets, size))
+    return _shortest_time(lambda: sample_ranks(factors, targets, size))
 
 
 def _estimating(estimator: Estimator, ranks: SampledRanks, measures: list[str]) -> float:
@@ -69,11 +69,11 @@ def _estimating(estimator: Estimator, ranks: SampledRanks, measures: list[str]) 
     The time excludes quantities that estimators cache per design, such as the matrix of CLS.
     """
     if isinstance(estimator, LinearEstimator):
-        return _least(lambda: [estimator.estimate(ranks, measure) for measure in measures])
-    return _least(lambda: estimates(estimator, ranks, measures))
+        return _shortest_time(lambda: [estimator.estimate(ranks, measure) for measure in measures])
+    return _shortest_time(lambda: estimates(estimator, ranks, measures))
 
 
-def _least(work: Callable[[], Any]) -> float:
+def _shortest_time(work: Callable[[], Any]) -> float:
     """Return the processor seconds of the shortest run, after one run that fills caches."""
     work()
     times: list[float] = []

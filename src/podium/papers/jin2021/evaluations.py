@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from podium import _check, recommenders
 from podium.errors import PodiumWarning
 from podium.papers.jin2021 import protocol
-from podium.papers.jin2021.protocol import Floats, Held, Ints
+from podium.papers.jin2021.protocol import Floats, HeldOut, Ints
 from podium.papers.recipe import Recipe
 from podium.papers.study import seed_of
 from podium.sampled import (
@@ -52,13 +52,13 @@ class Evaluations:
     """The held-out items of a recipe's data, with their exact and sampled ranks by method."""
 
     recipe: Recipe
-    held: Held
+    held_out: HeldOut
     _ranks: dict[str, Ints] = field(default_factory=dict[str, Ints])
 
     def fitted(self, method: str) -> Any:
         """Return a method with the recipe's options, fitted to the pairs that are not held out."""
         options = self.recipe.parameters["methods"][method]
-        return _fit(method, options, self.held.train, self._seed(method))
+        return _fit(method, options, self.held_out.train, self._seed(method))
 
     def ranks(self, method: str) -> Ints:
         """Return the rank of each user's held-out item among all items, training items included.
@@ -77,14 +77,17 @@ class Evaluations:
         if method not in self._ranks:
             with threadpool_limits(1):
                 ranks = self.fitted(method).ranks(
-                    self.held.targets, exclude_seen=False, ties="random", seed=self._seed(method)
+                    self.held_out.targets,
+                    exclude_seen=False,
+                    ties="random",
+                    seed=self._seed(method),
                 )
             self._ranks[method] = ranks.astype(np.int64)
         return self._ranks[method]
 
     def exact(self, method: str) -> RankDistribution:
         """Return the distribution of the ranks among all items."""
-        return RankDistribution.of_ranks(self.ranks(method), self.held.n_items)
+        return RankDistribution.of_ranks(self.ranks(method), self.held_out.n_items)
 
     def sample(
         self, method: str, n_negatives: int | Sequence[int], repeat: int
@@ -97,10 +100,10 @@ class Evaluations:
         self, method: str, n_negatives: int | Sequence[int], seed: int
     ) -> tuple[SampledRanks, SampledRanks]:
         """Return the ranks of one sampled evaluation: without and with the users' history."""
-        ranks, n_items = self.ranks(method), self.held.n_items
+        ranks, n_items = self.ranks(method), self.held_out.n_items
         without_history, with_history = (
             simulate_ranks(ranks, n_items, n_negatives, history=history, seed=seed)
-            for history in (None, self.held.history)
+            for history in (None, self.held_out.history)
         )
         return without_history, with_history
 
@@ -128,16 +131,18 @@ def load(recipe: Recipe) -> None:
     """Fit each of the recipe's methods to small data; raise an error if an extra is missing."""
     for name, options in recipe.parameters["methods"].items():
         make = METHODS[_check.choice(name, "methods", list(METHODS))]
-        _fit(name, {**options, **({"n_epochs": 1} if _takes(make, "n_epochs") else {})}, _SMALL, 0)
+        _fit(
+            name, {**options, **({"n_epochs": 1} if _accepts(make, "n_epochs") else {})}, _SMALL, 0
+        )
 
 
 def _fit(name: str, options: Mapping[str, Any], pairs: Any, seed: int) -> Any:
     make = METHODS[name]
-    seeds = {"random_state": seed} if _takes(make, "random_state") else {}
+    seeds = {"random_state": seed} if _accepts(make, "random_state") else {}
     return make(**options, **seeds).fit(pairs)
 
 
-def _takes(make: Callable[..., Any], option: str) -> bool:
+def _accepts(make: Callable[..., Any], option: str) -> bool:
     return option in signature(make).parameters
 
 

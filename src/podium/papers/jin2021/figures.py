@@ -46,7 +46,7 @@ def run(recipe: Recipe, context: Evaluations, cell: str) -> Result:
     method = key_parts["method"]
     if key_parts["part"] == EXACT:
         recall = context.exact(method).cdf[:depth].round(_DIGITS)
-        return {"users": context.held.n_users, "recall": recall}
+        return {"users": context.held_out.n_users, "recall": recall}
     samples = context.sample(method, recipe.parameters["n_negatives"], int(key_parts["repeat"]))
     with quiet():
         recall = {
@@ -93,44 +93,47 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     return {
         f"{method}, {name}": figure
         for method in recipe.parameters["methods"]
-        for name, figure in _of(recipe, curves(recipe, cells, method)).items()
+        for name, figure in _method_figures(recipe, curves(recipe, cells, method)).items()
     }
 
 
-def _of(recipe: Recipe, read: Curves) -> dict[str, Measured]:
-    noise, k = chance(read.exact, read.users), recipe.parameters["cutoffs"][0]
+def _method_figures(recipe: Recipe, method_curves: Curves) -> dict[str, Measured]:
+    noise, k = chance(method_curves.exact, method_curves.users), recipe.parameters["cutoffs"][0]
 
-    def nearer(pair: Floats) -> float:
-        return distance(pair[0], read.exact) - distance(pair[1], read.exact)
+    def distance_gap(pair: Floats) -> float:
+        return distance(pair[0], method_curves.exact) - distance(pair[1], method_curves.exact)
 
-    figures = {f"{CHANCE} {PMF}": Measured(noise, n=read.users)}
-    for label, runs in read.runs.items():
+    figures = {f"{CHANCE} {PMF}": Measured(noise, n=method_curves.users)}
+    for label, runs in method_curves.runs.items():
         for rank in recipe.parameters["cutoffs"]:
             figures[f"{label} − exact recall@{rank}"] = mean(
-                runs[:, rank - 1] - read.exact[rank - 1]
+                runs[:, rank - 1] - method_curves.exact[rank - 1]
             )
         figures |= {
-            f"{label} {name}": figure for name, figure in _distances(runs, read.exact).items()
+            f"{label} {name}": figure
+            for name, figure in _distances(runs, method_curves.exact).items()
         }
         shares = figures[f"{label} {PMF}"]
         figures[f"{label} {PMF} / {CHANCE}"] = Measured(
             shares.value / noise, shares.std_error / noise, shares.n
         )
     for one, other in recipe.parameters["compared"]:
-        pairs = np.stack([read.runs[one], read.runs[other]], axis=1)
+        pairs = np.stack([method_curves.runs[one], method_curves.runs[other]], axis=1)
         label = f"{one} − {other}"
         figures[f"{label} recall@{k}"] = mean(pairs[:, 0, k - 1] - pairs[:, 1, k - 1])
-        figures[f"{label} {CDF}"] = of_mean(pairs, nearer)
-        figures[f"{label} {ONE}"] = mean(nearer(pair) for pair in pairs)
-        figures[f"{label} {APART}"] = of_mean(pairs, lambda pair: distance(pair[0], pair[1]))
+        figures[f"{label} {CDF}"] = statistic_of_mean(pairs, distance_gap)
+        figures[f"{label} {ONE}"] = mean(distance_gap(pair) for pair in pairs)
+        figures[f"{label} {APART}"] = statistic_of_mean(
+            pairs, lambda pair: distance(pair[0], pair[1])
+        )
     return figures
 
 
 def _distances(runs: Floats, exact: Floats) -> dict[str, Measured]:
     return {
-        CDF: of_mean(runs, lambda curve: distance(curve, exact)),
-        PMF: of_mean(runs, lambda curve: rankwise(curve, exact)),
-        f"{PMF} − {CDF}": of_mean(
+        CDF: statistic_of_mean(runs, lambda curve: distance(curve, exact)),
+        PMF: statistic_of_mean(runs, lambda curve: rankwise(curve, exact)),
+        f"{PMF} − {CDF}": statistic_of_mean(
             runs, lambda curve: rankwise(curve, exact) - distance(curve, exact)
         ),
         ONE: mean(distance(run, exact) for run in runs),
@@ -156,7 +159,7 @@ def chance(exact: Floats, users: int) -> float:
     return float(np.sqrt(2.0 * share / (math.pi * users)).mean() / share.mean())
 
 
-def of_mean(runs: Floats, statistic: Callable[[Floats], float]) -> Measured:
+def statistic_of_mean(runs: Floats, statistic: Callable[[Floats], float]) -> Measured:
     """Return a statistic of the mean over runs, with its jackknife standard error."""
     n = runs.shape[0]
     value = statistic(runs.mean(axis=0))
@@ -173,39 +176,39 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
         yield from _plots(recipe, method, curves(recipe, cells, method))
 
 
-def _plots(recipe: Recipe, method: str, read: Curves) -> Iterator[Figure]:
+def _plots(recipe: Recipe, method: str, method_curves: Curves) -> Iterator[Figure]:
     apart: Sequence[str] = recipe.parameters["apart"]
-    mean = {label: runs.mean(axis=0) for label, runs in read.runs.items()}
+    mean = {label: runs.mean(axis=0) for label, runs in method_curves.runs.items()}
     near = {label: curve for label, curve in mean.items() if label not in apart}
-    n_runs, axis = next(iter(read.runs.values())).shape[0], "rank R among all items"
+    n_runs, axis = next(iter(method_curves.runs.values())).shape[0], "rank R among all items"
     caption = (
         f"Each curve is the mean over {n_runs} samples of {recipe.parameters['n_negatives']} "
-        f"items a user; exact: the ranks of {read.users:,} users among all items."
+        f"items per user. Exact: the ranks of {method_curves.users:,} users among all items."
     )
     not_shown = "; ".join(f"{label} begins at {mean[label][0]:.3f}" for label in apart)
     yield views.lines(
-        f"{method}: chance of each rank",
-        _lines({EXACT: read.exact, **near}, lambda curve: np.diff(curve, prepend=0.0)),
+        f"{method}: share of users at each rank",
+        _lines({EXACT: method_curves.exact, **near}, lambda curve: np.diff(curve, prepend=0.0)),
         axis,
-        "share of users whose target has rank R",
+        "share of users with the target at rank R",
         caption=f"{caption} Not shown: {not_shown}." if not_shown else caption,
     )
     yield views.lines(
-        f"{method}: chance of a rank of at most R, which is recall@R",
-        _lines({EXACT: read.exact, **mean}, np.asarray),
+        f"{method}: recall@R, the share of users with a rank of at most R",
+        _lines({EXACT: method_curves.exact, **mean}, np.asarray),
         axis,
-        "share of users whose target has rank R or better",
+        "share of users with the target at rank R or better",
         caption=caption,
     )
 
     def ratio(curve: Floats) -> Floats:
         """Return a curve divided by the exact one; nan at ranks where the exact recall is 0."""
-        reached = read.exact > 0
-        return np.divide(curve, read.exact, out=np.full(curve.size, np.nan), where=reached)
+        reached = method_curves.exact > 0
+        return np.divide(curve, method_curves.exact, out=np.full(curve.size, np.nan), where=reached)
 
-    ones = _lines({EXACT: np.ones(read.exact.size)}, np.asarray)
+    ones = _lines({EXACT: np.ones(method_curves.exact.size)}, np.asarray)
     yield views.lines(
-        f"{method}: estimated recall@R over the exact one",
+        f"{method}: estimated recall@R divided by the exact one",
         [*ones, *_lines(near, ratio)],
         axis,
         "estimate / exact",
@@ -214,9 +217,11 @@ def _plots(recipe: Recipe, method: str, read: Curves) -> Iterator[Figure]:
     )
 
 
-def _lines(curves_: Mapping[str, Floats], shown: Callable[[Floats], Floats]) -> Iterator[views.Row]:
-    for label, curve in curves_.items():
-        heights = shown(curve).tolist()
+def _lines(
+    curves_by_label: Mapping[str, Floats], transform: Callable[[Floats], Floats]
+) -> Iterator[views.Row]:
+    for label, curve in curves_by_label.items():
+        heights = transform(curve).tolist()
         rounded = (round(value, 7) if math.isfinite(value) else None for value in heights)
         yield views.curve(label, range(1, len(heights) + 1), rounded)
 
@@ -227,7 +232,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
         yield _table(recipe, figures, method, curves(recipe, cells, method))
 
 
-def _table(recipe: Recipe, figures: Figures, method: str, read: Curves) -> Table:
+def _table(recipe: Recipe, figures: Figures, method: str, method_curves: Curves) -> Table:
     noise = figures[f"{method}, {CHANCE} {PMF}"].value
     distances = {"recall, one sample": ONE, "recall, mean of all": CDF, "shares, mean of all": PMF}
     levels = {f"recall@{k}": k for k in recipe.parameters["cutoffs"]}
@@ -238,17 +243,17 @@ def _table(recipe: Recipe, figures: Figures, method: str, read: Curves) -> Table
                 return f"{noise:.3f}" if column == PMF else ""
             return f"{figures[f'{method}, {label} {column}'].value:.3f}"
         if label == EXACT:
-            return f"{read.exact[column - 1]:.4f}"
-        values = read.runs[label][:, column - 1]
+            return f"{method_curves.exact[column - 1]:.4f}"
+        values = method_curves.runs[label][:, column - 1]
         spread = f"{values.std(ddof=1):.4f}" if values.size > 1 else "–"
         return f"{values.mean():.4f} ± {spread}"
 
     return views.table(
-        f"{method}: recall, mean ± standard deviation of one sample; and distances from the exact "
-        "curve, in parts of its mean, of recall and of the shares at each rank (exact: how far "
-        "these are from the shares of infinitely many users)",
+        f"{method}: recall (mean ± standard deviation of one sample), and distances from the "
+        "exact curve divided by its mean, of recall and of the shares at each rank. In the row "
+        "exact: the expected distance from the shares of infinitely many users.",
         "",
-        [EXACT, *read.runs],
+        [EXACT, *method_curves.runs],
         {**levels, **distances},
         cell,
     )

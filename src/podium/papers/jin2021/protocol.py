@@ -25,7 +25,7 @@ Pairs = tuple[Ints, Ints]
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class HeldOut:
     """One held-out item of each user, and all other pairs.
 
     Attributes
@@ -58,7 +58,7 @@ class Held:
         return _matrix(np.arange(self.n_users), self.target, self.train.shape)
 
 
-def read(recipe: Recipe, paths: Mapping[str, Path]) -> Held:
+def read(recipe: Recipe, paths: Mapping[str, Path]) -> HeldOut:
     """Read a recipe's data set and hold out one item of each user.
 
     ``recipe.parameters["protocol"]`` has the settings. ``format`` is a name in `FORMATS`.
@@ -75,17 +75,17 @@ def read(recipe: Recipe, paths: Mapping[str, Path]) -> Held:
     (source,) = recipe.data
     reader = FORMATS[_check.choice(settings["format"], "format", list(FORMATS))]
     pairs, last = reader(paths[source.folder], source)
-    pairs, last = _kept(recipe, pairs, last)
+    pairs, last = _selected(recipe, pairs, last)
     n_users, n_items = (int(codes.max()) + 1 for codes in pairs)
-    _refuse_others(
+    _require_shape(
         paths[source.folder], source, settings["shape"], (n_users, n_items, pairs[0].size)
     )
-    target = _drawn(recipe, pairs[1], np.bincount(pairs[0])) if last is None else last
+    target = _drawn_items(recipe, pairs[1], np.bincount(pairs[0])) if last is None else last
     is_train = pairs[1] != target[pairs[0]]
-    return Held(_matrix(pairs[0][is_train], pairs[1][is_train], (n_users, n_items)), target)
+    return HeldOut(_matrix(pairs[0][is_train], pairs[1][is_train], (n_users, n_items)), target)
 
 
-def _kept(recipe: Recipe, pairs: Pairs, last: Ints | None) -> tuple[Pairs, Ints | None]:
+def _selected(recipe: Recipe, pairs: Pairs, last: Ints | None) -> tuple[Pairs, Ints | None]:
     """Return the pairs of the selected users, with users and items numbered from 0."""
     settings = recipe.parameters["protocol"]
     users = np.flatnonzero(np.bincount(pairs[0]) >= max(2, settings["least"]))
@@ -94,7 +94,7 @@ def _kept(recipe: Recipe, pairs: Pairs, last: Ints | None) -> tuple[Pairs, Ints 
         users = np.sort(drawn)
     if not users.size:
         raise DataError(
-            f"{recipe.data[0].title} has no user with {max(2, settings['least'])} items."
+            f"{recipe.data[0].title} has no user with at least {max(2, settings['least'])} items."
         )
     selected = np.isin(pairs[0], users)
     items, item = np.unique(pairs[1][selected], return_inverse=True)
@@ -102,23 +102,23 @@ def _kept(recipe: Recipe, pairs: Pairs, last: Ints | None) -> tuple[Pairs, Ints 
     return subset, None if last is None else np.searchsorted(items, last[users]).astype(np.int64)
 
 
-def _drawn(recipe: Recipe, item: Ints, sizes: Ints) -> Ints:
+def _drawn_items(recipe: Recipe, item: Ints, sizes: Ints) -> Ints:
     """Draw one item of each user; the pairs are sorted by user."""
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     return item[starts + generator(recipe, "held-out").integers(sizes)]
 
 
-def _refuse_others(
-    place: Path, source: DataSet, wanted: Sequence[int], found: tuple[int, int, int]
+def _require_shape(
+    place: Path, source: DataSet, expected: Sequence[int], actual: tuple[int, int, int]
 ) -> None:
-    if wanted and tuple(wanted) != found:
-        expected, actual = (
+    if expected and tuple(expected) != actual:
+        expected_text, actual_text = (
             f"{users:,} users, {items:,} items and {pairs:,} pairs"
-            for users, items, pairs in (wanted, found)
+            for users, items, pairs in (expected, actual)
         )
         raise DataError(
-            f"{place} holds {actual}, not the {expected} of {source.title}. Get it again from "
-            f"{source.url}"
+            f"{place} has {actual_text}, but {source.title} has {expected_text}. Download it "
+            f"again from {source.url}"
         )
 
 
@@ -153,14 +153,14 @@ def _movielens(place: Path, source: DataSet) -> tuple[Pairs, Ints]:
     return _joined(_columns(pairs, b",", skip=1), _columns(test, b",", skip=1))
 
 
-def _joined(some: Pairs, test: Pairs) -> tuple[Pairs, Ints]:
+def _joined(train: Pairs, test: Pairs) -> tuple[Pairs, Ints]:
     """Return all pairs numbered, and the item of each user's test pair."""
-    user, item = (np.concatenate(columns) for columns in zip(some, test, strict=True))
+    user, item = (np.concatenate(columns) for columns in zip(train, test, strict=True))
     target = np.zeros(np.unique(user).size, np.int64)
     if np.unique(test[0]).size != target.size or test[0].size != target.size:
         raise DataError(
-            f"The test file has {test[0].size} rows, not one for each of {target.size} users. "
-            "Get it again."
+            f"The test file must have one row for each of {target.size} users, got "
+            f"{test[0].size} rows. Download it again."
         )
     target[np.searchsorted(np.unique(user), test[0])] = np.searchsorted(np.unique(item), test[1])
     return _numbered(user, item), target
@@ -218,7 +218,7 @@ def _counted(place: Path, source: DataSet) -> tuple[Pairs, None]:
     rows = _read_lines(file, _integers)
     for number, row in enumerate(rows, 1):
         if row[0] != row.size - 1:
-            raise _broken(file, f"line {number} says {row[0]} items and has {row.size - 1}")
+            raise _broken(file, f"line {number} declares {row[0]} items but has {row.size - 1}")
     user = np.repeat(np.arange(len(rows)), [row.size - 1 for row in rows])
     return _numbered(user, np.concatenate([row[1:] for row in rows])), None
 
@@ -236,8 +236,8 @@ def _read_lines(file: Member, parse: Callable[[bytes], T], *, skip: int = 0) -> 
     return rows
 
 
-def _broken(file: Member, why: object) -> DataError:
-    return DataError(f"{file.name} can't be read: {why}. Get it again.")
+def _broken(file: Member, reason: object) -> DataError:
+    return DataError(f"{file.name} can't be read: {reason}. Download it again.")
 
 
 def _table(place: Path, source: DataSet) -> tuple[Pairs, None]:
@@ -245,8 +245,8 @@ def _table(place: Path, source: DataSet) -> tuple[Pairs, None]:
     files = members(place, source.title, source.url)
     if len(files) != 1:
         raise DataError(
-            f"{place} must be, or hold, one table with a column of users and one of items, and "
-            f"holds {len(files)} files. Pass the file itself."
+            f"{place} must be a table with a column of users and a column of items, or a folder "
+            f"with only this table, got {len(files)} files. Pass the file itself."
         )
     rows = data.read_interactions(Path(files[0].name))
     return _numbered(rows.user, rows.item), None

@@ -48,8 +48,8 @@ def run(recipe: Recipe, context: Evaluations, cell: str) -> Result:
                 estimates(estimator, ranks, parameters["measures"])
             )
     return {
-        "users": context.held.n_users,
-        "items": context.held.n_items,
+        "users": context.held_out.n_users,
+        "items": context.held_out.n_items,
         "exact": {measure: exact.expect(measure) for measure in parameters["measures"]},
         "estimates": {label: _columns(values) for label, values in rows_by_label.items()},
     }
@@ -75,17 +75,17 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
 def _ratios(recipe: Recipe, values: Values, shown: Sequence[str], measure: str) -> Figure:
     moments, k = values.moments, values.measures.index(measure)
     hidden = recipe.parameters["not_plotted"]
-    left_out = f" {' and '.join(hidden)}: see the tables, far to the right." if hidden else ""
+    left_out = f" Not plotted, far to the right: {' and '.join(hidden)}." if hidden else ""
 
     def spread(name: str, i: int) -> views.Row:
         index = (i, values.estimators.index(name), k, 0)
         mean, sd = moments.mean[index], moments.sd[index]
         ends = {"low": mean - sd, "high": mean + sd} if np.isfinite(sd) else {}
-        return {**views.bare(name, mean), **ends}
+        return {**views.point_row(name, mean), **ends}
 
     return {
         "kind": "grouped_intervals",
-        "title": f"{measure}: estimate over exact",
+        "title": f"{measure}: estimate divided by exact value",
         "panels": [
             {
                 "title": method,
@@ -94,10 +94,10 @@ def _ratios(recipe: Recipe, values: Values, shown: Sequence[str], measure: str) 
             }
             for i, method in enumerate(values.methods)
         ],
-        "axis_label": "estimate / exact (1 is right)",
+        "axis_label": "estimate / exact value",
         "digits": 2,
-        "caption": f"Mean of {values.n_repeats} samples, and what 68 % of them lie between if "
-        f"they are normal: one standard deviation to each side.{left_out}",
+        "caption": f"Mean ± standard deviation of {values.n_repeats} samples. The bar contains "
+        f"68 % of the samples of a normal distribution.{left_out}",
     }
 
 
@@ -115,16 +115,16 @@ def _errors(recipe: Recipe, values: Values, shown: Sequence[str]) -> Figure:
     return views.intervals(
         "Relative error of the estimators",
         {measure: rows(k) for k, measure in enumerate(values.measures)},
-        axis_label="root mean square of what an estimate is off by, over exact",
+        axis_label="root-mean-square error / exact value",
         digits=2,
-        caption="Geometric mean over the compared methods, from the least to the largest; "
-        f"{_WORST} is in the table.",
+        caption="Geometric mean over the compared methods; the bar extends from the smallest to "
+        f"the largest. Not plotted: {_WORST}.",
     )
 
 
 def _range(label: str, errors: Floats) -> views.Row:
     ends = {"low": float(errors.min()), "high": float(errors.max())}
-    return {**views.bare(label, float(geometric_mean(errors))), **ends}
+    return {**views.point_row(label, float(geometric_mean(errors))), **ends}
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
@@ -134,9 +134,9 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
     right = ["left", *["right"] * len(values.methods)]
     for k, measure in enumerate(values.measures):
         yield {
-            "caption": f"{measure} in thousandths: mean ± standard deviation of "
-            f"{values.n_repeats} samples of {recipe.parameters['n_negatives']} among "
-            f"{values.items:,} items, {values.users:,} users",
+            "caption": f"{measure} in thousandths: mean ± standard deviation over "
+            f"{values.n_repeats} samples of {recipe.parameters['n_negatives']} of "
+            f"{values.items:,} items for each of {values.users:,} users",
             "columns": ["estimator", *values.methods],
             "rows": [*_level_rows(recipe, values, k)],
             "align": right,
@@ -146,9 +146,9 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
         def ratio(name: str, method: str, k: int = k, measure: str = measure) -> str:
             i, j = values.methods.index(method), values.estimators.index(name)
             printed = recipe.printed.get(f"{method} {measure}: {name} / exact")
-            return f"{mean[i, j, k, 0]:.3f}{views.beside(printed, 3)}"
+            return f"{mean[i, j, k, 0]:.3f}{views.in_brackets(printed, 3)}"
 
-        caption = f"{measure}: mean estimate over exact (the paper's)"
+        caption = f"{measure}: mean estimate divided by the exact value (printed)"
         table = views.table(caption, "estimator", values.estimators, values.methods, ratio)
         yield {**table, "align": right}
     yield _error_table(recipe, values)
@@ -183,7 +183,7 @@ def _printed_row(recipe: Recipe, values: Values, name: str, k: int) -> Iterator[
 def _error_table(recipe: Recipe, values: Values) -> Table:
     moments = values.moments.of_methods(values.rows(recipe.parameters["compared"]))
     kinds = {
-        "error": moments.of_all[..., 0],
+        "error": moments.mean_error[..., 0],
         "largest": moments.largest[..., 0],
         "bias": np.abs(moments.mean[..., 0] - 1.0).mean(axis=0),
     }
@@ -193,8 +193,8 @@ def _error_table(recipe: Recipe, values: Values) -> Table:
         for head, values_of_kind in kinds.items()
     }
     return views.table(
-        "Relative error over the compared methods: geometric mean and largest of the root mean "
-        "square of what an estimate is off by, and the mean of what its mean is off by",
+        "Relative errors over the compared methods: geometric mean and largest value of the "
+        "root-mean-square error, and mean absolute bias",
         "estimator",
         values.estimators,
         columns,

@@ -96,13 +96,13 @@ class Moments:
     @classmethod
     def of(cls, ratios: Floats) -> Moments:
         """Compute the moments over the last axis, of all repeats and without each of them."""
-        mean = _left_out(ratios)
+        mean = _leave_one_out_means(ratios)
         n = ratios.shape[-1]
         counts = np.array([n, *[max(n - 1, 1)] * n], np.float64)
-        spread = np.maximum(_left_out(ratios**2) - mean**2, 0.0)
+        spread = np.maximum(_leave_one_out_means(ratios**2) - mean**2, 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             sd = np.sqrt(spread * counts / (counts - 1.0))
-        return cls(mean, sd, np.sqrt(_left_out((ratios - 1.0) ** 2)))
+        return cls(mean, sd, np.sqrt(_leave_one_out_means((ratios - 1.0) ** 2)))
 
     @classmethod
     def printed(cls, mean: Floats, sd: Floats) -> Moments:
@@ -115,7 +115,7 @@ class Moments:
         return Moments(self.mean[rows], self.sd[rows], self.error[rows])
 
     @cached_property
-    def of_all(self) -> Floats:
+    def mean_error(self) -> Floats:
         """The geometric mean of errors over methods: (n_estimators, n_measures, 1 + n_repeats)."""
         return geometric_mean(self.error)
 
@@ -130,16 +130,18 @@ class Moments:
         return np.abs(self.mean - 1.0).mean(axis=(0, 2))
 
 
-def jackknife(found: Floats) -> Measured:
+def jackknife(statistics: Floats) -> Measured:
     """Return a statistic over all repeats and its jackknife error, from an array of (1 + n,)."""
-    n = found.size - 1
+    n = statistics.size - 1
     if n < 2:
-        return Measured(float(found[0]), n=max(n, 1))
-    deviations = found[1:] - found[1:].mean()
-    return Measured(float(found[0]), math.sqrt((n - 1) / n * float(deviations @ deviations)), n)
+        return Measured(float(statistics[0]), n=max(n, 1))
+    deviations = statistics[1:] - statistics[1:].mean()
+    return Measured(
+        float(statistics[0]), math.sqrt((n - 1) / n * float(deviations @ deviations)), n
+    )
 
 
-def _left_out(values: Floats) -> Floats:
+def _leave_one_out_means(values: Floats) -> Floats:
     """Return the mean over the last axis, followed by the means without each of its values."""
     n = values.shape[-1]
     total = values.sum(axis=-1, keepdims=True)
@@ -166,19 +168,19 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
                 figures[f"{method} {measure}: {name} / exact"] = jackknife(ratio)
     rows = values.rows(recipe.parameters["compared"])
     moments = values.moments.of_methods(rows)
-    figures |= of_all([*papers, *own_names], values.estimators, values.measures, moments)
-    figures |= of_the_papers(papers, values.estimators, values.exact[rows], moments)
+    figures |= error_figures([*papers, *own_names], values.estimators, values.measures, moments)
+    figures |= paper_figures(papers, values.estimators, values.exact[rows], moments)
     columns = [values.estimators.index(name) for name in papers]
     for name in own_names:
         j = values.estimators.index(name)
         for k, measure in enumerate(values.measures):
-            for label, error in (("error", moments.of_all), ("largest error", moments.largest)):
+            for label, error in (("error", moments.mean_error), ("largest error", moments.largest)):
                 ratio = error[j, k] / error[columns, k].min(axis=0)
                 figures[f"{name} / best of the paper's: {label}, {measure}"] = jackknife(ratio)
     return figures
 
 
-def of_all(
+def error_figures(
     shown: Sequence[str], estimators: Sequence[str], measures: Sequence[str], moments: Moments
 ) -> dict[str, Measured]:
     """Return the error and the largest error of each estimator by measure, and its bias."""
@@ -186,13 +188,13 @@ def of_all(
     for name in shown:
         j = estimators.index(name)
         for k, measure in enumerate(measures):
-            figures[f"{name}: error, {measure}"] = jackknife(moments.of_all[j, k])
+            figures[f"{name}: error, {measure}"] = jackknife(moments.mean_error[j, k])
             figures[f"{name}: largest error, {measure}"] = jackknife(moments.largest[j, k])
         figures[f"{name}: bias"] = jackknife(moments.bias[j])
     return figures
 
 
-def of_the_papers(
+def paper_figures(
     papers: Sequence[str], estimators: Sequence[str], exact: Floats, moments: Moments
 ) -> dict[str, Measured]:
     """Return comparisons of the paper's estimators in bias, order of methods and spread."""
@@ -201,7 +203,7 @@ def of_the_papers(
     figures: dict[str, Measured] = {}
     for i, (name, j) in enumerate(zip(papers, columns, strict=True)):
         figures[f"{name}: rows with least or second least bias"] = Measured(float(best[i]))
-        ordered = _in_order(exact, exact * moments.mean[:, j, :, 0])
+        ordered = _n_pairs_in_order(exact, exact * moments.mean[:, j, :, 0])
         figures[f"{name}: pairs of methods in exact order"] = Measured(float(ordered))
     reference_sd = moments.sd[:, estimators.index("BV(0.01)")]
     for name in ("MLE", "WMLE", "MES"):
@@ -222,7 +224,7 @@ def _least_biased(means: Floats) -> NDArray[np.int64]:
     return (bias_ranks < 2).sum(axis=(0, 2))
 
 
-def _in_order(exact: Floats, estimates: Floats) -> int:
+def _n_pairs_in_order(exact: Floats, estimates: Floats) -> int:
     """Return the number of pairs of methods that estimates order correctly, over all measures."""
     return sum(
         int(((exact[i] - exact[j]) * (estimates[i] - estimates[j]) > 0).sum())

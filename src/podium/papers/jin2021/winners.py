@@ -73,23 +73,23 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
             label = f"{name}: {measure}"
             yield _row(name, figures[label])
             if label in recipe.printed:
-                yield views.bare(f"{name}, printed", recipe.printed[label])
+                yield views.point_row(f"{name}, printed", recipe.printed[label])
 
     yield views.intervals(
         "Runs of 100 in which the best method is found",
         {measure: rows(measure) for measure in values.measures if measure.endswith("@10")},
         axis_label="runs of 100",
         digits=0,
-        caption="Intervals of 95 %. A guess finds it in "
-        f"{_RUNS // len(recipe.parameters['compared'])}.",
+        caption="Intervals of 95 %. A random guess is right in "
+        f"{_RUNS // len(recipe.parameters['compared'])} runs.",
     )
 
 
-def _row(label: str, found: Measured) -> views.Row:
+def _row(label: str, measured: Measured) -> views.Row:
     """Return a count with its interval, clipped to [0, 100]."""
-    if not np.isfinite(found.std_error):
-        return views.bare(label, found.value)
-    row = views.row(label, found)
+    if not np.isfinite(measured.std_error):
+        return views.point_row(label, measured.value)
+    row = views.row(label, measured)
     return {**row, "low": max(0.0, row["low"]), "high": min(float(_RUNS), row["high"])}
 
 
@@ -101,7 +101,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
         if name == "best":
             return _best(recipe, values, values.measures.index(measure))
         label = f"{name}: {measure}"
-        return f"{figures[label].value:.0f}{views.beside(recipe.printed.get(label), 0)}"
+        return f"{figures[label].value:.0f}{views.in_brackets(recipe.printed.get(label), 0)}"
 
     def exact(method: str, k: int) -> float:
         return float(UNIT * values.exact[values.methods.index(method), k])

@@ -25,7 +25,7 @@ from podium.papers.xia2009.consistency import (
     sensitivity,
 )
 from podium.papers.xia2009.enumeration_curves import curve
-from podium.papers.xia2009.enumeration_losses import NAMES, made
+from podium.papers.xia2009.enumeration_losses import NAMES, make_loss
 from podium.report import Figure, Table
 
 _N_STARTS = 3  # enough for RankCosine, whose starts all lead to the same direction
@@ -59,11 +59,11 @@ def run(recipe: Recipe, context: Any, cell: str) -> Result:
     """Return the result of one cell."""
     fields = parts(cell)
     if fields["part"] == "proposition 10":
-        return curve(recipe, made(fields["loss"], fields["form"], 1))
+        return curve(recipe, make_loss(fields["loss"], fields["form"], 1))
     n, k = int(fields["n"]), int(fields["k"])
     if fields["part"] == "spaces":
         return conditions(recipe, n, k)
-    return on_spaces(recipe, made(fields["loss"], fields["form"], k), n, k)
+    return on_spaces(recipe, make_loss(fields["loss"], fields["form"], k), n, k)
 
 
 def on_spaces(recipe: Recipe, loss: Loss, n: int, k: int) -> dict[str, Any]:
@@ -118,8 +118,8 @@ def conditions(recipe: Recipe, n: int, k: int) -> dict[str, Any]:
     rng = generator(recipe, "conditions", n, k)
     arbitrary = [Space.random(n, rng) for _ in range(recipe.parameters["many_spaces"])]
     deeper = min(k + 1, n)
-    n_up_held, n_pairs_up = _held(arbitrary, k, deeper)
-    n_down_held, n_pairs_down = _held(
+    n_up_held, n_pairs_up = _count_preserved(arbitrary, k, deeper)
+    n_down_held, n_pairs_down = _count_preserved(
         [*arbitrary, *drawn(recipe, "preserving", n, deeper)], deeper, k
     )
     return {
@@ -132,10 +132,10 @@ def conditions(recipe: Recipe, n: int, k: int) -> dict[str, Any]:
     }
 
 
-def _held(spaces: Iterable[Space], k: int, other: int) -> tuple[int, int]:
-    """Return (kept, total): order preserving pairs at k that are so at `other` too, and all."""
+def _count_preserved(spaces: Iterable[Space], k: int, other_k: int) -> tuple[int, int]:
+    """Return (kept, total): order preserving pairs at k that are so at `other_k` too, and all."""
     is_preserved = [
-        is_order_preserving(space, i, j, other)
+        is_order_preserving(space, i, j, other_k)
         for space in spaces
         for i, j in preserved_pairs(space, k)
     ]
@@ -145,7 +145,11 @@ def _held(spaces: Iterable[Space], k: int, other: int) -> tuple[int, int]:
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return the figures of the paper's claims."""
     rows, curves = select(cells, part="loss"), select(cells, part="proposition 10")
-    figures = _of_losses(rows) | _of_minimisers(rows) | _of_spaces(select(cells, part="spaces"))
+    figures = (
+        _loss_figures(rows)
+        | _minimiser_figures(rows)
+        | _space_figures(select(cells, part="spaces"))
+    )
     for fields, result in curves:
         first_label = f"{_name(fields)}: object 1 first from p1 ="
         figures[first_label] = Measured(result["first from"])
@@ -156,15 +160,15 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     return figures
 
 
-def _of_losses(rows: Sequence[Row]) -> dict[str, Measured]:
+def _loss_figures(rows: Sequence[Row]) -> dict[str, Measured]:
     """Return the numbers of violations of definition 3 by the losses in the paper's claims."""
     violated = [(fields, len(result["violated"])) for fields, result in rows]
     top = [(fields["loss"], n) for fields, n in violated if fields["form"] == "top-k"]
     luce = [(fields, n) for fields, n in violated if fields["loss"] == "listnet-luce"]
     original = [n for fields, n in violated if _is_original(fields) and _is_short(fields)]
 
-    def share(found: Iterable[int]) -> Measured:
-        return mean(float(n > 0) for n in found)
+    def share(counts: Iterable[int]) -> Measured:
+        return mean(float(n > 0) for n in counts)
 
     return {
         **{
@@ -186,7 +190,7 @@ def _of_losses(rows: Sequence[Row]) -> dict[str, Measured]:
     }
 
 
-def _of_minimisers(rows: Sequence[Row]) -> dict[str, Measured]:
+def _minimiser_figures(rows: Sequence[Row]) -> dict[str, Measured]:
     """Return how often minimisers find the Bayes rankers' head on spaces that meet theorem 6."""
     original = [(fields, result) for fields, result in rows if _is_original(fields)]
     short_mean, long_mean = (
@@ -216,7 +220,7 @@ def _consistent(results: Iterable[Result]) -> Measured:
     return mean(flag for result in results for flag in result["preserving"]["consistent"])
 
 
-def _of_spaces(rows: Sequence[Row]) -> dict[str, Measured]:
+def _space_figures(rows: Sequence[Row]) -> dict[str, Measured]:
     meets = {
         f"arbitrary spaces that meet theorem 6, n = {fields['n']}, k = {fields['k']}": mean(
             result["meets"]
@@ -255,8 +259,8 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
     """Return figures of proposition 10's curves, and of how often losses find the best object."""
     return [
         _curves(select(cells, part="proposition 10")),
-        _shown(cells, "preserving"),
-        _shown(cells, "arbitrary"),
+        _share_figure(cells, "preserving"),
+        _share_figure(cells, "arbitrary"),
     ]
 
 
@@ -268,19 +272,19 @@ def _curves(rows: Sequence[Row]) -> Figure:
         if fields["form"] == "original" or fields["loss"] == "listmle"
     ]
     return views.lines(
-        "Proposition 10: the lead of object 1, the most probable first",
+        "Proposition 10: the lead of object 1, which is most probably first",
         [views.curve(_name(fields), result["p1"], result["lead"]) for fields, result in drawn_rows],
         "p1 = p(123); p(213) = p(321) = (1 − p1) / 2",
-        "score of object 1 less the best other, by the spread of the scores",
-        caption="Below 0 another object is shown first, though object 1 is the most probable "
-        "first at every p1 above 1/3. RankCosine, squared and pairwise logistic all but coincide.",
+        "score of object 1 less the best other, divided by the spread",
+        caption="Below 0, another object ranks first, although object 1 is the most probable "
+        "first object for p1 above 1/3. RankCosine, squared and pairwise logistic nearly coincide.",
     )
 
 
-def _shown(cells: Cells, kind: str) -> Figure:
+def _share_figure(cells: Cells, kind: str) -> Figure:
     n, k = "4", "1"
     rows = select(cells, part="loss", n=n, k=k)
-    title = "spaces as theorem 6 asks for" if kind == "preserving" else "arbitrary spaces"
+    title = "spaces that meet theorem 6" if kind == "preserving" else "arbitrary spaces"
     return views.intervals(
         f"Top {k} of {n} objects: {title}",
         {
@@ -291,13 +295,13 @@ def _shown(cells: Cells, kind: str) -> Figure:
             ]
             for name in dict.fromkeys(fields["loss"] for fields, _ in rows)
         },
-        axis_label="share of spaces whose Bayes top k the minimiser shows",
-        caption="Intervals of 95 % (Wilson's).",
+        axis_label="share of spaces in which the minimiser has the Bayes top k",
+        caption="95 % intervals by Wilson's method.",
     )
 
 
-def _interval(form: str, found: Mapping[str, Any]) -> Mapping[str, Any]:
-    share, n = mean(found["consistent"]).value, len(found["consistent"])
+def _interval(form: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
+    share, n = mean(result["consistent"]).value, len(result["consistent"])
     correction = views.Z**2 / n
     centre = (share + correction / 2) / (1 + correction)
     half_width = (
@@ -310,10 +314,10 @@ def _interval(form: str, found: Mapping[str, Any]) -> Mapping[str, Any]:
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
     """Return a table of conditions on spaces, and a table of losses per size."""
     sizes = dict.fromkeys((fields["n"], fields["k"]) for fields, _ in select(cells, part="loss"))
-    return [_conditions(cells), *(_study(cells, n, k) for n, k in sizes)]
+    return [_condition_table(cells), *(_loss_table(cells, n, k) for n, k in sizes)]
 
 
-def _study(cells: Cells, n: str, k: str) -> Table:
+def _loss_table(cells: Cells, n: str, k: str) -> Table:
     rows = [
         [
             NAMES[fields["loss"]],
@@ -329,7 +333,7 @@ def _study(cells: Cells, n: str, k: str) -> Table:
         "columns": [
             "loss",
             "form",
-            "violates of definition 3",
+            "violated conditions of definition 3",
             "% Bayes, theorem 6",
             "% Bayes, arbitrary",
             "regret, theorem 6",
@@ -337,14 +341,14 @@ def _study(cells: Cells, n: str, k: str) -> Table:
             "ties decide",
         ],
         "rows": rows,
-        "caption": f"n = {n}, k = {k}. % Bayes: spaces whose most probable head of {k} every "
-        "minimiser shows, ties against it; regret: the largest loss of probability; ties decide: "
-        "spaces where some ways to break a minimiser's ties show it and others do not.",
+        "caption": f"n = {n}, k = {k}. % Bayes: spaces in which every minimiser has a most "
+        f"probable head of {k}, however ties are broken. Regret: the largest loss of probability. "
+        "Ties decide: number of spaces in which only some ways to break ties give such a head.",
         "digits": 3,
     }
 
 
-def _conditions(cells: Cells) -> Table:
+def _condition_table(cells: Cells) -> Table:
     return {
         "columns": ["n", "k", "% that meet theorem 6", "% of pairs order preserving", "at k + 1"],
         "rows": [
@@ -357,8 +361,9 @@ def _conditions(cells: Cells) -> Table:
             ]
             for fields, result in select(cells, part="spaces")
         ],
-        "caption": "Arbitrary spaces: how many have the n − 1 pairs of theorem 6, how many pairs "
-        "are order preserving at the top k, and how many of these still are at the top k + 1.",
+        "caption": "Arbitrary spaces: the share that has the n − 1 pairs of theorem 6, the share "
+        "of pairs that are order preserving at the top k, and the share of these that are order "
+        "preserving at the top k + 1 too.",
         "digits": 1,
     }
 

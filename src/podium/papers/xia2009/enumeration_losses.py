@@ -34,7 +34,7 @@ NAMES = {
 _OWN_CUTOFF = ("listmle", "listnet", "rankcosine")
 
 
-def made(name: str, form: str, k: int) -> Loss:
+def make_loss(name: str, form: str, k: int) -> Loss:
     """Return a loss in a form, "original" or "top-k" with this k."""
     if name == "listnet-luce":  # the top-k form of Cao et al., which keeps all grades
         return ListNetLuce(k=k)
@@ -77,7 +77,7 @@ class Gentle(Loss):
     ) -> NDArray[np.int64]:
         """Return the object at each place, (n_groups, 3), for consecutive groups of three rows."""
         if weights is not None or groups.order is not None or not (groups.sizes == 3).all():
-            raise ValueError("this loss takes unweighted groups of three, one after the other")
+            raise ValueError("This loss needs consecutive groups of three rows, without weights.")
         return np.argsort(-relevance.reshape(-1, 3), axis=1)
 
     def value_and_grad(self, scores: PerRow, target: Any) -> tuple[PerGroup, PerRow]:

@@ -51,7 +51,7 @@ Context: TypeAlias = Mapping[str, tuple[Parts, ...]]
 Levels: TypeAlias = Mapping[tuple[str, str], Measured]
 """The mean by method and measure."""
 
-PAPER, FUTURE, PODIUM = "the paper's", "the paper's future work", "podium's"
+PAPER, FUTURE, PODIUM = "paper", "future work of the paper", "podium"
 """The origin of a method: compared in the paper, announced in the paper, or neither."""
 
 CUTOFFS = (1, 3, 10)
@@ -77,22 +77,22 @@ def rankboost(parts: Parts, parameters: Options, seed: int) -> Iterator[Candidat
         yield scored({**options, "rounds": ranker.best_iteration_ + 1}, ranker, parts)
 
 
-def _top(name: str, k: int | None) -> str:
+def _top_k_name(name: str, k: int | None) -> str:
     return name if k is None else f"Top-{k} {name}"
 
 
 def _at_each_size(
-    name: str, protocol: str, loss: MakeLoss, *, draws: bool = False
+    name: str, protocol: str, loss: MakeLoss, *, is_random: bool = False
 ) -> dict[str, Method]:
     """Return the methods of a loss without a cutoff and with each k, by name.
 
     The paper compares all of them for ListMLE, and only those without a cutoff for other losses.
     """
     return {
-        _top(name, k): Method(
+        _top_k_name(name, k): Method(
             FUTURE if k and name != LISTMLE else PAPER,
             linear(protocol, partial(loss, k=k)),
-            draws=draws,
+            is_random=is_random,
         )
         for k in (None, *CUTOFFS)
     }
@@ -109,7 +109,7 @@ _OWN: dict[str, MakeLoss] = {
     "logistic regression": losses.Logistic,
 }
 METHODS: dict[str, Method] = {
-    **_at_each_size(LISTMLE, "sgd", losses.ListMLE, draws=True),
+    **_at_each_size(LISTMLE, "sgd", losses.ListMLE, is_random=True),
     **_at_each_size("ListNet", "listnet", losses.ListNet),
     **_at_each_size("RankCosine", "rankcosine", losses.RankCosine),
     "RankBoost": Method(PAPER, rankboost),
@@ -124,7 +124,7 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     return {
         name: folds.read(
             paths[collection["folder"]],
-            within=collection.get("within", ""),
+            subfolder=collection.get("within", ""),
             n_queries=collection["queries"],
         )
         for name, collection in recipe.parameters["collections"].items()
@@ -165,7 +165,7 @@ def drawn_shares(folds: Sequence[Parts]) -> dict[str, float]:
     shares: dict[str, float] = {}
     for k in (None, *CUTOFFS):
         prepared = losses.ListMLE(k=k).prepare(relevance, groups)
-        shares[_top(LISTMLE, k)] = float(prepared.n_drawn.sum() / prepared.n_head.sum())
+        shares[_top_k_name(LISTMLE, k)] = float(prepared.n_drawn.sum() / prepared.n_head.sum())
     return shares
 
 
@@ -178,13 +178,13 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
             for name in recipe.parameters["methods"]
             for measure in recipe.parameters["measures"]
         }
-        figures |= {f"{values.before}{name} {m}": level for (name, m), level in levels.items()}
+        figures |= {f"{values.prefix}{name} {m}": level for (name, m), level in levels.items()}
         for method, baseline in pairs(recipe):
             figures |= values.differences(method, baseline)
-        figures |= _modifications(recipe, figures, values.before)
+        figures |= _modifications(recipe, figures, values.prefix)
         shares = cells[key(data=values.data, count="drawn")]
-        figures |= {f"{values.before}{name}: {DRAWN}": Measured(shares[name]) for name in shares}
-        figures |= _summaries(recipe, levels, values.before)
+        figures |= {f"{values.prefix}{name}: {DRAWN}": Measured(shares[name]) for name in shares}
+        figures |= _summaries(recipe, levels, values.prefix)
     return figures
 
 
@@ -202,24 +202,24 @@ def pairs(recipe: Recipe) -> list[tuple[str, str]]:
     return [pair for pair in (*modified, *rivals, *own_pairs) if {*pair} <= available]
 
 
-def _modifications(recipe: Recipe, found: Figures, before: str) -> Figures:
+def _modifications(recipe: Recipe, figures: Figures, prefix: str) -> Figures:
     """Return summaries of the top-k modifications: the lowest gains, and the significant ones."""
-    figures: dict[str, Measured] = {}
+    summaries: dict[str, Measured] = {}
     for name in FAMILIES:
         all_gains: list[Measured] = []
         for method, baseline in pairs(recipe):
             if baseline == name and method.endswith(f" {name}"):
-                label = f"{before}{method} − {baseline}"
-                gains = [found[f"{label} {measure}"] for measure in recipe.parameters["measures"]]
-                figures[f"{label}, lowest interval of all measures"] = min(gains, key=views.low)
+                label = f"{prefix}{method} − {baseline}"
+                gains = [figures[f"{label} {measure}"] for measure in recipe.parameters["measures"]]
+                summaries[f"{label}, lowest interval of all measures"] = min(gains, key=views.low)
                 all_gains += gains
         if all_gains:
             n_significant = sum(abs(gain.value) > views.Z * gain.std_error for gain in all_gains)
-            figures[f"{before}Top-k {name} − {name}, {SHOWING}"] = Measured(float(n_significant))
-    return figures
+            summaries[f"{prefix}Top-k {name} − {name}, {SHOWING}"] = Measured(float(n_significant))
+    return summaries
 
 
-def _summaries(recipe: Recipe, levels: Levels, before: str) -> Figures:
+def _summaries(recipe: Recipe, levels: Levels, prefix: str) -> Figures:
     """Return the number of measures in which top-10 ListMLE leads, and the agreement in order."""
     figures: dict[str, Measured] = {}
     if {TOP_10, *RIVALS} <= set(recipe.parameters["methods"]):
@@ -227,17 +227,17 @@ def _summaries(recipe: Recipe, levels: Levels, before: str) -> Figures:
             all(levels[TOP_10, measure].value >= levels[rival, measure].value for rival in RIVALS)
             for measure in recipe.parameters["measures"]
         ]
-        figures[before + BEST] = Measured(float(sum(leads)))
-    agreements = [*_agreements(recipe, levels, before)]
+        figures[prefix + BEST] = Measured(float(sum(leads)))
+    agreements = [*_agreements(recipe, levels, prefix)]
     if agreements:
-        figures[before + ORDERED] = Measured(float(np.mean(agreements)), n=len(agreements))
+        figures[prefix + ORDERED] = Measured(float(np.mean(agreements)), n=len(agreements))
     return figures
 
 
-def _agreements(recipe: Recipe, levels: Levels, before: str) -> Iterator[bool]:
+def _agreements(recipe: Recipe, levels: Levels, prefix: str) -> Iterator[bool]:
     """Yield for each pair of different printed figures whether ours are in the same order."""
     for measure in recipe.parameters["measures"]:
-        labels = {name: f"{before}{name} {measure}" for name in recipe.parameters["methods"]}
+        labels = {name: f"{prefix}{name} {measure}" for name in recipe.parameters["methods"]}
         printed_names = [name for name, label in labels.items() if label in recipe.printed]
         for method, baseline in itertools.combinations(printed_names, 2):
             printed_difference = recipe.printed[labels[method]] - recipe.printed[labels[baseline]]
@@ -252,63 +252,63 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
     modified = [name for name in paper_methods if name.endswith(LISTMLE)]
     compared = [name for name in paper_methods if name in (*RIVALS, TOP_10)]
     interval_figures: list[Figure] = []
-    for before in [values.before for values in collections(recipe, cells)]:
+    for prefix in [values.prefix for values in collections(recipe, cells)]:
         interval_figures += [
-            _levels(recipe, figures, before, modified, "ListMLE at the top k"),
-            _levels(recipe, figures, before, compared, f"{TOP_10} and others"),
-            *_gains(recipe, figures, before),
+            _levels(recipe, figures, prefix, modified, "ListMLE at the top k"),
+            _levels(recipe, figures, prefix, compared, f"{TOP_10} and other methods"),
+            *_gains(recipe, figures, prefix),
         ]
     return interval_figures
 
 
 def _levels(
-    recipe: Recipe, figures: Figures, before: str, names: Sequence[str], title: str
+    recipe: Recipe, figures: Figures, prefix: str, names: Sequence[str], title: str
 ) -> Figure:
     def rows(measure: str) -> Iterator[views.Row]:
         for name in names:
-            label = f"{before}{name} {measure}"
+            label = f"{prefix}{name} {measure}"
             yield views.row(name, figures[label], series="podium")
             if label in recipe.printed:
-                yield views.bare("  printed", recipe.printed[label], series="paper")
+                yield views.point_row("  printed", recipe.printed[label], series="paper")
 
     return views.intervals(
-        before + title,
+        prefix + title,
         {measure: rows(measure) for measure in recipe.parameters["measures"]},
         share_axis=False,
         digits=3,
-        caption="Mean of five folds ± 1.96 standard errors over folds; then the printed figure.",
+        caption="Mean of five folds ± 1.96 standard errors over folds. Below: the printed figure.",
     )
 
 
-def _gains(recipe: Recipe, figures: Figures, before: str) -> Iterator[Figure]:
+def _gains(recipe: Recipe, figures: Figures, prefix: str) -> Iterator[Figure]:
     """Yield figures of the differences: top-k modifications, rivals, and podium's methods."""
     same = "on the same queries; intervals of 95 %."
     for name in FAMILIES:
         labels = {f"Top-{k} {name}": f"Top-{k} {name} − {name}" for k in CUTOFFS}
         title, caption = f"{name}: gain by the top-k modification", f"Difference from {name} {same}"
-        yield from _differences(recipe, figures, before, labels, title, caption)
+        yield from _differences(recipe, figures, prefix, labels, title, caption)
     rival_labels = {rival: f"{TOP_10} − {rival}" for rival in RIVALS}
     own_labels = {method: f"{method} − {TOP_10}" for method in _OWN}
     for labels, title in (
-        (rival_labels, f"{TOP_10} above others"),
-        (own_labels, f"podium's choices above {TOP_10}"),
+        (rival_labels, f"Gain of {TOP_10} over others"),
+        (own_labels, f"Gain of podium's methods over {TOP_10}"),
     ):
-        yield from _differences(recipe, figures, before, labels, title, f"Differences {same}")
+        yield from _differences(recipe, figures, prefix, labels, title, f"Differences {same}")
 
 
 def _differences(
     recipe: Recipe,
     figures: Figures,
-    before: str,
+    prefix: str,
     labels: Mapping[str, str],
     title: str,
     caption: str,
 ) -> Iterator[Figure]:
     """Yield a plot of the differences in `figures`; `labels` maps a name to a figure's label."""
     available = {
-        name: before + label
+        name: prefix + label
         for name, label in labels.items()
-        if before + label + OVER_MEASURES in figures
+        if prefix + label + OVER_MEASURES in figures
     }
     panels = {
         m: [views.row(name, figures[f"{label} {m}"]) for name, label in available.items()]
@@ -316,7 +316,7 @@ def _differences(
     }
     if available:
         yield views.intervals(
-            before + title, panels, caption=caption, axis_label="difference", digits=3
+            prefix + title, panels, caption=caption, axis_label="difference", digits=3
         )
 
 
@@ -327,29 +327,29 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
 
 def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]:
     names: Sequence[str] = recipe.parameters["methods"]
-    measures, before = [*recipe.parameters["measures"]], values.before
+    measures, prefix = [*recipe.parameters["measures"]], values.prefix
     compared = {f"{method} − {baseline}": (method, baseline) for method, baseline in pairs(recipe)}
     drawn = [name for name in names if len(values.draws(name)) > 1]
 
     def level(name: str, column: str) -> str:
-        if column == "whose":
+        if column == "origin":
             return METHODS[name].kind
-        label = f"{before}{name} {column}"
+        label = f"{prefix}{name} {column}"
         return views.level(figures[label], 3, recipe.printed.get(label))
 
     def spread(name: str, measure: str) -> str:
-        return f"{values.by_draw(values.of(name, measure)).std(ddof=1):.4f}"
+        return f"{values.draw_means(values.query_values(name, measure)).std(ddof=1):.4f}"
 
     def extremes(label: str, measure: str) -> str:
-        method, baseline = (values.of(name, measure) for name in compared[label])
-        gaps = values.by_draw(method - baseline)
+        method, baseline = (values.query_values(name, measure) for name in compared[label])
+        gaps = values.draw_means(method - baseline)
         return f"{gaps.min():+.3f} to {gaps.max():+.3f}"
 
     yield views.table(
         f"{values.data}: mean of five folds ± its standard error over folds (printed)",
         "method",
         names,
-        ["whose", *measures],
+        ["origin", *measures],
         level,
     )
     yield views.table(
@@ -357,18 +357,18 @@ def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]
         "difference",
         compared,
         {**{measure: f" {measure}" for measure in measures}, "mean": OVER_MEASURES},
-        lambda label, suffix: views.gap(figures[f"{before}{label}{suffix}"]),
+        lambda label, suffix: views.gap(figures[f"{prefix}{label}{suffix}"]),
     )
     yield views.table(
-        f"{values.data}: standard deviation of a five-fold mean over draws, by which one run "
-        "differs from the next",
+        f"{values.data}: standard deviation of the five-fold mean over draws, which is the "
+        "variation between runs",
         "method",
         drawn,
         measures,
         spread,
     )
     yield views.table(
-        f"{values.data}: what single draws would have shown, least to greatest",
+        f"{values.data}: least and greatest difference in a single draw",
         "difference",
         [pair for pair, (method, _) in compared.items() if method in drawn and method not in _OWN],
         measures,
@@ -376,7 +376,7 @@ def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]
     )
     yield views.table(
         f"{values.data}: options chosen on validation: median over draws and folds (least to "
-        "greatest), or how often",
+        "greatest), or number of times",
         "method",
         names,
         ["options"],

@@ -136,7 +136,7 @@ class ListNetLuce(ListwiseLoss):
             return
         raise ArgumentError(
             f"k={self.k} is too large for {self.name}: {reason}. Lower k, or use "
-            f"'listnet@{self.k}', which costs one for each row."
+            f"'listnet@{self.k}', which costs one exponential per row."
         )
 
     def _run(self, scores: PerRow, target: Any, out: Out) -> None:

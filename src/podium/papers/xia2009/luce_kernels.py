@@ -8,8 +8,8 @@ from podium._kernels import kernel
 
 
 @kernel
-def chances(values, taken, part, chance, other):
-    """Write the softmax p of the values not taken to `chance`, and 1 - p to `other`.
+def chances(values, taken, part, chance, complement):
+    """Write the softmax p of the values not taken to `chance`, and 1 - p to `complement`.
 
     Return (top, rest), with which logsumexp is ``top + log1p(rest)``. Both p and 1 - p are precise
     near 0. Taken values have p = 0.
@@ -26,28 +26,28 @@ def chances(values, taken, part, chance, other):
     inverse = 1.0 / (1.0 + rest)
     for i in range(values.size):
         chance[i] = part[i] * inverse
-        other[i] = (1.0 + max(rest - part[i], 0.0)) * inverse
-    other[best] = rest * inverse
+        complement[i] = (1.0 + max(rest - part[i], 0.0)) * inverse
+    complement[best] = rest * inverse
     return values[best], rest
 
 
 @kernel
-def next_place(scores, grades, taken, weight, part, chance, wanted, sums):
+def next_place(scores, grades, taken, weight, part, chance, truth_chance, sums):
     """Return weight times the cross entropy of the next place after the taken rows.
 
-    The function writes the ground-truth probability of each row to `wanted` and the probability
-    by the scores to `chance`. Both have two rows, p and 1 - p. It adds weight times the gradient
-    to `slopes` and weight times the probability by the scores to `bounds`.
+    The function writes the ground-truth probability of each row to `truth_chance`, and the
+    probability by the scores to `chance`. Both have two rows, p and 1 - p. It adds weight times the
+    gradient to `slopes` and weight times the probability by the scores to `bounds`.
     """
     slopes, bounds = sums
-    chances(grades, taken, part, wanted[0], wanted[1])
+    chances(grades, taken, part, truth_chance[0], truth_chance[1])
     top, rest = chances(scores, taken, part, chance[0], chance[1])
     mean_gap = 0.0
     for i in range(scores.size):
         if not taken[i]:
             # Halve the scores, because an infinite difference times 0 would be nan.
-            mean_gap += 2.0 * (wanted[0, i] * (0.5 * top - 0.5 * scores[i]))
-            slope = wanted[1, i] * chance[0, i] - wanted[0, i] * chance[1, i]
+            mean_gap += 2.0 * (truth_chance[0, i] * (0.5 * top - 0.5 * scores[i]))
+            slope = truth_chance[1, i] * chance[0, i] - truth_chance[0, i] * chance[1, i]
             slopes[i] += weight * slope
             bounds[i] += weight * chance[0, i]
     return weight * (np.log1p(rest) + mean_gap)

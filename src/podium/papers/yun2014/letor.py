@@ -45,7 +45,7 @@ from podium.report import Figure, Table
 
 K = 10  # the cutoff of losses that have one, equal to that of the validation measure
 
-FORM, PLAIN, OTHER = "a form of it", "binary, robust", "another's"
+FORM, PLAIN, OTHER = "form of RoBiRank", "robust binary", "other"
 """The kinds of methods: RoBiRank and its forms, the poster's binary losses, and all others."""
 
 ROBIRANK = "RoBiRank"
@@ -188,17 +188,17 @@ def rivals(recipe: Recipe) -> list[str]:
     return [name for name in recipe.parameters["methods"] if METHODS[name].kind == OTHER]
 
 
-def _standing(recipe: Recipe, found: Figures, measure: str) -> Figures:
+def _standing(recipe: Recipe, figures: Figures, measure: str) -> Figures:
     """Return the difference from the best rival on the test queries, and counts of rivals."""
     names = rivals(recipe)
-    best, *_ = views.falling(names, found, measure)
-    gaps = [found[f"{ROBIRANK} − {name} {measure}"] for name in names]
+    best, *_ = views.falling(names, figures, measure)
+    gaps = [figures[f"{ROBIRANK} − {name} {measure}"] for name in names]
     counts = {
         ABOVE: [gap.value > 0.0 for gap in gaps],
         ABOVE + SHOWN: [views.low(gap) > 0.0 for gap in gaps],
         BELOW + SHOWN: [gap.value < -views.Z * gap.std_error for gap in gaps],
     }
-    return {f"{BEST} {measure}": found[f"{ROBIRANK} − {best} {measure}"]} | {
+    return {f"{BEST} {measure}": figures[f"{ROBIRANK} − {best} {measure}"]} | {
         f"{label} {measure}": Measured(float(sum(flags)), n=len(flags))
         for label, flags in counts.items()
     }
@@ -211,14 +211,14 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
     forms = [name for name in names if METHODS[name].kind == FORM]
     values = values_of(recipe, cells)
     yield _curves(recipe, values, [ROBIRANK, *curve_names], "RoBiRank and others")
-    yield _curves(recipe, values, forms[:_LINES], "RoBiRank and what becomes of it without a part")
+    yield _curves(recipe, values, forms[:_LINES], "RoBiRank and its other forms")
     forms_and_binary = [name for name in compared(recipe) if name not in rivals(recipe)]
     for title, others in (
-        ("RoBiRank above others", rivals(recipe)),
-        ("RoBiRank above its own forms and the binary losses", forms_and_binary),
+        ("Gain of RoBiRank over others", rivals(recipe)),
+        ("Gain of RoBiRank over its other forms and the binary losses", forms_and_binary),
     ):
         falling = views.falling(others, figures, shown_measures[-1])
-        caption = "RoBiRank less the method named, on the same queries; intervals of 95 %."
+        caption = "RoBiRank less the other method on the same queries, with 95 % intervals."
         yield views.gaps(title, figures, ROBIRANK, falling, shown_measures, caption=caption)
 
 
@@ -228,9 +228,9 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
     measures, shown_measures = [*recipe.parameters["measures"]], recipe.parameters["shown"]
     ends = {
         **{measure: f" {measure}" for measure in shown_measures},
-        "mean of all ten": OVER_MEASURES,
+        "mean of all measures": OVER_MEASURES,
     }
-    largest_error = "standard error over folds, at most"
+    largest_error = "largest standard error over folds"
 
     def level(name: str, column: str) -> str:
         if column == largest_error:
@@ -253,7 +253,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
     )
     yield views.table(
         f"{values.data}: options chosen on validation: median over folds (least to greatest), or "
-        "how often",
+        "number of times",
         "method",
         names,
         ["options"],
@@ -272,8 +272,8 @@ def _curves(recipe: Recipe, values: Values, names: Sequence[str], title: str) ->
         ],
         "cutoff k",
         "ndcg@k",
-        caption="Mean of five folds. Differences are known better than their levels, whose "
-        "standard errors over folds are about 0.02 and more, so read the figures below for them.",
+        caption="Mean of five folds. The standard errors of these levels over folds are about 0.02 "
+        "or more. Those of differences are smaller: see the figures below.",
     )
 
 

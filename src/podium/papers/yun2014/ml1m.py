@@ -127,10 +127,10 @@ def _pairs(recipe: Recipe, path: Path) -> tuple[Ints, Ints]:
     order = np.lexsort((item, user))
     user, item = user[order], item[order]
     checksum = recipe.parameters["sha256"]
-    if checksum and _sum(user, item) != checksum:
+    if checksum and _checksum(user, item) != checksum:
         raise DataError(
-            f"{path} holds {user.size} pairs that are not those of {recipe.data[0].title}. Fetch "
-            f"it from {recipe.data[0].url}."
+            f"{path} has {user.size} pairs, which are not those of {recipe.data[0].title}. "
+            f"Download it from {recipe.data[0].url}."
         )
     return np.unique(user, return_inverse=True)[1], np.unique(item, return_inverse=True)[1]
 
@@ -146,7 +146,7 @@ def _ids(path: Path, source: DataSet) -> tuple[Ints, Ints]:
     return table[:, 0], table[:, 1]
 
 
-def _sum(user: Ints, item: Ints) -> str:
+def _checksum(user: Ints, item: Ints) -> str:
     lines = "".join(f"{u},{i}\n" for u, i in zip(user.tolist(), item.tolist(), strict=True))
     return hashlib.sha256(f"user_id,item_id\n{lines}".encode()).hexdigest()
 
@@ -190,7 +190,9 @@ def difference(cells: Cells, other: str, measure: str) -> Measured:
     gaps = robirank_values.mean(axis=0) - other_values.mean(axis=0)
     gaps = gaps[np.isfinite(gaps)]
     user_variance = float(gaps.var(ddof=1)) / gaps.size
-    error = math.sqrt(user_variance + _of_seeds(robirank_values) + _of_seeds(other_values))
+    error = math.sqrt(
+        user_variance + _seed_variance(robirank_values) + _seed_variance(other_values)
+    )
     return Measured(float(gaps.mean()), error, int(gaps.size))
 
 
@@ -236,7 +238,7 @@ def _by_user(cells: Cells, name: str, measure: str) -> NDArray[np.float64]:
     return np.array(rows, np.float64)
 
 
-def _of_seeds(values: NDArray[np.float64]) -> float:
+def _seed_variance(values: NDArray[np.float64]) -> float:
     """Return the variance of the mean over seeds; 0 if there is only one."""
     means = np.nanmean(values, axis=1)
     return float(means.var(ddof=1)) / means.size if means.size > 1 else 0.0
@@ -258,8 +260,8 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
     ):
         yield _curves(recipe, cells, figures, names, measure, title)
     nearest = views.falling(compared(recipe), figures, validation)[:_NEAREST]
-    caption = "RoBiRank less the method named, for the same users; intervals of 95 %."
-    title = "RoBiRank above the best of the others"
+    caption = "RoBiRank less the other method for the same users, with 95 % intervals."
+    title = "Gain of RoBiRank over the best other methods"
     yield views.gaps(title, figures, ROBIRANK, nearest, measures, caption=caption)
 
 
@@ -275,7 +277,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
         return f"{result.value:.1f}" if end in seconds.values() else views.level(result, 4)
 
     yield views.table(
-        f"Mean of seeds on the test pairs ± standard error over seeds, best first by {validation}; "
+        f"Mean over seeds on the test pairs ± standard error, best first by {validation}, and "
         "seconds of training",
         "method",
         falling,
@@ -299,7 +301,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
         )
 
     yield views.table(
-        f"Quality and processor seconds by passes, one seed: {validation} (seconds)",
+        f"Quality and processor seconds by number of passes, first seed: {validation} (seconds)",
         "method",
         reached,
         {**{str(n): n for n in passes}, "all": None},
@@ -346,8 +348,8 @@ def _curves(
         "processor seconds of training",
         measure,
         log_x=True,
-        caption=f"After {counts} and all passes, each a fit of its own; a single point where a "
-        "method has no passes.",
+        caption=f"Each point is a separate fit, with {counts} or all passes. A method without "
+        "passes has a single point.",
     )
 
 

@@ -80,12 +80,12 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
     return {"seconds": seconds, "cpu": cpu, **values}
 
 
-def _fitted(recipe: Recipe, train: csr_array[Any], asked: Mapping[str, str]) -> Factors:
-    options: Mapping[str, Any] = recipe.parameters["methods"][asked["method"]]["options"]
+def _fitted(recipe: Recipe, train: csr_array[Any], key_parts: Mapping[str, str]) -> Factors:
+    options: Mapping[str, Any] = recipe.parameters["methods"][key_parts["method"]]["options"]
     model = Factorization(
         **{**recipe.parameters["model"], **options},
-        n_epochs=int(asked["passes"]),
-        random_state=int(asked["seed"]),
+        n_epochs=int(key_parts["passes"]),
+        random_state=int(key_parts["seed"]),
     )
     model.fit(train, executor=Threads(recipe.parameters["threads"]))
     ones = np.ones((train.shape[0], 1), np.float32)
@@ -136,11 +136,11 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
         yield views.lines(
             f"{measure} against threads × seconds",
             [curve(name, by_passes, measure) for name, by_passes in _fits(cells).items()],
-            "threads × seconds of a whole fit",
+            "threads × seconds of a complete fit",
             measure,
             log_x=True,
-            caption="A point is a fit of its own, whose step falls to zero over its passes: not "
-            "what a longer fit had reached by then.",
+            caption="Each point is a separate fit with a step that decreases to zero over its "
+            "passes, not an intermediate state of a longer fit.",
         )
 
 
@@ -160,11 +160,11 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
             for name, by_passes in fits.items()
             for passes, results in by_passes.items()
         ],
-        "caption": "Means over the judged users ± standard errors; seconds of the whole fit.",
+        "caption": "Means over the judged users ± standard errors, and seconds of a complete fit.",
     }
     yield views.table(
-        f"{first} less another method on the same users, each after its most passes, ± "
-        "standard errors.",
+        f"{first} less another method on the same users, each with its largest number of passes, "
+        "± standard errors.",
         "other",
         others,
         measures,

@@ -45,13 +45,13 @@ def read(lines: IO[bytes], name: str) -> csr_array[Any]:
             count.append(int(plays))
         except (ValueError, OverflowError):
             raise DataError(
-                f"{name} line {number} must be user, song and count, apart by tabs, got "
+                f"{name}, line {number} must be user, song and count, separated by tabs, got "
                 f"{line[:80].decode(errors='replace').rstrip()!r}."
             ) from None
         user.append(users.setdefault(user_id, len(users)))
         song.append(songs.setdefault(song_id, len(songs)))
     if not count:
-        raise DataError(f"{name} is empty. Get it again.")
+        raise DataError(f"{name} is empty. Download it again.")
     codes = [np.frombuffer(numbers, np.int32) for numbers in (user, song)]
     return _matrix(codes[0], codes[1], np.frombuffer(count, np.int32), name)
 
@@ -61,13 +61,13 @@ def _matrix(
 ) -> csr_array[Any]:
     if count.min() < 1:
         line = int(np.argmin(count)) + 1
-        raise DataError(f"{name} line {line} has count {count[line - 1]}, which must be above 0.")
+        raise DataError(f"{name}, line {line}: count must be at least 1, got {count[line - 1]}.")
     shape = (int(user.max()) + 1, int(song.max()) + 1)
     plays = csr_array((count, (user, song)), shape=shape)
     n_lines = count.size
     plays.sum_duplicates()
     if plays.nnz < n_lines:
-        raise DataError(f"{name} has {n_lines - plays.nnz} pairs of user and song twice.")
+        raise DataError(f"{name} has {n_lines - plays.nnz} repeated pairs of user and song.")
     return plays
 
 

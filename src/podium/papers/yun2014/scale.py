@@ -11,7 +11,7 @@ import numpy as np
 from podium.papers import views
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, key, mean, parts
-from podium.papers.yun2014.scale_fit import Asked, in_process
+from podium.papers.yun2014.scale_fit import FitSettings, in_process
 from podium.report import Figure, Table
 
 _AUTO = "auto"  # the number of blocks follows from the data's shape
@@ -51,11 +51,11 @@ def run(recipe: Recipe, context: Any, cell: str) -> Result:
     return in_process(asked(recipe, cell))
 
 
-def asked(recipe: Recipe, cell: str) -> Asked:
+def asked(recipe: Recipe, cell: str) -> FitSettings:
     """Return the settings of a cell's fit."""
     key_parts = parts(cell)
     on_ray = "workers" in key_parts
-    return Asked(
+    return FitSettings(
         fraction=float(key_parts["fraction"]),
         n_factors=int(key_parts["factors"]),
         n_negatives=recipe.parameters["negatives"],
@@ -120,21 +120,21 @@ def _plots(points: Sequence[tuple[float, Result]], axis: str) -> Iterator[Figure
     if len(points) < 2:
         return
     yield views.lines(
-        f"Seconds a pass against {_AXES[axis]}",
+        f"Seconds per pass against {_AXES[axis]}",
         [curve("wall clock", "seconds"), curve("CPU", "cpu")],
         _AXES[axis],
-        "seconds a pass",
+        "seconds per pass",
         log_x=True,
-        caption="Everything else at its usual value; of several repeats, the first.",
+        caption="First repeat. All other settings have their usual values.",
     )
     yield views.lines(
         f"Peak memory against {_AXES[axis]}",
-        [curve("with the fit", "memory"), curve("data drawn", "before")],
+        [curve("with the fit", "memory"), curve("before the fit", "before")],
         _AXES[axis],
         "MiB",
         log_x=True,
-        caption="Of the whole process, interpreter and all"
-        + ("; workers' memory is not in it." if axis == "workers" else "."),
+        caption="Memory of the complete process with the interpreter"
+        + (", without the memory of the workers." if axis == "workers" else "."),
     )
 
 
@@ -144,11 +144,11 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
         "users": ("users", ","),
         "pairs": ("pairs", ","),
         "blocks": ("blocks", ""),
-        "s a pass": ("seconds", ".2f"),
-        "the first": ("first", ".2f"),
-        "CPU s a pass": ("cpu", ".2f"),
+        "s per pass": ("seconds", ".2f"),
+        "s of the first": ("first", ".2f"),
+        "CPU s per pass": ("cpu", ".2f"),
         "peak MiB": ("memory", ",.0f"),
-        "before the fit": ("before", ",.0f"),
+        "MiB before the fit": ("before", ",.0f"),
         "cost": ("cost", ".4f"),
     }
     yield {
@@ -164,7 +164,7 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
             for key_parts, r in views.select(cells)
         ],
         "align": ["left", *["right"] * len(numbers)],
-        "caption": "One fit a row. Before the fit: peak memory when the data had been drawn. "
+        "caption": "One fit per row. Before the fit: peak memory after the data were drawn. "
         "Cost: the mean cost of a pair in the last pass.",
     }
 
@@ -184,20 +184,20 @@ def _along(recipe: Recipe, cells: Cells, axis: str) -> list[tuple[float, Result]
     return sorted(points, key=lambda point: point[0])
 
 
-def _place(axis: str, asked: Mapping[str, str], result: Result) -> float:
+def _place(axis: str, key_parts: Mapping[str, str], result: Result) -> float:
     if axis == "pairs":
         return result["pairs"] / 1e6
-    return float(result["blocks"] if axis == "blocks" else asked[axis])
+    return float(result["blocks"] if axis == "blocks" else key_parts[axis])
 
 
-def _name(asked: Mapping[str, str]) -> str:
-    axis = "workers" if "workers" in asked else "threads"
+def _name(key_parts: Mapping[str, str]) -> str:
+    axis = "workers" if "workers" in key_parts else "threads"
     return ", ".join(
         [
-            f"users × {asked['fraction']}",
-            f"{asked['factors']} factors",
-            f"blocks {asked['blocks']}",
-            f"{_AXES[axis]} {asked[axis]}",
+            f"users × {key_parts['fraction']}",
+            f"{key_parts['factors']} factors",
+            f"blocks {key_parts['blocks']}",
+            f"{_AXES[axis]} {key_parts[axis]}",
         ]
     )
 

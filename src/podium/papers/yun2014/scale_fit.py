@@ -106,7 +106,7 @@ _STATUS = Path("/proc/self/status")
 
 
 @dataclass(frozen=True)
-class Asked:
+class FitSettings:
     """The settings of a fit.
 
     Attributes
@@ -132,22 +132,22 @@ class Asked:
     seeds: tuple[int, ...]
 
 
-def in_process(asked: Asked) -> dict[str, Any]:
+def in_process(settings: FitSettings) -> dict[str, Any]:
     """Measure a fit in a separate process, whose peak memory is that of this fit."""
     try:
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-            return pool.submit(measure, asked).result()
+            return pool.submit(measure, settings).result()
     except BrokenProcessPool as error:
         raise PodiumError(
-            "The process of a fit was killed, most often for want of memory. Take a smaller "
-            "fraction, or fewer factors."
+            "The process of a fit was killed, most often because memory ran out. Use a smaller "
+            "fraction or fewer factors."
         ) from error
 
 
-def measure(asked: Asked) -> dict[str, Any]:
+def measure(settings: FitSettings) -> dict[str, Any]:
     """Draw the data, fit, and return times and memory; the first of several passes is left out."""
     start = time.perf_counter()
-    pairs = draw(Shape.of(asked.fraction), asked.seeds)
+    pairs = draw(Shape.of(settings.fraction), settings.seeds)
     drawing_seconds, before = time.perf_counter() - start, peak_memory()
     ends: list[tuple[float, float]] = []
 
@@ -155,18 +155,18 @@ def measure(asked: Asked) -> dict[str, Any]:
         ends.append((time.perf_counter(), time.process_time()))
 
     model = Factorization(
-        asked.n_factors,
-        n_negatives=asked.n_negatives,
-        n_epochs=asked.n_passes,
-        n_blocks=asked.n_blocks,
+        settings.n_factors,
+        n_negatives=settings.n_negatives,
+        n_epochs=settings.n_passes,
+        n_blocks=settings.n_blocks,
         negatives="unseen",
         gain="one",
     )
-    with _workers(asked) as executor:
+    with _workers(settings) as executor:
         started = (time.perf_counter(), time.process_time())
         model.fit(pairs, executor=executor, progress=progress)
     passes = np.diff(np.array([started, *ends]), axis=0)
-    counted = passes[-max(1, asked.n_passes - 1) :]
+    counted = passes[-max(1, settings.n_passes - 1) :]
     seconds, cpu = (statistics.median(column.tolist()) for column in counted.T)
     return {
         "users": pairs.shape[0],
@@ -175,12 +175,12 @@ def measure(asked: Asked) -> dict[str, Any]:
         "blocks": model.n_blocks_,
         "seconds": seconds,
         "first": float(passes[0, 0]),
-        "cpu": cpu if asked.executor == "threads" else float("nan"),
+        "cpu": cpu if settings.executor == "threads" else float("nan"),
         "memory": peak_memory(),
         "before": before,
         "drawing": drawing_seconds,
         "cost": float(model.history_["cost"][-1]),
-        "factors": _sum(model.user_factors_, model.item_factors_, model.item_bias_),
+        "factors": _checksum(model.user_factors_, model.item_factors_, model.item_bias_),
     }
 
 
@@ -198,17 +198,17 @@ def peak_memory() -> float:
 
 
 @contextlib.contextmanager
-def _workers(asked: Asked) -> Generator[Executor]:
-    if asked.executor == "threads":
-        yield Threads(asked.n_workers)
+def _workers(settings: FitSettings) -> Generator[Executor]:
+    if settings.executor == "threads":
+        yield Threads(settings.n_workers)
         return
     from podium.executors import Ray
 
-    with Ray("local", n_workers=asked.n_workers) as executor:
+    with Ray("local", n_workers=settings.n_workers) as executor:
         yield executor
 
 
-def _sum(*arrays: Any) -> str:
+def _checksum(*arrays: Any) -> str:
     """Return a checksum of the bits of arrays."""
     digest = hashlib.sha256()
     for array in arrays:

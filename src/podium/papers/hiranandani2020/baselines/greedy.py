@@ -174,7 +174,7 @@ def _bootstraps(task: Task, n: int, rng: np.random.Generator) -> Iterator[PerRow
     """Yield n row weights: first as given, then multiplied by the draws of the row's group."""
     row_weights = np.ones(task.positive.size) if task.weights is None else task.weights
     n_groups = task.rows.groups.n_groups
-    unit_of_row = task.rows.groups.index if n_groups > 1 else _places(task)
+    unit_of_row = task.rows.groups.index if n_groups > 1 else _content_positions(task)
     n_units = n_groups if n_groups > 1 else row_weights.size
     yield task.weights
     for _ in range(n - 1):
@@ -185,7 +185,7 @@ def _bootstraps(task: Task, n: int, rng: np.random.Generator) -> Iterator[PerRow
         yield weights if sampled_positives.any() and not sampled_positives.all() else task.weights
 
 
-def _places(task: Task) -> RowIndex:
+def _content_positions(task: Task) -> RowIndex:
     """Return the position of each row of one group if its rows are sorted by content."""
     rows = task.rows
     positions = np.empty(rows.relevance.size, np.int64)
@@ -198,7 +198,5 @@ def _places(task: Task) -> RowIndex:
 def _grid(n_grid: Any) -> PerRow:
     n = _check.cutoff(n_grid, name="n_grid")
     if not 2 <= n <= _FINEST:
-        raise ArgumentError(
-            f"n_grid must be at least 2, for 0 and 1, and at most {_FINEST}, got {n}."
-        )
+        raise ArgumentError(f"n_grid must be an integer from 2 to {_FINEST}, got {n}.")
     return np.linspace(0.0, 1.0, n)

@@ -111,8 +111,12 @@ class SelectPAp(LinearBaseline):
     def _learn(self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress) -> None:
         n_rounds = _check.cutoff(self.max_rounds, name="max_rounds")
         classifier = Classifier(C=self.C)
-        task, target = self._pools(X, y, qid, data)
-        coef, values, seen_pools = self._first(task, classifier), list[float](), set[bytes]()
+        task, target = self._task_and_target(X, y, qid, data)
+        coef, values, seen_pools = (
+            self._start_coefficients(task, classifier),
+            list[float](),
+            set[bytes](),
+        )
         best_coef, self.stop_reason_ = coef, "max_rounds"
         while len(values) < n_rounds:
             pool = top_rows(times(task.rows.features, coef), target)
@@ -129,7 +133,9 @@ class SelectPAp(LinearBaseline):
         self.best_iteration_, self.n_iter_ = int(np.argmax(values)), len(values)
         self.history_ = {"measure": np.array(values)}
 
-    def _pools(self, X: Any, y: Any, qid: Any, data: dict[str, Any]) -> tuple[Task, PApTarget]:
+    def _task_and_target(
+        self, X: Any, y: Any, qid: Any, data: dict[str, Any]
+    ) -> tuple[Task, PApTarget]:
         """Return the task, and the target with the numbers of rows per group in a pool."""
         loss = PApRamp(self.k, clip=self.clip, min_relevance=self.min_relevance)
         task = self._task(X, y, qid, data)
@@ -142,7 +148,7 @@ class SelectPAp(LinearBaseline):
             raise ArgumentError(f"None of the {n_groups} groups can be trained on: {reason}")
         return task, target
 
-    def _first(self, task: Task, classifier: Classifier) -> Coefficients:
+    def _start_coefficients(self, task: Task, classifier: Classifier) -> Coefficients:
         """Return the coefficients that score the first pool."""
         start = _check.choice(self.start, "start", ("logistic", "normal"))
         seed = seed_of(self.random_state)

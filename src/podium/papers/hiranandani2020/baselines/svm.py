@@ -127,7 +127,7 @@ class SVMpAUC(LinearBaseline):
         fitting.require_trainable(loss, target, rows.groups)
         validate = None if data["eval_set"] is None else task.evaluate_coef
         solution = cutting_plane(objective, settings, validate, progress)
-        self._keep(solution)
+        self._set_attributes(solution)
         problem = fitting.warning_text(solution, settings, "bundle")
         if problem:
             warnings.warn(f"SVMpAUC {problem}", ConvergenceWarning, stacklevel=3)
@@ -141,7 +141,7 @@ class SVMpAUC(LinearBaseline):
             patience=None if patience is None else _check.cutoff(patience, name="patience"),
         )
 
-    def _keep(self, solution: Solution) -> None:
+    def _set_attributes(self, solution: Solution) -> None:
         history = solution.history
         self.coef_, self.intercept_ = solution.parameters, 0.0
         self.objective_, self.gap_ = solution.objective, solution.gap

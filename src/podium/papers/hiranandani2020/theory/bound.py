@@ -90,7 +90,7 @@ def sizes(n_pos: int, n_neg: int, k: int) -> tuple[int, int, int]:
     if cutoff > negatives:
         raise ArgumentError(
             f"k must be at most n_neg, got k={cutoff} and n_neg={negatives}. "
-            "pAp@k reads the k best of the negatives."
+            "pAp@k uses the k best negatives."
         )
     return positives, negatives, cutoff
 

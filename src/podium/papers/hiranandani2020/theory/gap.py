@@ -249,7 +249,9 @@ def _empirical(s: PerRow, t: PerRow, k: int) -> float:
 def _factors(multiples: Sequence[int]) -> list[int]:
     factors = [_check.cutoff(m, name="multiples") for m in multiples]
     if not factors or any(b <= a for a, b in itertools.pairwise(factors)):
-        raise ArgumentError(f"multiples must rise, at least one, got {list(multiples)!r}.")
+        raise ArgumentError(
+            f"multiples must be one or more integers in rising order, got {list(multiples)!r}."
+        )
     return factors
 
 
@@ -302,7 +304,7 @@ def gap_plot(
         for n_positives, n_negatives in zip(gap["n_pos"], gap["n_neg"], strict=True)
     ]
     band = gap["gap"]
-    label = f"mean of {gap['n_repeats']}, band: {low:g} % to {high:g} %"
+    label = f"mean of {gap['n_repeats']} groups, band: {low:g} % to {high:g} %"
     series: list[dict[str, Any]] = [
         {"label": label, "x": x, "y": band["mean"], "low": band["low"], "high": band["high"]}
     ]
@@ -312,7 +314,7 @@ def gap_plot(
     return line_plot(
         series,
         title=title,
-        x_label="items of the group, logarithmic",
+        x_label="items in the group (logarithmic)",
         y_label="population − empirical risk",
         log_x=True,
         width=width,

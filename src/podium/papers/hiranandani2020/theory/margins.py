@@ -272,26 +272,28 @@ def _measure(
     positive_rows = positive_rows[np.lexsort((-scores[positive_rows], index[positive_rows]))]
     with np.errstate(over="ignore"):
         excess = scores[positive_rows] - best_negative[index[positive_rows]]
-        weak, plain, strong = _places(excess, index[positive_rows], np.where(defined, n_pos, 0), k)
+        weak, plain, strong = _group_margins(
+            excess, index[positive_rows], np.where(defined, n_pos, 0), k
+        )
     moderate = np.where(strong < 0, -np.inf, weak)
     return Margins(weak, plain, moderate, strong, groups, n_pos, n_neg, k, delta, clip)
 
 
-def _places(
-    above: PerRow, index: Counts, n_pos: Counts, k: int
+def _group_margins(
+    excess: PerRow, index: Counts, n_pos: Counts, k: int
 ) -> tuple[PerGroup, PerGroup, PerGroup]:
     """Return the beta-th value, the mean of the last beta, and the last value of each group.
 
-    `above` has the values by group, in descending order within a group. Groups without values
+    `excess` has the values by group, in descending order within a group. Groups without values
     are nan.
     """
     ends = np.cumsum(n_pos)
     beta = np.minimum(n_pos, k)
     weak, plain, strong = (np.full(n_pos.size, np.nan) for _ in range(3))
     nonempty = np.flatnonzero(n_pos)
-    weak[nonempty] = above[(ends - n_pos + beta - 1)[nonempty]]
-    strong[nonempty] = above[ends[nonempty] - 1]
-    is_among_last = np.arange(above.size) >= (ends - beta)[index]
-    sums = np.bincount(index[is_among_last], weights=above[is_among_last], minlength=n_pos.size)
+    weak[nonempty] = excess[(ends - n_pos + beta - 1)[nonempty]]
+    strong[nonempty] = excess[ends[nonempty] - 1]
+    is_among_last = np.arange(excess.size) >= (ends - beta)[index]
+    sums = np.bincount(index[is_among_last], weights=excess[is_among_last], minlength=n_pos.size)
     plain[nonempty] = sums[nonempty] / beta[nonempty]
     return weak, plain, strong

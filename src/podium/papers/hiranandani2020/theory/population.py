@@ -139,7 +139,9 @@ def population_risk(
     positive_share, negative_share = gammas(n_pos, n_neg, k, gamma_plus)
     batches = _check.cutoff(n_batches, name="n_batches")
     if batches < 2:
-        raise ArgumentError("n_batches must be at least 2, got 1: its spread is the error.")
+        raise ArgumentError(
+            "n_batches must be at least 2, got 1. The standard error is the spread over batches."
+        )
     size = _batch_size(
         _check.cutoff(n_draws, name="n_draws"), batches, min(positive_share, negative_share)
     )
@@ -199,7 +201,9 @@ def scored(drawn: ArrayLike, scorer: Scorer | None, n: int, name: str) -> PerRow
         return _check.scores(rows, name=f"{name}(rng, n)")
     scores = _check.scores(scorer(rows), name="scorer(rows)")
     if scores.size != n:
-        raise ArgumentError(f"scorer must return one score per row, got {scores.size} for {n}.")
+        raise ArgumentError(
+            f"scorer must return one score per row, got {scores.size} scores for {n} rows."
+        )
     return scores
 
 

@@ -107,13 +107,13 @@ def exchanged(n: int, k: int, i: int, j: int) -> NDArray[np.int64]:
     return number_of(table[heads(n, k)], n)
 
 
-def number_of(found: NDArray[Any], n: int) -> NDArray[np.int64]:
-    """Return the index in `heads(n, k)` of each head, a row of `found`."""
-    head_number = np.zeros(len(found), np.int64)
-    k = found.shape[1]
+def number_of(head_rows: NDArray[Any], n: int) -> NDArray[np.int64]:
+    """Return the index in `heads(n, k)` of each head, a row of `head_rows`."""
+    head_number = np.zeros(len(head_rows), np.int64)
+    k = head_rows.shape[1]
     for column in range(k):
-        is_taken = (found[:, :column, None] == np.arange(n)).any(axis=1)
-        is_free_before = (np.arange(n) < found[:, column, None]) & ~is_taken
+        is_taken = (head_rows[:, :column, None] == np.arange(n)).any(axis=1)
+        is_free_before = (np.arange(n) < head_rows[:, column, None]) & ~is_taken
         head_number = head_number * (n - column) + is_free_before.sum(axis=1)
     return head_number
 
@@ -126,7 +126,7 @@ def is_before(n: int, k: int, i: int, j: int) -> NDArray[np.bool_]:
     return place_i < place_j
 
 
-class Reading:
+class PermutationLoss:
     """A loss on each permutation, with relevance n for the object at the top and 1 for the last."""
 
     def __init__(self, loss: Loss | str, n: int) -> None:
@@ -143,8 +143,8 @@ class Reading:
         values, grad = self.loss.value_and_grad(np.tile(scores, n_orders), self._target)
         if np.isnan(values).any():
             raise ArgumentError(
-                f"loss {self.loss!r} is undefined on permutations of {self.n} objects, whose "
-                f"relevances are {self.n} to 1. Check its parameters."
+                f"loss {self.loss!r} is undefined on permutations of {self.n} objects with "
+                f"relevances from {self.n} to 1. Check its parameters."
             )
         return values, grad.reshape(n_orders, self.n) * n_orders
 

@@ -87,8 +87,8 @@ def agreement(
     solution = minimise(space, loss) if minimum is None else minimum
     if solution.scores.size != space.n:
         raise ArgumentError(
-            f"minimum must be of as many objects as space, {space.n}, got {solution.scores.size}. "
-            "Pass what minimise gave for this space, or leave it out."
+            f"minimum must have {space.n} objects, as space has, got {solution.scores.size}. "
+            "Pass the result of minimise for this space, or leave out minimum."
         )
     heads, bayes = solution.heads(k), space.bayes(k)
     least_probability = min(space.probability(head) for head in heads)

@@ -139,8 +139,8 @@ class PermutationCrossEntropy(Loss):
             grades = self.scale * relevance
         if not np.isfinite(grades).all():
             raise ArgumentError(
-                f"scale must leave the grades finite, got {self.scale:g} times "
-                f"{relevance.max():g}. Take a smaller scale."
+                f"scale times the largest relevance must be finite, got {self.scale:g} times "
+                f"{relevance.max():g}. Use a smaller scale."
             )
         return grades
 
@@ -252,7 +252,7 @@ def _rows_by_size(groups: Groups, defined: Mask) -> list[RowIndex]:
     if defined.any() and groups.sizes[defined].max() > _LARGEST:
         largest = int(np.argmax(np.where(defined, groups.sizes, 0)))
         raise ArgumentError(
-            f"permutation-cross-entropy takes groups of up to {_LARGEST} rows, got "
+            f"permutation-cross-entropy supports groups of up to {_LARGEST} rows, got "
             f"{groups.sizes[largest]} in qid {_check.label(groups.labels[largest])}. "
             "Use listnet for longer lists."
         )

@@ -15,7 +15,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.losses import Loss
 from podium.papers.xia2009.consistency import _orders
-from podium.papers.xia2009.consistency._orders import Reading, Scores
+from podium.papers.xia2009.consistency._orders import PermutationLoss, Scores
 from podium.papers.xia2009.consistency.space import Head, Space
 
 Method = Literal["newton", "cutting planes", "many starts"]
@@ -133,53 +133,53 @@ def minimise(space: Space, loss: Loss | str, *, n_starts: int = 12, seed: int = 
     >>> bool(np.allclose(minimum.scores, [1.0, -1.0, 0.0])), minimum.heads(2)
     (True, ((0, 2),))
     """
-    reading = Reading(loss, space.n)
+    permutation_loss = PermutationLoss(loss, space.n)
 
     def expected(scores: Scores) -> tuple[float, Scores]:
-        values, grads = reading.values_and_gradients(scores)
+        values, grads = permutation_loss.values_and_gradients(scores)
         return float(space.probabilities @ values), space.probabilities @ grads
 
-    if not reading.loss.smooth:
-        return _by_planes(expected, reading)
-    if reading.loss.convex:
-        return _by_newton(expected, reading)
+    if not permutation_loss.loss.smooth:
+        return _by_planes(expected, permutation_loss)
+    if permutation_loss.loss.convex:
+        return _by_newton(expected, permutation_loss)
     starts = _check.cutoff(n_starts, name="n_starts")
-    return _by_starts(expected, reading, starts, np.random.default_rng(_check.seed(seed)))
+    return _by_starts(expected, permutation_loss, starts, np.random.default_rng(_check.seed(seed)))
 
 
-def _by_newton(expected: Objective, reading: Reading) -> Minimum:
-    scores, finite = _descend(expected, np.zeros(reading.n))
-    scores = _normal(scores, reading)
+def _by_newton(expected: Objective, permutation_loss: PermutationLoss) -> Minimum:
+    scores, finite = _descend(expected, np.zeros(permutation_loss.n))
+    scores = _normal(scores, permutation_loss)
     gaps = scores[:, None] - scores
     return Minimum(scores, expected(scores)[0], gaps, finite, "newton")
 
 
-def _by_planes(expected: Objective, reading: Reading) -> Minimum:
-    if not reading.loss.convex:
+def _by_planes(expected: Objective, permutation_loss: PermutationLoss) -> Minimum:
+    if not permutation_loss.loss.convex:
         raise ArgumentError(
-            f"loss {reading.loss!r} is neither convex nor smooth: no method here would find its "
-            "minimum. Pass a loss that is one of them."
+            f"loss {permutation_loss.loss!r} is neither convex nor smooth, so that no method here "
+            "finds its minimum. Pass a loss that is convex or smooth."
         )
-    planes = _Planes(expected, reading.n, centred=reading.loss.shift_invariant)
+    planes = _Planes(expected, permutation_loss.n, centred=permutation_loss.loss.shift_invariant)
     scores, value = planes.minimum()
-    gaps = np.zeros((reading.n, reading.n))
-    for i, j in itertools.permutations(range(reading.n), 2):
+    gaps = np.zeros((permutation_loss.n, permutation_loss.n))
+    for i, j in itertools.permutations(range(permutation_loss.n), 2):
         gaps[i, j] = planes.least_gap(i, j, value)
     return Minimum(scores, value, gaps, True, "cutting planes")
 
 
 def _by_starts(
-    expected: Objective, reading: Reading, n_starts: int, rng: np.random.Generator
+    expected: Objective, permutation_loss: PermutationLoss, n_starts: int, rng: np.random.Generator
 ) -> Minimum:
     """Return the best of several starts, with the least gaps over all equally good starts."""
     candidates: list[tuple[float, Scores, bool]] = []
     for _ in range(n_starts):
-        start = rng.standard_normal(reading.n)
-        if reading.is_scale_free:
+        start = rng.standard_normal(permutation_loss.n)
+        if permutation_loss.is_scale_free:
             scores, finite = _newton(expected, start / np.linalg.norm(start)), True
         else:
             scores, finite = _descend(expected, start)
-        scores = _normal(scores, reading)
+        scores = _normal(scores, permutation_loss)
         candidates.append((expected(scores)[0], scores, finite))
     value, scores, finite = min(candidates, key=lambda candidate: candidate[0])
     equally_good = [
@@ -191,10 +191,10 @@ def _by_starts(
     return Minimum(scores, value, gaps, finite, "many starts")
 
 
-def _normal(scores: Scores, reading: Reading) -> Scores:
-    if reading.loss.shift_invariant:
+def _normal(scores: Scores, permutation_loss: PermutationLoss) -> Scores:
+    if permutation_loss.loss.shift_invariant:
         return scores - scores.mean()
-    return scores / np.linalg.norm(scores) if reading.is_scale_free else scores
+    return scores / np.linalg.norm(scores) if permutation_loss.is_scale_free else scores
 
 
 def _descend(objective: Objective, start: Scores) -> tuple[Scores, bool]:
@@ -211,9 +211,9 @@ def _descend(objective: Objective, start: Scores) -> tuple[Scores, bool]:
     scores, spreads = start, [0.0]
     for penalty in _PENALTIES:
 
-        def penalised(at: Scores, penalty: float = penalty) -> tuple[float, Scores]:
-            value, grad = objective(at)
-            return value + penalty * float(at @ at) / 2.0, grad + penalty * at
+        def penalised(x: Scores, penalty: float = penalty) -> tuple[float, Scores]:
+            value, grad = objective(x)
+            return value + penalty * float(x @ x) / 2.0, grad + penalty * x
 
         scores = _newton(penalised, scores)
         spreads.append(float(np.ptp(scores)))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.losses import Loss
 from podium.papers.xia2009.consistency import _orders
-from podium.papers.xia2009.consistency._orders import Reading, Scores
+from podium.papers.xia2009.consistency._orders import PermutationLoss, Scores
 from podium.papers.xia2009.consistency.space import Head
 
 Condition = Literal[
@@ -151,13 +151,15 @@ def sensitivity(
     top-1 subgroup order sensitive for 3 objects: no counter-example at 244 score vectors (no proof)
     """
     n = _orders.size(n)
-    search = _Search(Reading(loss, n), _orders.depth(k, n))
+    search = _Search(PermutationLoss(loss, n), _orders.depth(k, n))
     n_draws = n_random and _check.cutoff(n_random, name="n_random")
     n_scores = 0
     for scores in _vectors(n, n_draws, np.random.default_rng(_check.seed(seed))):
-        search.at(scores)
+        search.check(scores)
         n_scores += 1
-    examples = [search.found[name] for name in CONDITIONS if name in search.found]
+    examples = [
+        search.counterexamples[name] for name in CONDITIONS if name in search.counterexamples
+    ]
     return Sensitivity(n, search.k, n_scores, tuple(examples))
 
 
@@ -179,22 +181,24 @@ class _Search:
 
     scores: Scores
     values: Scores  # the value of every order
-    close: float
+    tolerance: float
 
-    def __init__(self, reading: Reading, k: int) -> None:
-        self.reading, self.n, self.k = reading, reading.n, k
-        self.found: dict[Condition, CounterExample] = {}
-        self._askew = np.sqrt(np.arange(2.0, self.n + 2))  # not along a kink of whole numbers
+    def __init__(self, permutation_loss: PermutationLoss, k: int) -> None:
+        self.permutation_loss, self.n, self.k = permutation_loss, permutation_loss.n, k
+        self.counterexamples: dict[Condition, CounterExample] = {}
+        self._skew_direction = np.sqrt(
+            np.arange(2.0, self.n + 2)
+        )  # not along a kink of whole numbers
 
-    def at(self, scores: Scores) -> None:
+    def check(self, scores: Scores) -> None:
         """Check all orders and pairs at these scores."""
         self.scores = scores
-        self.values, slopes = self.reading.values_and_gradients(scores)
-        self.close = _CLOSE * (1.0 + float(np.abs(self.values).max()))
+        self.values, slopes = self.permutation_loss.values_and_gradients(scores)
+        self.tolerance = _CLOSE * (1.0 + float(np.abs(self.values).max()))
         lowest = int(np.argmin(self.values))
-        if self.values[lowest] < -self.close:
+        if self.values[lowest] < -self.tolerance:
             value = float(self.values[lowest])
-            self._note("non-negative", (0, 0), lowest, (value, value))
+            self._record("non-negative", (0, 0), lowest, (value, value))
         self._kinks()
         for i in range(self.n - 1):  # all exchanges are composed of exchanges of neighbours
             self._symmetric(i, i + 1)
@@ -207,15 +211,18 @@ class _Search:
 
     def _kinks(self) -> None:
         """Check for kinks, first along a direction in which a kink of any score shows."""
-        if "differentiable" in self.found or not self._bent(self._askew)[0].size:
+        if (
+            "differentiable" in self.counterexamples
+            or not self._kinks_along(self._skew_direction)[0].size
+        ):
             return
         for i in range(self.n):
-            rows, left, right = self._bent(np.eye(self.n)[i])
+            rows, left, right = self._kinks_along(np.eye(self.n)[i])
             if rows.size:
                 row = int(rows[0])
-                self._note("differentiable", (i, i), row, (left[row], right[row]))
+                self._record("differentiable", (i, i), row, (left[row], right[row]))
 
-    def _bent(self, direction: Scores) -> tuple[NDArray[np.int64], Scores, Scores]:
+    def _kinks_along(self, direction: Scores) -> tuple[NDArray[np.int64], Scores, Scores]:
         """Return the orders with a kink in this direction, and the slopes of all to both sides."""
         step = _STEP * direction
         left = (self.values - self._values_at(self.scores - step)) / _STEP
@@ -231,8 +238,8 @@ class _Search:
         swapped_values = exchanged_values[_orders.exchanged(self.n, self.n, i, j)]
         gap = np.abs(swapped_values - self.values)
         row = int(np.argmax(gap))
-        if gap[row] > self.close:
-            self._note("symmetric", (i, j), row, (self.values[row], swapped_values[row]))
+        if gap[row] > self.tolerance:
+            self._record("symmetric", (i, j), row, (self.values[row], swapped_values[row]))
 
     def _ordered(self, pair: tuple[int, int]) -> None:
         """Check the orders with the first, lower-scored object of the pair above the second."""
@@ -244,9 +251,9 @@ class _Search:
         }
         for condition, excess in excesses.items():
             best = int(np.argmax(excess))
-            if excess[best] > self.close:
+            if excess[best] > self.tolerance:
                 self._compare(condition, pair, int(rows[best]), self.values)
-        if gain[changes].max() <= self.close:
+        if gain[changes].max() <= self.tolerance:
             best = int(np.argmax(np.where(changes, gain, -np.inf)))
             self._compare("strict", pair, int(rows[best]), self.values)
 
@@ -255,7 +262,7 @@ class _Search:
         slope = slopes[:, pair[0]]
         gain = slope[swapped] - slope[rows]
         best = int(np.argmax(np.where(changes, gain, -np.inf)))
-        if gain[best] <= self.close:
+        if gain[best] <= self.tolerance:
             self._compare("steeper", pair, int(rows[best]), slope)
 
     def _contradicting(
@@ -271,16 +278,16 @@ class _Search:
         return places[rows, pair[0]] < self.k, rows, swapped
 
     def _values_at(self, scores: Scores) -> Scores:
-        return self.reading.values_and_gradients(scores)[0]
+        return self.permutation_loss.values_and_gradients(scores)[0]
 
     def _compare(
         self, condition: Condition, pair: tuple[int, int], row: int, values: Scores
     ) -> None:
         """Record the values of an order and of the order with the pair exchanged."""
         exchanged_row = int(_orders.exchanged(self.n, self.n, *sorted(pair))[row])
-        self._note(condition, pair, row, (values[row], values[exchanged_row]))
+        self._record(condition, pair, row, (values[row], values[exchanged_row]))
 
-    def _note(
+    def _record(
         self, condition: Condition, pair: tuple[int, int], row: int, values: tuple[float, float]
     ) -> None:
         """Record a counter-example if it is the first to its condition."""
@@ -289,4 +296,4 @@ class _Search:
         example = CounterExample(
             condition, tuple(map(float, self.scores)), pair, order, float_values
         )
-        self.found.setdefault(condition, example)
+        self.counterexamples.setdefault(condition, example)

@@ -80,7 +80,7 @@ class Space:
         n = _orders.size(max(map(len, rows), default=0), "the length of an order")
         values = np.zeros(math.factorial(n))
         for row, value in zip(rows, probabilities.values(), strict=True):
-            values[_orders.number_of(np.array([_whole(row, n)]), n)[0]] = value
+            values[_orders.number_of(np.array([_checked_order(row, n)]), n)[0]] = value
         return cls(values)
 
     @classmethod
@@ -105,7 +105,7 @@ class Space:
     def mallows(cls, order: Sequence[int], dispersion: float) -> Space:
         """Return Mallows' distribution, exp(-dispersion × pairs in another order than `order`)."""
         n = _orders.size(len(order), "the length of order")
-        centre = np.argsort(_whole(order, n))
+        centre = np.argsort(_checked_order(order, n))
         orders = centre[_orders.permutations(n)]
         beta = _check.number(dispersion, "dispersion", low=0.0)
         n_discordant = sum((orders[:, i] > orders[:, j]) for i, j in _orders.pairs(n))
@@ -299,7 +299,7 @@ def meets_theorem_6(space: Space, k: int) -> bool:
     return not unreached
 
 
-def _whole(order: Sequence[int], n: int) -> Sequence[int]:
+def _checked_order(order: Sequence[int], n: int) -> Sequence[int]:
     """Return an order, after a check that it contains each object once."""
     if sorted(order) != list(range(n)):
         raise ArgumentError(f"An order must hold each of 0 to {n - 1} once, got {tuple(order)}.")
@@ -374,5 +374,7 @@ def _extension(
             if n_above[less_probable] == 0:
                 available.append(less_probable)
     if len(order) < size:
-        raise ArgumentError("pairs must not run in a circle: no space can be so for all of them.")
+        raise ArgumentError(
+            "pairs must not form a cycle, because no space is order preserving for all its pairs."
+        )
     return np.array(order)

@@ -187,7 +187,7 @@ class RankBoost(Ranker):
         pairs = pairs_of(rows, inputs.row_weights(sample_weight, rows.groups), per)
         judge = None if eval_set is None else self._judge(eval_set)
         pair_features = features if pairs.kept.size == rows.relevance.size else features[pairs.kept]
-        self._keep(
+        self._set_attributes(
             boost(coded(pair_features, n_thresholds), pairs, judge, *limits, or_silent(progress))
         )
         return self
@@ -222,7 +222,9 @@ class RankBoost(Ranker):
                 raise ArgumentError(f"{name} is not finite")
         does_not_exist = (self.feature_ < 0) | (self.feature_ >= self.n_features_in_)
         if does_not_exist.any():
-            raise ArgumentError(f"feature_ names features beyond the {self.n_features_in_}")
+            raise ArgumentError(
+                f"feature_ has a feature that is not one of the {self.n_features_in_}"
+            )
 
     def _checked(self) -> tuple[tuple[int, int | None], int | None, str]:
         """Return the checked ((n_rounds, patience), n_thresholds, per)."""
@@ -251,7 +253,7 @@ class RankBoost(Ranker):
 
         return Judge(rows.relevance.size, above, measure)
 
-    def _keep(self, course: Course) -> None:
+    def _set_attributes(self, course: Course) -> None:
         n_kept = course.best + 1
         self.feature_ = np.array(course.feature[:n_kept], np.int64)
         self.threshold_ = np.array(course.threshold[:n_kept], np.float64)
@@ -264,7 +266,7 @@ class RankBoost(Ranker):
         if not n_kept:
             warnings.warn(
                 "RankBoost found no threshold of any feature that orders the pairs better than "
-                "chance: all rows score 0. Check the features and qid.",
+                "chance, so that all scores are 0. Check the features and qid.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -77,7 +77,7 @@ def pairs_of(rows: inputs.Rows, weights: PerRow | None, per: str) -> Pairs:
     target = PairwiseExponential().prepare(rows.relevance, groups)
     weights_by_group = group_weights(weights, groups, "RankBoost")
     is_used = target.defined & (weights_by_group > 0)
-    _require(target, is_used)
+    _require_pairs(target, is_used)
     if not is_used.all():
         kept_rows = np.flatnonzero(is_used[groups.index])
         kept_groups = Groups.from_qid(groups.index[kept_rows])
@@ -93,7 +93,7 @@ def pairs_of(rows: inputs.Rows, weights: PerRow | None, per: str) -> Pairs:
     return Pairs(kept_rows, target, scale / float((scale * target.n_pairs).sum()))
 
 
-def _require(target: PairTarget, used: Mask) -> None:
+def _require_pairs(target: PairTarget, used: Mask) -> None:
     if used.any():
         return
     if target.defined.any():
@@ -154,7 +154,7 @@ class Course:
     @property
     def note(self) -> str:
         if not self.objective:
-            return "no threshold helps"
+            return "no threshold improves the loss"
         text = f"objective {self.objective[-1]:.4g}"
         return text + (f", validation {self.validation[-1]:.4f}" if self.validation else "")
 
