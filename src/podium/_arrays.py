@@ -67,7 +67,7 @@ def write_arrays(
     if target.is_dir():
         raise ArgumentError(f"path {target} is a folder. Give the path of a file.")
     if not target.parent.is_dir():
-        raise ArgumentError(f"path {target} lies in a folder that does not exist. Create it first.")
+        raise ArgumentError(f"path {target} is in a folder that does not exist. Create the folder.")
     stored: Arrays = {}
     for name, array in arrays.items():
         stored |= _letters(name, array) if array.dtype.kind == "U" else {name: _ordered(array)}
@@ -119,18 +119,18 @@ def read_arrays(
     if header is None:
         others = [other for other in kinds if other.startswith("podium_") and other != kind]
         contents = (
-            f": it holds a {others[0].removeprefix('podium_').replace('_', ' ')}" if others else ""
+            f", only a {others[0].removeprefix('podium_').replace('_', ' ')}" if others else ""
         )
         raise DataError(
-            f"{place} is a safetensors file, but not one that podium saved a {what} to{contents}."
+            f"{place} is a safetensors file, but contains no {what} saved by podium{contents}."
         )
     if "digest" in header and not is_whole(kinds[kind], arrays):
         raise DataError(
-            f"{place} is damaged: its digest is not that of what it holds. Save the {what} again."
+            f"{place} is damaged: its digest does not match its content. Save the {what} again."
         )
     if header.get("format") != format:
         raise DataError(
-            f"{place} has {what} format {header.get('format')!r}, and this version of podium reads "
+            f"{place} has {what} format {header.get('format')!r}, but this version of podium reads "
             f"{format}. Update podium, or save the {what} again."
         )
     try:
@@ -157,12 +157,12 @@ def check_arrays(arrays: Mapping[str, Any], wanted: Wanted) -> None:
     """
     for name, (shape, kind) in wanted.items():
         if not isinstance(arrays.get(name), np.ndarray):
-            raise ArgumentError(f"{name} is absent, or no array")
+            raise ArgumentError(f"{name} is missing or not an array")
         array: NDArray[Any] = arrays[name]
         if array.shape != shape:
             raise ArgumentError(f"{name} has shape {array.shape}, not {shape}")
         if array.dtype != kind:
-            raise ArgumentError(f"{name} holds {array.dtype}, not {np.dtype(kind)}")
+            raise ArgumentError(f"{name} has type {array.dtype}, not {np.dtype(kind)}")
         if not np.isfinite(array).all():
             raise ArgumentError(f"{name} is not finite")
 
@@ -199,11 +199,11 @@ def _opened(place: Path, what: str) -> tuple[dict[str, str], Arrays]:
             return kinds, {key: np.array(file.get_tensor(key)) for key in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError) as error:
         raise DataError(
-            f"{place} is cut short or no {what} file ({error}). Save the {what} again."
+            f"{place} is truncated or not a {what} file ({error}). Save the {what} again."
         ) from None
     except (AttributeError, TypeError) as error:
         raise DataError(
-            f"{place} has numbers of a type that podium saves none of ({error}). Save the {what} "
+            f"{place} has numbers of a type that podium does not save ({error}). Save the {what} "
             "again."
         ) from None
 

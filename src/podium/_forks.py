@@ -43,8 +43,8 @@ class Pool:
         """
         if self._home not in (None, os.getpid()):
             raise ForkError(
-                f"This process was forked after {self._library} had begun its threads, and would "
-                "wait for them for ever. Start processes by 'spawn', such as "
+                f"This process was forked after {self._library} had started its threads, and would "
+                "wait for them forever. Start processes with "
                 "multiprocessing.get_context('spawn')."
             )
 

@@ -112,8 +112,8 @@ class Registry(Mapping[str, T]):
     def _check_name(self, name: str, owner: str, entry: T | Elsewhere) -> None:
         if not NAME.fullmatch(name.removesuffix(self.suffix)):
             raise ArgumentError(
-                f"{self.noun} {name!r} has a name that no text can hold. Begin it with a letter "
-                "and use letters, digits, '-', '_' and ':' only."
+                f"{self.noun} {name!r} has an invalid name. Begin the name with a letter, and use "
+                "only letters, digits, '-', '_' and ':'."
             )
         current = self._entries.get(self.aliases.get(name, name))
         previous = self._entries.get(owner)
@@ -197,7 +197,9 @@ class Classes(Registry[type[T]], Generic[T]):
         """
         if isinstance(name, self.base):
             if params:
-                raise ArgumentError(f"{name} has its parameters already, got {sorted(params)} too.")
+                raise ArgumentError(
+                    f"{name} is an instance and takes no further parameters, got {sorted(params)}."
+                )
             return cast("T", name)
         text = cast("str", name)
         base, text_params = self.split(text)
@@ -324,8 +326,8 @@ class Models(Classes[T]):
         current = self._by_class().get(_class_name(entry), entry)
         if _origin(current) != _origin(entry):
             raise ArgumentError(
-                f"{self.noun} {name!r} is a {_class_name(entry)}, which in a model's file means "
-                f"{_origin(current)}. Give the class another name."
+                f"{self.noun} {name!r} has the class name {_class_name(entry)}, which in model "
+                f"files means {_origin(current)}. Give the class another name."
             )
         super().enter(name, entry, aliases)
 
@@ -384,7 +386,7 @@ def load_plugins() -> None:
             except Exception as error:  # a foreign module can raise anything
                 warnings.warn(
                     f"The plugin {point.name} ({point.value}) could not be imported: {error!r}. "
-                    "What it registers is unknown here.",
+                    "The names that it registers are unknown.",
                     PodiumWarning,
                     stacklevel=2,
                 )

@@ -324,7 +324,7 @@ def test_real_interrupt_leaves_a_model_and_a_checkpoint(podium: Run, threads: st
 
 BAD_TABLES = {
     "empty": ("", r"^bad\.csv is empty\."),
-    "header": ("user,item\n", r"^bad\.csv has a header and no rows\."),
+    "header": ("user,item\n", r"^bad\.csv has a header but no rows\."),
     "negative": (
         "user,item,value\n7,1,1\n7,2,-3\n",
         r"^bad\.csv: value must be >= 0, got -3 at line 3 \(user 7\)",
@@ -542,7 +542,7 @@ def test_threshold_needs_values_that_reach_it(podium: Run) -> None:
     )
     assert podium(*argv, "0").message.startswith("--min-relevance must be a number > 0, got 0")
     done = podium("factorize", "past.csv", *SMALL, "-o", "m", "--min-relevance", "4")
-    assert done.message.startswith("past.csv has no column of values for --min-relevance.")
+    assert done.message.startswith("past.csv has no column of values, which --min-relevance")
 
 
 @pytest.mark.usefixtures("rated")

@@ -182,7 +182,7 @@ def test_several_files_are_one(podium: Run) -> None:
     assert podium("train", "S1.txt", "S2.txt", "S3.txt", *TRAIN[2:], "-o", "parts").status == 0
     assert Path("whole").read_bytes() == Path("parts").read_bytes()
     done = podium("train", "S1.txt", "truth.csv", *TRAIN[2:], "-o", "parts")
-    assert re.search(r"^Several files are read as one only where all are svmlight", done.message)
+    assert re.search(r"^Several files can be read as one table only if", done.message)
 
 
 def test_order_of_queries_changes_nothing(podium: Run) -> None:
@@ -294,7 +294,7 @@ def test_files_with_more_features_than_the_model_are_refused(podium: Run) -> Non
     data.write_table({"user": [1, 1], "label": [0, 1], "size": [1.0, 2.0], "age": [3, 4]}, "t.csv")
     assert podium("train", "t.csv", "--loss", "logistic", "-o", "named").status == 0
     done = podium("rank", "named", "test.txt")
-    assert done.message == "test.txt has numbered features, where size, age are wanted."
+    assert done.message == "test.txt has numbered features, but size, age are required."
 
 
 BAD_FILES = {
@@ -405,7 +405,7 @@ def test_ohsumed_is_learned_ranked_and_measured(
 def test_files_that_number_their_queries_alike_are_refused(podium: Run) -> None:
     done = podium("train", "train.txt", "test.txt", *TRAIN[2:], "-o", "model")
     assert done.status == 2
-    assert "query 1 is in train.txt and in test.txt, and would be one." in done.err
+    assert "query 1 is in train.txt and in test.txt. In one table," in done.err
 
 
 @pytest.mark.parametrize("loss", ["softmax", "logistic"])

@@ -115,7 +115,7 @@ def test_queries_may_be_a_series_of_integers() -> None:
 
 
 def test_lists_of_several_lengths_are_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"^X must be an array, got lists of several lengths"):
+    with pytest.raises(ArgumentError, match=r"^X must be an array, got lists of different lengths"):
         normalize_by_query([[1.0, 2.0], [3.0]], [1, 1])
 
 

@@ -152,7 +152,7 @@ def test_letor_says_where_to_get_it(tmp_path: Path) -> None:
             data.letor(path)
     file = tmp_path / "train.txt"
     file.write_text(row(1, 1, 1.0))
-    with pytest.raises(DataError, match="is one file"):
+    with pytest.raises(DataError, match="is a file"):
         data.letor(file)
 
 

@@ -310,7 +310,7 @@ def test_features_name_what_is_not_there() -> None:
 def test_other_objects_are_refused() -> None:
     with pytest.raises(ArgumentError, match=r"run must be a path.*got int"):
         data.read_run(7)
-    with pytest.raises(ArgumentError, match="format is for files only"):
+    with pytest.raises(ArgumentError, match="format applies only to files"):
         data.read_run(COLUMNS, format="csv")
     with pytest.raises(ArgumentError, match=r"tuple must be \(user, item, relevance\), got 1"):
         data.read_truth((USER,))

@@ -55,7 +55,7 @@ def test_column_of_words_is_no_feature(tmp_path: Path) -> None:
 
 def test_feature_is_named_once_and_has_no_other_role() -> None:
     table = {"qid": [1, 1], "label": [0, 1], "x": [1.0, 2.0]}
-    with pytest.raises(DataError, match="features names 'x' twice"):
+    with pytest.raises(DataError, match="features contains 'x' twice"):
         data.read_features(table, features=["x", "x"])
     for name, role in (("label", "relevance"), ("qid", "user")):
         with pytest.raises(DataError, match=rf"'{name}' is the {role} column"):

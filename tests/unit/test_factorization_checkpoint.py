@@ -106,7 +106,7 @@ def test_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     _model().fit(_likes(), executor=ONE, checkpoint=path)
     whole = path.read_bytes()
     for content, message in (
-        (whole[:-100], "is cut short or no checkpoint file"),
+        (whole[:-100], "is truncated or not a checkpoint file"),
         (whole[:-1] + bytes([whole[-1] ^ 1]), "is damaged: its digest"),
     ):
         path.write_bytes(content)

@@ -74,7 +74,7 @@ def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is not a file"):
         Factorization.load(path)
     path.write_bytes(b"nothing of the kind")
-    with pytest.raises(DataError, match="cut short or no factorization file"):
+    with pytest.raises(DataError, match="truncated or not a factorization file"):
         Factorization.load(path)
     save_file({"x": np.zeros(2)}, path)
     with pytest.raises(DataError, match="not one that podium saved a factorization to"):
@@ -99,7 +99,7 @@ def _rewritten(path: Path, **changes: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 2}, "has factorization format 2, and this version of podium reads 1"),
+        ({"format": 2}, "has factorization format 2, but this version of podium reads 1"),
         ({"params": {"n_factors": 4}}, r"user_factors_ has shape \(2, 3\), not \(2, 4\)"),
         ({"params": {"factors": 4}}, "describes no valid model"),
         ({"item_bias_": np.zeros(9, np.float32)}, "item_bias_ has shape"),

@@ -108,7 +108,7 @@ def test_truncated_file_is_refused_in_one_sentence(share: float, tmp_path: Path)
     rankers.save(fitted(), tmp_path / "model")
     whole = (tmp_path / "model").read_bytes()
     (tmp_path / "model").write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(DataError, match=r"model is cut short or no model file") as caught:
+    with pytest.raises(DataError, match=r"model is truncated or not a model file") as caught:
         rankers.load(tmp_path / "model")
     assert "\n" not in str(caught.value)
 
@@ -142,7 +142,7 @@ def rewrite(path: Path, change: Any) -> None:
     ("change", "message"),
     [
         (lambda h, a: h.update({"class": "os.system"}), "class must be one of .*'LinearRanker'"),
-        (lambda h, a: h.update(format=2), "has model format 2, and this version of podium reads 1"),
+        (lambda h, a: h.update(format=2), "has model format 2, but this version of podium reads 1"),
         (lambda h, a: h.pop("params"), "describes no valid model"),
         (lambda h, a: h["params"].update(shell="rm"), "describes no valid model .*shell"),
         (lambda h, a: h["params"].update(loss={"name": "evil"}), "loss must be one of"),
@@ -194,7 +194,7 @@ def test_wrong_headers_are_refused(change: Any, message: str, tmp_path: Path) ->
 
 def test_other_safetensors_files_are_refused(tmp_path: Path) -> None:
     save_file({"w": np.zeros(3)}, tmp_path / "model")
-    with pytest.raises(DataError, match="a safetensors file, but not one that podium saved"):
+    with pytest.raises(DataError, match="a safetensors file, but contains no model saved"):
         rankers.load(tmp_path / "model")
 
 
@@ -206,7 +206,7 @@ def test_numbers_that_numpy_has_no_type_for_are_refused(
     text = json.dumps({"coef_": entry, "__metadata__": {"podium": "{}"}}).encode()
     content = len(text).to_bytes(8, "little") + text + bytes(2 * n_bytes)
     (tmp_path / "model").write_bytes(content)
-    with pytest.raises(DataError, match="model has numbers of a type that podium saves none of"):
+    with pytest.raises(DataError, match="model has numbers of a type that podium does not save"):
         rankers.load(tmp_path / "model")
 
 

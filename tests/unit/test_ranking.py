@@ -213,11 +213,11 @@ def test_groups_without_rows_are_kept() -> None:
         ),
         (
             {"unretrieved": ([1], [9])},
-            "unretrieved names qid 9, of which scores has no row",
+            "unretrieved contains qid 9, which has no row in scores",
         ),
         (
             {"unretrieved": ([1], ["7"])},
-            "unretrieved names qid '7', of which scores has no row",
+            "unretrieved contains qid '7', which has no row in scores",
         ),
         (
             {"unretrieved": ([1, 1], [7])},

@@ -59,11 +59,11 @@ def _distinct(table: Source, found: Mapping[str, str], features: list[str]) -> l
     for position, name in enumerate(features):
         if name in roles:
             raise DataError(
-                f"{table.name}: {name!r} is the {roles[name]} column, and can't be a feature too. "
-                f"Take it out of features=, or name the {roles[name]} by {roles[name]}=."
+                f"{table.name}: {name!r} is the {roles[name]} column, and can't also be a feature. "
+                f"Remove it from features=, or name another column with {roles[name]}=."
             )
         if name in features[:position]:
-            raise DataError(f"features names {name!r} twice. Keep one.")
+            raise DataError(f"features contains {name!r} twice. Keep one.")
     return features
 
 
@@ -81,7 +81,7 @@ def is_feature(column: Column, name: str, table: Source) -> bool:
     row = int((numbers.is_null() & series.is_not_null()).arg_max() or 0)
     raise DataError(
         f"{table.name}: {name} must hold numbers, got {series[row]!r} at {table.at(row)}. "
-        f"Mend it, or name it in ignore= to leave {name} out."
+        f"Correct the value, or leave {name} out with ignore=."
     )
 
 

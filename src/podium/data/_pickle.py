@@ -56,7 +56,7 @@ def read_pickle(content: bytes, allowed: Container[tuple[str, str]]) -> Any:
                 machine.step(opcode.name, arg)
         return machine.stack.pop()
     except (IndexError, KeyError, TypeError, ValueError, ArithmeticError) as error:
-        reason = str(error) if isinstance(error, ValueError) else "it is damaged"
+        reason = str(error) if isinstance(error, ValueError) else "the file is damaged"
         raise PickleError(reason) from None
 
 
@@ -80,7 +80,7 @@ class _Machine:
         elif name in _STEPS:
             _STEPS[name](self, arg)
         elif name not in _IDLE:
-            raise PickleError(f"it has the instruction {name}, which no plain table does")
+            raise PickleError(f"it has the instruction {name}, which plain tables do not")
 
     def _remember(self, name: str, arg: Any) -> None:
         if name.endswith("GET"):
@@ -156,20 +156,20 @@ class _Machine:
         if isinstance(by, Made) and by.by.name == "partial" and by.args:
             by = by.args[0]
         if not isinstance(by, Name) or not isinstance(args, tuple):
-            raise PickleError("it calls what is no function")
+            raise PickleError("it calls an object that is not a function")
         self.stack.append(Made(by, cast("tuple[Any, ...]", args)))
 
     def give_state(self, _: Any) -> None:
         state, call = self.stack.pop(), self.stack[-1]
         if not isinstance(call, Made):
-            raise PickleError("it gives a state to what has none")
+            raise PickleError("it sets the state of an object that has none")
         call.state = state
 
     def _name(self, module: Any, name: Any) -> None:
         if not isinstance(module, str) or not isinstance(name, str):
-            raise PickleError("it names what is no function")
+            raise PickleError("it contains an invalid function name")
         if (module, name) not in self._allowed:
-            raise PickleError(f"it names {f'{module}.{name}'[:80]}, which no plain table does")
+            raise PickleError(f"it names {f'{module}.{name}'[:80]}, which plain tables do not")
         self.stack.append(Name(module, name))
 
     def _list(self) -> list[Any]:

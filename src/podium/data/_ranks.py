@@ -21,9 +21,9 @@ def scores_of_ranks(
     if is_bad.any():
         row = int(np.argmax(is_bad))
         requirement, advice = (
-            (">= 1", "Count ranks from 1.")
+            (">= 1", "Number ranks from 1.")
             if ranks[row] < 1
-            else ("an integer >= 1", "Items of one rank share it: 1, 1, 3.")
+            else ("an integer >= 1", "Give tied items the same rank, such as 1, 1, 3.")
         )
         raise DataError(
             f"{table.name}: {name} must be {requirement}, got {ranks[row]:g} at {table.at(row)}"
@@ -56,8 +56,8 @@ def refuse_contradiction(
         raise DataError(
             f"{table.name}: {score} and {rank} contradict each other: {table.at(first)} has "
             f"{score} {scores[first]:g} and {rank} {values[first]:g}, {table.at(second)} "
-            f"{scores[second]:g} and {values[second]:g}{of_user(user, first)}. Say which counts "
-            "by score= or rank=."
+            f"has {scores[second]:g} and {values[second]:g}{of_user(user, first)}. Choose one "
+            "column with score= or rank=."
         )
 
 

@@ -20,8 +20,8 @@ def refuse_swollen(path: Path, n_values: int) -> None:
     """Raise if a small file declares more values than fit in memory."""
     if 8 * n_values > _most(path):
         raise DataError(
-            f"{path} says that {n_values} values are in its {path.stat().st_size} bytes, as files "
-            "do that are made to fill memory. If it is right, write it again as CSV."
+            f"{path} declares {n_values} values in {path.stat().st_size} bytes, which is typical "
+            "of files made to fill the memory. If the file is valid, save it as CSV."
         )
 
 
@@ -72,7 +72,8 @@ def _check(path: Path, n_bytes: int) -> None:
     if n_bytes > _most(path):
         raise DataError(
             f"{path} unpacks from {path.stat().st_size} bytes to more than {_most(path) >> 20} "
-            "MiB, as files do that are made to fill memory. If it is right, write it again as CSV."
+            "MiB, which is typical of files made to fill the memory. If the file is valid, save "
+            "it as CSV."
         )
 
 

@@ -226,9 +226,9 @@ def _warn_of_samples(ranking: Ranking, n_items: int, name: str) -> None:
     positive = ranking.relevance >= ranking.min_relevance
     if (count_between(positive, ranking.groups.offsets) == 1).all():
         warnings.warn(
-            f"{name} lists {counts.argmax()} of {n_items} items for each user, and always the one "
-            "that is relevant. Such lists look like sampled candidates, and their measures are not "
-            "those of ranking all items: podium estimate (podium.sampled) estimates these.",
+            f"{name} lists {counts.argmax()} of {n_items} items for each user, always with the "
+            "relevant item. Such lists look like sampled candidates. Their measures differ from "
+            "those of a ranking of all items, which podium estimate (podium.sampled) estimates.",
             PodiumWarning,
             stacklevel=3,
         )

@@ -61,8 +61,8 @@ class Events:
             return self, None
         if self.value is None:
             raise DataError(
-                f"{self.name} has no column of values for min_relevance. Name one by value=, or "
-                "leave min_relevance out: each row is positive then."
+                f"{self.name} has no column of values, which min_relevance requires. Name one with "
+                "value=, or leave min_relevance out to make every row positive."
             )
         high = self.value >= min_relevance
         if not high.any():
@@ -84,9 +84,9 @@ class Events:
         is_known = users & items
         if not is_known.any():
             raise DataError(
-                f"{self.name} has no pair whose user and item are both in user_items: "
-                f"{int(users.sum())} of {is_known.size} users are, and {int(items.sum())} items. "
-                "Split one table into the two."
+                f"{self.name} has no row whose user and item are both in user_items: the user is "
+                f"in {int(users.sum())} of {is_known.size} rows, the item in {int(items.sum())}. "
+                "Create both tables by splitting one."
             )
         return self._like(is_known, learned), int(is_known.size - is_known.sum())
 
@@ -171,14 +171,14 @@ def _check_values(
     if values.min() < 0:
         row = int(np.argmax(values < 0))
         raise DataError(
-            f"{table.name}: {name} must be >= 0, got {values[row]:g} at {table.at(row)}"
-            f"{of_user(users, row)}: it is the weight of the pair. Drop those rows, or name "
-            "another column by value=."
+            f"{table.name}: {name} is the weight of a pair and must be >= 0, got {values[row]:g} "
+            f"at {table.at(row)}{of_user(users, row)}. Drop those rows, or name another column "
+            "with value=."
         )
     if not values.max() > 0:
         raise DataError(
-            f"{table.name}: {name} is 0 in every row, which says that there is no pair. Name "
-            "another column by value=."
+            f"{table.name}: {name} is 0 in every row, so there are no pairs. Name another column "
+            "with value=."
         )
     if gain == "exp2" and values.max() > _LARGEST_GRADE:
         row = int(np.argmax(values))

@@ -170,7 +170,7 @@ def read_features(
         return source
     kind = check_dtype(dtype)
     if features is not None and n_features not in (None, len(features)):
-        raise ArgumentError(f"n_features is {n_features}, but features names {len(features)}.")
+        raise ArgumentError(f"n_features is {n_features}, but features has {len(features)} names.")
     paths = _svmlight_paths(source, format)
     if paths:
         unnamed = {"user": user, "item": item, "relevance": relevance, "ignore": ignore or None}
@@ -180,8 +180,8 @@ def read_features(
         width = n_features if features is None else len(features)
         if features is not None and n_features is None and rows.highest > len(features):
             raise DataError(
-                f"{_beyond(rows)}, where {_few(features)} are wanted: numbered features are read "
-                "all or not at all."
+                f"{_beyond(rows)}, but features contains only {_few(features)}. An svmlight file "
+                "can't be read without some of its features."
             )
         return of_svmlight(rows, str(paths[0]), width, kind)
     roles = (USER, ANY_ITEM, RELEVANCE)
@@ -246,13 +246,13 @@ def _svmlight_paths(source: Any, format: str | None) -> list[Path]:
         return []
     sources = cast("list[Any]", source) if isinstance(source, list) else [source]
     if not all(isinstance(path, str | Path) for path in sources):
-        raise ArgumentError(f"A list must hold paths of svmlight files, got {source!r}.")
+        raise ArgumentError(f"A list must contain paths of svmlight files, got {source!r}.")
     paths = [Path(path) for path in sources]
     formats = [format_of(path, "features", format) for path in paths]
     if isinstance(source, list) and set(formats) != {"svmlight"}:
         raise ArgumentError(
-            "Several files are read as one only where all are svmlight, got "
-            f"{', '.join(map(str, paths)) or 'none'}. Put tables into one file."
+            "Several files can be read as one table only if all are svmlight files, got "
+            f"{', '.join(map(str, paths)) or 'none'}. Put other tables into one file."
         )
     return paths if "svmlight" in formats else []
 
@@ -268,15 +268,15 @@ def check_dtype(dtype: Any) -> Any:
 def check_numbered(wanted: Sequence[str] | None, name: str) -> None:
     """Raise unless the requested features are the numbers from 1."""
     if wanted is not None and tuple(wanted) != numbered(len(wanted)):
-        raise DataError(f"{name} has numbered features, where {_few(wanted)} are wanted.")
+        raise DataError(f"{name} has numbered features, but {_few(wanted)} are required.")
 
 
 def _refuse_names(name: str, given: Mapping[str, Any]) -> None:
     for argument, value in given.items():
         if value is not None:
             raise ArgumentError(
-                f"{name} has numbered features, of which none can be ignored, and no columns that "
-                f"have names: leave out {argument}."
+                f"{name} has numbered features, which can't be ignored, and no column names. Leave "
+                f"out {argument}."
             )
 
 
@@ -306,12 +306,12 @@ def _of_columns(
             row = int(np.argmax(target < 0))
             raise DataError(
                 f"{table.name}: {label} must be >= 0, got {target[row]:g} at {table.at(row)}"
-                f"{of_user(qid, row)}. Use 0 for what is not relevant."
+                f"{of_user(qid, row)}. Use 0 for items that are not relevant."
             )
     used = [name for name in chosen if named or is_feature(columns[name], name, table)]
     left_out = () if named else times_and_ids(table.names, [*found.values(), *ignored])
     if not used:
-        hint = ", or name a time or id among the features" if left_out else ""
+        hint = ", or list columns of times or ids in features=" if left_out else ""
         raise DataError(
             f"{table.name} has no feature column: {there(table.names)}. Add numeric columns{hint}."
         )

@@ -71,7 +71,8 @@ def sniff(path: Path) -> str:
         if separator in line:
             return format
     raise DataError(
-        f"{path} has no format that its name or first line tells. Pass format= as "
+        f"{path} has an unknown format: neither its name nor its first line determines it. Pass "
+        "format= as "
         f"{_check.listed(FORMATS)}."
     )
 
@@ -173,8 +174,8 @@ class _Unpacked(io.RawIOBase):
         if self._n_read > self._most:
             raise DataError(
                 f"{self._name} unpacks to more than {self._most >> 20} MiB, over {SWELLS} times "
-                "its size, as files do that are made to fill memory. If you expected that, unpack "
-                "it and pass what comes out."
+                "its size, which is typical of files made to fill the memory. If the file is "
+                "valid, unpack it and pass the unpacked file."
             )
         buffer[: len(part)] = part
         return len(part)
@@ -188,7 +189,8 @@ def broken(path: str | Path, error: Exception) -> DataError:
     """Return the error for a file that can't be read completely."""
     reason = error_line(error)
     return DataError(
-        f"{path} can't be read: {reason}. It may be damaged: get it again, or unpack it."
+        f"{path} can't be read: {reason}. It may be damaged. Copy or download it again, or unpack "
+        "it."
     )
 
 
@@ -251,7 +253,7 @@ def unreadable(path: Path, format: str, error: BaseException) -> DataError:
     """Return the error for a file that the reader of its format rejects."""
     return DataError(
         f"{path} can't be read as {format} ({error_line(error)}). "
-        "It may be truncated or another format: write it again, or pass format=."
+        "It may be truncated or have another format. Write it again, or pass format=."
     )
 
 

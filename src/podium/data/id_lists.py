@@ -65,7 +65,7 @@ def _read_lines(path: Path, header: Sequence[str]) -> Ids:
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is no text in UTF-8 ({error.reason}).") from None
+        raise DataError(f"{path} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from None
     lines = [(n, line.strip()) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
     if lines and lines[0][1].lower() in header:
         del lines[0]

@@ -137,8 +137,8 @@ class Join:
         over = np.flatnonzero(n_distinct > total)
         if over.size:
             raise ArgumentError(
-                f"n_items must cover every user's items in run and truth, got {total} where user "
-                f"{_check.label(self.labels[over[0]])} has {n_distinct[over[0]]}."
+                f"n_items must be at least the number of items of each user in run and truth, got "
+                f"{total}, but user {_check.label(self.labels[over[0]])} has {n_distinct[over[0]]}."
             )
         return np.full(n_distinct.size, total)
 

@@ -94,15 +94,15 @@ def check_met(shared: Shared, what: str, left: Side, right: Side, *, few: float 
     if twins:
         n, left_id, right_id = twins
         warnings.warn(
-            f"{n} {what} id{'s' if n > 1 else ''} of {left.name} may be in {right.name} under "
-            f"another form of the same number, as {left.label(left_id)} and "
-            f"{right.label(right_id)}, which count as two {what}s. Write ids alike.",
+            f"{n} {what} id{'s' if n > 1 else ''} of {left.name} may be in {right.name} in another "
+            f"spelling of the same number, such as {left.label(left_id)} and "
+            f"{right.label(right_id)}, which count as two {what}s. Spell ids in the same way.",
             PodiumWarning,
             stacklevel=4,
         )
     if met.both.size < few * min(met.n_left, met.n_right):
         warnings.warn(
-            f"{met.both.size} of the {met.n_left} {what}s of {left.name} are among the "
+            f"Only {met.both.size} of the {met.n_left} {what}s of {left.name} are among the "
             f"{met.n_right} of {right.name}. Check that both use the same {what} ids.",
             PodiumWarning,
             stacklevel=4,
@@ -117,9 +117,9 @@ def _no_common(
         twins[1:] if twins else (shared.label(c[0]) for c in (shared.left, shared.right))
     )
     return (
-        f"No {what} is in both: {left.role} has {left.label(left_id)}, {right.role} "
+        f"No {what} is in both tables: {left.role} has {left.label(left_id)}, {right.role} has "
         f"{right.label(right_id)}. Check that {left.name} and {right.name} use the same {what} "
-        "ids, written alike."
+        "ids in the same spelling."
     )
 
 

@@ -74,8 +74,8 @@ def read_pickled(stream: IO[bytes], name: str) -> dict[str, NDArray[Any]]:
         table = _columns(read_pickle(stream.read(), _ALLOWED))
     except PickleError as error:
         raise DataError(
-            f"{name} can't be read as a pickled table: {error}. Get it again, or save the table "
-            "as .parquet where it was made."
+            f"{name} can't be read as a pickled table: {error}. Download it again, or save the "
+            "DataFrame as .parquet."
         ) from None
     return table
 
@@ -83,7 +83,7 @@ def read_pickled(stream: IO[bytes], name: str) -> dict[str, NDArray[Any]]:
 def _columns(table: Any) -> dict[str, NDArray[Any]]:
     """Return the columns of a DataFrame by name."""
     if not _is_made(table, "DataFrame"):
-        raise PickleError(f"it holds a {_kind(table)}, not a table of pandas")
+        raise PickleError(f"it contains a {_kind(table)}, not a pandas DataFrame")
     state = _mapping(table.state)
     manager = state.get("_mgr", state.get("_data"))
     if not _is_made(manager, "BlockManager"):
@@ -93,10 +93,10 @@ def _columns(table: Any) -> dict[str, NDArray[Any]]:
     for values, positions in blocks:
         columns |= _block(values, positions)
         if len(columns) > _MOST_COLUMNS:
-            raise PickleError(f"it says that it has over {_MOST_COLUMNS} columns")
+            raise PickleError(f"it declares more than {_MOST_COLUMNS} columns")
     names = _labels(axes, len(columns))
     if sorted(columns) != list(range(len(names))):
-        raise PickleError("its blocks are not the columns that it names")
+        raise PickleError("its blocks do not match its column names")
     if len({column.size for column in columns.values()}) > 1:
         raise PickleError("its columns differ in length")
     return {name: columns[position] for position, name in enumerate(names)}
@@ -121,14 +121,14 @@ def _block(values: Any, places: Any) -> dict[int, NDArray[Any]]:
     if block.ndim != 2 or len(block) != len(positions):
         raise PickleError(f"a block of {len(positions)} columns has the shape {block.shape}")
     if len(positions) > _MOST_COLUMNS:
-        raise PickleError(f"it says that it has {len(positions)} columns")
+        raise PickleError(f"it declares {len(positions)} columns")
     return dict(zip(positions, block, strict=True))
 
 
 def _slice(places: Made) -> range:
     ends = _tuple(places.args, 3)
     if not all(type(end) is int and abs(end) < _MOST for end in ends) or not ends[2]:
-        raise PickleError("the places of a block are no slice")
+        raise PickleError("the column positions of a block are not a slice")
     return range(*ends)
 
 
@@ -136,7 +136,7 @@ def _numbered(places: Any) -> list[int]:
     """Return the column positions of a block that are not a slice."""
     numbers = _array(places)
     if numbers.ndim != 1 or numbers.dtype.kind != "i":
-        raise PickleError("the places of a block are no integers")
+        raise PickleError("the column positions of a block are not integers")
     return numbers.tolist()
 
 
@@ -159,10 +159,10 @@ def _array(made: Any) -> NDArray[Any]:
         _, shape, kind, is_fortran, content = _tuple(made.state, 5)
         order = "F" if is_fortran else "C"
     else:
-        raise PickleError(f"it has a {_kind(made)} where an array must be")
+        raise PickleError(f"it has a {_kind(made)} in place of an array")
     dtype, sizes = _dtype(kind), _tuple(shape)
     if not all(type(size) is int and 0 <= size < _MOST for size in sizes) or len(sizes) > 2:
-        raise PickleError("an array has no shape")
+        raise PickleError("an array has an invalid shape")
     flat = _objects(content) if dtype.kind == "O" else _numbers(content, dtype)
     if flat.size != math.prod(sizes):
         raise PickleError(f"an array of shape {sizes} has {flat.size} values")
@@ -173,7 +173,7 @@ def _dtype(made: Any) -> np.dtype[Any]:
     """Return the type of numbers or objects that a dtype call describes."""
     kind = made.args[0] if _is_made(made, "dtype") and made.args else None
     if not isinstance(kind, str) or kind not in _KINDS:
-        raise PickleError("an array is neither of numbers nor of texts")
+        raise PickleError("an array contains neither numbers nor texts")
     state = _tuple(made.state) if made.state is not None else ()
     swapped = len(state) > 1 and state[1] == ">"
     return np.dtype(kind).newbyteorder(">") if swapped else np.dtype(kind)
@@ -182,7 +182,7 @@ def _dtype(made: Any) -> np.dtype[Any]:
 def _numbers(content: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
     raw = _bytes(content)
     if dtype.kind == "O" or len(raw) % dtype.itemsize:
-        raise PickleError(f"{len(raw)} bytes are no array of {dtype}")
+        raise PickleError(f"{len(raw)} bytes do not form an array of {dtype}")
     return np.frombuffer(raw, dtype)
 
 
@@ -191,10 +191,10 @@ def _objects(content: Any) -> NDArray[Any]:
     objects = [_scalar(value) if isinstance(value, Made) else value for value in _list(content)]
     bad_types = {type(value).__name__ for value in objects if not isinstance(value, _PLAIN)}
     bad_types |= {
-        "number of many digits" for value in objects if type(value) is int and abs(value) >> 64
+        "number of over 64 bits" for value in objects if type(value) is int and abs(value) >> 64
     }
     if bad_types:
-        raise PickleError(f"a column holds a {min(bad_types)}, neither number nor text")
+        raise PickleError(f"a column contains a {min(bad_types)}, which podium does not read")
     values = np.empty(len(objects), object)
     values[:] = objects
     return values
@@ -203,7 +203,7 @@ def _objects(content: Any) -> NDArray[Any]:
 def _scalar(made: Made) -> Any:
     """Return a NumPy scalar as a Python number."""
     if made.by.name != "scalar":
-        raise PickleError(f"a column holds a {_kind(made)}, neither number nor text")
+        raise PickleError(f"a column contains a {_kind(made)}, which podium does not read")
     kind, content = _tuple(made.args, 2)
     numbers = _numbers(content, _dtype(kind))
     if numbers.size != 1:
@@ -237,7 +237,7 @@ def _kind(value: Any) -> str:
 def _tuple(value: Any, length: int | None = None) -> tuple[Any, ...]:
     items = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ()
     if length is not None and len(items) != length:
-        raise PickleError("its table is not as pandas writes one")
+        raise PickleError("its table does not have the form that pandas writes")
     return items
 
 

@@ -249,13 +249,13 @@ def _filled(split: Split, times: NDArray[Any], *, wants_test: bool) -> Split:
     """Raise if a split by time has no rows for training, or lacks requested rows for testing."""
     if not split.train.size:
         raise ArgumentError(
-            f"by_time leaves no rows for training: all {times.size} are in the later parts, and "
-            "rows of one time stay together. Pass smaller shares, or a later at= or valid_at=."
+            f"by_time leaves no rows for training: all {times.size} rows are in the later parts. "
+            "Rows of equal time stay together. Pass smaller shares, or a later at= or valid_at=."
         )
     if wants_test and not split.test.size:
         raise ArgumentError(
-            f"by_time leaves no rows for testing, of {times.size}. Pass a larger test=, or an at= "
-            f"that is not after the last time, {times.max()}."
+            f"by_time leaves none of the {times.size} rows for testing. Pass a larger test=, or an "
+            f"at= that is not after the last time, {times.max()}."
         )
     return split
 
@@ -313,7 +313,8 @@ def _times(timestamp: Any) -> NDArray[Any]:
         column = to_times(column, "timestamp", _SPLIT)
     if not column.size or column.dtype.kind not in "iufM":
         raise ArgumentError(
-            f"timestamp must hold numbers or dates and times, got {column.size} of {column.dtype}."
+            f"timestamp must hold numbers or dates and times, got {column.size} values of "
+            f"{column.dtype}."
         )
     missing = np.flatnonzero(np.isnat(column) if column.dtype.kind == "M" else np.isnan(column))
     if missing.size:

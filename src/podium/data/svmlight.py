@@ -27,7 +27,7 @@ _WHY = {
     _letor_kernels.NO_LABEL: "the line must begin with a number, the label",
     _letor_kernels.NO_QID: "qid: and an integer >= 0 must follow the label",
     _letor_kernels.NO_FEATURE: "a feature must be id:value, two numbers",
-    _letor_kernels.NOT_RISING: "feature ids must rise within the line, from 1",
+    _letor_kernels.NOT_RISING: "feature ids must be >= 1 and increase within the line",
     _letor_kernels.LONG_QID: "a qid must have at most 18 digits",
     _letor_kernels.LONG_ID: "a feature id must have at most 9 digits",
 }
@@ -98,8 +98,9 @@ def _require_apart(pieces: Sequence[Piece]) -> None:
         for qid in np.unique(piece.qids).tolist():
             if file_of_query.setdefault(qid, piece.name) != piece.name:
                 raise DataError(
-                    f"query {qid} is in {file_of_query[qid]} and in {piece.name}, and would be "
-                    "one. Number queries through all files, or put one query's lines into one file."
+                    f"query {qid} is in {file_of_query[qid]} and in {piece.name}. In one table, "
+                    "these lines would be one query. Use other query numbers in each file, or put "
+                    "all lines of a query into one file."
                 )
 
 

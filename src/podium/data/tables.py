@@ -53,7 +53,7 @@ def open_table(source: Any, what: str, roles: Sequence[Role], format: str | None
     if isinstance(source, str | Path):
         return _open_file(Path(source), what, format)
     if format is not None:
-        raise ArgumentError(f"format is for files only, got {type(source).__name__}.")
+        raise ArgumentError(f"format applies only to files, got {type(source).__name__}.")
     columns = [role.name for role in roles]
     name = f"The {what}"
     if hasattr(source, "tocoo"):

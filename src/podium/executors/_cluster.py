@@ -34,8 +34,8 @@ def connect(address: str | None, n_workers: int | None) -> bool:
         if any_cluster:
             return False
         raise ArgumentError(
-            f"address {address!r}: this process has a Ray cluster already. Leave the address out "
-            "to use that one, or call ray.shutdown() before."
+            f"address {address!r}: this process is already connected to a Ray cluster. Leave "
+            "address out to use that cluster, or call ray.shutdown() first."
         )
     target = os.environ.get("RAY_ADDRESS") or "auto" if any_cluster else str(address)
     settings: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
@@ -44,10 +44,10 @@ def connect(address: str | None, n_workers: int | None) -> bool:
         n_processors = _local.processors() if n_workers is None else n_workers
         ray.init("local", num_cpus=n_processors, include_dashboard=False, **settings)
         return True
-    advice = "Start one with `ray start --head`, or give 'local'."
+    advice = "Start one with `ray start --head`, or pass 'local'."
     try:
         _knock(target)
-        advice += " A cluster that wants a token wants RAY_AUTH_MODE=token here, too."
+        advice += " If the cluster requires a token, set RAY_AUTH_MODE=token in this process."
         ray.init(target, **settings)
     except (OSError, ImportError, RuntimeError, ValueError, exceptions.RayError) as error:
         raise ArgumentError(
@@ -64,7 +64,7 @@ def _knock(address: str) -> None:
     parts = urlsplit(f"//{location}")
     port = parts.port or (_CLIENT_PORT if scheme else None)
     if parts.hostname is None or port is None:
-        raise ValueError("it wants HOST:PORT")
+        raise ValueError("the form must be HOST:PORT")
     with socket.create_connection((parts.hostname, port), timeout=_KNOCK) as connection:
         if os.environ.get("RAY_USE_TLS", "0") in ("", "0"):
             _greet(connection)
@@ -77,9 +77,9 @@ def _greet(line: socket.socket) -> None:
         with line.makefile("rb") as answers:
             answer = answers.read(4)
     except TimeoutError:
-        raise ConnectionError(f"what listens there is silent for {_KNOCK:.0f} s") from None
+        raise ConnectionError(f"the server did not answer for {_KNOCK:.0f} s") from None
     if len(answer) < 4 or answer[3] != _SETTINGS:
-        raise ConnectionError("what listens there is no Ray")
+        raise ConnectionError("the server is not Ray")
 
 
 def first_line(error: BaseException) -> str:
@@ -96,8 +96,8 @@ def number_of_workers(asked: int | None, there: int) -> int:
     """Return the number of workers: the requested number, or all processors of the cluster."""
     if there < (asked or 1):
         raise ArgumentError(
-            f"n_workers={asked or 1}, but the cluster has {there} processors. Ask for fewer, or "
-            "add nodes with `ray start --address`."
+            f"n_workers={asked or 1}, but the cluster has {there} processors. Pass a smaller "
+            "n_workers, or add nodes with `ray start --address`."
         )
     return asked or there
 
@@ -131,6 +131,6 @@ def refuse_other_versions() -> None:
 def refuse_node(node: str, found: str) -> NoReturn:
     """Raise an error for a node with another version of podium."""
     raise ArgumentError(
-        f"address: the node {node} has podium {found}, and here is {podium.__version__}. Install "
-        "the same version on all nodes."
+        f"address: the node {node} has podium {found}, but this process has {podium.__version__}. "
+        "Install the same version on all nodes."
     )

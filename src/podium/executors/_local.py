@@ -108,7 +108,7 @@ def or_threads(executor: Executor | None) -> Executor:
         return Threads()
     if isinstance(executor, type) or not (hasattr(executor, "hold") and hasattr(executor, "map")):
         raise ArgumentError(
-            f"executor must be one such as Threads(2) or Ray('local'), got {executor!r}."
+            f"executor must be an executor such as Threads(2) or Ray('local'), got {executor!r}."
         )
     return executor
 

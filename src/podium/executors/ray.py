@@ -153,7 +153,9 @@ class Ray:
     def _refuse_closed(self) -> None:
         """Raise if the executor is closed: Ray would start a new cluster with other settings."""
         if self._closed:
-            raise ArgumentError("executor is closed. Make another Ray(…), or fit inside its with.")
+            raise ArgumentError(
+                "executor is closed. Create another Ray(…), or fit inside the with block."
+            )
 
 
 class _Held:
@@ -223,8 +225,8 @@ def _places(calls: list[Any]) -> list[str | None]:
         raise NoWorkerError(_none_began(calls, n_failed=len(ended)))
     if n_begun < n_expected:
         warnings.warn(
-            f"{n_begun} of {n_expected} Ray workers began; the fit goes on with them. Look at `ray "
-            "status`: are the processors taken?",
+            f"{n_begun} of {n_expected} Ray workers started, and the fit continues with these. "
+            "Check with `ray status` whether all processors are in use.",
             PodiumWarning,
             stacklevel=2,
         )
@@ -234,10 +236,10 @@ def _places(calls: list[Any]) -> list[str | None]:
 def _none_began(calls: list[Any], n_failed: int) -> str:
     """Return the message if no worker has started: all have failed, or the time is over."""
     if n_failed == len(calls):
-        return f"No worker began: all {n_failed} ended at once{_reason(calls)}."
+        return f"No worker started: all {n_failed} ended immediately{_reason(calls)}."
     return (
-        f"No worker began within {_cluster.PATIENCE:.0f} s{_reason(calls)}. Look at `ray status`: "
-        "are the processors taken?"
+        f"No worker started within {_cluster.PATIENCE:.0f} s{_reason(calls)}. Check with `ray "
+        "status` whether all processors are in use."
     )
 
 
@@ -286,5 +288,5 @@ def _meant(error: exceptions.RayError) -> BaseException:
         exceptions.LocalRayletDiedError,
     )
     if isinstance(cause, loss_errors):
-        return WorkerLost(f"A worker of the cluster has gone ({_cluster.first_line(cause)}).")
+        return WorkerLost(f"A worker of the cluster was lost ({_cluster.first_line(cause)}).")
     return cause

@@ -61,7 +61,7 @@ class LossContract:
 
     def make(self) -> Loss:
         """Return the loss under test."""
-        raise NotImplementedError("Give a method make(self) that returns your loss.")
+        raise NotImplementedError("Define a method make(self) that returns your loss.")
 
     def cases(self) -> Iterator[LossCase]:
         """Yield the test cases; override this if the loss needs other labels."""
@@ -159,7 +159,7 @@ class LossContract:
         declared = loss.upper_bounds
         if declared is None:
             return
-        assert declared in RISKS, f"{declared!r} is none of {sorted(RISKS)}: nothing to test it by"
+        assert declared in RISKS, f"upper_bounds is {declared!r}, not one of {sorted(RISKS)}"
         risk = RISKS[declared]
         for case in self.cases():
             tied = LossCase(case.relevance, case.qid, np.round(case.scores))

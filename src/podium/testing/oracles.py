@@ -238,7 +238,7 @@ def _pauc(whole: Scored, *, k: int, clip: bool) -> Value:
 
 def _auc(whole: Scored) -> Value:
     if whole.endless:
-        raise UnsettledError("the number of negatives is not known")
+        raise UnsettledError("the number of negatives is unknown")
     n_pos, n_neg = len(whole.positives), len(whole.negatives)
     return whole.top(n_pos, n_neg) / (n_pos * n_neg) if n_neg else None
 
