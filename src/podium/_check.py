@@ -315,9 +315,9 @@ def count(value: Any, name: str) -> int:
     return result
 
 
-def known_parameters(name: str, known: Sequence[str], given: Iterable[str]) -> None:
+def known_parameters(name: str, known: Sequence[str], params: Iterable[str]) -> None:
     """Raise if a parameter is not among the known ones."""
-    for param in given:
+    for param in params:
         if param not in known:
             raise ArgumentError(
                 f"{name} has no parameter {param!r}.{nearest(param, known)} "

@@ -210,9 +210,9 @@ class Classes(Registry[type[T]], Generic[T]):
                     "Keep one."
                 )
         all_params = {**text_params, **params}
-        entry_name = self._own_name(base)
+        entry_name = self._entry_name(base)
         return self._make(
-            base, self[entry_name], {**all_params, **self._stands_for(entry_name, all_params)}
+            base, self[entry_name], {**all_params, **self._fixed_params(entry_name, all_params)}
         )
 
     def parse(self, text: str | T) -> T:
@@ -233,13 +233,13 @@ class Classes(Registry[type[T]], Generic[T]):
             raise ArgumentError(f"k is given twice in {text!r}. Keep one.")
         return name, {**params, "k": k}
 
-    def _own_name(self, name: str) -> str:
+    def _entry_name(self, name: str) -> str:
         """Return the name that an alias represents, or raise with the names that exist."""
         if self.find(name) is None:
             _check.choice(name, self.noun, list(self))
         return self.aliases.get(name, name)
 
-    def _stands_for(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _fixed_params(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters that a name fixes, or raise if one of them has another value."""
         fixed = self._fixed.get(name, {})
         for param, value in fixed.items():

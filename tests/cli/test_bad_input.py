@@ -85,8 +85,14 @@ BAD_TRUTHS = {
     "duplicate": (TRUTH + "0,0,1\n0,0,1\n", r"truth\.csv lists item 0 twice for user 0"),
     "empty": ("", r"^truth\.csv is empty\."),
     "no user": ("usr,item\n0,1\n", r"truth\.csv has no user column: .* or pass --user-col\."),
-    "ratings": ("user,item,rating\n0,0,2\n", r"truth\.csv contains ratings, .* --min-relevance 4\."),
-    "a run": (RUN + "0,0,2\n", r"truth comes first, then the run; .* pass --relevance-col "),
+    "ratings": (
+        "user,item,rating\n0,0,2\n",
+        r"truth\.csv contains ratings, .* --min-relevance 4\.",
+    ),
+    "a run": (
+        RUN + "0,0,2\n",
+        r"Pass the truth first and the run second\. .* pass --relevance-col ",
+    ),
 }
 
 
@@ -162,7 +168,10 @@ def test_list_too_short_for_auc_names_the_option(podium: Callable[..., Any]) -> 
         (("measure", "truth.csv"), r"Missing argument 'RUN'\. See 'podium measure --help'\."),
         (("measure", "truth.csv", "none.csv"), r"^none\.csv does not exist\."),
         (("measure", ".", "a.csv"), r"^\. is a folder\."),
-        (("measure", "truth.csv", "strange"), r"strange has an unknown format.* Name it so that its"),
+        (
+            ("measure", "truth.csv", "strange"),
+            r"strange has an unknown format.* Name it so that its",
+        ),
         (("compare", "truth.csv", "a.csv"), r"at least two runs, got 1\. See 'podium measure'\."),
         (("rank", "none", "rows.csv"), r"^none is not a file\."),
         (("rank", "a.csv", "rows.csv"), r"^a\.csv is truncated or not a model file"),

@@ -71,7 +71,7 @@ def test_two_columns_for_one_role_are_refused() -> None:
 
 
 def test_run_in_the_truths_place_is_noticed() -> None:
-    with pytest.raises(DataError, match="The truth comes first, then the run"):
+    with pytest.raises(DataError, match="Pass the truth first and the run second"):
         data.read_truth({"user": [1], "item": [1], "score": [1.0]})
 
 
@@ -134,9 +134,7 @@ def test_parquet_that_swells_is_refused(tmp_path: Path) -> None:
     with append_table(path) as append:
         for _ in range(24):
             append({"user": zeros, "item": zeros, "score": zeros})
-    with pytest.raises(
-        DataError, match=r"a\.parquet says that 75497472 values are in its \d+ bytes"
-    ):
+    with pytest.raises(DataError, match=r"a\.parquet declares 75497472 values in \d+ bytes"):
         data.read_run(path)
 
 
@@ -278,7 +276,7 @@ def test_text_that_is_not_utf8_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "header", "message"),
     [
-        ("a.csv", "user;item;score", r"separated by semicolons, .* by commas: .*Write commas\.$"),
+        ("a.csv", "user;item;score", r"separated by semicolons, .* by commas: .*Use commas\.$"),
         (
             "a.csv",
             "user\titem",
@@ -291,7 +289,7 @@ def test_text_that_is_not_utf8_is_named(tmp_path: Path) -> None:
             "u1,i1,0.5",
             r"it has 'u1', 'i1', '0\.5'\. .* If its first line is data, insert a",
         ),
-        ("a.csv", "7,7,0.5", r"two columns named '7' in its first line\. Put the names of the col"),
+        ("a.csv", "7,7,0.5", r"two columns named '7' in its first line\. Add a first line"),
     ],
 )
 def test_first_line_that_is_no_header_is_told(

@@ -87,7 +87,7 @@ def test_types_copies_and_labels() -> None:
 def test_bad_rows_are_refused(form: Callable[[Any], Any]) -> None:
     with pytest.raises(ArgumentError, match="X and qid must have equal length, got 2 and 1"):
         normalize_by_query(form([[1.0], [2.0]]), [1])
-    with pytest.raises(ArgumentError, match="X has 1 infinite value, and a range"):
+    with pytest.raises(ArgumentError, match="X has 1 infinite value, which can"):
         normalize_by_query(form([[1.0], [np.inf]]), [1, 1])
     with pytest.raises(ArgumentError, match="copy must be True or False, got 'no'"):
         normalize_by_query(form([[1.0], [2.0]]), [1, 1], copy="no")

@@ -24,10 +24,10 @@ def joined(truth: Any, run: Any) -> list[float]:
 @pytest.mark.parametrize(
     ("truth", "run", "message"),
     [
-        ([31, 32, 31], ["i31", "i32", "i31"], r"the truth has 31, the run 'i31'\."),
-        (["7", "8", "9"], ["7.0", "8.0", "9.0"], r"the truth has '7', the run '7.0'\."),
-        (["a", "007", "b"], [7, 8, 9], r"the truth has '007', the run 7\."),
-        ([" 7", " 8", " 9"], [8, 7, 9], r"the truth has ' 7', the run 7\."),
+        ([31, 32, 31], ["i31", "i32", "i31"], r"the truth has 31, the run has 'i31'\."),
+        (["7", "8", "9"], ["7.0", "8.0", "9.0"], r"the truth has '7', the run has '7.0'\."),
+        (["a", "007", "b"], [7, 8, 9], r"the truth has '007', the run has 7\."),
+        ([" 7", " 8", " 9"], [8, 7, 9], r"the truth has ' 7', the run has 7\."),
     ],
 )
 def test_no_item_in_common_is_refused_with_one_of_each(truth: Any, run: Any, message: str) -> None:
@@ -49,7 +49,9 @@ def test_one_number_in_two_forms_is_told_where_other_ids_meet() -> None:
 
 def test_few_items_in_common_are_counted() -> None:
     users, items = np.zeros(100, np.int64), np.arange(100)
-    with pytest.warns(PodiumWarning, match="^Only 4 of the 100 items of The truth are among the 200"):
+    with pytest.warns(
+        PodiumWarning, match="^Only 4 of the 100 items of The truth are among the 200"
+    ):
         data.ranking((users, items), (np.zeros(200, np.int64), np.arange(200) + 96, np.ones(200)))
 
 

@@ -96,7 +96,7 @@ def test_archive_that_is_none_is_named(tmp_path: Path) -> None:
         data.movielens(path)
     packed = tmp_path / "MQ2007.rar"
     packed.write_text("Rar!")
-    with pytest.raises(DataError, match="unpack it and pass the folder"):
+    with pytest.raises(DataError, match="Unpack it and pass the folder"):
         data.letor(packed)
 
 

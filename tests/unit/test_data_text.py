@@ -43,7 +43,7 @@ def test_feature_cells_become_numbers(
 
 def test_feature_with_a_bad_cell_is_refused_unless_ignored(tmp_path: Path) -> None:
     path = put(tmp_path, "qid,label,x,y\n1,0,1,2\n\n1,1,3o,4\n")
-    with pytest.raises(DataError, match=r"x must hold numbers, got '3o' at line 4.*ignore= to"):
+    with pytest.raises(DataError, match=r"x must hold numbers, got '3o' at line 4.*with ignore="):
         data.read_features(path)
     assert data.read_features(path, ignore=["x"]).feature_names == ("y",)
 

@@ -394,10 +394,10 @@ class _Clock:
     """Time that stands still until a worker has begun, or not even until then; then it is late."""
 
     def __init__(self, module: Any, *, until_one_began: bool) -> None:
-        self._place, self._late, self._n_asked = module._place, not until_one_began, 0
+        self._started_node, self._late, self._n_asked = module._started_node, not until_one_began, 0
 
     def place(self, call: Any) -> str | None:
-        found = self._place(call)
+        found = self._started_node(call)
         self._late = self._late or found is not None
         return found
 
@@ -414,7 +414,7 @@ def test_taken_processors_are_not_waited_for_for_ever(
 
     def count(*, until_one_began: bool) -> None:
         clock = _Clock(module, until_one_began=until_one_began)
-        monkeypatch.setattr(module, "_place", clock.place)
+        monkeypatch.setattr(module, "_started_node", clock.place)
         monkeypatch.setattr(module, "monotonic", clock.monotonic)
 
     executor = _ray(3)
@@ -558,7 +558,7 @@ def test_address_where_something_else_listens_is_refused(
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     if not answer:
-        monkeypatch.setattr(_cluster, "_KNOCK", 1.0)
+        monkeypatch.setattr(_cluster, "_ANSWER_TIMEOUT", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=serve, daemon=True).start()
         address = f"127.0.0.1:{server.getsockname()[1]}"

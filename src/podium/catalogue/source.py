@@ -80,13 +80,13 @@ class Source(abc.ABC):
         """The smallest finite number and minus infinity, in the scores' type."""
         return Limits(np.finfo(self.dtype).min, self.dtype.type(-np.inf))
 
-    def block_size(self, asked: int | None) -> int:
+    def block_size(self, requested: int | None) -> int:
         """Return the number of users per block: the argument, or a number chosen from the shape.
 
         The default does not depend on the machine.
         """
-        if asked is not None:
-            return _check.cutoff(asked, name="block_size")
+        if requested is not None:
+            return _check.cutoff(requested, name="block_size")
         n_items = max(self.n_items, 1)
         max_users = _MOST_BYTES // (n_items * self.dtype.itemsize)
         return max(1, min(max(_BLOCK // n_items, _LEAST_USERS), max_users))
@@ -153,10 +153,10 @@ def read(scores: Scores) -> Source:
     """Check scores of any form."""
     if isinstance(scores, tuple) and len(scores) == 2:
         return read_factors(*scores)
-    return read_whole(scores)
+    return read_matrix_or_function(scores)
 
 
-def read_whole(scores: ArrayLike | ScoreFunction) -> Source:
+def read_matrix_or_function(scores: ArrayLike | ScoreFunction) -> Source:
     """Check scores that are a matrix or a function."""
     return read_function(scores) if isinstance(scores, ScoreFunction) else read_matrix(scores)
 

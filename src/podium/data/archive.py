@@ -23,7 +23,7 @@ class Member:
     open: Callable[[], IO[bytes]]
 
 
-def members(path: str | Path, what: str, url: str) -> list[Member]:
+def members(path: str | Path, title: str, url: str) -> list[Member]:
     """Return the files of a folder or archive, or the single file at path.
 
     Raises
@@ -33,7 +33,7 @@ def members(path: str | Path, what: str, url: str) -> list[Member]:
     """
     place = Path(path)
     if not place.exists():
-        raise DataError(f"{place} does not exist. Download {what} from {url} and pass its path.")
+        raise DataError(f"{place} does not exist. Download {title} from {url} and pass its path.")
     if place.is_dir():
         files = sorted(p for p in place.rglob("*") if p.is_file())
         return [_plain(p, p.relative_to(place).as_posix()) for p in files]

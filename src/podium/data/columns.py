@@ -61,10 +61,10 @@ def resolve(
     return column_of_role
 
 
-def _refuse_shared(found: Mapping[str, str], source: str) -> None:
+def _refuse_shared(column_of_role: Mapping[str, str], source: str) -> None:
     """Raise if one column has two roles."""
     roles: dict[str, str] = {}
-    for role, column in found.items():
+    for role, column in column_of_role.items():
         if column in roles:
             raise DataError(
                 f"{source}: column {column!r} can't be both the {roles[column]} and the {role}. "
@@ -84,23 +84,24 @@ def missing(names: Sequence[str], roles: Sequence[Role], source: str) -> DataErr
         )
     return DataError(
         f"{source} has no {' or '.join(role.name for role in roles)} column: "
-        f"{there(names)}. Name the column {_check.listed(usual_names)}, "
+        f"{column_list(names)}. Name the column {_check.listed(usual_names)}, "
         f"or pass {' or '.join(f'{role.name}=' for role in roles)}.{hint_text}"
     )
 
 
-def there(names: Sequence[str]) -> str:
+def column_list(names: Sequence[str]) -> str:
     """Return "it has 'a' and 'b'", the first 12 of them."""
     first_names = ", ".join(repr(name) for name in names[:12])
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
     return f"it has {first_names}{more}" if names else "it has no columns"
 
 
-def _named(names: Sequence[str], wanted: str, source: str) -> str:
-    if wanted in names:
-        return wanted
+def _named(names: Sequence[str], explicit_name: str, source: str) -> str:
+    if explicit_name in names:
+        return explicit_name
     raise DataError(
-        f"{source} has no column {wanted!r}: {there(names)}.{_check.nearest(wanted, names)}"
+        f"{source} has no column {explicit_name!r}: "
+        f"{column_list(names)}.{_check.nearest(explicit_name, names)}"
     )
 
 

@@ -14,7 +14,7 @@ from podium import _check
 from podium.data import svmlight
 from podium.data._feature_columns import chosen_columns, feature, is_feature, times_and_ids
 from podium.data._letor_rows import Piece, Rows
-from podium.data.columns import ANY_ITEM, RELEVANCE, USER, is_rating, resolve, there
+from podium.data.columns import ANY_ITEM, RELEVANCE, USER, column_list, is_rating, resolve
 from podium.data.convert import Ids, finite, of_user, to_ids, to_numbers
 from podium.data.source import Column, Kind, Source
 from podium.data.tables import format_of, open_table
@@ -265,14 +265,14 @@ def check_dtype(dtype: Any) -> Any:
     raise ArgumentError(f"dtype must be float64 or float32, got {dtype!r}.")
 
 
-def check_numbered(wanted: Sequence[str] | None, name: str) -> None:
+def check_numbered(expected: Sequence[str] | None, name: str) -> None:
     """Raise unless the requested features are the numbers from 1."""
-    if wanted is not None and tuple(wanted) != numbered(len(wanted)):
-        raise DataError(f"{name} has numbered features, but {_few(wanted)} are required.")
+    if expected is not None and tuple(expected) != numbered(len(expected)):
+        raise DataError(f"{name} has numbered features, but {_few(expected)} are required.")
 
 
-def _refuse_names(name: str, given: Mapping[str, Any]) -> None:
-    for argument, value in given.items():
+def _refuse_names(name: str, arguments: Mapping[str, Any]) -> None:
+    for argument, value in arguments.items():
         if value is not None:
             raise ArgumentError(
                 f"{name} has numbered features, which can't be ignored, and no column names. Leave "
@@ -287,7 +287,7 @@ def _few(names: Sequence[str]) -> str:
 
 def _of_columns(
     table: Source,
-    found: Mapping[str, str],
+    column_of_role: Mapping[str, str],
     columns: Mapping[str, Column],
     chosen: Sequence[str],
     dtype: Any,
@@ -295,33 +295,34 @@ def _of_columns(
     named: bool,
     ignored: Sequence[str],
 ) -> Features:
-    qid = to_ids(columns[found["user"]], found["user"], table)
+    qid = to_ids(columns[column_of_role["user"]], column_of_role["user"], table)
     if not len(qid):
         raise DataError(f"{table.name} has no rows.")
-    label = found.get("relevance")
+    label = column_of_role.get("relevance")
     target = None
     if label is not None:
         target = finite(to_numbers(columns[label], label, table, qid), label, qid, table)
         if target.min() < 0:
             row = int(np.argmax(target < 0))
             raise DataError(
-                f"{table.name}: {label} must be >= 0, got {target[row]:g} at {table.at(row)}"
+                f"{table.name}: {label} must be >= 0, got {target[row]:g} at {table.place_of(row)}"
                 f"{of_user(qid, row)}. Use 0 for items that are not relevant."
             )
     used = [name for name in chosen if named or is_feature(columns[name], name, table)]
-    left_out = () if named else times_and_ids(table.names, [*found.values(), *ignored])
+    left_out = () if named else times_and_ids(table.names, [*column_of_role.values(), *ignored])
     if not used:
         hint = ", or list columns of times or ids in features=" if left_out else ""
         raise DataError(
-            f"{table.name} has no feature column: {there(table.names)}. Add numeric columns{hint}."
+            f"{table.name} has no feature column: {column_list(table.names)}. Add numeric "
+            f"columns{hint}."
         )
     matrix = np.empty((len(qid), len(used)), dtype)
     with np.errstate(over="ignore"):  # overflow gives inf, for which the ranker raises
         for position, name in enumerate(used):
             matrix[:, position] = feature(columns[name], name, table)
     items = (
-        to_ids(columns[found["item"]], found["item"], table)
-        if "item" in found
+        to_ids(columns[column_of_role["item"]], column_of_role["item"], table)
+        if "item" in column_of_role
         else svmlight.positions(qid)
     )
     return Features(
@@ -330,7 +331,7 @@ def _of_columns(
         qid,
         items,
         tuple(used),
-        "item" in found,
+        "item" in column_of_role,
         label is not None and is_rating(label),
         left_out,
     )

@@ -44,7 +44,7 @@ class Source:
     def text(self) -> bool:
         return self.line is not None
 
-    def at(self, row: int) -> str:
+    def place_of(self, row: int) -> str:
         """Return the place of a row: its line in a text file, or else its number from 0."""
         return f"row {row}" if self.line is None else f"line {self.line(row)}"
 

@@ -121,7 +121,7 @@ def read_model(
     """
     allowed_kinds = kinds or _KINDS
     noun = allowed_kinds[0].removeprefix("podium_")
-    header, arrays = read_arrays(path, allowed_kinds, FORMAT, what=noun)
+    header, arrays = read_arrays(path, allowed_kinds, FORMAT, noun=noun)
     try:
         name: str = header["class"]
         model = get_class(_RENAMED.get(name, name))(**params_of(header))

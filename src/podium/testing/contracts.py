@@ -105,7 +105,7 @@ class LossContract:
 
     def test_groups_are_separable(self) -> None:
         """Check that a list's results are, up to a factor, the same in a batch and alone."""
-        for case in self._told_apart():
+        for case in self._distinct_label_cases():
             values, grad = self._values(case)
             ratios: list[float] = []
             for g, label in enumerate(case.groups.labels):
@@ -124,7 +124,7 @@ class LossContract:
 
     def test_row_order_does_not_matter(self) -> None:
         """Check that shuffled rows give the same values, and the same gradient for each row."""
-        for i, case in enumerate(self._told_apart()):
+        for i, case in enumerate(self._distinct_label_cases()):
             order = np.random.default_rng(i).permutation(case.scores.size)
             values, grad = self._values(case)
             moved = LossCase(case.relevance[order], case.qid[order], case.scores[order])
@@ -230,7 +230,7 @@ class LossContract:
         if self.make().draws:
             yield from self.cases()
 
-    def _told_apart(self) -> Iterator[LossCase]:
+    def _distinct_label_cases(self) -> Iterator[LossCase]:
         """Yield the cases; if the loss draws, with labels made distinct."""
         for i, case in enumerate(self.cases()):
             n = case.scores.size
