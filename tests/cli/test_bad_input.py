@@ -55,7 +55,7 @@ BAD_RUNS = {
     "rank against score": (
         "user,item,score,rank\n1,5,1,1\n0,1,0.5,1\n0,0,0.9,2\n",
         (
-            r"score and rank contradict .* line 3 has score 0\.5 and rank 1, line 4 0\.9 and 2 "
+            r"score and rank contradict .* line 3 has score 0\.5 and rank 1, line 4 has 0\.9 and 2 "
             r"\(user 0\)\. Choose one column with --score-col or --rank-col"
         ),
     ),

@@ -133,7 +133,7 @@ def test_a_pickle_cannot_call_what_it_likes(tmp_path: Path) -> None:
         (b"user,item\n1,2\n", "can't be read as a pickled table"),
         (b"\x80\x04\x95" + b"\xff" * 8, "exhausted before seeing STOP"),
         (b"\x80\x04cpandas.core.internals.blocks\nnew_block\n)R.", "can't be read as a pickled"),
-        (pickle.dumps([1, 2]), "holds a list, not a table"),
+        (pickle.dumps([1, 2]), "contains a list, not a pandas"),
     ],
 )
 def test_other_files_are_explained(content: bytes, message: str) -> None:

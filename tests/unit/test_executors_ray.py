@@ -505,7 +505,7 @@ def test_node_without_podium_is_refused(cluster: Any, tmp_path: Path) -> None:
 def test_second_cluster_is_refused(cluster: Any) -> None:
     from podium.executors import Ray
 
-    with pytest.raises(ArgumentError, match="address 'local': this process has a Ray cluster"):
+    with pytest.raises(ArgumentError, match="address 'local': this process is already connected"):
         Ray("local")
     Ray("auto").close()
     assert ray.is_initialized()  # who connects disconnects

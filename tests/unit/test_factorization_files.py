@@ -77,7 +77,7 @@ def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="truncated or not a factorization file"):
         Factorization.load(path)
     save_file({"x": np.zeros(2)}, path)
-    with pytest.raises(DataError, match="not one that podium saved a factorization to"):
+    with pytest.raises(DataError, match="contains no factorization saved by podium"):
         Factorization.load(path)
     _fitted().save(path)
     path.write_bytes(path.read_bytes()[:-3])

@@ -180,9 +180,9 @@ def rewrite(path: Path, change: Any) -> None:
             "history_ 'objective' has",
         ),
         (lambda h, a: h.update({"class": "LightGBMRanker"}), "describes no valid model"),
-        (lambda h, a: "[" * 200_000, "not one that podium saved"),
-        (lambda h, a: "[1, 2]", "not one that podium saved"),
-        (lambda h, a: "{", "not one that podium saved"),
+        (lambda h, a: "[" * 200_000, "contains no model saved by podium"),
+        (lambda h, a: "[1, 2]", "contains no model saved by podium"),
+        (lambda h, a: "{", "contains no model saved by podium"),
     ],
 )
 def test_wrong_headers_are_refused(change: Any, message: str, tmp_path: Path) -> None:

@@ -167,5 +167,5 @@ def _whole_floats(series: pl.Series, name: str, source: Source) -> NDArray[np.in
     row = int(np.argmin(is_whole))
     raise DataError(
         f"{source.name}: {name} must hold integers or strings, got {values[row]:g} at "
-        f"{source.place_of(row)}."
+        f"{source.place_of(row)}. Convert the column."
     )

@@ -23,7 +23,7 @@ from podium.groups import Groups
 _PIECE = 1 << 24  # bytes parsed at a time: enough to make the cost per piece negligible
 _LONGEST = 1 << 26  # bytes of a line; a file with longer lines is not svmlight
 
-_WHY = {
+_REQUIREMENTS = {
     _letor_kernels.NO_LABEL: "the line must begin with a number, the label",
     _letor_kernels.NO_QID: "qid: and an integer >= 0 must follow the label",
     _letor_kernels.NO_FEATURE: "a feature must be id:value, two numbers",
@@ -198,4 +198,4 @@ def _malformed(piece: bytes, name: str, line: int, kind: int, place: int) -> Dat
     line_number = line + piece.count(b"\n", 0, place)
     fields = piece[place:].split(b"\n", 1)[0].split()
     received = fields[0].decode("utf-8", "replace")[:40] if fields else "the end of the line"
-    return DataError(f"{name}, line {line_number}: {_WHY[kind]}, got {received!r}.")
+    return DataError(f"{name}, line {line_number}: {_REQUIREMENTS[kind]}, got {received!r}.")

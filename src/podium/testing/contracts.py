@@ -141,7 +141,7 @@ class LossContract:
             assert (bound > 0).all()
             if self.make().smooth:
                 for row in range(case.scores.size):
-                    assert self._second(case, row) <= bound[row] + _CLOSE
+                    assert self._second_derivative(case, row) <= bound[row] + _CLOSE
 
     def test_declared_convexity_holds_at_midpoints(self) -> None:
         """Check that the mean value at a midpoint is at most the mean of the values at the ends."""
@@ -261,7 +261,7 @@ class LossContract:
             slopes.append(0.0 if np.isnan(slope) else slope)
         return slopes[0], slopes[1]
 
-    def _second(self, case: LossCase, row: int) -> float:
+    def _second_derivative(self, case: LossCase, row: int) -> float:
         """Return the second derivative by one row, from a central difference of the gradient."""
         slopes: list[float] = []
         for step in (-_STEP, _STEP):
