@@ -161,7 +161,10 @@ def rewrite(path: Path, change: Any) -> None:
         (lambda h, a: h["fitted"].update(feature_names_in_=None), "names_in_ is no list"),
         (lambda h, a: a.update(n_features_in_=np.ones(3)), "no valid model .*n_features_in_ is"),
         (lambda h, a: a.update(feature_names_in_=np.ones(3)), "names_in_ is no list"),
-        (lambda h, a: a.update(coef_=np.ones(3, np.float16)), "coef_ holds float16, not float64"),
+        (
+            lambda h, a: a.update(coef_=np.ones(3, np.float16)),
+            "coef_ has type float16, not float64",
+        ),
         (lambda h, a: a.update(coef_=np.ones(3, np.bool_)), "coef_ holds bool, not float64"),
         (lambda h, a: a.update(coef_=np.full(3, np.nan)), "coef_ is not finite"),
         (lambda h, a: h["fitted"].update(n_features_in_=2**63 - 1), "coef_ has shape"),
