@@ -81,7 +81,7 @@ def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
         Factorization.load(path)
     _fitted().save(path)
     path.write_bytes(path.read_bytes()[:-3])
-    with pytest.raises(DataError, match="cut short"):
+    with pytest.raises(DataError, match="truncated"):
         Factorization.load(path)
 
 
