@@ -15,7 +15,7 @@ def main() -> NoReturn:
     """
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-    sys.unraisablehook = _interrupt_again
+    sys.unraisablehook = _repeat_interrupt
     try:
         _name_encoding()
         from podium import cli  # here, so that an interrupt is also quiet during the import
@@ -33,15 +33,15 @@ def main() -> NoReturn:
                 signal.signal(number, signal.SIG_IGN)
 
 
-def _interrupt_again(lost: Any) -> None:
+def _repeat_interrupt(unraisable: Any) -> None:
     """Interrupt again after an interrupt at a place that cannot raise an exception.
 
     Callbacks are such places. Each import of a module runs one.
     """
-    if lost.exc_type is KeyboardInterrupt:
+    if unraisable.exc_type is KeyboardInterrupt:
         _thread.start_new_thread(signal.raise_signal, (signal.SIGINT,))
     else:
-        sys.__unraisablehook__(lost)
+        sys.__unraisablehook__(unraisable)
 
 
 def _name_encoding() -> None:

@@ -25,7 +25,7 @@ from podium.errors import ArgumentError, DataError
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 
-Wanted: TypeAlias = "Mapping[str, tuple[tuple[int, ...], type[np.number[Any]]]]"
+ArraySpecs: TypeAlias = "Mapping[str, tuple[tuple[int, ...], type[np.number[Any]]]]"
 
 _DIGEST = re.compile(r'(.*), "digest": "([0-9a-f]{32})"}', re.DOTALL)
 _RENAMED = {"eval_measure": "eval_metric"}  # parameters of 0.1
@@ -67,10 +67,10 @@ def write_arrays(
     if target.is_dir():
         raise ArgumentError(f"path {target} is a folder. Give the path of a file.")
     if not target.parent.is_dir():
-        raise ArgumentError(f"path {target} lies in a folder that does not exist. Create it first.")
+        raise ArgumentError(f"path {target} is in a folder that does not exist. Create the folder.")
     stored: Arrays = {}
     for name, array in arrays.items():
-        stored |= _letters(name, array) if array.dtype.kind == "U" else {name: _ordered(array)}
+        stored |= _encoded(name, array) if array.dtype.kind == "U" else {name: _ordered(array)}
     text = json.dumps({"format": format, **header}, allow_nan=False)
     text = with_digest(text, stored)
     with replacing(target) as beside:
@@ -87,7 +87,7 @@ def holds_arrays(path: Path) -> bool:
 
 
 def read_arrays(
-    path: str | os.PathLike[str], kind: str | Sequence[str], format: int, *, what: str = "model"
+    path: str | os.PathLike[str], kind: str | Sequence[str], format: int, *, noun: str = "model"
 ) -> tuple[dict[str, Any], Arrays]:
     """Return the header and the arrays of a file that `write_arrays` wrote.
 
@@ -96,7 +96,7 @@ def read_arrays(
     path : path
     kind, format
         The kind, or a sequence of accepted kinds, and the version of the contents.
-    what : str
+    noun : str
         The name of such a file in messages.
 
     Returns
@@ -112,32 +112,32 @@ def read_arrays(
         If the file is missing, cut short, damaged, of another kind or of another format.
     """
     place = Path(path)
-    kinds, arrays = _opened(place, what)
+    kinds, arrays = _opened(place, noun)
     accepted = [kind] if isinstance(kind, str) else kind
     kind = next((candidate for candidate in accepted if candidate in kinds), accepted[0])
     header = _header(kinds.get(kind))
     if header is None:
         others = [other for other in kinds if other.startswith("podium_") and other != kind]
         contents = (
-            f": it holds a {others[0].removeprefix('podium_').replace('_', ' ')}" if others else ""
+            f", only a {others[0].removeprefix('podium_').replace('_', ' ')}" if others else ""
         )
         raise DataError(
-            f"{place} is a safetensors file, but not one that podium saved a {what} to{contents}."
+            f"{place} is a safetensors file, but contains no {noun} saved by podium{contents}."
         )
-    if "digest" in header and not is_whole(kinds[kind], arrays):
+    if "digest" in header and not matches_digest(kinds[kind], arrays):
         raise DataError(
-            f"{place} is damaged: its digest is not that of what it holds. Save the {what} again."
+            f"{place} is damaged: its digest does not match its content. Save the {noun} again."
         )
     if header.get("format") != format:
         raise DataError(
-            f"{place} has {what} format {header.get('format')!r}, and this version of podium reads "
-            f"{format}. Update podium, or save the {what} again."
+            f"{place} has {noun} format {header.get('format')!r}, but this version of podium reads "
+            f"{format}. Update podium, or save the {noun} again."
         )
     try:
         return header, _with_strings(arrays)
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(
-            f"{place} has strings that can't be read ({error}). Save the {what} again."
+            f"{place} has strings that can't be read ({error}). Save the {noun} again."
         ) from None
 
 
@@ -147,7 +147,7 @@ def params_of(header: Mapping[str, Any]) -> dict[str, Any]:
     return {_RENAMED.get(name, name): value for name, value in params.items()}
 
 
-def check_arrays(arrays: Mapping[str, Any], wanted: Wanted) -> None:
+def check_arrays(arrays: Mapping[str, Any], expected: ArraySpecs) -> None:
     """Raise unless all arrays exist, have the given shapes and types, and are finite.
 
     Raises
@@ -155,14 +155,14 @@ def check_arrays(arrays: Mapping[str, Any], wanted: Wanted) -> None:
     ArgumentError
         If an array is missing or wrong. The message names the first one.
     """
-    for name, (shape, kind) in wanted.items():
+    for name, (shape, kind) in expected.items():
         if not isinstance(arrays.get(name), np.ndarray):
-            raise ArgumentError(f"{name} is absent, or no array")
+            raise ArgumentError(f"{name} is missing or not an array")
         array: NDArray[Any] = arrays[name]
         if array.shape != shape:
             raise ArgumentError(f"{name} has shape {array.shape}, not {shape}")
         if array.dtype != kind:
-            raise ArgumentError(f"{name} holds {array.dtype}, not {np.dtype(kind)}")
+            raise ArgumentError(f"{name} has type {array.dtype}, not {np.dtype(kind)}")
         if not np.isfinite(array).all():
             raise ArgumentError(f"{name} is not finite")
 
@@ -172,7 +172,7 @@ def with_digest(text: str, arrays: Arrays) -> str:
     return f'{text[:-1]}, "digest": "{_digest(text, arrays)}"}}'
 
 
-def is_whole(text: str, arrays: Arrays) -> bool:
+def matches_digest(text: str, arrays: Arrays) -> bool:
     """Return whether text and arrays match the digest that `with_digest` added."""
     signed = _DIGEST.fullmatch(text)
     return signed is not None and _digest(f"{signed[1]}}}", arrays) == signed[2]
@@ -189,21 +189,21 @@ def _digest(text: str, arrays: Arrays) -> str:
     return digest.hexdigest()
 
 
-def _opened(place: Path, what: str) -> tuple[dict[str, str], Arrays]:
+def _opened(place: Path, noun: str) -> tuple[dict[str, str], Arrays]:
     """Return the JSON texts by kind, and all arrays."""
     if not place.is_file():
-        raise DataError(f"{place} is not a file. Give the path of a {what} that podium saved.")
+        raise DataError(f"{place} is not a file. Give the path of a {noun} that podium saved.")
     try:
         with safe_open(place, framework="numpy") as file:
             kinds = dict(file.metadata() or {})
             return kinds, {key: np.array(file.get_tensor(key)) for key in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError) as error:
         raise DataError(
-            f"{place} is cut short or no {what} file ({error}). Save the {what} again."
+            f"{place} is truncated or not a {noun} file ({error}). Save the {noun} again."
         ) from None
     except (AttributeError, TypeError) as error:
         raise DataError(
-            f"{place} has numbers of a type that podium saves none of ({error}). Save the {what} "
+            f"{place} has numbers of a type that podium does not save ({error}). Save the {noun} "
             "again."
         ) from None
 
@@ -232,7 +232,7 @@ def _ordered(array: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(array, order="C")
 
 
-def _letters(name: str, array: NDArray[np.str_]) -> Arrays:
+def _encoded(name: str, array: NDArray[np.str_]) -> Arrays:
     """Return strings as their concatenated UTF-8 bytes and the end of each string."""
     words = [word.encode() for word in array.tolist()]
     ends = np.cumsum([len(word) for word in words], dtype=np.int64)
@@ -246,12 +246,12 @@ def _with_strings(arrays: Arrays) -> Arrays:
     """Replace each pair of bytes and ends by its array of strings."""
     texts = {name.removesuffix(_TEXT) for name in arrays if name.endswith(_TEXT)}
     strings = {
-        name: _words(arrays[f"{name}{_TEXT}"].tobytes(), arrays[f"{name}{_ENDS}"].tolist())
+        name: _decoded(arrays[f"{name}{_TEXT}"].tobytes(), arrays[f"{name}{_ENDS}"].tolist())
         for name in texts
     }
     parts = {f"{name}{end}" for name in texts for end in (_TEXT, _ENDS)}
     return {**{name: array for name, array in arrays.items() if name not in parts}, **strings}
 
 
-def _words(letters: bytes, ends: list[int]) -> NDArray[np.str_]:
+def _decoded(letters: bytes, ends: list[int]) -> NDArray[np.str_]:
     return np.array([letters[a:b].decode() for a, b in pairwise([0, *ends])], np.str_)

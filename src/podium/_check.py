@@ -134,11 +134,11 @@ def _abbreviated(name: str) -> str:
 
 
 def array(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return values as an array; lists of several lengths are an error."""
+    """Return values as an array; lists of different lengths are an error."""
     try:
         return np.asarray(values)
     except ValueError:
-        raise ArgumentError(f"{name} must be an array, got lists of several lengths.") from None
+        raise ArgumentError(f"{name} must be an array, got lists of different lengths.") from None
 
 
 def column(values: ArrayLike, name: str) -> NDArray[np.float64]:
@@ -221,7 +221,7 @@ def grouped(qid: Any, reader: str, *, request: str, where: str = "") -> None:
     routed = f"sklearn.set_config(enable_metadata_routing=True) and .{request}(qid=True)"
     how = "Pass eval_set=(X, y, qid)" if where else f"Pass qid (in scikit-learn's tools: {routed})"
     raise ArgumentError(
-        f"{where}qid is missing, and {reader} reads groups. {how}, or construct the estimator with "
+        f"{where}qid is missing, but {reader} needs groups. {how}, or construct the estimator with "
         "one_group=True if all rows are one list."
     )
 
@@ -257,7 +257,7 @@ def weights(
     """Return finite weights >= 0, one per row."""
     array = column(values, name)
     if array.size != n_rows:
-        raise ArgumentError(f"{name} must have one value per row, {n_rows}, got {array.size}.")
+        raise ArgumentError(f"{name} must have {n_rows} values, one per row, got {array.size}.")
     finite(array, name, qid, advice="Set them to 0 to leave those rows out.")
     if array.size and array.min() < 0:
         row = int(np.argmax(array < 0))
@@ -315,9 +315,9 @@ def count(value: Any, name: str) -> int:
     return result
 
 
-def known_parameters(name: str, known: Sequence[str], given: Iterable[str]) -> None:
+def known_parameters(name: str, known: Sequence[str], params: Iterable[str]) -> None:
     """Raise if a parameter is not among the known ones."""
-    for param in given:
+    for param in params:
         if param not in known:
             raise ArgumentError(
                 f"{name} has no parameter {param!r}.{nearest(param, known)} "

@@ -55,7 +55,7 @@ def replacing(path: Path) -> Generator[Path]:
         with writing as place:
             yield place
     except OSError as error:
-        if error.errno is not None and _is_ours(error.filename):
+        if error.errno is not None and _is_temporary(error.filename):
             error.filename = os.fspath(path)
         raise
 
@@ -143,12 +143,12 @@ def _beside(path: Path) -> Generator[Path]:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     target = _target(path)
     old = target.stat() if target.exists() else None
-    with _own_folder(target) as (folder, mode):
+    with _temporary_folder(target) as (folder, mode):
         temporary = folder / path.name  # keep the suffix: writers derive the format from it
         yield temporary
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        _take_after(temporary, old, mode)
+        _copy_mode_and_owner(temporary, old, mode)
         temporary.replace(target)
 
 
@@ -190,7 +190,7 @@ def _descriptor(path: Path) -> int | None:
     return None
 
 
-def _take_after(place: Path, old: os.stat_result | None, mode: int) -> None:
+def _copy_mode_and_owner(place: Path, old: os.stat_result | None, mode: int) -> None:
     """Set the mode and the owner of the old file, or else the given mode."""
     new = place.stat()
     if old is not None:
@@ -204,7 +204,7 @@ def _take_after(place: Path, old: os.stat_result | None, mode: int) -> None:
 
 
 @contextmanager
-def _own_folder(target: Path) -> Generator[tuple[Path, int]]:
+def _temporary_folder(target: Path) -> Generator[tuple[Path, int]]:
     """Yield a new folder beside `target`, and the mode of new files in the parent folder."""
     start = f".podium-{blake2b(os.fsencode(target.name), digest_size=6).hexdigest()}-"
     _remove_dead(target.parent, start)
@@ -286,6 +286,6 @@ else:
         return True
 
 
-def _is_ours(name: object) -> bool:
+def _is_temporary(name: object) -> bool:
     """Return whether an error concerns a temporary file of this module, or names no file."""
     return name is None or f"{os.sep}.podium-" in str(name)

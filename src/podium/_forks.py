@@ -31,7 +31,7 @@ class Pool:
         self._library, self._has_begun = library, has_begun
         self._home: int | None = None
         if has_begun is not None and hasattr(os, "register_at_fork"):
-            os.register_at_fork(before=self._look)
+            os.register_at_fork(before=self._record_home)
 
     def refuse_lost(self) -> None:
         """Raise if this process was forked from the process that has the threads.
@@ -43,8 +43,8 @@ class Pool:
         """
         if self._home not in (None, os.getpid()):
             raise ForkError(
-                f"This process was forked after {self._library} had begun its threads, and would "
-                "wait for them for ever. Start processes by 'spawn', such as "
+                f"This process was forked after {self._library} had started its threads, and would "
+                "wait for them forever. Start processes with "
                 "multiprocessing.get_context('spawn')."
             )
 
@@ -53,7 +53,7 @@ class Pool:
         self.refuse_lost()
         self._home = os.getpid()
 
-    def _look(self) -> None:
+    def _record_home(self) -> None:
         if self._home is None and self._has_begun is not None and self._has_begun():
             self._home = os.getpid()
 

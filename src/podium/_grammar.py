@@ -50,7 +50,7 @@ def read(text: object, noun: str, form: str) -> Text:
         param, equals, value = (word.strip() for word in part.partition("="))
         if not param or not equals or not value or param in params:
             raise ArgumentError(
-                f"{noun} must have parameters as param=value, each once, got {text!r}."
+                f"{noun} must have parameters of the form param=value, each once, got {text!r}."
             )
         params[param] = value
     return Text(match[1], params, None if match[3] is None else _cutoff(match[3], text))

@@ -30,7 +30,7 @@ def in_order(scores: ArrayLike) -> ArrayLike:
     """
     try:
         array = np.asarray(scores)
-    except ValueError:  # lists of several lengths; reading the scores raises for them
+    except ValueError:  # lists of different lengths; reading the scores raises for them
         return scores
     if array.dtype.kind not in "iu" or not array.size:
         return scores

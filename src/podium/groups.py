@@ -136,7 +136,7 @@ def encode(labels: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     except TypeError:  # objects of several types that cannot be compared
         kinds = sorted({type(label).__name__ for label in labels.tolist()})
         raise ArgumentError(
-            f"ids must be integers or strings throughout, got {' and '.join(kinds)}. Convert the "
+            f"ids must be all integers or all strings, got {' and '.join(kinds)}. Convert the "
             "column, or leave out rows without an id."
         ) from None
     return codes.astype(np.int64, copy=False), distinct

@@ -265,7 +265,7 @@ def _unretrieved(
     is_known[is_known] = groups.labels[group_number[is_known]] == labels[is_known]
     if not is_known.all():
         first_label = _check.label(labels[~is_known][0])
-        raise ArgumentError(f"unretrieved names qid {first_label}, of which scores has no row.")
+        raise ArgumentError(f"unretrieved contains qid {first_label}, which has no row in scores.")
     is_relevant = grades > 0
     counts = np.bincount(group_number[is_relevant], minlength=groups.n_groups)
     order = np.argsort(group_number[is_relevant], kind="stable")
@@ -296,8 +296,9 @@ def _totals(groups: Groups, n_items: int | None, extra: tuple[Offsets, PerRow] |
     longer = np.flatnonzero(lengths > total)
     if longer.size:
         raise ArgumentError(
-            f"n_items must be at least the length of every list and its unretrieved items, got "
-            f"{total} where qid {_check.label(groups.labels[longer[0]])} has {lengths[longer[0]]}."
+            "n_items must be at least the number of listed and unretrieved items of each group, "
+            f"got {total}, but qid {_check.label(groups.labels[longer[0]])} has "
+            f"{lengths[longer[0]]}."
         )
     return np.full(groups.n_groups, total)
 

@@ -112,8 +112,8 @@ class Registry(Mapping[str, T]):
     def _check_name(self, name: str, owner: str, entry: T | Elsewhere) -> None:
         if not NAME.fullmatch(name.removesuffix(self.suffix)):
             raise ArgumentError(
-                f"{self.noun} {name!r} has a name that no text can hold. Begin it with a letter "
-                "and use letters, digits, '-', '_' and ':' only."
+                f"{self.noun} {name!r} has an invalid name. Begin the name with a letter, and use "
+                "only letters, digits, '-', '_' and ':'."
             )
         current = self._entries.get(self.aliases.get(name, name))
         previous = self._entries.get(owner)
@@ -197,7 +197,9 @@ class Classes(Registry[type[T]], Generic[T]):
         """
         if isinstance(name, self.base):
             if params:
-                raise ArgumentError(f"{name} has its parameters already, got {sorted(params)} too.")
+                raise ArgumentError(
+                    f"{name} is an instance and takes no further parameters, got {sorted(params)}."
+                )
             return cast("T", name)
         text = cast("str", name)
         base, text_params = self.split(text)
@@ -208,9 +210,9 @@ class Classes(Registry[type[T]], Generic[T]):
                     "Keep one."
                 )
         all_params = {**text_params, **params}
-        entry_name = self._own_name(base)
+        entry_name = self._entry_name(base)
         return self._make(
-            base, self[entry_name], {**all_params, **self._stands_for(entry_name, all_params)}
+            base, self[entry_name], {**all_params, **self._fixed_params(entry_name, all_params)}
         )
 
     def parse(self, text: str | T) -> T:
@@ -231,13 +233,13 @@ class Classes(Registry[type[T]], Generic[T]):
             raise ArgumentError(f"k is given twice in {text!r}. Keep one.")
         return name, {**params, "k": k}
 
-    def _own_name(self, name: str) -> str:
+    def _entry_name(self, name: str) -> str:
         """Return the name that an alias represents, or raise with the names that exist."""
         if self.find(name) is None:
             _check.choice(name, self.noun, list(self))
         return self.aliases.get(name, name)
 
-    def _stands_for(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    def _fixed_params(self, name: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters that a name fixes, or raise if one of them has another value."""
         fixed = self._fixed.get(name, {})
         for param, value in fixed.items():
@@ -324,8 +326,8 @@ class Models(Classes[T]):
         current = self._by_class().get(_class_name(entry), entry)
         if _origin(current) != _origin(entry):
             raise ArgumentError(
-                f"{self.noun} {name!r} is a {_class_name(entry)}, which in a model's file means "
-                f"{_origin(current)}. Give the class another name."
+                f"{self.noun} {name!r} has the class name {_class_name(entry)}, which in model "
+                f"files means {_origin(current)}. Give the class another name."
             )
         super().enter(name, entry, aliases)
 
@@ -384,7 +386,7 @@ def load_plugins() -> None:
             except Exception as error:  # a foreign module can raise anything
                 warnings.warn(
                     f"The plugin {point.name} ({point.value}) could not be imported: {error!r}. "
-                    "What it registers is unknown here.",
+                    "The names that it registers are unknown.",
                     PodiumWarning,
                     stacklevel=2,
                 )

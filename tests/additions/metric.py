@@ -23,7 +23,7 @@ def f1(ranking: Ranking, *, k: int) -> PerGroup:
 
 
 def _f1(ranked: Ranked, *, k: int) -> Fraction:
-    return Fraction(2 * ranked.flags[:k].count(True), k + ranked.of.n_pos)
+    return Fraction(2 * ranked.flags[:k].count(True), k + ranked.listing.n_pos)
 
 
 DEFINITIONS["f1"] = Definition(_f1)

@@ -40,13 +40,13 @@ BAD_RUNS = {
         r"a\.csv lists item 5 twice for user 0",
     ),
     "empty": ("", r"^a\.csv is empty\."),
-    "header only": (RUN, r"^a\.csv has a header and no rows\."),
+    "header only": (RUN, r"^a\.csv has a header but no rows\."),
     "no item": ("user,score\n0,1\n", r"a\.csv has no item column: it has 'user', 'score'\."),
     "no score": ("user,item\n0,1\n", r"a\.csv has no score or rank column"),
-    "other users": (RUN + "7,0,1\n8,0,1\n", r"^No user is in both: .*truth\.csv and a\.csv"),
+    "other users": (RUN + "7,0,1\n8,0,1\n", r"^No user is in both tables: .*truth\.csv and a\.csv"),
     "other items": (
         RUN + "".join(f"{u},i0,1\n{u},i1,2\n" for u in range(4)),
-        r"^No item is in both: the truth has 0, the run 'i0'\. .* truth\.csv and a\.csv use",
+        r"^No item is in both tables: the truth has 0, the run has 'i0'\. .* truth\.csv and a\.csv",
     ),
     "half a rank": (
         "user,item,rank\n0,1,1\n0,0,1.5\n",
@@ -55,13 +55,13 @@ BAD_RUNS = {
     "rank against score": (
         "user,item,score,rank\n1,5,1,1\n0,1,0.5,1\n0,0,0.9,2\n",
         (
-            r"score and rank contradict .* line 3 has score 0\.5 and rank 1, line 4 0\.9 and 2 "
-            r"\(user 0\)\. Say which counts by --score-col or --rank-col"
+            r"score and rank contradict .* line 3 has score 0\.5 and rank 1, line 4 has 0\.9 and 2 "
+            r"\(user 0\)\. Choose one column with --score-col or --rank-col"
         ),
     ),
     "few users": (RUN + "0,0,1\n", r"lacks 3 of 4 users.* Pass --missing zero .* --missing skip"),
     "short row": (RUN + "0,0,1\n0,1\n", r"a\.csv: score has 1 missing value, first at line 3"),
-    "long row": (RUN + "0,0,1\n0,1,2,3\n", r"a\.csv, line 3: 4 fields where the header has 3"),
+    "long row": (RUN + "0,0,1\n0,1,2,3\n", r"a\.csv, line 3: 4 fields, but the header has 3"),
     "not text": (RUN + "0,\0\udcff,1\n", r"a\.csv, line 2: not UTF-8"),
 }
 
@@ -85,8 +85,14 @@ BAD_TRUTHS = {
     "duplicate": (TRUTH + "0,0,1\n0,0,1\n", r"truth\.csv lists item 0 twice for user 0"),
     "empty": ("", r"^truth\.csv is empty\."),
     "no user": ("usr,item\n0,1\n", r"truth\.csv has no user column: .* or pass --user-col\."),
-    "ratings": ("user,item,rating\n0,0,2\n", r"truth\.csv holds ratings: .* --min-relevance 4 "),
-    "a run": (RUN + "0,0,2\n", r"truth comes first, then the run; .* pass --relevance-col "),
+    "ratings": (
+        "user,item,rating\n0,0,2\n",
+        r"truth\.csv contains ratings, .* --min-relevance 4\.",
+    ),
+    "a run": (
+        RUN + "0,0,2\n",
+        r"Pass the truth first and the run second\. .* pass --relevance-col ",
+    ),
 }
 
 
@@ -124,7 +130,7 @@ BAD_OPTIONS = {
     "level": (("--level", "95"), r"^--level must be a number > 0 and < 1, got 95"),
     "seed": (("--seed", "-1"), r"^--seed must be an integer >= 0, got -1"),
     "threshold": (("--min-relevance", "0"), r"^--min-relevance must be a number > 0"),
-    "catalogue size": (("--n-items", "3"), r"^--n-items must cover every user's items"),
+    "catalogue size": (("--n-items", "3"), r"^--n-items must be at least the number of items"),
     "not a number": (("--n-items", "many"), r"'--n-items'.* integer.*\. See 'podium measure --h"),
     "segments": (("--by", "engagment"), r"^--by engagment needs --users.* 'engagement'\?"),
     "column": (("--by", "contry", "--users", "users.csv"), r"'contry'.* Did you mean 'country'\?"),
@@ -164,11 +170,11 @@ def test_list_too_short_for_auc_names_the_option(podium: Callable[..., Any]) -> 
         (("measure", ".", "a.csv"), r"^\. is a folder\."),
         (
             ("measure", "truth.csv", "strange"),
-            r"strange has no format .* Give the file one of the suf",
+            r"strange has an unknown format.* Give the file one of the suf",
         ),
         (("compare", "truth.csv", "a.csv"), r"at least two runs, got 1\. For one run, use podium"),
         (("rank", "none", "rows.csv"), r"^none is not a file\."),
-        (("rank", "a.csv", "rows.csv"), r"^a\.csv is cut short or no model file"),
+        (("rank", "a.csv", "rows.csv"), r"^a\.csv is truncated or not a model file"),
         (("rank", "none", "rows.csv", "-k", "0"), r"^-k must be an integer >= 1, got 0\.$"),
         (("rank", "none", "rows.csv", "-o", "run.xyz"), r"^--out must end in '\.parquet'"),
         (("train", "none.csv", "--loss", "pap-avg", "-o", "m"), r"^none\.csv does not exist\."),
@@ -190,7 +196,7 @@ BAD_ROWS = {
     "empty": ("", r"^rows\.csv is empty\."),
     "no label": (
         "user,item,x\n0,1,2\n",
-        r"rows\.csv has no relevance column to learn .*--relevance",
+        r"rows\.csv has no relevance column, which .*--relevance",
     ),
     "no user": ("item,label,x\n0,1,2\n", r"rows\.csv has no user column"),
     "no feature": ("user,label\n0,1\n", r"rows\.csv has no feature column"),

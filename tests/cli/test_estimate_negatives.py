@@ -422,7 +422,7 @@ def test_draws_that_never_repeat_are_pointed_out(
         (("scores.csv", *LISTED, "--seen", "apart.csv", "--user-col", "x"), "no column 'x'"),
         (
             ("scores.csv", *LISTED, "--seen", "others.csv"),
-            "No user is in both: the table of seen items has 500, the sample 0. Check",
+            "No user is in both tables: the table of seen items has 500, the sample has 0. Check",
         ),
         (("scores.csv", *LISTED, "--drop-seen"), "--drop-seen needs --seen"),
         (

@@ -265,7 +265,7 @@ def test_damaged_checkpoint_is_refused(podium: Run) -> None:
     Path("model.checkpoint").write_bytes(whole[: len(whole) // 2])
     done = podium(*FIT, "--resume")
     assert done.status == 2
-    assert done.message.startswith("model.checkpoint is cut short")
+    assert done.message.startswith("model.checkpoint is truncated")
 
 
 def test_interrupt_in_the_first_pass_writes_nothing(
@@ -329,10 +329,10 @@ def test_real_interrupt_leaves_a_model_and_a_checkpoint(podium: Run, threads: st
 
 BAD_TABLES = {
     "empty": ("", r"^bad\.csv is empty\."),
-    "header": ("user,item\n", r"^bad\.csv has a header and no rows\."),
+    "header": ("user,item\n", r"^bad\.csv has a header but no rows\."),
     "negative": (
         "user,item,value\n7,1,1\n7,2,-3\n",
-        r"^bad\.csv: value must be >= 0, got -3 at line 3 \(user 7\)",
+        r"^bad\.csv: value is .* >= 0, got -3 at line 3 \(user 7\)",
     ),
     "nan": ("user,item,value\n7,1,1\n7,2,nan\n", r"^bad\.csv: value has 1 non-finite .*line 3"),
     "no number": ("user,item,value\n7,1,many\n", r"^bad\.csv, line 2: value must be a number"),
@@ -382,7 +382,7 @@ BAD_OPTIONS = {
     "measure": (("--eval-metric", "rr"), r"^--eval-metric needs --valid"),
     "no measure": (("--valid", "valid.csv", "--eval-metric", "ndgc"), r"Did you mean 'ndcg'\?"),
     "seen": (("--valid", "pairs.csv"), r"^--valid has no user for .* not in INTERACTIONS, or"),
-    "strangers": (("--valid", "truth.csv"), r"^truth\.csv has no pair whose"),
+    "strangers": (("--valid", "truth.csv"), r"^truth\.csv has no row whose"),
     "one column": (("--user-col", "item"), r"column 'item' can't be both the user and the item"),
     "memory": (("--factors", f"{10**12}"), r"^--factors 10{12} needs 4e\+05 GB for .* of 60 users"),
     "no valid": (("--valid", "none.csv"), r"^none\.csv does not exist"),
@@ -555,7 +555,7 @@ def test_threshold_needs_values_that_reach_it(podium: Run) -> None:
     )
     assert podium(*argv, "0").message.startswith("--min-relevance must be a number > 0, got 0")
     done = podium("factorize", "past.csv", *SMALL, "-o", "m", "--min-relevance", "4")
-    assert done.message.startswith("past.csv has no column of values for --min-relevance.")
+    assert done.message.startswith("past.csv has no column of values, which --min-relevance")
 
 
 @pytest.mark.usefixtures("rated")

@@ -14,8 +14,8 @@ from podium.rankers import load
 
 Run = Callable[..., Any]
 RATINGS = (
-    "ratings.csv holds ratings: --min-relevance must say from which rating an item is positive. "
-    "Pass --min-relevance 4 for ratings from 1 to 5."
+    "ratings.csv contains ratings, so --min-relevance is required: the smallest rating of a "
+    "positive item. For ratings from 1 to 5, pass for example --min-relevance 4."
 )
 
 
@@ -109,7 +109,7 @@ def test_table_of_times_and_ids_alone_has_no_feature(podium: Run) -> None:
     pl.read_csv("two.csv").drop("watch_time", "price").write_csv("few.csv")
     done = podium("train", "few.csv", "-o", "m")
     assert done.message.startswith("few.csv has no feature column: it has 'user_id', 'item_id', ")
-    assert done.message.endswith("Add numeric columns, or name a time or id among the features.")
+    assert done.message.endswith("columns, or list columns of times or ids in --features.")
 
 
 def test_grades_that_a_loss_does_not_read_are_told_first(podium: Run) -> None:

@@ -182,7 +182,7 @@ def test_several_files_are_one(podium: Run) -> None:
     assert podium("train", "S1.txt", "S2.txt", "S3.txt", *TRAIN[2:], "-o", "parts").status == 0
     assert Path("whole").read_bytes() == Path("parts").read_bytes()
     done = podium("train", "S1.txt", "truth.csv", *TRAIN[2:], "-o", "parts")
-    assert re.search(r"^Several files are read as one only where all are svmlight", done.message)
+    assert re.search(r"^Several files can be read as one table only if", done.message)
 
 
 def test_order_of_queries_changes_nothing(podium: Run) -> None:
@@ -270,7 +270,7 @@ def test_infinite_value_has_no_place_in_a_range(podium: Run) -> None:
         Path("rows.csv").write_text("\n".join(["user,label,x", *lines]))
         done = podium(*argv, "-o", "model")
         assert done.status == status, done.err
-    assert done.message.startswith("rows.csv: X has 1 infinite value, and a range has no")
+    assert done.message.startswith("rows.csv: X has 1 infinite value, which can't be")
 
 
 def test_files_may_lack_the_last_features(podium: Run) -> None:
@@ -294,12 +294,12 @@ def test_files_with_more_features_than_the_model_are_refused(podium: Run) -> Non
     data.write_table({"user": [1, 1], "label": [0, 1], "size": [1.0, 2.0], "age": [3, 4]}, "t.csv")
     assert podium("train", "t.csv", "--loss", "logistic", "-o", "named").status == 0
     done = podium("rank", "named", "test.txt")
-    assert done.message == "test.txt has numbered features, where size, age are wanted."
+    assert done.message == "test.txt has numbered features, but size, age are required."
 
 
 BAD_FILES = {
     "empty.txt": (b"", r"^empty\.txt is empty\."),
-    "binary.txt": (bytes(range(128, 256)) * 9, r"^binary\.txt has no format that its name"),
+    "binary.txt": (bytes(range(128, 256)) * 9, r"^binary\.txt has an unknown format"),
     "binary.svm": (
         bytes(range(14, 256)) * 9,
         r"^binary\.svm, line 1: the line must begin with a n",
@@ -325,7 +325,10 @@ BAD_FILES = {
         b"1 qid:1 1:1\n0 qid:1 1:1e999\n",
         r"^large\.txt, line 2: the value of feature 1",
     ),
-    "order.txt": (b"1 qid:1 1:1\n0 qid:1 2:1 1:1\n", r"^order\.txt, line 2: feature ids must rise"),
+    "order.txt": (
+        b"1 qid:1 1:1\n0 qid:1 2:1 1:1\n",
+        r"^order\.txt, line 2: feature ids must be >= 1 and",
+    ),
     "none.txt": (None, r"^none\.txt does not exist\."),
 }
 
@@ -405,7 +408,7 @@ def test_ohsumed_is_learned_ranked_and_measured(
 def test_files_that_number_their_queries_alike_are_refused(podium: Run) -> None:
     done = podium("train", "train.txt", "test.txt", *TRAIN[2:], "-o", "model")
     assert done.status == 2
-    assert "query 1 is in train.txt and in test.txt, and would be one." in done.err
+    assert "query 1 is in train.txt and in test.txt. In one table," in done.err
 
 
 @pytest.mark.parametrize("loss", ["softmax", "logistic"])

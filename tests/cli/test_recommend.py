@@ -211,7 +211,7 @@ def test_run_is_whole_or_not_at_all(podium: Run, name: str, before: str | None) 
     there = sorted(Path().iterdir())
     done = podium("recommend", "model", "-o", "run.trec")
     assert done.status == 2
-    assert done.message.startswith(f"run.trec: item {name!r} has a blank or no letter")
+    assert done.message.startswith(f"run.trec: item {name!r} is empty or contains a blank")
     assert sorted(Path().iterdir()) == there
     assert before is None or Path("run.trec").read_text() == before
 
@@ -235,7 +235,7 @@ BAD = {
     "unnamed column": (("--users", "items.csv", "--user-col", "u"), r"has no column 'u'"),
     "empty list": (("--users", "empty.txt"), r"^empty\.txt is empty\."),
     "blank list": (("--users", "blank.txt"), r"^blank\.txt has no rows\."),
-    "bytes": (("--users", "bytes.txt"), r"^bytes\.txt is no text in UTF-8"),
+    "bytes": (("--users", "bytes.txt"), r"^bytes\.txt is not UTF-8 text"),
     "no list": (("--users", "none.txt"), r"^none\.txt does not exist\."),
     "no allowed item": (
         ("--allow", "strangers.txt"),

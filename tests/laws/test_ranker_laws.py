@@ -88,7 +88,7 @@ def test_losses_that_read_groups_are_not_fitted_without_them(loss: str) -> None:
     X, y, _ = problem()
     name = losses.get(loss).name  # pyright: ignore[reportAttributeAccessIssue]
     for make in (LinearRanker, LightGBMRanker):
-        with pytest.raises(ArgumentError, match=f"qid is missing, and {name} reads groups.*one_gr"):
+        with pytest.raises(ArgumentError, match=f"qid is missing, but {name} needs groups.*one_gr"):
             make(loss).fit(X, y)
     ranker = stepping(loss).set_params(one_group=True, max_iter=3)
     np.testing.assert_array_equal(ranker.fit(X, y).coef_, ranker.fit(X, y, group=[y.size]).coef_)

@@ -43,8 +43,8 @@ def expected(loss: Any, scores: Any, relevance: Any, qid: Any) -> tuple[Any, Any
         gains = [2.0**y - 1.0 if loss.gain == "exp2" else y for y in grades]
         scale = 1.0 / oracle.ideal(gains) if loss.normalize else 1.0
         form = (scores[rows].tolist(), gains, loss.type, loss.sigma)
-        values[g] = scale * oracle.bent_ranks(*form)
-        slope, bend = oracle.bent_slopes(*form)
+        values[g] = scale * oracle.robust_loss(*form)
+        slope, bend = oracle.robust_derivatives(*form)
         grad[rows], bound[rows] = scale * np.array(slope), scale * np.array(bend)
     n_defined = max(1, int(np.count_nonzero(~np.isnan(values))))
     return values, grad / n_defined, bound / n_defined
@@ -142,7 +142,7 @@ def test_robust_binary_is_its_loop(kind: Any, sigma: Any, per: Any) -> None:
                 slope = oracle.RHO_SLOPE[kind](cost)
                 wanted = share * y * slope * oracle.SIGMA_SLOPE[sigma](d)
                 assert grad[row] == pytest.approx(wanted, rel=1e-13, abs=1e-300)
-                bend = max(share * slope * oracle.SIGMA_BEND[sigma](d), 1e-16 / n_groups)
+                bend = max(share * slope * oracle.SIGMA_CURVATURE[sigma](d), 1e-16 / n_groups)
                 assert bound[row] == pytest.approx(bend, rel=1e-13)
             assert values[g] == pytest.approx(total, rel=1e-12)
 

@@ -102,7 +102,7 @@ def test_a_table_of_another_form_is_explained(
 
 def test_an_absent_file_is_named(folder: Path) -> None:
     (folder / citation.FILES[2]).unlink()
-    with pytest.raises(DataError, match=r"holds no 'CitationDataset_Test\.pkl'"):
+    with pytest.raises(DataError, match=r"contains no 'CitationDataset_Test\.pkl'"):
         citation.read(folder)
 
 
@@ -119,7 +119,7 @@ class _Calls:
 def test_a_pickle_cannot_call_what_it_likes(tmp_path: Path) -> None:
     target = tmp_path / "made"
     content = pickle.dumps(_Calls(target))
-    with pytest.raises(DataError, match="mkdir, which no plain table does"):
+    with pytest.raises(DataError, match="mkdir, which plain tables do not"):
         read_pickled(io.BytesIO(content), "t.pkl")
     assert not target.exists()
     pickle.loads(content)  # the plain reader does call it
@@ -133,7 +133,7 @@ def test_a_pickle_cannot_call_what_it_likes(tmp_path: Path) -> None:
         (b"user,item\n1,2\n", "can't be read as a pickled table"),
         (b"\x80\x04\x95" + b"\xff" * 8, "exhausted before seeing STOP"),
         (b"\x80\x04cpandas.core.internals.blocks\nnew_block\n)R.", "can't be read as a pickled"),
-        (pickle.dumps([1, 2]), "holds a list, not a table"),
+        (pickle.dumps([1, 2]), "contains a list, not a pandas"),
     ],
 )
 def test_other_files_are_explained(content: bytes, message: str) -> None:

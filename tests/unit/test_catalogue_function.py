@@ -94,7 +94,7 @@ def test_score_that_is_not_finite_is_named() -> None:
         ({"function": SCORES}, "function must be callable"),
         ({"n_users": -1}, "n_users must be an integer >= 0, got -1"),
         ({"n_items": 2.5}, "n_items must be an integer >= 0, got 2.5"),
-        ({"n_items": 30}, "must be 2 x 30 for 2 users, got a block of 2 x 31"),
+        ({"n_items": 30}, "must have shape 2 x 30 for 2 users, got a block of 2 x 31"),
         ({"dtype": np.float32}, "must be float32, got a block of float64. Pass dtype='float64'"),
         ({"dtype": np.int64}, "dtype must be float32 or float64, got int64"),
         ({"function": lambda users: SCORES[0]}, "must have two dimensions"),

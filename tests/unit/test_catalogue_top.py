@@ -168,7 +168,7 @@ def test_other_sparse_formats_are_read() -> None:
 
 
 def test_factors_of_unequal_width_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="must have equal width, got 2 and 3"):
+    with pytest.raises(ArgumentError, match="must have the same number of columns, got 2 and 3"):
         top_k_factors(np.ones((4, 2)), np.ones((5, 3)), 1)
 
 

@@ -113,7 +113,7 @@ def test_table_that_nothing_was_appended_to_has_no_columns(tmp_path: Path, suffi
     with pytest.raises(ArgumentError, match="Nothing was appended to run"), append_table(path):
         pass
     with (
-        pytest.raises(ArgumentError, match="columns must name at least one"),
+        pytest.raises(ArgumentError, match="columns must contain at least one"),
         append_table(path) as append,
     ):
         append({})

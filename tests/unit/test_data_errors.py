@@ -47,7 +47,7 @@ def test_blank_file_is_empty(tmp_path: Path, content: str) -> None:
 
 
 def test_table_without_rows_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"a.csv has a header and no rows"):
+    with pytest.raises(DataError, match=r"a.csv has a header but no rows"):
         data.read_run(put(tmp_path, "a.csv", "user,item,score\n"))
     with pytest.raises(DataError, match="The run has no rows"):
         data.read_run({"user": [], "item": [], "score": []})
@@ -71,7 +71,7 @@ def test_two_columns_for_one_role_are_refused() -> None:
 
 
 def test_run_in_the_truths_place_is_noticed() -> None:
-    with pytest.raises(DataError, match="The truth comes first, then the run"):
+    with pytest.raises(DataError, match="Pass the truth first and the run second"):
         data.read_truth({"user": [1], "item": [1], "score": [1.0]})
 
 
@@ -135,9 +135,7 @@ def test_parquet_that_swells_is_refused(tmp_path: Path) -> None:
     with append_table(path) as append:
         for _ in range(24):
             append({"user": zeros, "item": zeros, "score": zeros})
-    with pytest.raises(
-        DataError, match=r"a\.parquet says that 75497472 values are in its \d+ bytes"
-    ):
+    with pytest.raises(DataError, match=r"a\.parquet declares 75497472 values in \d+ bytes"):
         data.read_run(path)
 
 
@@ -257,7 +255,7 @@ def test_not_an_arrow_file_is_named(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("1,3,high", r"line 3: score must be a number, got 'high'"),
-        ("1,3,0.5,9", r"line 3: 4 fields where the header has 3"),
+        ("1,3,0.5,9", r"line 3: 4 fields, but the header has 3"),
         ("1,3", r"score has 1 missing value, first at line 3 \(user 1\)"),
         ("1,,0.5", r"item has 1 missing value, first at line 3"),
         ("1,3,nan", r"score has 1 non-finite value, first at line 3 \(user 1\)"),
@@ -279,20 +277,20 @@ def test_text_that_is_not_utf8_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "header", "message"),
     [
-        ("a.csv", "user;item;score", r"separated by semicolons, .* by commas: .*Write commas\.$"),
+        ("a.csv", "user;item;score", r"separated by semicolons, .* by commas: .*Use commas\.$"),
         (
             "a.csv",
             "user\titem",
-            r"separated by tabs, .*'user\\titem'\. Name it \.tsv, or write com",
+            r"separated by tabs, .*'user\\titem'\. Use the suffix \.tsv, or com",
         ),
-        ("a.tsv", "user,item", r"separated by commas, .* by tabs: .* Name it \.csv, or write tabs"),
-        ("a.csv", "user,item\r1,2\r", r"ends lines by carriage returns alone"),
+        ("a.tsv", "user,item", r"separated by commas, .* by tabs: .* Use the suffix \.csv, or"),
+        ("a.csv", "user,item\r1,2\r", r"has only carriage returns as line ends"),
         (
             "a.csv",
             "u1,i1,0.5",
-            r"it has 'u1', 'i1', '0\.5'\. .* If its first line is data, put the",
+            r"it has 'u1', 'i1', '0\.5'\. .* If its first line is data, insert a",
         ),
-        ("a.csv", "7,7,0.5", r"two columns named '7' in its first line\. Put the names of the col"),
+        ("a.csv", "7,7,0.5", r"two columns named '7' in its first line\. Add a first line"),
     ],
 )
 def test_first_line_that_is_no_header_is_told(
@@ -314,7 +312,7 @@ def test_first_line_that_is_no_header_is_told(
 )
 def test_bytes_in_a_texts_place_are_shown_escaped_and_short(tmp_path: Path, content: bytes) -> None:
     path = put(tmp_path, "run.csv", content + bytes(1000) + b"\n1,2\n")
-    with pytest.raises(DataError, match=r"is no text: it begins with '.*\\x") as raised:
+    with pytest.raises(DataError, match=r"is not text: it begins with '.*\\x") as raised:
         data.read_run(path)
     assert str(raised.value).replace("\ufffd", "?").isprintable()
     assert len(str(raised.value)) < 300 + len(str(path))
@@ -322,13 +320,13 @@ def test_bytes_in_a_texts_place_are_shown_escaped_and_short(tmp_path: Path, cont
 
 def test_quote_that_never_ends_is_named(tmp_path: Path) -> None:
     path = put(tmp_path, "run.csv", 'user,item,score\n1,2,3\n3,"4,1\n' + "5,6,1\n" * 30_000)
-    with pytest.raises(DataError, match=r"run\.csv, line \d+: no row of a table .* its quotes"):
+    with pytest.raises(DataError, match=r"run\.csv, line \d+: not a row of a table .* the quotes"):
         data.read_run(path)
 
 
 def test_one_column_for_two_roles_is_refused() -> None:
     table = {"user": [1], "item": [2], "score": [0.5]}
-    message = "'item' can't be both the user and the item. Say which is which by user= and item="
+    message = "'item' can't be both the user and the item. Name the two columns with user="
     for item in (None, "item"):
         with pytest.raises(DataError, match=message):
             data.read_run(table, user="item", item=item)

@@ -87,7 +87,7 @@ def test_types_copies_and_labels() -> None:
 def test_bad_rows_are_refused(form: Callable[[Any], Any]) -> None:
     with pytest.raises(ArgumentError, match="X and qid must have equal length, got 2 and 1"):
         normalize_by_query(form([[1.0], [2.0]]), [1])
-    with pytest.raises(ArgumentError, match="X has 1 infinite value, and a range"):
+    with pytest.raises(ArgumentError, match="X has 1 infinite value, which can"):
         normalize_by_query(form([[1.0], [np.inf]]), [1, 1])
     with pytest.raises(ArgumentError, match="copy must be True or False, got 'no'"):
         normalize_by_query(form([[1.0], [2.0]]), [1, 1], copy="no")
@@ -115,7 +115,7 @@ def test_queries_may_be_a_series_of_integers() -> None:
 
 
 def test_lists_of_several_lengths_are_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"^X must be an array, got lists of several lengths"):
+    with pytest.raises(ArgumentError, match=r"^X must be an array, got lists of different lengths"):
         normalize_by_query([[1.0, 2.0], [3.0]], [1, 1])
 
 

@@ -24,32 +24,34 @@ def joined(truth: Any, run: Any) -> list[float]:
 @pytest.mark.parametrize(
     ("truth", "run", "message"),
     [
-        ([31, 32, 31], ["i31", "i32", "i31"], r"the truth has 31, the run 'i31'\."),
-        (["7", "8", "9"], ["7.0", "8.0", "9.0"], r"the truth has '7', the run '7.0'\."),
-        (["a", "007", "b"], [7, 8, 9], r"the truth has '007', the run 7\."),
-        ([" 7", " 8", " 9"], [8, 7, 9], r"the truth has ' 7', the run 7\."),
+        ([31, 32, 31], ["i31", "i32", "i31"], r"the truth has 31, the run has 'i31'\."),
+        (["7", "8", "9"], ["7.0", "8.0", "9.0"], r"the truth has '7', the run has '7.0'\."),
+        (["a", "007", "b"], [7, 8, 9], r"the truth has '007', the run has 7\."),
+        ([" 7", " 8", " 9"], [8, 7, 9], r"the truth has ' 7', the run has 7\."),
     ],
 )
 def test_no_item_in_common_is_refused_with_one_of_each(truth: Any, run: Any, message: str) -> None:
-    with pytest.raises(DataError, match=f"No item is in both: {message} Check that The truth and"):
+    with pytest.raises(DataError, match=f"No item is in both tables: {message} Check that The tr"):
         joined(truth, run)
 
 
 def test_users_in_two_forms_are_shown_in_both() -> None:
     run = {"user": ["x", "007"], "item": [5, 5], "score": [1, 1]}
-    with pytest.raises(DataError, match=r"No user is in both: the truth has 7, the run '007'"):
+    with pytest.raises(DataError, match=r"in both tables: the truth has 7, the run has '007'"):
         data.ranking({"user": [3, 7], "item": [5, 5]}, run)
 
 
 def test_one_number_in_two_forms_is_told_where_other_ids_meet() -> None:
-    message = r"2 item ids of The truth may be in The run under another form .*, as '007' and 7,"
+    message = r"2 item ids of The truth may be in The run in another .*, such as '007' and 7,"
     with pytest.warns(PodiumWarning, match=message):
         assert joined(["007", "008", "123"], [7, 8, 123]) == [0.0, 0.0, 1.0]
 
 
 def test_few_items_in_common_are_counted() -> None:
     users, items = np.zeros(100, np.int64), np.arange(100)
-    with pytest.warns(PodiumWarning, match="^4 of the 100 items of The truth are among the 200 of"):
+    with pytest.warns(
+        PodiumWarning, match="^Only 4 of the 100 items of The truth are among the 200"
+    ):
         data.ranking((users, items), (np.zeros(200, np.int64), np.arange(200) + 96, np.ones(200)))
 
 
@@ -79,7 +81,7 @@ def test_other_texts_stay_as_they_are(tmp_path: Path, texts: list[str]) -> None:
 
 
 def test_a_table_of_other_users_divides_nothing() -> None:
-    with pytest.raises(DataError, match="No user is in both: the table has 'u1', the truth 1"):
+    with pytest.raises(DataError, match="in both tables: the table has 'u1', the truth has 1"):
         data.user_column({"user": ["u1"], "country": ["FR"]}, "country", np.array([1, 2]))
 
 

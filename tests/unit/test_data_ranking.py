@@ -86,7 +86,7 @@ def test_missing_users_can_be_kept_or_left_out() -> None:
 
 
 def test_no_shared_user_shows_one_of_each() -> None:
-    with pytest.raises(DataError, match=r"the truth has 1, the run 'u9'\. Check"):
+    with pytest.raises(DataError, match=r"the truth has 1, the run has 'u9'\. Check"):
         data.ranking(TRUTH, {"user": ["u9"], "item": [10], "score": [1.0]}, missing="skip")
 
 
@@ -111,7 +111,7 @@ def test_list_is_whole_if_it_is_the_truths_with_negatives() -> None:
 
 def test_n_items_must_cover_run_and_truth() -> None:
     # User 1 has 10, 11 and 12 in the truth, two of them in the run as well.
-    with pytest.raises(ArgumentError, match=r"n_items must cover.*got 2 where user 1 has 3"):
+    with pytest.raises(ArgumentError, match=r"n_items must be at least.*got 2, but user 1 has 3"):
         data.ranking(TRUTH, RUN, n_items=2)
     with pytest.raises(ArgumentError, match="n_items must be an integer >= 1"):
         data.ranking(TRUTH, RUN, n_items=0)

@@ -96,7 +96,7 @@ def test_archive_that_is_none_is_named(tmp_path: Path) -> None:
         data.movielens(path)
     packed = tmp_path / "MQ2007.rar"
     packed.write_text("Rar!")
-    with pytest.raises(DataError, match="unpack it and pass the folder"):
+    with pytest.raises(DataError, match="Unpack it and pass the folder"):
         data.letor(packed)
 
 
@@ -152,7 +152,7 @@ def test_letor_says_where_to_get_it(tmp_path: Path) -> None:
             data.letor(path)
     file = tmp_path / "train.txt"
     file.write_text(row(1, 1, 1.0))
-    with pytest.raises(DataError, match="is one file"):
+    with pytest.raises(DataError, match="is a file"):
         data.letor(file)
 
 

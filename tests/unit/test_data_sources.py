@@ -261,7 +261,7 @@ def test_times_are_read_in_any_unit_and_never_wrapped() -> None:
         read = data.read_interactions({**table, "time": time}).timestamp
         assert read is not None
         assert read.astype(time.dtype).tolist() == time.tolist()
-    with pytest.raises(DataError, match=r"times of datetime64\[s\] that microseconds can't"):
+    with pytest.raises(DataError, match=r"times of datetime64\[s\] that can't be represented"):
         data.read_interactions({**table, "time": np.array([2**62, 5], "datetime64[s]")})
     ids = {"user": np.array([1, 2], "datetime64[s]"), "item": [1, 2]}
     with pytest.raises(DataError, match="user must hold integers or strings"):
@@ -310,7 +310,7 @@ def test_features_name_what_is_not_there() -> None:
 def test_other_objects_are_refused() -> None:
     with pytest.raises(ArgumentError, match=r"run must be a path.*got int"):
         data.read_run(7)
-    with pytest.raises(ArgumentError, match="format is for files only"):
+    with pytest.raises(ArgumentError, match="format applies only to files"):
         data.read_run(COLUMNS, format="csv")
     with pytest.raises(ArgumentError, match=r"tuple must be \(user, item, relevance\), got 1"):
         data.read_truth((USER,))

@@ -167,17 +167,17 @@ def test_missing_times_are_refused(times: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "part"),
+    ("options", "message"),
     [
-        ({"test": 0.25}, "training"),
-        ({"at": 0}, "training"),
-        ({"test": 0.0, "valid": 0.25}, "training"),
-        ({"at": 2}, "testing"),
-        ({"test": 0.1}, "testing"),
+        ({"test": 0.25}, "no rows for training"),
+        ({"at": 0}, "no rows for training"),
+        ({"test": 0.0, "valid": 0.25}, "no rows for training"),
+        ({"at": 2}, "none of the 4 rows for testing"),
+        ({"test": 0.1}, "none of the 4 rows for testing"),
     ],
 )
-def test_by_time_refuses_an_empty_part(options: dict[str, Any], part: str) -> None:
-    with pytest.raises(ArgumentError, match=f"no rows for {part}"):
+def test_by_time_refuses_an_empty_part(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
         data.splits.by_time([1, 1, 1, 1], **options)
 
 

@@ -93,7 +93,7 @@ def test_query_that_comes_back_is_named(
         "1 qid:4 1:4",
     ]
     path = put(tmp_path, lines)
-    with pytest.raises(ScatteredQueriesError, match=r"rows\.svm, line 6: query 9 comes back"):
+    with pytest.raises(ScatteredQueriesError, match=r"rows\.svm, line 6: query 9 occurs again"):
         list(data.stream_features(path, 1))
     assert np.asarray(data.read_features(path).item).tolist() == [0, 1, 0, 2, 1]
 

@@ -43,7 +43,7 @@ def test_feature_cells_become_numbers(
 
 def test_feature_with_a_bad_cell_is_refused_unless_ignored(tmp_path: Path) -> None:
     path = put(tmp_path, "qid,label,x,y\n1,0,1,2\n\n1,1,3o,4\n")
-    with pytest.raises(DataError, match=r"x must hold numbers, got '3o' at line 4.*ignore= to"):
+    with pytest.raises(DataError, match=r"x must hold numbers, got '3o' at line 4.*with ignore="):
         data.read_features(path)
     assert data.read_features(path, ignore=["x"]).feature_names == ("y",)
 
@@ -55,7 +55,7 @@ def test_column_of_words_is_no_feature(tmp_path: Path) -> None:
 
 def test_feature_is_named_once_and_has_no_other_role() -> None:
     table = {"qid": [1, 1], "label": [0, 1], "x": [1.0, 2.0]}
-    with pytest.raises(DataError, match="features names 'x' twice"):
+    with pytest.raises(DataError, match="features contains 'x' twice"):
         data.read_features(table, features=["x", "x"])
     for name, role in (("label", "relevance"), ("qid", "user")):
         with pytest.raises(DataError, match=rf"'{name}' is the {role} column"):

@@ -395,10 +395,10 @@ class _Clock:
     """Time that stands still until a worker has begun, or not even until then; then it is late."""
 
     def __init__(self, module: Any, *, until_one_began: bool) -> None:
-        self._place, self._late, self._n_asked = module._place, not until_one_began, 0
+        self._started_node, self._late, self._n_asked = module._started_node, not until_one_began, 0
 
     def place(self, call: Any) -> str | None:
-        found = self._place(call)
+        found = self._started_node(call)
         self._late = self._late or found is not None
         return found
 
@@ -415,16 +415,16 @@ def test_taken_processors_are_not_waited_for_for_ever(
 
     def count(*, until_one_began: bool) -> None:
         clock = _Clock(module, until_one_began=until_one_began)
-        monkeypatch.setattr(module, "_place", clock.place)
+        monkeypatch.setattr(module, "_started_node", clock.place)
         monkeypatch.setattr(module, "monotonic", clock.monotonic)
 
     executor = _ray(3)
     held = executor.hold([_Failing(), _Failing()])
     count(until_one_began=True)
-    with pytest.warns(PodiumWarning, match="1 of 3 Ray workers began"):
+    with pytest.warns(PodiumWarning, match="1 of 3 Ray workers started"):
         rest = executor.hold([_Failing(), _Failing(), _Failing()])
     count(until_one_began=False)
-    with pytest.raises(NoWorkerError, match=r"No worker began within 60 s\. Look at `ray status`"):
+    with pytest.raises(NoWorkerError, match=r"No worker started within 60 s\. Check with `ray"):
         executor.hold([_Failing()])
     held.release()
     rest.release()
@@ -440,7 +440,7 @@ def test_workers_that_end_at_once_are_said_to(
             os._exit(1)
 
     monkeypatch.setattr(module, "_Worker", Ending)
-    with pytest.raises(NoWorkerError, match=r"^No worker began: all 2 ended at once \(.*\)\.$"):
+    with pytest.raises(NoWorkerError, match=r"started: all 2 ended immediately \(.*\)\.$"):
         _ray(2).hold([1, 2])
 
 
@@ -487,7 +487,7 @@ def test_more_workers_than_processors_are_refused(cluster: Any) -> None:
 @pytest.mark.long
 def test_other_version_here_is_refused(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(podium, "__version__", "99.0")
-    with pytest.raises(ArgumentError, match=r"has podium .*, and here is 99\.0\. Install the same"):
+    with pytest.raises(ArgumentError, match=r"has podium .*, but this process has 99\.0\. Install"):
         _ray()
     assert ray.is_initialized()  # the connection was there before
 
@@ -499,7 +499,7 @@ def test_node_without_podium_is_refused(cluster: Any, tmp_path: Path) -> None:
     (package / "__init__.py").write_text("raise ImportError('not here')")
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     node = cluster.add_node(num_cpus=0, env_vars={"PYTHONPATH": path}, **_small())
-    with pytest.raises(ArgumentError, match=f"has podium none, and here is {podium.__version__}"):
+    with pytest.raises(ArgumentError, match=f"none, but this process has {podium.__version__}"):
         _ray()
     cluster.remove_node(node)
     assert _until(lambda: sum(node["Alive"] for node in ray.nodes()) == 2)
@@ -508,7 +508,7 @@ def test_node_without_podium_is_refused(cluster: Any, tmp_path: Path) -> None:
 def test_second_cluster_is_refused(cluster: Any) -> None:
     from podium.executors import Ray
 
-    with pytest.raises(ArgumentError, match="address 'local': this process has a Ray cluster"):
+    with pytest.raises(ArgumentError, match="address 'local': this process is already connected"):
         Ray("local")
     Ray("auto").close()
     assert ray.is_initialized()  # who connects disconnects
@@ -521,7 +521,7 @@ def test_second_cluster_is_refused(cluster: Any) -> None:
         ("ray://127.0.0.1:1", "refused"),
         (
             "nowhere",
-            r"it wants HOST:PORT\)\. Start one with `ray start --head`, or give 'local'\.$",
+            r"the form must be HOST:PORT\)\. Start one with `ray start --head`, or pass 'local'\.$",
         ),
         ("127.0.0.1:many", "many"),
     ],
@@ -542,7 +542,7 @@ def test_address_where_nobody_listens_is_refused(
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (b"", "what listens there is silent for 1 s"),
+        (b"", "the server did not answer for 1 s"),
         (b"HTTP/1.1 400 Bad Request\r\n\r\n", "no Ray"),
     ],
 )
@@ -561,7 +561,7 @@ def test_address_where_something_else_listens_is_refused(
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     if not answer:
-        monkeypatch.setattr(_cluster, "_KNOCK", 1.0)
+        monkeypatch.setattr(_cluster, "_ANSWER_TIMEOUT", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=serve, daemon=True).start()
         address = f"127.0.0.1:{server.getsockname()[1]}"

@@ -409,7 +409,7 @@ def test_more_items_than_there_are_are_refused() -> None:
 
 @pytest.mark.parametrize("executor", ["ray", 2, Threads])
 def test_invalid_executor_is_refused(executor: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"executor must be one such as Threads\(2\)"):
+    with pytest.raises(ArgumentError, match=r"executor must be an executor such as Threads\(2\)"):
         Factorization(2).fit(_tastes(), executor=executor)
 
 

@@ -108,7 +108,7 @@ def test_damaged_checkpoint_is_refused(tmp_path: Path) -> None:
     _model().fit(_likes(), executor=ONE, checkpoint=path)
     whole = path.read_bytes()
     for content, message in (
-        (whole[:-100], "is cut short or no checkpoint file"),
+        (whole[:-100], "is truncated or not a checkpoint file"),
         (whole[:-1] + bytes([whole[-1] ^ 1]), "is damaged: its digest"),
     ):
         path.write_bytes(content)
@@ -135,7 +135,7 @@ def _swap(name: str, change: Any) -> Any:
         (_swap("users", lambda a: a[:, :4]), r"users has shape \(50, 4\), not \(50, 8\)"),
         (_swap("items", lambda a: a[:3]), "items has shape"),
         (_swap("items", lambda a: np.full_like(a, np.nan)), "items is not finite"),
-        (_swap("bias", lambda a: a.astype(np.float64)), "bias holds float64, not float32"),
+        (_swap("bias", lambda a: a.astype(np.float64)), "bias has type float64, not float32"),
         (_swap("bias", lambda a: a[:, None]), "bias has shape"),
         (_swap("mean_costs", lambda a: a[:1]), "mean_costs has shape"),
         (_swap("mean_costs", lambda a: a * np.inf), "mean_costs is not finite"),
@@ -146,7 +146,7 @@ def _swap(name: str, change: Any) -> Any:
         (_swap("best_items", lambda a: a[:2]), "best_items has shape"),
         (_swap("best_users", lambda a: a * np.nan), "best_users is not finite"),
         *(
-            (lambda arrays, name=name: arrays.pop(name), f"{name} is absent|has 0 passes")
+            (lambda arrays, name=name: arrays.pop(name), f"{name} is missing|has 0 passes")
             for name in ("users", "items", "bias", "mean_costs", "costs", "validation", "best_bias")
         ),
     ],

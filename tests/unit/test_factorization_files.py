@@ -74,14 +74,14 @@ def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is not a file"):
         Factorization.load(path)
     path.write_bytes(b"nothing of the kind")
-    with pytest.raises(DataError, match="cut short or no factorization file"):
+    with pytest.raises(DataError, match="truncated or not a factorization file"):
         Factorization.load(path)
     save_file({"x": np.zeros(2)}, path)
-    with pytest.raises(DataError, match="not one that podium saved a factorization to"):
+    with pytest.raises(DataError, match="contains no factorization saved by podium"):
         Factorization.load(path)
     _fitted().save(path)
     path.write_bytes(path.read_bytes()[:-3])
-    with pytest.raises(DataError, match="cut short"):
+    with pytest.raises(DataError, match="truncated"):
         Factorization.load(path)
 
 
@@ -99,18 +99,18 @@ def _rewritten(path: Path, **changes: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 2}, "has factorization format 2, and this version of podium reads 1"),
+        ({"format": 2}, "has factorization format 2, but this version of podium reads 1"),
         ({"params": {"n_factors": 4}}, r"user_factors_ has shape \(2, 3\), not \(2, 4\)"),
-        ({"params": {"factors": 4}}, "describes no valid model"),
+        ({"params": {"factors": 4}}, "is not a valid model"),
         ({"item_bias_": np.zeros(9, np.float32)}, "item_bias_ has shape"),
         ({"seen_items_": np.array([0, 1, 8], np.int32)}, "items that are not in the model"),
-        ({"fitted": {}}, "describes no valid model"),
+        ({"fitted": {}}, "is not a valid model"),
         ({"user_factors_": np.full((2, 3), np.nan, np.float32)}, "user_factors_ is not finite"),
-        ({"user_factors_": np.ones((2, 3))}, "user_factors_ holds float64, not float32"),
+        ({"user_factors_": np.ones((2, 3))}, "user_factors_ has type float64, not float32"),
         ({"user_factors_": np.array(1.0, np.float32)}, r"user_factors_ has shape \(\), not"),
         ({"item_factors_": np.ones((3, 2), np.float32)}, r"item_factors_ has shape \(3, 2\)"),
         ({"item_bias_": np.full(3, np.inf, np.float32)}, "item_bias_ is not finite"),
-        ({"seen_items_": np.array([0, 1, 2])}, "seen_items_ holds int64, not int32"),
+        ({"seen_items_": np.array([0, 1, 2])}, "seen_items_ has type int64, not int32"),
         ({"seen_items_": np.array([0, -1, 2], np.int32)}, "items that are not in the model"),
         ({"seen_weights_": np.ones(2, np.float32)}, "seen_weights_ has shape"),
         ({"seen_offsets_": np.array([], np.int64)}, "seen_offsets_ has shape"),
@@ -151,7 +151,7 @@ def test_fitted_values_of_a_wrong_type_are_refused(name: str, value: Any, tmp_pa
     model = _fitted()
     setattr(model, name, value)
     model.save(tmp_path / "model")
-    with pytest.raises(DataError, match=f"describes no valid model .{name} (has|must)"):
+    with pytest.raises(DataError, match=f"is not a valid model .{name} (has|must)"):
         Factorization.load(tmp_path / "model")
 
 

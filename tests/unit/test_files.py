@@ -72,9 +72,9 @@ def test_file_may_be_read_by_whom_other_new_files_may(tmp_path: Path) -> None:
     [
         (
             ("podium_other", 3),
-            "not one that podium saved a checkpoint to: it holds a test",
+            "contains no checkpoint saved by podium, only a test",
         ),
-        (("podium_test", 4), "has checkpoint format 3, and this version of podium reads 4"),
+        (("podium_test", 4), "has checkpoint format 3, but this version of podium reads 4"),
     ],
 )
 def test_other_kind_and_format_are_refused(
@@ -82,7 +82,7 @@ def test_other_kind_and_format_are_refused(
 ) -> None:
     _write(tmp_path / "a")
     with pytest.raises(DataError, match=message):
-        read_arrays(tmp_path / "a", *asked, what="checkpoint")
+        read_arrays(tmp_path / "a", *asked, noun="checkpoint")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
@@ -90,8 +90,8 @@ def test_file_that_is_cut_short_is_refused(share: float, tmp_path: Path) -> None
     _write(tmp_path / "a")
     whole = (tmp_path / "a").read_bytes()
     (tmp_path / "a").write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(DataError, match="a is cut short or no checkpoint file") as caught:
-        read_arrays(tmp_path / "a", "podium_test", 3, what="checkpoint")
+    with pytest.raises(DataError, match="a is truncated or not a checkpoint file") as caught:
+        read_arrays(tmp_path / "a", "podium_test", 3, noun="checkpoint")
     assert "\n" not in str(caught.value)
 
 
@@ -266,7 +266,7 @@ def test_damaged_numbers_are_told_by_the_digest(tmp_path: Path) -> None:
     changed[-1] ^= 1
     (tmp_path / "a").write_bytes(changed)
     with pytest.raises(DataError, match=r"a is damaged: its digest .* Save the checkpoint again\."):
-        read_arrays(tmp_path / "a", "podium_test", 3, what="checkpoint")
+        read_arrays(tmp_path / "a", "podium_test", 3, noun="checkpoint")
 
 
 def _of_one_text(length: int, n_rows: int) -> pa.Table:

@@ -97,8 +97,8 @@ for after in afterwards:
 """
 
 LOST = (
-    "This process was forked after {} had begun its threads, and would wait for them for ever. "
-    "Start processes by 'spawn', such as multiprocessing.get_context('spawn')."
+    "This process was forked after {} had started its threads, and would wait for them forever. "
+    "Start processes with multiprocessing.get_context('spawn')."
 )
 WELL = "went well"
 POLARS = (

@@ -113,7 +113,7 @@ def test_codes_stand_for_their_labels_in_rising_order(values: list[object]) -> N
 
 @pytest.mark.parametrize("make", [Groups.from_sizes, Groups.from_qid])
 def test_lists_of_several_lengths_are_refused(make: Any) -> None:
-    with pytest.raises(ArgumentError, match="got lists of several lengths"):
+    with pytest.raises(ArgumentError, match="got lists of different lengths"):
         make([1, [2, 3]])
 
 

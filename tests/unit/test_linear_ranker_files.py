@@ -108,7 +108,7 @@ def test_truncated_file_is_refused_in_one_sentence(share: float, tmp_path: Path)
     rankers.save(fitted(), tmp_path / "model")
     whole = (tmp_path / "model").read_bytes()
     (tmp_path / "model").write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(DataError, match=r"model is cut short or no model file") as caught:
+    with pytest.raises(DataError, match=r"model is truncated or not a model file") as caught:
         rankers.load(tmp_path / "model")
     assert "\n" not in str(caught.value)
 
@@ -116,7 +116,7 @@ def test_truncated_file_is_refused_in_one_sentence(share: float, tmp_path: Path)
 def test_pickle_and_text_are_refused(tmp_path: Path) -> None:
     for content in (pickle.dumps({"a": 1}), b"user,item\n1,2\n" * 100):
         (tmp_path / "model").write_bytes(content)
-        with pytest.raises(DataError, match="no model file"):
+        with pytest.raises(DataError, match="not a model file"):
             rankers.load(tmp_path / "model")
 
 
@@ -142,7 +142,7 @@ def rewrite(path: Path, change: Any) -> None:
     ("change", "message"),
     [
         (lambda h, a: h.update({"class": "os.system"}), "class must be one of .*'LinearRanker'"),
-        (lambda h, a: h.update(format=2), "has model format 2, and this version of podium reads 1"),
+        (lambda h, a: h.update(format=2), "has model format 2, but this version of podium reads 1"),
         (lambda h, a: h.pop("params"), "is not a valid model"),
         (lambda h, a: h["params"].update(shell="rm"), "is not a valid model .*shell"),
         (lambda h, a: h["params"].update(loss={"name": "evil"}), "loss must be one of"),
@@ -170,8 +170,11 @@ def rewrite(path: Path, change: Any) -> None:
         (lambda h, a: h["fitted"].update(feature_names_in_=None), "names_in_ is not a list"),
         (lambda h, a: a.update(n_features_in_=np.ones(3)), "not a valid model .*n_features_in_ is"),
         (lambda h, a: a.update(feature_names_in_=np.ones(3)), "names_in_ is not a list"),
-        (lambda h, a: a.update(coef_=np.ones(3, np.float16)), "coef_ holds float16, not float64"),
-        (lambda h, a: a.update(coef_=np.ones(3, np.bool_)), "coef_ holds bool, not float64"),
+        (
+            lambda h, a: a.update(coef_=np.ones(3, np.float16)),
+            "coef_ has type float16, not float64",
+        ),
+        (lambda h, a: a.update(coef_=np.ones(3, np.bool_)), "coef_ has type bool, not float64"),
         (lambda h, a: a.update(coef_=np.full(3, np.nan)), "coef_ is not finite"),
         (lambda h, a: h["fitted"].update(n_features_in_=2**63 - 1), "coef_ has shape"),
         (lambda h, a: h["fitted"].update(n_features_in_=4 * 10**8), "coef_ has shape"),
@@ -189,9 +192,9 @@ def rewrite(path: Path, change: Any) -> None:
             "history_ 'objective' has",
         ),
         (lambda h, a: h.update({"class": "LightGBMRanker"}), "is not a valid model"),
-        (lambda h, a: "[" * 200_000, "not one that podium saved"),
-        (lambda h, a: "[1, 2]", "not one that podium saved"),
-        (lambda h, a: "{", "not one that podium saved"),
+        (lambda h, a: "[" * 200_000, "contains no model saved by podium"),
+        (lambda h, a: "[1, 2]", "contains no model saved by podium"),
+        (lambda h, a: "{", "contains no model saved by podium"),
     ],
 )
 def test_wrong_headers_are_refused(change: Any, message: str, tmp_path: Path) -> None:
@@ -203,7 +206,7 @@ def test_wrong_headers_are_refused(change: Any, message: str, tmp_path: Path) ->
 
 def test_other_safetensors_files_are_refused(tmp_path: Path) -> None:
     save_file({"w": np.zeros(3)}, tmp_path / "model")
-    with pytest.raises(DataError, match="a safetensors file, but not one that podium saved"):
+    with pytest.raises(DataError, match="a safetensors file, but contains no model saved"):
         rankers.load(tmp_path / "model")
 
 
@@ -215,7 +218,7 @@ def test_numbers_that_numpy_has_no_type_for_are_refused(
     text = json.dumps({"coef_": entry, "__metadata__": {"podium": "{}"}}).encode()
     content = len(text).to_bytes(8, "little") + text + bytes(2 * n_bytes)
     (tmp_path / "model").write_bytes(content)
-    with pytest.raises(DataError, match="model has numbers of a type that podium saves none of"):
+    with pytest.raises(DataError, match="model has numbers of a type that podium does not save"):
         rankers.load(tmp_path / "model")
 
 

@@ -172,9 +172,12 @@ def test_text_makes_the_loss_that_parameters_make() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("listmle(head)@10", r"parameters as param=value, each once, got 'listmle\(head\)@10'"),
-        ("listmle(head=)", r"parameters as param=value, each once"),
-        ("listmle(head=k,head=k)", r"parameters as param=value, each once"),
+        (
+            "listmle(head)@10",
+            r"of the form param=value, each once, got 'listmle\(head\)@10'",
+        ),
+        ("listmle(head=)", r"parameters of the form param=value, each once"),
+        ("listmle(head=k,head=k)", r"parameters of the form param=value, each once"),
         ("listmle(head=k", "is not of the form name@k or name"),
         ("", "is not of the form name@k or name"),
         ("listmle(k=3)@10", r"k is given twice in 'listmle\(k=3\)@10'"),

@@ -180,7 +180,7 @@ def test_bad_weights_are_refused() -> None:
             ArgumentError, match=r"weights must be >= 0, got -1 at row 1 \(qid 'a'\)"
         ):
             loss.prepare(relevance, groups, weights=np.array([1.0, -1.0]))
-        with pytest.raises(ArgumentError, match="weights must have one value per row, 2, got 3"):
+        with pytest.raises(ArgumentError, match="weights must have 2 values, one per row, got 3"):
             loss.prepare(relevance, groups, weights=np.ones(3))
         with pytest.raises(ArgumentError, match="weights are"):
             loss.prepare(relevance, groups, weights=np.zeros(2))

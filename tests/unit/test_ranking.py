@@ -206,18 +206,18 @@ def test_groups_without_rows_are_kept() -> None:
         ({"min_relevance": "high"}, "min_relevance must be a number > 0, got 'high'"),
         ({"n_items": 0}, "n_items must be an integer >= 1"),
         ({"n_items": 1.5}, "n_items must be an integer >= 1"),
-        ({"qid": [8, 8], "n_items": 1}, "n_items must be at least .* got 1 where qid 8 has 2"),
+        ({"qid": [8, 8], "n_items": 1}, "n_items must be at least .* got 1, but qid 8 has 2"),
         (
             {"n_items": 2, "unretrieved": ([1, 1], [7, 7])},
-            "its unretrieved items, got 2 where qid 7 has 3",
+            "unretrieved items of each group, got 2, but qid 7 has 3",
         ),
         (
             {"unretrieved": ([1], [9])},
-            "unretrieved names qid 9, of which scores has no row",
+            "unretrieved contains qid 9, which has no row in scores",
         ),
         (
             {"unretrieved": ([1], ["7"])},
-            "unretrieved names qid '7', of which scores has no row",
+            "unretrieved contains qid '7', which has no row in scores",
         ),
         (
             {"unretrieved": ([1, 1], [7])},

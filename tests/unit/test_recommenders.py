@@ -213,7 +213,7 @@ def test_file_of_a_class_that_is_not_registered_is_refused(tmp_path: Path) -> No
     with pytest.raises(DataError, match=r"class must be one of 'Factorization', .*'Favourite'"):
         load(tmp_path / "m")
     (tmp_path / "m").write_bytes(b"no")
-    with pytest.raises(DataError, match="m is cut short or no recommender file"):
+    with pytest.raises(DataError, match="m is truncated or not a recommender file"):
         load(tmp_path / "m")
 
 

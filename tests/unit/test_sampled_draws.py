@@ -287,7 +287,7 @@ def broken(item: int) -> np.ndarray:
         ({"n_negatives": ()}, "n_negatives must be an integer >= 1"),
         ({"n_negatives": (5, 5)}, "stages must increase"),
         ({"n_negatives": 36, "exclude": EXCLUDE}, "60 targets have too few items, first user 0"),
-        ({"exclude": TARGETS}, "exclude holds 60 of the pairs in targets"),
+        ({"exclude": TARGETS}, "exclude contains 60 of the pairs in targets"),
         ({"targets": TARGETS[:3]}, "targets must have the shape of scores"),
         ({"targets": csr_array((N_USERS, N_ITEMS))}, "targets must hold at least one user's"),
         ({"targets": HELD.tolist()}, "targets must be a scipy.sparse matrix"),
@@ -310,7 +310,7 @@ def test_bad_argument_is_refused(change: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("popularity", "options", "message"),
     [
-        (np.ones(3), {}, "popularity must have one value per row, 37, got 3"),
+        (np.ones(3), {}, "popularity must have 37 values, one per row, got 3"),
         (-np.ones(37), {}, "popularity must be >= 0"),
         (np.ones(37), {"replacement": False}, "popularity needs replacement=True"),
         (np.eye(37)[HELD[0]], {}, "popularity leaves no item to draw for user 0"),

@@ -445,9 +445,9 @@ def test_search_without_qid_is_refused_unless_all_rows_are_one_group() -> None:
         LinearRanker("logistic"),
         make_pipeline(StandardScaler(), LinearRanker("logistic")),
     ):
-        with pytest.raises(ArgumentError, match="qid is missing, and ap reads groups"):
+        with pytest.raises(ArgumentError, match="qid is missing, but ap needs groups"):
             tuning.search(estimator, X, y, **rows)
-        with pytest.raises(ArgumentError, match="eval_set qid is missing, and ap reads groups"):
+        with pytest.raises(ArgumentError, match="eval_set qid is missing, but ap needs groups"):
             tuning.search(estimator, X, y, qid, grid={}, measure="ap", eval_set=(X, y))
         found = tuning.search(estimator, X, y, one_group=True, **rows)
         assert found.best.n_groups == 1

@@ -80,13 +80,13 @@ class Source(abc.ABC):
         """The smallest finite number and minus infinity, in the scores' type."""
         return Limits(np.finfo(self.dtype).min, self.dtype.type(-np.inf))
 
-    def block_size(self, asked: int | None) -> int:
+    def block_size(self, requested: int | None) -> int:
         """Return the number of users per block: the argument, or a number chosen from the shape.
 
         The default does not depend on the machine.
         """
-        if asked is not None:
-            return _check.cutoff(asked, name="block_size")
+        if requested is not None:
+            return _check.cutoff(requested, name="block_size")
         n_items = max(self.n_items, 1)
         max_users = _MOST_BYTES // (n_items * self.dtype.itemsize)
         return max(1, min(max(_BLOCK // n_items, _LEAST_USERS), max_users))
@@ -94,8 +94,8 @@ class Source(abc.ABC):
     def refuse(self, user: int, item: int, score: Any) -> None:
         """Raise an error for a score that is not finite."""
         raise ArgumentError(
-            f"scores must be finite, got {score:g} for user {user} and item {item}. Name items "
-            "that are not to be ranked in exclude; give others a low finite score."
+            f"scores must be finite, got {score:g} for user {user} and item {item}. Put items "
+            "that must not be ranked into exclude; give others a low finite score."
         )
 
     def _starts(self, size: int) -> range:
@@ -138,8 +138,8 @@ class _Function(Source):
         block = _matrix(self.function(users), "scores", "users x items")
         if block.shape != (users.size, self.n_items):
             raise ArgumentError(
-                f"scores must be {users.size} x {self.n_items} for {users.size} users, got a "
-                f"block of {block.shape[0]} x {block.shape[1]}."
+                f"scores must have shape {users.size} x {self.n_items} for {users.size} users, got "
+                f"a block of {block.shape[0]} x {block.shape[1]}."
             )
         if _float_type(block.dtype) != self.dtype != np.float64:
             raise ArgumentError(
@@ -153,10 +153,10 @@ def read(scores: Scores) -> Source:
     """Check scores of any form."""
     if isinstance(scores, tuple) and len(scores) == 2:
         return read_factors(*scores)
-    return read_whole(scores)
+    return read_matrix_or_function(scores)
 
 
-def read_whole(scores: ArrayLike | ScoreFunction) -> Source:
+def read_matrix_or_function(scores: ArrayLike | ScoreFunction) -> Source:
     """Check scores that are a matrix or a function."""
     return read_function(scores) if isinstance(scores, ScoreFunction) else read_matrix(scores)
 
@@ -187,7 +187,7 @@ def read_factors(user_factors: ArrayLike, item_factors: ArrayLike) -> Source:
     items = _matrix(item_factors, "item_factors", "items x factors")
     if users.shape[1] != items.shape[1]:
         raise ArgumentError(
-            "user_factors and item_factors must have equal width, got "
+            "user_factors and item_factors must have the same number of columns, got "
             f"{users.shape[1]} and {items.shape[1]}."
         )
     dtype = _float_type(users.dtype, items.dtype)
@@ -197,7 +197,7 @@ def read_factors(user_factors: ArrayLike, item_factors: ArrayLike) -> Source:
         if not is_finite.all():
             raise ArgumentError(
                 f"{name} has a non-finite value, first in row {int(np.argmin(is_finite))}. "
-                "Fit the model anew, or drop that row."
+                "Refit the model, or drop that row."
             )
     return _Factors(users.shape[0], items.shape[0], dtype, users, items)
 

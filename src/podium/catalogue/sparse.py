@@ -80,8 +80,8 @@ def read_relevant(matrix: Any, name: str, shape: tuple[int, int]) -> Rows:
         csr.sum_duplicates()
     if has_duplicates or csr.nnz < matrix.nnz:
         raise ArgumentError(
-            f"{name} must hold each user-item pair once, got {matrix.nnz - csr.nnz} repeated. "
-            f"Call {name}.sum_duplicates() if their relevances are to be added."
+            f"{name} must contain each user-item pair once, got {matrix.nnz - csr.nnz} repeated. "
+            f"Call {name}.sum_duplicates() to add their relevances."
         )
     rows = Rows(csr.indptr, csr.indices, csr.data)
     _refuse_negative(rows, name)
@@ -114,9 +114,9 @@ def split_overlap(
     if overlap == "error":
         first = int(np.argmax(is_common))
         raise ArgumentError(
-            f"exclude holds {int(is_common.sum())} of the pairs in {name}, first user "
-            f"{truth.user(first)} and item {truth.items[first]}. Pass overlap='drop' to leave "
-            f"them out of {name}, or take them out of exclude to have them ranked."
+            f"exclude contains {int(is_common.sum())} of the pairs in {name}, first user "
+            f"{truth.user(first)} and item {truth.items[first]}. Pass overlap='drop' to remove "
+            f"them from {name}, or remove them from exclude to rank them."
         )
     return truth.without(is_common), is_common
 
@@ -130,7 +130,7 @@ def _csr(matrix: Any, name: str, shape: tuple[int, int]) -> Any:
     if not _check.is_sparse(matrix):
         raise ArgumentError(
             f"{name} must be a scipy.sparse matrix of users x items, got "
-            f"{type(matrix).__name__}. Wrap it: scipy.sparse.csr_array({name})."
+            f"{type(matrix).__name__}. Convert it: scipy.sparse.csr_array({name})."
         )
     if matrix.shape != shape:
         raise ArgumentError(

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.catalogue import passes
-from podium.catalogue.source import ScoreFunction, Source, read_factors, read_whole
+from podium.catalogue.source import ScoreFunction, Source, read_factors, read_matrix_or_function
 from podium.catalogue.sparse import read_excluded
 
 
@@ -60,7 +60,7 @@ def top_k(
     array([[1, 2],
            [0, 1]])
     """
-    return _top(read_whole(scores), k, exclude, block_size)
+    return _top(read_matrix_or_function(scores), k, exclude, block_size)
 
 
 def top_k_factors(

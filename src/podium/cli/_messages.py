@@ -69,7 +69,7 @@ _ELSEWHERE = {
     re.compile(r"^address\b"): "--ray",
     re.compile(r"(?<= )\(loss=(?=')"): "(--loss ",
     re.compile(r"\buse rankers\.LightGBMRanker\b"): "use --model lightgbm",
-    re.compile(r"\bby value=(?=[.,])"): "by --value-col",
+    re.compile(r"\bwith value=(?=[.,])"): "with --value-col",
     re.compile(r": gain='exp2' takes"): ": --gain exp2 takes",
     re.compile(r"\bPass gain='value' or 'one'"): "Pass --gain value or one",
     re.compile(r"^allow and deny leave\b"): "--allow and --deny leave",

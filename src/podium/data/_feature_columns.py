@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data.columns import ITEM, USER, there
+from podium.data.columns import ITEM, USER, column_list
 from podium.data.convert import one_chunk, to_numbers
 from podium.data.source import POLARS, Column, Source
 from podium.errors import DataError
@@ -22,18 +22,21 @@ _CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
 
 
 def chosen_columns(
-    table: Source, found: Mapping[str, str], features: Sequence[str] | None, ignore: Sequence[str]
+    table: Source,
+    column_of_role: Mapping[str, str],
+    features: Sequence[str] | None,
+    ignore: Sequence[str],
 ) -> list[str]:
     """Return the columns named in `features`, or else all columns that may be features."""
     for name in [*(features or ()), *ignore]:
         if name not in table.names:
             raise DataError(
-                f"{table.name} has no column {name!r}: {there(table.names)}."
+                f"{table.name} has no column {name!r}: {column_list(table.names)}."
                 f"{_check.nearest(name, table.names)}"
             )
     if features is not None:
-        return _distinct(table, found, list(features))
-    excluded = {*found.values(), *ignore}
+        return _distinct(table, column_of_role, list(features))
+    excluded = {*column_of_role.values(), *ignore}
     excluded |= {*times_and_ids(table.names, excluded)}
     return [name for name in table.names if name not in excluded]
 
@@ -54,16 +57,17 @@ def _is_time_or_id(name: str) -> bool:
     return is_usual or any(pattern.search(name) for pattern in (_TIME, _ID, _CAMEL_ID))
 
 
-def _distinct(table: Source, found: Mapping[str, str], features: list[str]) -> list[str]:
-    roles = {column: role for role, column in found.items()}
+def _distinct(table: Source, column_of_role: Mapping[str, str], features: list[str]) -> list[str]:
+    roles = {column: role for role, column in column_of_role.items()}
     for position, name in enumerate(features):
         if name in roles:
             raise DataError(
-                f"{table.name}: {name!r} is the {roles[name]} column, and can't be a feature too. "
-                f"Take it out of features=, or name the {roles[name]} by {roles[name]}=."
+                f"{table.name}: {name!r} is the {roles[name]} column, and can't also be a feature. "
+                f"Remove it from features=, or name another {roles[name]} column with "
+                f"{roles[name]}=."
             )
         if name in features[:position]:
-            raise DataError(f"features names {name!r} twice. Keep one.")
+            raise DataError(f"features contains {name!r} twice. Keep one.")
     return features
 
 
@@ -80,8 +84,8 @@ def is_feature(column: Column, name: str, table: Source) -> bool:
         return False
     row = int((numbers.is_null() & series.is_not_null()).arg_max() or 0)
     raise DataError(
-        f"{table.name}: {name} must hold numbers, got {series[row]!r} at {table.at(row)}. "
-        f"Mend it, or name it in ignore= to leave {name} out."
+        f"{table.name}: {name} must hold numbers, got {series[row]!r} at {table.place_of(row)}. "
+        f"Correct the value, or leave {name} out with ignore=."
     )
 
 

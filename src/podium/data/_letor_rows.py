@@ -163,12 +163,12 @@ def check_piece(piece: Piece) -> None:
         row = int(bad_labels[0])
         raise DataError(
             f"{name}, line {piece.lines[row]}: the label must be finite and >= 0, got "
-            f"{piece.labels[row]:g}. Use 0 for what is not relevant."
+            f"{piece.labels[row]:g}. Use 0 for items that are not relevant."
         )
     if piece.highest > _WIDEST:
         raise DataError(
-            f"{name}, line {piece.highest_at[1]}: feature ids go up to {_WIDEST}, got "
-            f"{piece.highest}. Number the features from 1 without gaps."
+            f"{name}, line {piece.highest_at[1]}: feature ids must be at most {_WIDEST}, "
+            f"got {piece.highest}. Number the features from 1 without gaps."
         )
 
 

@@ -27,16 +27,16 @@ class Name:
 
 
 @dataclass(eq=False, slots=True)
-class Made:
+class Call:
     """A recorded call: the name, the arguments, and the state that was set afterwards."""
 
-    by: Name
+    function: Name
     args: tuple[Any, ...]
     state: Any = None
 
 
 def read_pickle(content: bytes, allowed: Container[tuple[str, str]]) -> Any:
-    """Return the content of a pickle, with a `Made` in place of each call.
+    """Return the content of a pickle, with a `Call` in place of each call.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def read_pickle(content: bytes, allowed: Container[tuple[str, str]]) -> Any:
                 machine.step(opcode.name, arg)
         return machine.stack.pop()
     except (IndexError, KeyError, TypeError, ValueError, ArithmeticError) as error:
-        reason = str(error) if isinstance(error, ValueError) else "it is damaged"
+        reason = str(error) if isinstance(error, ValueError) else "the file is damaged"
         raise PickleError(reason) from None
 
 
@@ -80,7 +80,7 @@ class _Machine:
         elif name in _STEPS:
             _STEPS[name](self, arg)
         elif name not in _IDLE:
-            raise PickleError(f"it has the instruction {name}, which no plain table does")
+            raise PickleError(f"it has the instruction {name}, which plain tables do not")
 
     def _remember(self, name: str, arg: Any) -> None:
         if name.endswith("GET"):
@@ -144,32 +144,32 @@ class _Machine:
         above = self.since_mark()
         self._set(above)
 
-    def named(self, arg: str) -> None:
+    def push_name(self, arg: str) -> None:
         self._name(*arg.split(" ", 1))
 
-    def named_from_stack(self, _: Any) -> None:
+    def push_name_from_stack(self, _: Any) -> None:
         name, module = self.stack.pop(), self.stack.pop()
         self._name(module, name)
 
     def call(self, _: Any) -> None:
-        args, by = self.stack.pop(), self.stack.pop()
-        if isinstance(by, Made) and by.by.name == "partial" and by.args:
-            by = by.args[0]
-        if not isinstance(by, Name) or not isinstance(args, tuple):
-            raise PickleError("it calls what is no function")
-        self.stack.append(Made(by, cast("tuple[Any, ...]", args)))
+        args, function = self.stack.pop(), self.stack.pop()
+        if isinstance(function, Call) and function.function.name == "partial" and function.args:
+            function = function.args[0]
+        if not isinstance(function, Name) or not isinstance(args, tuple):
+            raise PickleError("it calls an object that is not a function")
+        self.stack.append(Call(function, cast("tuple[Any, ...]", args)))
 
-    def give_state(self, _: Any) -> None:
+    def set_state(self, _: Any) -> None:
         state, call = self.stack.pop(), self.stack[-1]
-        if not isinstance(call, Made):
-            raise PickleError("it gives a state to what has none")
+        if not isinstance(call, Call):
+            raise PickleError("it sets the state of an object that has none")
         call.state = state
 
     def _name(self, module: Any, name: Any) -> None:
         if not isinstance(module, str) or not isinstance(name, str):
-            raise PickleError("it names what is no function")
+            raise PickleError("it contains an invalid function name")
         if (module, name) not in self._allowed:
-            raise PickleError(f"it names {f'{module}.{name}'[:80]}, which no plain table does")
+            raise PickleError(f"it names {f'{module}.{name}'[:80]}, which plain tables do not")
         self.stack.append(Name(module, name))
 
     def _list(self) -> list[Any]:
@@ -215,9 +215,9 @@ _STEPS: dict[str, Callable[[_Machine, Any], None]] = {
     "APPENDS": _Machine.appends,
     "SETITEM": _Machine.set_item,
     "SETITEMS": _Machine.set_items,
-    "GLOBAL": _Machine.named,
-    "STACK_GLOBAL": _Machine.named_from_stack,
+    "GLOBAL": _Machine.push_name,
+    "STACK_GLOBAL": _Machine.push_name_from_stack,
     "REDUCE": _Machine.call,
     "NEWOBJ": _Machine.call,
-    "BUILD": _Machine.give_state,
+    "BUILD": _Machine.set_state,
 }

@@ -21,13 +21,13 @@ def scores_of_ranks(
     if is_bad.any():
         row = int(np.argmax(is_bad))
         requirement, advice = (
-            (">= 1", "Count ranks from 1.")
+            (">= 1", "Number ranks from 1.")
             if ranks[row] < 1
-            else ("an integer >= 1", "Items of one rank share it: 1, 1, 3.")
+            else ("an integer >= 1", "Give tied items the same rank, such as 1, 1, 3.")
         )
         raise DataError(
-            f"{table.name}: {name} must be {requirement}, got {ranks[row]:g} at {table.at(row)}"
-            f"{of_user(user, row)}. {advice}"
+            f"{table.name}: {name} must be {requirement}, got {ranks[row]:g} at "
+            f"{table.place_of(row)}{of_user(user, row)}. {advice}"
         )
     return -ranks
 
@@ -54,10 +54,10 @@ def refuse_contradiction(
         first, second = sorted(order[contradictions[0] : contradictions[0] + 2].tolist())
         score, rank = names
         raise DataError(
-            f"{table.name}: {score} and {rank} contradict each other: {table.at(first)} has "
-            f"{score} {scores[first]:g} and {rank} {values[first]:g}, {table.at(second)} "
-            f"{scores[second]:g} and {values[second]:g}{of_user(user, first)}. Say which counts "
-            "by score= or rank=."
+            f"{table.name}: {score} and {rank} contradict each other: {table.place_of(first)} has "
+            f"{score} {scores[first]:g} and {rank} {values[first]:g}, {table.place_of(second)} "
+            f"has {scores[second]:g} and {values[second]:g}{of_user(user, first)}. Choose one "
+            "column with score= or rank=."
         )
 
 

@@ -9,19 +9,19 @@ from typing import Any
 
 from podium.errors import DataError
 
-SWELLS = 100
+MAX_RATIO = 100
 """The largest accepted ratio of unpacked to packed size; tables have 3 to 50."""
 
-ROOM = 1 << 26
+FREE_BYTES = 1 << 26
 """Unpacked bytes that are always accepted; for tables in memory, eight times as many."""
 
 
 def refuse_swollen(path: Path, n_values: int) -> None:
     """Raise if a small file declares more values than fit in memory."""
-    if 8 * n_values > _most(path):
+    if 8 * n_values > _limit(path):
         raise DataError(
-            f"{path} says that {n_values} values are in its {path.stat().st_size} bytes, as files "
-            "do that are made to fill memory. If it is right, write it again as CSV."
+            f"{path} declares {n_values} values in {path.stat().st_size} bytes, which is typical "
+            "of files made to fill the memory. If the file is valid, save it as CSV."
         )
 
 
@@ -33,11 +33,11 @@ def refuse_texts(path: Path, names: list[str]) -> None:
     parquet: Any = import_module("pyarrow.parquet")
     with parquet.ParquetFile(path, read_dictionary=names) as file:
         _check(path, _unpacked(file.metadata, names))
-        if sum(_longest(file, names)) > _most(path):
+        if sum(_longest(file, names)) > _limit(path):
             _check(path, sum(n_bytes(column) for column in file.read(columns=names).columns))
 
 
-def whole(path: Path, reader: Any) -> Any:
+def checked_table(path: Path, reader: Any) -> Any:
     """Return the table of an Arrow file, or raise if its batches would fill the memory."""
     arrow: Any = import_module("pyarrow")
     batches: list[Any] = []
@@ -64,15 +64,16 @@ def texts(schema: Any) -> list[str]:
     return [field.name for field in schema if _is_text(field.type)]
 
 
-def _most(path: Path) -> int:
-    return max(8 * ROOM, SWELLS * path.stat().st_size)
+def _limit(path: Path) -> int:
+    return max(8 * FREE_BYTES, MAX_RATIO * path.stat().st_size)
 
 
 def _check(path: Path, n_bytes: int) -> None:
-    if n_bytes > _most(path):
+    if n_bytes > _limit(path):
         raise DataError(
-            f"{path} unpacks from {path.stat().st_size} bytes to more than {_most(path) >> 20} "
-            "MiB, as files do that are made to fill memory. If it is right, write it again as CSV."
+            f"{path} unpacks from {path.stat().st_size} bytes to more than {_limit(path) >> 20} "
+            "MiB, which is typical of files made to fill the memory. If the file is valid, save "
+            "it as CSV."
         )
 
 

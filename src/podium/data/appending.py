@@ -65,8 +65,8 @@ def append_table(path: str | Path) -> Generator[Append]:
             yield lambda columns: write(frames.of(columns))
             if frames.schema is None:
                 raise ArgumentError(
-                    f"Nothing was appended to {target.name}: a table needs columns. Append columns "
-                    "without rows where there are none."
+                    f"Nothing was appended to {target.name}, but a table needs columns. If there "
+                    "are no rows, append columns without rows."
                 )
 
 
@@ -88,7 +88,7 @@ class _Frames:
 
     def of(self, columns: Mapping[str, Any]) -> pl.DataFrame:
         if not columns:
-            raise ArgumentError("columns must name at least one column, got none.")
+            raise ArgumentError("columns must contain at least one column, got none.")
         frame = to_frame(columns)
         schema = list(frame.schema.items())
         if self.schema is None:
@@ -96,7 +96,7 @@ class _Frames:
         if schema != self.schema:
             raise ArgumentError(
                 f"columns must be those of the first call, {_shown(self.schema)}, got "
-                f"{_shown(schema)}. Use the same names, order and types each time."
+                f"{_shown(schema)}. Use the same names, order and types in all calls."
             )
         return frame
 

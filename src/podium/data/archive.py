@@ -23,7 +23,7 @@ class Member:
     open: Callable[[], IO[bytes]]
 
 
-def members(path: str | Path, what: str, url: str) -> list[Member]:
+def members(path: str | Path, title: str, url: str) -> list[Member]:
     """Return the files of a folder or archive, or the single file at path.
 
     Raises
@@ -33,14 +33,16 @@ def members(path: str | Path, what: str, url: str) -> list[Member]:
     """
     place = Path(path)
     if not place.exists():
-        raise DataError(f"{place} does not exist. Download {what} from {url} and pass its path.")
+        raise DataError(f"{place} does not exist. Download {title} from {url} and pass its path.")
     if place.is_dir():
         files = sorted(p for p in place.rglob("*") if p.is_file())
         return [_plain(p, p.relative_to(place).as_posix()) for p in files]
     if place.suffix.lower() == ".zip":
         return _zipped(place)
     if place.suffix.lower() in (".rar", ".7z", ".tar", ".tgz"):
-        raise DataError(f"{place} can't be opened here: unpack it and pass the folder.")
+        raise DataError(
+            f"{place} is an archive that podium can't open. Unpack it and pass the folder."
+        )
     return [_plain(place, place.name)]
 
 
@@ -65,8 +67,8 @@ def required(files: Iterable[Member], tails: Iterable[str], path: str | Path, ur
     file = pick(files, names)
     if file is None:
         raise DataError(
-            f"{path} holds no {_check.listed(names)}. Pass the folder or archive as it comes "
-            f"from {url}."
+            f"{path} contains no {_check.listed(names)}. Pass the folder or archive as "
+            f"downloaded from {url}."
         )
     return file
 
@@ -81,7 +83,7 @@ def _zipped(path: Path) -> list[Member]:
             infos = [info for info in archive.infolist() if not info.is_dir()]
     except DAMAGED as error:
         raise DataError(
-            f"{path} can't be opened as zip ({error_line(error)}). Get it again."
+            f"{path} can't be opened as zip ({error_line(error)}). Download it again."
         ) from error
     return [_inside(path, info) for info in sorted(infos, key=lambda info: info.filename)]
 

@@ -131,7 +131,7 @@ def ranking(
     positive = threshold(judged.name, min_relevance, ratings=judged.is_rating)
     join = Join.of(judged, listed, missing_rule, ids_ordered=tie_rule == "id")
     rows = join.look_up(
-        judged, listed, positive, unjudged_rule, wants_item=tie_rule in ("id", "random")
+        judged, listed, positive, unjudged_rule, with_items=tie_rule in ("id", "random")
     )
     result = Ranking.from_grouped(
         Groups(join.labels, rows.offsets),
@@ -141,11 +141,11 @@ def ranking(
         n_items=rows.n_whole if total is None else join.check_total(rows.n_distinct, total),
         min_relevance=positive,
         ties=tie_rule,
-        item=join.drawn_from(rows.item) if tie_rule == "random" else rows.item,
+        item=join.random_order_keys(rows.item) if tie_rule == "random" else rows.item,
         absent=join.run_group < 0 if missing_rule == "zero" else None,
         seed=seed,
     )
-    _warn_of_samples(result, join.met.n_right, listed.name)
+    _warn_of_samples(result, join.common_items.n_right, listed.name)
     return result
 
 
@@ -196,11 +196,11 @@ def top_items(run: Any, k: int, **columns: str | None) -> tuple[Groups, NDArray[
         groups.offsets, order, read_only(listed.score), read_only(codes), cutoff, offsets, rows
     )
     top = Groups(names[groups.labels], offsets)
-    _refuse_twice(listed.name, top, codes[rows], ids)
+    _refuse_duplicates(listed.name, top, codes[rows], ids)
     return top, codes[rows], ids
 
 
-def _refuse_twice(name: str, top: Groups, codes: NDArray[np.int64], ids: Labels) -> None:
+def _refuse_duplicates(name: str, top: Groups, codes: NDArray[np.int64], ids: Labels) -> None:
     """Raise if one list contains an item twice."""
     order = np.lexsort((codes, top.index))
     item, group = codes[order], top.index[order]
@@ -226,9 +226,9 @@ def _warn_of_samples(ranking: Ranking, n_items: int, name: str) -> None:
     positive = ranking.relevance >= ranking.min_relevance
     if (count_between(positive, ranking.groups.offsets) == 1).all():
         warnings.warn(
-            f"{name} lists {counts.argmax()} of {n_items} items for each user, and always the one "
-            "that is relevant. Such lists look like sampled candidates, and their measures are not "
-            "those of ranking all items: podium estimate (podium.sampled) estimates these.",
+            f"{name} lists {counts.argmax()} of {n_items} items for each user, always with the "
+            "relevant item. Such lists look like sampled candidates. Their measures differ from "
+            "those of a ranking of all items, which podium estimate (podium.sampled) estimates.",
             PodiumWarning,
             stacklevel=3,
         )

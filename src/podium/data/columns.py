@@ -61,14 +61,14 @@ def resolve(
     return column_of_role
 
 
-def _refuse_shared(found: Mapping[str, str], source: str) -> None:
+def _refuse_shared(column_of_role: Mapping[str, str], source: str) -> None:
     """Raise if one column has two roles."""
     roles: dict[str, str] = {}
-    for role, column in found.items():
+    for role, column in column_of_role.items():
         if column in roles:
             raise DataError(
                 f"{source}: column {column!r} can't be both the {roles[column]} and the {role}. "
-                f"Say which is which by {roles[column]}= and {role}=."
+                f"Name the two columns with {roles[column]}= and {role}=."
             )
         roles[column] = role
 
@@ -77,30 +77,31 @@ def missing(names: Sequence[str], roles: Sequence[Role], source: str) -> DataErr
     """Return the error for a table without a column for any of these roles."""
     usual_names = [name for role in roles for name in role.usual]
     if any(_NUMBER.fullmatch(name.strip()) for name in names):
-        hint_text = " If its first line is data, put the names of the columns above it."
+        hint_text = " If its first line is data, insert a line with the column names above it."
     else:
         hint_text = next(
             (suggestion for name in usual_names if (suggestion := _check.nearest(name, names))), ""
         )
     return DataError(
         f"{source} has no {' or '.join(role.name for role in roles)} column: "
-        f"{there(names)}. Name it {_check.listed(usual_names)}, "
+        f"{column_list(names)}. Name the column {_check.listed(usual_names)}, "
         f"or pass {' or '.join(f'{role.name}=' for role in roles)}.{hint_text}"
     )
 
 
-def there(names: Sequence[str]) -> str:
+def column_list(names: Sequence[str]) -> str:
     """Return "it has 'a' and 'b'", the first 12 of them."""
     first_names = ", ".join(repr(name) for name in names[:12])
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
     return f"it has {first_names}{more}" if names else "it has no columns"
 
 
-def _named(names: Sequence[str], wanted: str, source: str) -> str:
-    if wanted in names:
-        return wanted
+def _named(names: Sequence[str], explicit_name: str, source: str) -> str:
+    if explicit_name in names:
+        return explicit_name
     raise DataError(
-        f"{source} has no column {wanted!r}: {there(names)}.{_check.nearest(wanted, names)}"
+        f"{source} has no column {explicit_name!r}: "
+        f"{column_list(names)}.{_check.nearest(explicit_name, names)}"
     )
 
 
@@ -109,7 +110,7 @@ def _usual(names: Sequence[str], role: Role, source: str) -> str | None:
     if len(matches) > 1:
         raise DataError(
             f"{source} has {len(matches)} columns that could be the {role.name}: "
-            f"{', '.join(map(repr, matches))}. Say which by {role.name}=."
+            f"{', '.join(map(repr, matches))}. Choose one with {role.name}=."
         )
     return matches[0] if matches else None
 
@@ -150,8 +151,9 @@ def threshold(name: str, min_relevance: float | None, *, ratings: bool) -> float
     """
     if min_relevance is None and ratings:
         raise ArgumentError(
-            f"{name} holds ratings: min_relevance must say from which rating an item is "
-            "positive. Pass min_relevance=4 (--min-relevance 4) for ratings from 1 to 5."
+            f"{name} contains ratings, so min_relevance is required: the smallest rating of a "
+            "positive item. For ratings from 1 to 5, pass for example min_relevance=4 "
+            "(--min-relevance 4)."
         )
     value = 1.0 if min_relevance is None else min_relevance
     return _check.number(value, "min_relevance", low=0.0, strict=True)

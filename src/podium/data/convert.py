@@ -107,7 +107,7 @@ def finite(
     bad = np.flatnonzero(~is_finite)
     raise DataError(
         f"{source.name}: {name} has {bad.size} non-finite value{'s' if bad.size > 1 else ''}, "
-        f"first at {source.at(int(bad[0]))}{of_user(user, int(bad[0]))}. "
+        f"first at {source.place_of(int(bad[0]))}{of_user(user, int(bad[0]))}. "
         "Drop those rows, or give them a finite value."
     )
 
@@ -138,7 +138,7 @@ def _no_null(series: pl.Series, name: str, source: Source, user: Ids | None = No
         row = int(series.is_null().arg_max() or 0)
         raise DataError(
             f"{source.name}: {name} has {nulls} missing value{'s' if nulls > 1 else ''}, "
-            f"first at {source.at(row)}{of_user(user, row)}. Drop those rows, or fill them."
+            f"first at {source.place_of(row)}{of_user(user, row)}. Drop those rows, or fill them."
         )
 
 
@@ -154,7 +154,7 @@ def _iso(series: pl.Series, name: str, source: Source) -> pl.Series:
         row = int(times.is_null().arg_max() or 0)
         raise DataError(
             f"{source.name}: {name} must hold numbers or ISO times such as '2020-01-31T12:00:00', "
-            f"got {series[row]!r} at {source.at(row)}. Convert the column."
+            f"got {series[row]!r} at {source.place_of(row)}. Convert the column."
         )
     return times
 
@@ -167,5 +167,5 @@ def _whole_floats(series: pl.Series, name: str, source: Source) -> NDArray[np.in
     row = int(np.argmin(is_whole))
     raise DataError(
         f"{source.name}: {name} must hold integers or strings, got {values[row]:g} at "
-        f"{source.at(row)}."
+        f"{source.place_of(row)}. Convert the column."
     )

@@ -37,18 +37,19 @@ def _header(path: Path, separator: str) -> tuple[str, ...]:
     header = first_line(path)
     if _CONTROL.search(header):
         raise DataError(
-            f"{path} is no text: it begins with {header[:_SHOWN]!r}. If it is parquet or Arrow, or "
-            "packed, name it so (.parquet, .arrow, .gz); else save it as text in UTF-8."
+            f"{path} is not text: it begins with {header[:_SHOWN]!r}. If it is a parquet, Arrow or "
+            "gzip file, give it the suffix .parquet, .arrow or .gz. Otherwise save it as UTF-8 "
+            "text."
         )
     if "\r" in header:
-        raise DataError(f"{path} ends lines by carriage returns alone. Save it with line feeds.")
+        raise DataError(f"{path} has only carriage returns as line ends. Save it with line feeds.")
     _, fields = next(_rows([header], separator, path))
     names = tuple(fields)
     if len(names) == 1:
         _refuse_separator(path, names[0], separator)
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
-        advice = "Put the names of the columns above it." if is_number(repeated) else "Rename one."
+        advice = "Add a first line with the column names." if is_number(repeated) else "Rename one."
         raise DataError(f"{path} has two columns named {repeated!r} in its first line. {advice}")
     return names
 
@@ -58,9 +59,9 @@ def _refuse_separator(path: Path, name: str, separator: str) -> None:
     for other, (word, suffix) in _SEPARATORS.items():
         if other != separator and other in name:
             expected, _ = _SEPARATORS[separator]
-            here = f"Name it {suffix}, or write {expected}" if suffix else f"Write {expected}"
+            here = f"Use the suffix {suffix}, or {expected}" if suffix else f"Use {expected}"
             raise DataError(
-                f"{path} seems to be separated by {word}, and is read as separated by {expected}: "
+                f"{path} seems to be separated by {word}, but is read as separated by {expected}: "
                 f"its first line is {name[:60]!r}. {here}."
             )
 
@@ -73,7 +74,7 @@ def _rows(lines: Iterable[str], separator: str, path: Path) -> Iterator[tuple[in
             yield reader.line_num, fields
     except csv.Error as error:
         raise DataError(
-            f"{path}, line {reader.line_num}: no row of a table ({error}). Check its quotes."
+            f"{path}, line {reader.line_num}: not a row of a table ({error}). Check the quotes."
         ) from None
 
 
@@ -98,7 +99,7 @@ def _read_delimited(
         _explain_delimited(path, names, separator, kinds)
         raise unreadable(path, "text with a header", error) from error
     if frame.height == 0:
-        raise DataError(f"{path} has a header and no rows.")
+        raise DataError(f"{path} has a header but no rows.")
     return {c: _typed(frame[c]) if kind == "any" else frame[c] for c, kind in kinds.items()}
 
 
@@ -157,7 +158,7 @@ def _explain_row(
     row: Sequence[str], place: str, names: Sequence[str], numbers: Iterable[int]
 ) -> None:
     if len(row) > len(names):
-        raise DataError(f"{place}: {len(row)} fields where the header has {len(names)}.")
+        raise DataError(f"{place}: {len(row)} fields, but the header has {len(names)}.")
     for i in numbers:
         if i < len(row) and row[i] and not is_number(row[i]):
             raise DataError(f"{place}: {names[i]} must be a number, got {row[i][:_QUOTED]!r}.")

@@ -61,8 +61,8 @@ class Events:
             return self, None
         if self.value is None:
             raise DataError(
-                f"{self.name} has no column of values for min_relevance. Name one by value=, or "
-                "leave min_relevance out: each row is positive then."
+                f"{self.name} has no column of values, which min_relevance requires. Name one with "
+                "value=, or leave min_relevance out to make every row positive."
             )
         high = self.value >= min_relevance
         if not high.any():
@@ -72,33 +72,36 @@ class Events:
             )
         return self._keep(high), None if high.all() else self._keep(~high)
 
-    def known_to(self, learned: Events) -> tuple[Events, int]:
-        """Return the pairs whose user and item are in `learned`, and the number of the other pairs.
+    def known_to(self, training: Events) -> tuple[Events, int]:
+        """Return the pairs whose user and item are in `training`, and the number of others.
 
         Raises
         ------
         DataError
             If there are no such pairs.
         """
-        users, items = _among(self.user, learned.user), _among(self.item, learned.item)
+        users, items = _among(self.user, training.user), _among(self.item, training.item)
         is_known = users & items
         if not is_known.any():
             raise DataError(
-                f"{self.name} has no pair whose user and item are both in user_items: "
-                f"{int(users.sum())} of {is_known.size} users are, and {int(items.sum())} items. "
-                "Split one table into the two."
+                f"{self.name} has no row whose user and item are both in user_items: the user is "
+                f"in {int(users.sum())} of {is_known.size} rows, the item in {int(items.sum())}. "
+                "Create both tables by splitting one."
             )
-        return self._like(is_known, learned), int(is_known.size - is_known.sum())
+        return self._like(is_known, training), int(is_known.size - is_known.sum())
 
-    def seen_in(self, learned: Events) -> Events | None:
-        """Return the pairs, without values, whose user and item are in `learned`, or None."""
-        is_known = _among(self.user, learned.user) & _among(self.item, learned.item)
-        return replace(self._like(is_known, learned), value=None) if is_known.any() else None
+    def seen_in(self, training: Events) -> Events | None:
+        """Return the pairs, without values, whose user and item are in `training`, or None."""
+        is_known = _among(self.user, training.user) & _among(self.item, training.item)
+        return replace(self._like(is_known, training), value=None) if is_known.any() else None
 
     def _keep(self, rows: NDArray[np.bool_]) -> Events:
         value = None if self.value is None else self.value[rows]
         return replace(
-            self, user=_taken(self.user, rows), item=_taken(self.item, rows), value=value
+            self,
+            user=_selected_ids(self.user, rows),
+            item=_selected_ids(self.item, rows),
+            value=value,
         )
 
     def _like(self, rows: NDArray[np.bool_], others: Events) -> Events:
@@ -171,20 +174,20 @@ def _check_values(
     if values.min() < 0:
         row = int(np.argmax(values < 0))
         raise DataError(
-            f"{table.name}: {name} must be >= 0, got {values[row]:g} at {table.at(row)}"
-            f"{of_user(users, row)}: it is the weight of the pair. Drop those rows, or name "
-            "another column by value=."
+            f"{table.name}: {name} is the weight of a pair and must be >= 0, got {values[row]:g} "
+            f"at {table.place_of(row)}{of_user(users, row)}. Drop those rows, or name another "
+            "column with value=."
         )
     if not values.max() > 0:
         raise DataError(
-            f"{table.name}: {name} is 0 in every row, which says that there is no pair. Name "
-            "another column by value=."
+            f"{table.name}: {name} is 0 in every row, so there are no pairs. Name another column "
+            "with value=."
         )
     if gain == "exp2" and values.max() > _LARGEST_GRADE:
         row = int(np.argmax(values))
         raise DataError(
             f"{table.name}: gain='exp2' takes grades up to {_LARGEST_GRADE}, got {name} "
-            f"{values[row]:g} at {table.at(row)}. Pass gain='value' or 'one' for counts."
+            f"{values[row]:g} at {table.place_of(row)}. Pass gain='value' or 'one' for counts."
         )
 
 
@@ -201,5 +204,5 @@ def _typed(ids: Ids, others: Ids) -> Ids:
     return ids
 
 
-def _taken(ids: Ids, rows: NDArray[np.bool_]) -> Ids:
+def _selected_ids(ids: Ids, rows: NDArray[np.bool_]) -> Ids:
     return ids[rows] if isinstance(ids, np.ndarray) else ids.filter(rows)

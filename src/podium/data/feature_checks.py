@@ -31,8 +31,8 @@ def labels(source: str | Path, rows: Features) -> PerRow:
     """
     if rows.y is None:
         raise DataError(
-            f"{source} has no relevance column to learn from. Name it relevance, rating or label, "
-            "or pass relevance=."
+            f"{source} has no relevance column, which training requires. Name the column "
+            "relevance, rating or label, or pass relevance=."
         )
     return rows.y
 
@@ -59,7 +59,7 @@ def check_scalable(sources: Sequence[str | Path], rows: Features) -> None:
     raise DataError(
         f"{', '.join(map(str, sources))}: feature {rows.feature_names[column]!r} has values up to "
         f"{peak[column]:.3g}, too large to be standardised. Divide it by a constant or take its "
-        "logarithm, or use rankers.LightGBMRanker, which takes it as it is."
+        "logarithm, or use rankers.LightGBMRanker, which needs no standardised features."
     )
 
 

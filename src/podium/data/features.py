@@ -14,7 +14,7 @@ from podium import _check
 from podium.data import svmlight
 from podium.data._feature_columns import chosen_columns, feature, is_feature, times_and_ids
 from podium.data._letor_rows import Piece, Rows
-from podium.data.columns import ANY_ITEM, RELEVANCE, USER, is_rating, resolve, there
+from podium.data.columns import ANY_ITEM, RELEVANCE, USER, column_list, is_rating, resolve
 from podium.data.convert import Ids, finite, of_user, to_ids, to_numbers
 from podium.data.source import Column, Kind, Source
 from podium.data.tables import format_of, open_table
@@ -170,7 +170,7 @@ def read_features(
         return source
     kind = check_dtype(dtype)
     if features is not None and n_features not in (None, len(features)):
-        raise ArgumentError(f"n_features is {n_features}, but features names {len(features)}.")
+        raise ArgumentError(f"n_features is {n_features}, but features has {len(features)} names.")
     paths = _svmlight_paths(source, format)
     if paths:
         unnamed = {"user": user, "item": item, "relevance": relevance, "ignore": ignore or None}
@@ -180,8 +180,8 @@ def read_features(
         width = n_features if features is None else len(features)
         if features is not None and n_features is None and rows.highest > len(features):
             raise DataError(
-                f"{_beyond(rows)}, where {_few(features)} are wanted: numbered features are read "
-                "all or not at all."
+                f"{_beyond(rows)}, but features contains only {_few(features)}. An svmlight file "
+                "can't be read without some of its features."
             )
         return of_svmlight(rows, str(paths[0]), width, kind)
     roles = (USER, ANY_ITEM, RELEVANCE)
@@ -246,13 +246,13 @@ def _svmlight_paths(source: Any, format: str | None) -> list[Path]:
         return []
     sources = cast("list[Any]", source) if isinstance(source, list) else [source]
     if not all(isinstance(path, str | Path) for path in sources):
-        raise ArgumentError(f"A list must hold paths of svmlight files, got {source!r}.")
+        raise ArgumentError(f"A list must contain paths of svmlight files, got {source!r}.")
     paths = [Path(path) for path in sources]
     formats = [format_of(path, "features", format) for path in paths]
     if isinstance(source, list) and set(formats) != {"svmlight"}:
         raise ArgumentError(
-            "Several files are read as one only where all are svmlight, got "
-            f"{', '.join(map(str, paths)) or 'none'}. Put tables into one file."
+            "Several files can be read as one table only if all are svmlight files, got "
+            f"{', '.join(map(str, paths)) or 'none'}. Put other tables into one file."
         )
     return paths if "svmlight" in formats else []
 
@@ -265,18 +265,18 @@ def check_dtype(dtype: Any) -> Any:
     raise ArgumentError(f"dtype must be float64 or float32, got {dtype!r}.")
 
 
-def check_numbered(wanted: Sequence[str] | None, name: str) -> None:
+def check_numbered(expected: Sequence[str] | None, name: str) -> None:
     """Raise unless the requested features are the numbers from 1."""
-    if wanted is not None and tuple(wanted) != numbered(len(wanted)):
-        raise DataError(f"{name} has numbered features, where {_few(wanted)} are wanted.")
+    if expected is not None and tuple(expected) != numbered(len(expected)):
+        raise DataError(f"{name} has numbered features, but {_few(expected)} are required.")
 
 
-def _refuse_names(name: str, given: Mapping[str, Any]) -> None:
-    for argument, value in given.items():
+def _refuse_names(name: str, arguments: Mapping[str, Any]) -> None:
+    for argument, value in arguments.items():
         if value is not None:
             raise ArgumentError(
-                f"{name} has numbered features, of which none can be ignored, and no columns that "
-                f"have names: leave out {argument}."
+                f"{name} has numbered features, which can't be ignored, and no column names. Leave "
+                f"out {argument}."
             )
 
 
@@ -287,7 +287,7 @@ def _few(names: Sequence[str]) -> str:
 
 def _of_columns(
     table: Source,
-    found: Mapping[str, str],
+    column_of_role: Mapping[str, str],
     columns: Mapping[str, Column],
     chosen: Sequence[str],
     dtype: Any,
@@ -295,33 +295,34 @@ def _of_columns(
     named: bool,
     ignored: Sequence[str],
 ) -> Features:
-    qid = to_ids(columns[found["user"]], found["user"], table)
+    qid = to_ids(columns[column_of_role["user"]], column_of_role["user"], table)
     if not len(qid):
         raise DataError(f"{table.name} has no rows.")
-    label = found.get("relevance")
+    label = column_of_role.get("relevance")
     target = None
     if label is not None:
         target = finite(to_numbers(columns[label], label, table, qid), label, qid, table)
         if target.min() < 0:
             row = int(np.argmax(target < 0))
             raise DataError(
-                f"{table.name}: {label} must be >= 0, got {target[row]:g} at {table.at(row)}"
-                f"{of_user(qid, row)}. Use 0 for what is not relevant."
+                f"{table.name}: {label} must be >= 0, got {target[row]:g} at {table.place_of(row)}"
+                f"{of_user(qid, row)}. Use 0 for items that are not relevant."
             )
     used = [name for name in chosen if named or is_feature(columns[name], name, table)]
-    left_out = () if named else times_and_ids(table.names, [*found.values(), *ignored])
+    left_out = () if named else times_and_ids(table.names, [*column_of_role.values(), *ignored])
     if not used:
-        hint = ", or name a time or id among the features" if left_out else ""
+        hint = ", or list columns of times or ids in features=" if left_out else ""
         raise DataError(
-            f"{table.name} has no feature column: {there(table.names)}. Add numeric columns{hint}."
+            f"{table.name} has no feature column: {column_list(table.names)}. Add numeric "
+            f"columns{hint}."
         )
     matrix = np.empty((len(qid), len(used)), dtype)
     with np.errstate(over="ignore"):  # overflow gives inf, for which the ranker raises
         for position, name in enumerate(used):
             matrix[:, position] = feature(columns[name], name, table)
     items = (
-        to_ids(columns[found["item"]], found["item"], table)
-        if "item" in found
+        to_ids(columns[column_of_role["item"]], column_of_role["item"], table)
+        if "item" in column_of_role
         else svmlight.positions(qid)
     )
     return Features(
@@ -330,7 +331,7 @@ def _of_columns(
         qid,
         items,
         tuple(used),
-        "item" in found,
+        "item" in column_of_role,
         label is not None and is_rating(label),
         left_out,
     )

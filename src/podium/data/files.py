@@ -19,7 +19,14 @@ from typing import IO, Any, cast
 import polars as pl
 
 from podium import _check
-from podium.data._swelling import ROOM, SWELLS, refuse_swollen, refuse_texts, texts, whole
+from podium.data._swelling import (
+    FREE_BYTES,
+    MAX_RATIO,
+    checked_table,
+    refuse_swollen,
+    refuse_texts,
+    texts,
+)
 from podium.data.source import FORMATS, POLARS, Column, Kind, Source
 from podium.errors import DataError
 
@@ -41,12 +48,12 @@ _SUFFIXES = {
 }  # fmt: skip
 
 
-def check_file(path: Path, what: str) -> str | None:
+def check_file(path: Path, noun: str) -> str | None:
     """Raise unless the file exists and is not empty; return the format of its suffix, or None."""
     if not path.exists():
-        raise DataError(f"{path} does not exist. Pass the path of the {what}.")
+        raise DataError(f"{path} does not exist. Pass the path of the {noun}.")
     if path.is_dir():
-        raise DataError(f"{path} is a folder. Pass the path of the {what} file in it.")
+        raise DataError(f"{path} is a folder. Pass the path of the {noun} file in it.")
     if path.stat().st_size == 0:
         raise DataError(f"{path} is empty.")
     unpacked_path = path.with_suffix("") if path.suffix.lower() == ".gz" else path
@@ -71,7 +78,8 @@ def sniff(path: Path) -> str:
         if separator in line:
             return format
     raise DataError(
-        f"{path} has no format that its name or first line tells. Pass format= as "
+        f"{path} has an unknown format: neither its name nor its first line determines it. Pass "
+        "format= as "
         f"{_check.listed(FORMATS)}."
     )
 
@@ -161,7 +169,7 @@ class _Unpacked(io.RawIOBase):
     def __init__(self, stream: IO[bytes], name: str | Path, n_packed: int) -> None:
         super().__init__()
         self._stream, self._name, self._n_read = stream, name, 0
-        self._most = max(ROOM, SWELLS * n_packed)
+        self._limit = max(FREE_BYTES, MAX_RATIO * n_packed)
 
     def readable(self) -> bool:
         return True
@@ -170,11 +178,11 @@ class _Unpacked(io.RawIOBase):
         with _unpacking(self._name):
             part = self._stream.read(len(buffer))
         self._n_read += len(part)
-        if self._n_read > self._most:
+        if self._n_read > self._limit:
             raise DataError(
-                f"{self._name} unpacks to more than {self._most >> 20} MiB, over {SWELLS} times "
-                "its size, as files do that are made to fill memory. If you expected that, unpack "
-                "it and pass what comes out."
+                f"{self._name} unpacks to more than {self._limit >> 20} MiB, over {MAX_RATIO} "
+                "times its size, which is typical of files made to fill the memory. If the file "
+                "is valid, unpack it and pass the unpacked file."
             )
         buffer[: len(part)] = part
         return len(part)
@@ -188,7 +196,8 @@ def broken(path: str | Path, error: Exception) -> DataError:
     """Return the error for a file that can't be read completely."""
     reason = error_line(error)
     return DataError(
-        f"{path} can't be read: {reason}. It may be damaged: get it again, or unpack it."
+        f"{path} can't be read: {reason}. It may be damaged. Copy or download it again, or unpack "
+        "it."
     )
 
 
@@ -216,7 +225,7 @@ def open_arrow(path: Path) -> Source:
     ipc: Any = import_module("pyarrow.ipc")
     open_reader = ipc.open_file if first_line(path).startswith("ARROW1") else ipc.open_stream
     with _reading(path, "Arrow"), arrow.OSFile(str(path)) as file:
-        frame = _frame(whole(path, open_reader(file)))
+        frame = _frame(checked_table(path, open_reader(file)))
     return Source(
         str(path), tuple(frame.columns), lambda kinds: {name: frame[name] for name in kinds}
     )
@@ -251,7 +260,7 @@ def unreadable(path: Path, format: str, error: BaseException) -> DataError:
     """Return the error for a file that the reader of its format rejects."""
     return DataError(
         f"{path} can't be read as {format} ({error_line(error)}). "
-        "It may be truncated or another format: write it again, or pass format=."
+        "It may be truncated or have another format. Write it again, or pass format=."
     )
 
 

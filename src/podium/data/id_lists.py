@@ -18,14 +18,14 @@ from podium.data.write import to_frame
 from podium.errors import DataError
 
 
-def read_ids(path: Path, what: Literal["user", "item"], column: str | None = None) -> Ids:
+def read_ids(path: Path, kind: Literal["user", "item"], column: str | None = None) -> Ids:
     """Read ids of users or items.
 
     Parameters
     ----------
     path : Path
         A table with a column of ids, or a .txt file with one id per line.
-    what : {"user", "item"}
+    kind : {"user", "item"}
         The kind of the ids.
     column : str, optional
         The name of the column, if it is not a usual one.
@@ -35,11 +35,11 @@ def read_ids(path: Path, what: Literal["user", "item"], column: str | None = Non
     DataError
         If the file is missing, empty, not a table or text, or lacks the column.
     """
-    role = USER if what == "user" else ITEM
-    if check_file(path, f"list of {what}s") is None and path.name.lower().endswith(".txt"):
+    role = USER if kind == "user" else ITEM
+    if check_file(path, f"list of {kind}s") is None and path.name.lower().endswith(".txt"):
         return _read_lines(path, role.usual if column is None else (column,))
-    table = open_table(path, f"list of {what}s", (role,))
-    name = resolve(table.names, (role,), {what: column}, table.name)[what]
+    table = open_table(path, f"list of {kind}s", (role,))
+    name = resolve(table.names, (role,), {kind: column}, table.name)[kind]
     ids = to_ids(table.fetch({name: "id"})[name], name, table)
     if not len(ids):
         raise DataError(f"{path} has no rows.")
@@ -65,7 +65,7 @@ def _read_lines(path: Path, header: Sequence[str]) -> Ids:
     try:
         text = read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is no text in UTF-8 ({error.reason}).") from None
+        raise DataError(f"{path} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from None
     lines = [(n, line.strip()) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
     if lines and lines[0][1].lower() in header:
         del lines[0]

@@ -13,7 +13,7 @@ from podium._kernels import read_only
 from podium._ties import label_keys
 from podium.data import _kernels
 from podium.data.ids import Shared, share
-from podium.data.overlap import Met, Side, check_met
+from podium.data.overlap import CommonIds, Side, check_common
 from podium.data.runs import Run, Truth
 from podium.errors import ArgumentError, DataError
 from podium.groups import Groups
@@ -47,7 +47,7 @@ class Join:
 
     users: Shared
     items: Shared
-    met: Met
+    common_items: CommonIds
     runs: Groups
     truths: Groups
     run_group: NDArray[np.int64]
@@ -62,40 +62,40 @@ class Join:
         run_position = np.searchsorted(runs.labels, truths.labels)
         run_position[run_position == runs.n_groups] = 0
         is_in_run = runs.labels[run_position] == truths.labels
-        check_met(users, "user", *_sides(truth, run, "user"))
+        check_common(users, "user", *_sides(truth, run, "user"))
         if missing == "error" and not is_in_run.all():
-            raise _lacks(users, truths, is_in_run)
+            raise _missing_users(users, truths, is_in_run)
         # The groups, their labels and their order must not depend on the type of the run's ids.
         # Therefore the groups are in the order of the truth's own ids.
-        truth_group = np.argsort(_own_labels(truth, users, truths.labels), kind="stable")
+        truth_group = np.argsort(_truth_labels(truth, users, truths.labels), kind="stable")
         if missing == "skip":
             truth_group = truth_group[is_in_run[truth_group]]
         run_group: NDArray[np.int64] = np.where(is_in_run, run_position, -1)[truth_group]
         items = share(truth.item, run.item, ordered=ids_ordered)
-        met = check_met(items, "item", *_sides(truth, run, "item"))
-        labels = _own_labels(truth, users, truths.labels[truth_group])
-        return cls(users, items, met, runs, truths, run_group, truth_group, labels)
+        common_items = check_common(items, "item", *_sides(truth, run, "item"))
+        labels = _truth_labels(truth, users, truths.labels[truth_group])
+        return cls(users, items, common_items, runs, truths, run_group, truth_group, labels)
 
     @property
-    def whole_run(self) -> bool:
+    def result_is_run(self) -> bool:
         """Whether the run's rows, in their given order, are the rows of the result."""
         run_groups = self.run_group[self.run_group >= 0]
         is_increasing = bool(np.all(run_groups[1:] > run_groups[:-1]))
         return self.runs.order is None and is_increasing and run_groups.size == self.runs.n_groups
 
     def look_up(
-        self, truth: Truth, run: Run, threshold: float, unjudged: Unjudged, *, wants_item: bool
+        self, truth: Truth, run: Run, threshold: float, unjudged: Unjudged, *, with_items: bool
     ) -> Rows:
         """Look up the relevance of each row of the run."""
         n_groups = self.run_group.size
         run_groups = self.run_group[self.run_group >= 0]
         n_rows = int(self.runs.sizes[run_groups].sum())
-        keeps_rows = self.whole_run and unjudged != "skip"
+        keeps_scores = self.result_is_run and unjudged != "skip"
         offsets, ideal_offsets = np.zeros((2, n_groups + 1), np.int64)
         counts = np.empty((2, n_groups), np.int64)
-        score = np.empty(0 if keeps_rows else n_rows)
+        score = np.empty(0 if keeps_scores else n_rows)
         relevance = np.empty(n_rows)
-        item = np.empty(n_rows if wants_item else 0, np.int64)
+        item = np.empty(n_rows if with_items else 0, np.int64)
         ideal = np.empty(int(self.truths.sizes[self.truth_group].sum()))
         problem = np.zeros(3, np.int64)
         n_written, n_positives = _kernels.join_groups(
@@ -112,15 +112,15 @@ class Join:
         self._complete_absent(counts[1])
         return Rows(
             offsets,
-            read_only(run.score) if keeps_rows else read_only(score[:n_written]),
+            read_only(run.score) if keeps_scores else read_only(score[:n_written]),
             relevance[:n_written],
-            item[:n_written] if wants_item else None,
+            item[:n_written] if with_items else None,
             (ideal_offsets, ideal[:n_positives]),
             counts[0],
             counts[1],
         )
 
-    def drawn_from(self, item: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+    def random_order_keys(self, item: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
         """Return the values that determine a random order of items; 7 and '7' have equal values."""
         if item is None or self.items.names is None:
             return item
@@ -137,8 +137,8 @@ class Join:
         over = np.flatnonzero(n_distinct > total)
         if over.size:
             raise ArgumentError(
-                f"n_items must cover every user's items in run and truth, got {total} where user "
-                f"{_check.label(self.labels[over[0]])} has {n_distinct[over[0]]}."
+                f"n_items must be at least the number of items of each user in run and truth, got "
+                f"{total}, but user {_check.label(self.labels[over[0]])} has {n_distinct[over[0]]}."
             )
         return np.full(n_distinct.size, total)
 
@@ -168,23 +168,23 @@ def _table(
     return _kernels.Table(group, groups.offsets, order, read_only(item), read_only(value))
 
 
-def _sides(truth: Truth, run: Run, what: Literal["user", "item"]) -> tuple[Side, Side]:
+def _sides(truth: Truth, run: Run, kind: Literal["user", "item"]) -> tuple[Side, Side]:
     return (
-        Side("the truth", truth.name, getattr(truth, what)),
-        Side("the run", run.name, getattr(run, what)),
+        Side("the truth", truth.name, getattr(truth, kind)),
+        Side("the run", run.name, getattr(run, kind)),
     )
 
 
-def _own_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labels:
+def _truth_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labels:
     """Return the truth's users of the codes, as integers if they are integers in the truth."""
     labels = users.labels(codes)
     return labels.astype(np.int64) if isinstance(truth.user, np.ndarray) else labels
 
 
-def _lacks(users: Shared, truths: Groups, there: Mask) -> ArgumentError:
-    missing_groups = np.flatnonzero(~there)
+def _missing_users(users: Shared, truths: Groups, is_in_run: Mask) -> ArgumentError:
+    missing_groups = np.flatnonzero(~is_in_run)
     first = _check.label(users.label(truths.labels[missing_groups[0]]))
     return ArgumentError(
-        f"The run lacks {missing_groups.size} of {there.size} users, first {first}. "
+        f"The run lacks {missing_groups.size} of {is_in_run.size} users, first {first}. "
         "Pass missing='zero' to score them 0, or missing='skip' to leave them out."
     )

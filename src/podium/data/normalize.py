@@ -101,8 +101,8 @@ def _check_rows(X: Any, groups: Groups, values: NDArray[Any]) -> None:
     n_infinite = int(np.isinf(values).sum())
     if n_infinite:
         raise ArgumentError(
-            f"X has {n_infinite} infinite value{'s' if n_infinite > 1 else ''}, and a range has no "
-            "place for that. Drop those rows, or clip them."
+            f"X has {n_infinite} infinite value{'s' if n_infinite > 1 else ''}, which can't be "
+            "scaled to [0, 1]. Drop those rows, or clip the values."
         )
 
 

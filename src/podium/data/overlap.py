@@ -15,7 +15,7 @@ from podium.data.convert import Ids
 from podium.data.ids import Shared, distinct
 from podium.errors import DataError, PodiumWarning
 
-_FEW = 0.05
+_MIN_SHARE = 0.05
 """The smallest share of common ids, in the table with fewer ids, that gives no warning."""
 
 _NUMBER = re.compile(r"^(-?)\+?0*(\d+)(?:\.0*)?$")
@@ -34,7 +34,7 @@ class Side(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Met:
+class CommonIds:
     """The codes that are in both columns, only in the left one and only in the right one."""
 
     both: NDArray[np.int64]
@@ -50,31 +50,33 @@ class Met:
         return self.both.size + self.right.size
 
 
-def meet(shared: Shared) -> Met:
+def common_ids(shared: Shared) -> CommonIds:
     """Return which ids are in both columns and which in one only."""
     left, right = distinct(shared.left), distinct(shared.right)
     in_both = np.isin(left, right)
-    return Met(left[in_both], left[~in_both], right[~np.isin(right, left)])
+    return CommonIds(left[in_both], left[~in_both], right[~np.isin(right, left)])
 
 
-def check_met(shared: Shared, what: str, left: Side, right: Side, *, few: float = _FEW) -> Met:
+def check_common(
+    shared: Shared, noun: str, left: Side, right: Side, *, min_share: float = _MIN_SHARE
+) -> CommonIds:
     """Raise if two columns have no id in common; warn if they have few in common.
 
     Parameters
     ----------
     shared : Shared
         The codes of the ids.
-    what : str
+    noun : str
         The kind of the ids: "user" or "item".
     left, right : Side
         The tables.
-    few : float
+    min_share : float
         The threshold of the warning, as a share of the ids of the table with fewer ids. The default
         is far below the share of a short run of popular items, or of a truth of few users.
 
     Returns
     -------
-    Met
+    CommonIds
         The common and the other codes.
 
     Raises
@@ -87,57 +89,59 @@ def check_met(shared: Shared, what: str, left: Side, right: Side, *, few: float 
     PodiumWarning
         If few ids are in both, or ids of the two tables are the same number in two spellings.
     """
-    met = meet(shared)
-    twins = _twins(shared, met)
-    if not met.both.size:
-        raise DataError(_no_common(shared, what, left, right, twins))
-    if twins:
-        n, left_id, right_id = twins
+    common = common_ids(shared)
+    respelled = _respelled(shared, common)
+    if not common.both.size:
+        raise DataError(_no_common(shared, noun, left, right, respelled))
+    if respelled:
+        n, left_id, right_id = respelled
         warnings.warn(
-            f"{n} {what} id{'s' if n > 1 else ''} of {left.name} may be in {right.name} under "
-            f"another form of the same number, as {left.label(left_id)} and "
-            f"{right.label(right_id)}, which count as two {what}s. Write ids alike.",
+            f"{n} {noun} id{'s' if n > 1 else ''} of {left.name} may be in {right.name} in another "
+            f"spelling of the same number, such as {left.label(left_id)} and "
+            f"{right.label(right_id)}, which count as two {noun}s. Spell ids in the same way.",
             PodiumWarning,
             stacklevel=4,
         )
-    if met.both.size < few * min(met.n_left, met.n_right):
+    if common.both.size < min_share * min(common.n_left, common.n_right):
         warnings.warn(
-            f"{met.both.size} of the {met.n_left} {what}s of {left.name} are among the "
-            f"{met.n_right} of {right.name}. Check that both use the same {what} ids.",
+            f"Only {common.both.size} of the {common.n_left} {noun}s of {left.name} are among the "
+            f"{common.n_right} of {right.name}. Check that both use the same {noun} ids.",
             PodiumWarning,
             stacklevel=4,
         )
-    return met
+    return common
 
 
 def _no_common(
-    shared: Shared, what: str, left: Side, right: Side, twins: tuple[int, str, str] | None
+    shared: Shared, noun: str, left: Side, right: Side, respelled: tuple[int, str, str] | None
 ) -> str:
     left_id, right_id = (
-        twins[1:] if twins else (shared.label(c[0]) for c in (shared.left, shared.right))
+        respelled[1:] if respelled else (shared.label(c[0]) for c in (shared.left, shared.right))
     )
     return (
-        f"No {what} is in both: {left.role} has {left.label(left_id)}, {right.role} "
-        f"{right.label(right_id)}. Check that {left.name} and {right.name} use the same {what} "
-        "ids, written alike."
+        f"No {noun} is in both tables: {left.role} has {left.label(left_id)}, {right.role} has "
+        f"{right.label(right_id)}. Check that {left.name} and {right.name} use the same {noun} "
+        "ids in the same spelling."
     )
 
 
-def _twins(shared: Shared, met: Met) -> tuple[int, str, str] | None:
+def _respelled(shared: Shared, common: CommonIds) -> tuple[int, str, str] | None:
     """Return the number of left ids that the right table spells differently, and one such pair.
 
     Only numbers are compared. None means that there are no such ids.
     """
-    if shared.names is None or not (met.left.size and met.right.size):
+    if shared.names is None or not (common.left.size and common.right.size):
         return None
-    left, right = (shared.names.gather(codes).to_list() for codes in (met.left, met.right))
-    text_of_number = {_bare(text): text for text in reversed(right)}
+    left, right = (shared.names.gather(codes).to_list() for codes in (common.left, common.right))
+    text_of_number = {_canonical(text): text for text in reversed(right)}
     pairs = [
-        (text, text_of_number[bare]) for text in left if (bare := _bare(text)) in text_of_number
+        (text, text_of_number[number])
+        for text in left
+        if (number := _canonical(text)) in text_of_number
     ]
     return (len(pairs), *pairs[0]) if pairs else None
 
 
-def _bare(text: str) -> str:
+def _canonical(text: str) -> str:
     """Remove blanks around an id, and leading zeros and a zero fraction of a number."""
     return _NUMBER.sub(r"\1\2", text.strip())

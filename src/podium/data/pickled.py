@@ -8,7 +8,7 @@ from typing import IO, Any, TypeGuard, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data._pickle import Made, Name, PickleError, read_pickle
+from podium.data._pickle import Call, Name, PickleError, read_pickle
 from podium.errors import DataError
 
 # The names in a pickled frame of plain columns. A pickle could name any other function.
@@ -74,39 +74,39 @@ def read_pickled(stream: IO[bytes], name: str) -> dict[str, NDArray[Any]]:
         table = _columns(read_pickle(stream.read(), _ALLOWED))
     except PickleError as error:
         raise DataError(
-            f"{name} can't be read as a pickled table: {error}. Get it again, or save the table "
-            "as .parquet where it was made."
+            f"{name} can't be read as a pickled table: {error}. Download it again, or save the "
+            "DataFrame as .parquet."
         ) from None
     return table
 
 
 def _columns(table: Any) -> dict[str, NDArray[Any]]:
     """Return the columns of a DataFrame by name."""
-    if not _is_made(table, "DataFrame"):
-        raise PickleError(f"it holds a {_kind(table)}, not a table of pandas")
+    if not _is_call(table, "DataFrame"):
+        raise PickleError(f"it contains a {_kind(table)}, not a pandas DataFrame")
     state = _mapping(table.state)
     manager = state.get("_mgr", state.get("_data"))
-    if not _is_made(manager, "BlockManager"):
+    if not _is_call(manager, "BlockManager"):
         raise PickleError("its table has no blocks of columns")
     axes, blocks = _parts(manager)
     columns: dict[int, NDArray[Any]] = {}
     for values, positions in blocks:
         columns |= _block(values, positions)
         if len(columns) > _MOST_COLUMNS:
-            raise PickleError(f"it says that it has over {_MOST_COLUMNS} columns")
+            raise PickleError(f"it declares more than {_MOST_COLUMNS} columns")
     names = _labels(axes, len(columns))
     if sorted(columns) != list(range(len(names))):
-        raise PickleError("its blocks are not the columns that it names")
+        raise PickleError("its blocks do not match its column names")
     if len({column.size for column in columns.values()}) > 1:
         raise PickleError("its columns differ in length")
     return {name: columns[position] for position, name in enumerate(names)}
 
 
-def _parts(manager: Made) -> tuple[Any, list[tuple[Any, Any]]]:
+def _parts(manager: Call) -> tuple[Any, list[tuple[Any, Any]]]:
     """Return the axes, and the values and positions of each block."""
     if manager.state is None:
         blocks, axes = _tuple(manager.args, 2)
-        calls = [block for block in blocks if _is_made(block, "_unpickle_block", "new_block")]
+        calls = [block for block in blocks if _is_call(block, "_unpickle_block", "new_block")]
         return axes, [_tuple(block.args[:2], 2) for block in calls]
     # pandas < 1.3; the first three parts of the state were for pandas 0.13.
     stored = _mapping(_mapping(_tuple(manager.state, 4)[3]).get("0.14.1"))
@@ -117,18 +117,18 @@ def _parts(manager: Made) -> tuple[Any, list[tuple[Any, Any]]]:
 def _block(values: Any, places: Any) -> dict[int, NDArray[Any]]:
     """Return the columns of a block by position."""
     block = _array(values)
-    positions = _slice(places) if _is_made(places, "slice") else _numbered(places)
+    positions = _slice(places) if _is_call(places, "slice") else _numbered(places)
     if block.ndim != 2 or len(block) != len(positions):
         raise PickleError(f"a block of {len(positions)} columns has the shape {block.shape}")
     if len(positions) > _MOST_COLUMNS:
-        raise PickleError(f"it says that it has {len(positions)} columns")
+        raise PickleError(f"it declares {len(positions)} columns")
     return dict(zip(positions, block, strict=True))
 
 
-def _slice(places: Made) -> range:
+def _slice(places: Call) -> range:
     ends = _tuple(places.args, 3)
     if not all(type(end) is int and abs(end) < _MOST for end in ends) or not ends[2]:
-        raise PickleError("the places of a block are no slice")
+        raise PickleError("the column positions of a block are not a slice")
     return range(*ends)
 
 
@@ -136,14 +136,14 @@ def _numbered(places: Any) -> list[int]:
     """Return the column positions of a block that are not a slice."""
     numbers = _array(places)
     if numbers.ndim != 1 or numbers.dtype.kind != "i":
-        raise PickleError("the places of a block are no integers")
+        raise PickleError("the column positions of a block are not integers")
     return numbers.tolist()
 
 
 def _labels(axes: Any, n_columns: int) -> list[str]:
     """Return the names of the columns."""
     index = _list(axes)[0] if _list(axes) else None
-    if not _is_made(index, "_new_Index"):
+    if not _is_call(index, "_new_Index"):
         raise PickleError("its columns have no names")
     index_type, stored = _tuple(index.args, 2)
     if isinstance(index_type, Name) and index_type.name == "RangeIndex":
@@ -151,30 +151,30 @@ def _labels(axes: Any, n_columns: int) -> list[str]:
     return [str(label) for label in _array(_mapping(stored).get("data")).reshape(-1).tolist()]
 
 
-def _array(made: Any) -> NDArray[Any]:
+def _array(call: Any) -> NDArray[Any]:
     """Return an array of numbers from its bytes, or of texts from their list."""
-    if _is_made(made, "_frombuffer"):
-        content, kind, shape, order = _tuple(made.args, 4)
-    elif _is_made(made, "_reconstruct"):
-        _, shape, kind, is_fortran, content = _tuple(made.state, 5)
+    if _is_call(call, "_frombuffer"):
+        content, kind, shape, order = _tuple(call.args, 4)
+    elif _is_call(call, "_reconstruct"):
+        _, shape, kind, is_fortran, content = _tuple(call.state, 5)
         order = "F" if is_fortran else "C"
     else:
-        raise PickleError(f"it has a {_kind(made)} where an array must be")
+        raise PickleError(f"it has a {_kind(call)} in place of an array")
     dtype, sizes = _dtype(kind), _tuple(shape)
     if not all(type(size) is int and 0 <= size < _MOST for size in sizes) or len(sizes) > 2:
-        raise PickleError("an array has no shape")
+        raise PickleError("an array has an invalid shape")
     flat = _objects(content) if dtype.kind == "O" else _numbers(content, dtype)
     if flat.size != math.prod(sizes):
         raise PickleError(f"an array of shape {sizes} has {flat.size} values")
     return flat.reshape(sizes, order="F" if order == "F" else "C")
 
 
-def _dtype(made: Any) -> np.dtype[Any]:
+def _dtype(call: Any) -> np.dtype[Any]:
     """Return the type of numbers or objects that a dtype call describes."""
-    kind = made.args[0] if _is_made(made, "dtype") and made.args else None
+    kind = call.args[0] if _is_call(call, "dtype") and call.args else None
     if not isinstance(kind, str) or kind not in _KINDS:
-        raise PickleError("an array is neither of numbers nor of texts")
-    state = _tuple(made.state) if made.state is not None else ()
+        raise PickleError("an array contains neither numbers nor texts")
+    state = _tuple(call.state) if call.state is not None else ()
     swapped = len(state) > 1 and state[1] == ">"
     return np.dtype(kind).newbyteorder(">") if swapped else np.dtype(kind)
 
@@ -182,29 +182,29 @@ def _dtype(made: Any) -> np.dtype[Any]:
 def _numbers(content: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
     raw = _bytes(content)
     if dtype.kind == "O" or len(raw) % dtype.itemsize:
-        raise PickleError(f"{len(raw)} bytes are no array of {dtype}")
+        raise PickleError(f"{len(raw)} bytes do not form an array of {dtype}")
     return np.frombuffer(raw, dtype)
 
 
 def _objects(content: Any) -> NDArray[Any]:
     """Return an array of objects from a list; bytes would be interpreted as addresses."""
-    objects = [_scalar(value) if isinstance(value, Made) else value for value in _list(content)]
+    objects = [_scalar(value) if isinstance(value, Call) else value for value in _list(content)]
     bad_types = {type(value).__name__ for value in objects if not isinstance(value, _PLAIN)}
     bad_types |= {
-        "number of many digits" for value in objects if type(value) is int and abs(value) >> 64
+        "number of over 64 bits" for value in objects if type(value) is int and abs(value) >> 64
     }
     if bad_types:
-        raise PickleError(f"a column holds a {min(bad_types)}, neither number nor text")
+        raise PickleError(f"a column contains a {min(bad_types)}, which podium does not read")
     values = np.empty(len(objects), object)
     values[:] = objects
     return values
 
 
-def _scalar(made: Made) -> Any:
+def _scalar(call: Call) -> Any:
     """Return a NumPy scalar as a Python number."""
-    if made.by.name != "scalar":
-        raise PickleError(f"a column holds a {_kind(made)}, neither number nor text")
-    kind, content = _tuple(made.args, 2)
+    if call.function.name != "scalar":
+        raise PickleError(f"a column contains a {_kind(call)}, which podium does not read")
+    kind, content = _tuple(call.args, 2)
     numbers = _numbers(content, _dtype(kind))
     if numbers.size != 1:
         raise PickleError("a number of a column has no value")
@@ -213,9 +213,9 @@ def _scalar(made: Made) -> Any:
 
 def _bytes(content: Any) -> bytes | bytearray:
     """Return bytes, which old protocols store as Latin-1 text."""
-    if _is_made(content, "encode") and content.args:
+    if _is_call(content, "encode") and content.args:
         content = content.args[0]
-    elif _is_made(content, "bytes"):
+    elif _is_call(content, "bytes"):
         content = b""
     try:
         raw = content.encode("latin-1") if isinstance(content, str) else content
@@ -226,18 +226,18 @@ def _bytes(content: Any) -> bytes | bytearray:
     return raw
 
 
-def _is_made(value: Any, *names: str) -> TypeGuard[Made]:
-    return isinstance(value, Made) and value.by.name in names
+def _is_call(value: Any, *names: str) -> TypeGuard[Call]:
+    return isinstance(value, Call) and value.function.name in names
 
 
 def _kind(value: Any) -> str:
-    return value.by.name if isinstance(value, Made) else type(value).__name__
+    return value.function.name if isinstance(value, Call) else type(value).__name__
 
 
 def _tuple(value: Any, length: int | None = None) -> tuple[Any, ...]:
     items = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ()
     if length is not None and len(items) != length:
-        raise PickleError("its table is not as pandas writes one")
+        raise PickleError("its table does not have the form that pandas writes")
     return items
 
 

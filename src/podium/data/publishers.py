@@ -163,12 +163,12 @@ def letor(path: str | Path, fold: int = 1) -> Letor:
     number = _check.cutoff(fold, name="fold")
     files = archive.members(path, "LETOR", LETOR)
     if len(files) == 1 and files[0].name == str(path):
-        raise DataError(f"{path} is one file. Pass the folder of the folds, or use read_features.")
+        raise DataError(f"{path} is a file. Pass the folder of the folds, or use read_features.")
     parts = _fold_files(files, number) or _part_files(files, number)
     if parts is None:
         raise DataError(
-            f"{path} holds no fold {number}: neither Fold{number}/train.txt, vali.txt and "
-            f"test.txt nor S1.txt to S5.txt. Pass the folder or archive as it comes from {LETOR}"
+            f"{path} contains no fold {number}: neither Fold{number}/train.txt, vali.txt and "
+            f"test.txt nor S1.txt to S5.txt. Pass the folder or archive as downloaded from {LETOR}"
         )
     rows = [svmlight.parse(part) for part in parts]
     width = max(part.highest for part in rows)

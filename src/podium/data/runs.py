@@ -17,10 +17,10 @@ from podium.data.columns import (
     TIMESTAMP,
     USER,
     VALUE,
+    column_list,
     is_rating,
     missing,
     resolve,
-    there,
 )
 from podium.data.convert import (
     Ids,
@@ -295,8 +295,8 @@ def _not_negative(values: NDArray[np.float64], name: str, user: Ids, table: Sour
     if values.min() < 0:
         row = int(np.argmax(values < 0))
         raise DataError(
-            f"{table.name}: {name} must be >= 0, got {values[row]:g} at {table.at(row)}"
-            f"{of_user(user, row)}. Use 0 for what is not relevant."
+            f"{table.name}: {name} must be >= 0, got {values[row]:g} at {table.place_of(row)}"
+            f"{of_user(user, row)}. Use 0 for items that are not relevant."
         )
 
 
@@ -305,9 +305,9 @@ def _all_positive(table: Source) -> None:
     lower_names = [name.strip().lower() for name in table.names]
     if any(name in SCORE.usual + RANK.usual for name in lower_names):
         raise DataError(
-            f"{table.name} has no relevance column, but scores or ranks: "
-            f"{there(table.names)}. The truth comes first, then the run; if this is the "
-            "truth, pass relevance= or drop that column."
+            f"{table.name} has scores or ranks, but no relevance column: "
+            f"{column_list(table.names)}. Pass the truth first and the run second. If this table "
+            "is the truth, pass relevance= or drop the scores and ranks."
         )
     error = missing(table.names, (RELEVANCE,), table.name)
     if "Did you mean" in str(error):

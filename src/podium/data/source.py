@@ -44,7 +44,7 @@ class Source:
     def text(self) -> bool:
         return self.line is not None
 
-    def at(self, row: int) -> str:
+    def place_of(self, row: int) -> str:
         """Return the place of a row: its line in a text file, or else its number from 0."""
         return f"row {row}" if self.line is None else f"line {self.line(row)}"
 
@@ -61,8 +61,8 @@ def as_column(values: Any, name: str, source: Source) -> Column:
         return values
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(
-            f"{source.name}: {name} is a masked array, and its mask would be lost. "
-            "Pass its rows that are not masked, or filled()."
+            f"{source.name}: {name} is a masked array, whose mask would be ignored. "
+            "Pass the rows that are not masked, or the result of filled()."
         )
     array = None if isinstance(values, list) else np.asarray(values)
     if array is not None and array.ndim != 1:
@@ -103,8 +103,8 @@ def _times(array: NDArray[Any], name: str, source: Source) -> NDArray[Any]:
     times = array.astype(f"{array.dtype.kind}8[us]")
     if not (np.isnat(array) | (times.astype(array.dtype) == array)).all():
         raise DataError(
-            f"{source.name}: {name} has times of {array.dtype} that microseconds can't hold. "
-            "Convert the column."
+            f"{source.name}: {name} has times of {array.dtype} that can't be represented in "
+            "microseconds. Convert the column."
         )
     return times
 

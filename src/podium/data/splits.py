@@ -97,7 +97,7 @@ def by_time(
         n_last = int(is_test.sum()) if at is not None else int(n_test[0])
         is_valid = _from(times, sorted_times, n_last + int(n_valid[0])) if n_valid[0] else is_test
     split = _split(is_test, is_valid & ~is_test)
-    return _filled(split, times, wants_test=at is not None or test > 0)
+    return _checked(split, times, requires_test=at is not None or test > 0)
 
 
 def by_time_per_user(
@@ -245,17 +245,17 @@ def _split(is_test: NDArray[np.bool_], is_valid: NDArray[np.bool_]) -> Split:
     )
 
 
-def _filled(split: Split, times: NDArray[Any], *, wants_test: bool) -> Split:
+def _checked(split: Split, times: NDArray[Any], *, requires_test: bool) -> Split:
     """Raise if a split by time has no rows for training, or lacks requested rows for testing."""
     if not split.train.size:
         raise ArgumentError(
-            f"by_time leaves no rows for training: all {times.size} are in the later parts, and "
-            "rows of one time stay together. Pass smaller shares, or a later at= or valid_at=."
+            f"by_time leaves no rows for training: all {times.size} rows are in the later parts. "
+            "Rows of equal time stay together. Pass smaller shares, or a later at= or valid_at=."
         )
-    if wants_test and not split.test.size:
+    if requires_test and not split.test.size:
         raise ArgumentError(
-            f"by_time leaves no rows for testing, of {times.size}. Pass a larger test=, or an at= "
-            f"that is not after the last time, {times.max()}."
+            f"by_time leaves none of the {times.size} rows for testing. Pass a larger test=, or an "
+            f"at= that is not after the last time, {times.max()}."
         )
     return split
 
@@ -313,7 +313,8 @@ def _times(timestamp: Any) -> NDArray[Any]:
         column = to_times(column, "timestamp", _SPLIT)
     if not column.size or column.dtype.kind not in "iufM":
         raise ArgumentError(
-            f"timestamp must hold numbers or dates and times, got {column.size} of {column.dtype}."
+            f"timestamp must hold numbers or dates and times, got {column.size} values of "
+            f"{column.dtype}."
         )
     missing = np.flatnonzero(np.isnat(column) if column.dtype.kind == "M" else np.isnan(column))
     if missing.size:

@@ -121,8 +121,8 @@ class _Seen:
         if is_repeated.any():
             row = int(starts[int(np.argmax(is_repeated))])
             raise ScatteredQueriesError(
-                f"{self._name}, line {piece.lines[row]}: query {piece.qids[row]} comes back after "
-                "another one, which a stream can't take. Sort the lines by qid, or use "
-                "read_features."
+                f"{self._name}, line {piece.lines[row]}: query {piece.qids[row]} occurs again "
+                "after another query, but a stream requires adjacent lines. Sort the lines by "
+                "qid, or use read_features."
             )
         self._ids = np.sort(np.concatenate([self._ids, qids]), kind="stable")

@@ -23,11 +23,11 @@ from podium.groups import Groups
 _PIECE = 1 << 24  # bytes parsed at a time: enough to make the cost per piece negligible
 _LONGEST = 1 << 26  # bytes of a line; a file with longer lines is not svmlight
 
-_WHY = {
+_REQUIREMENTS = {
     _letor_kernels.NO_LABEL: "the line must begin with a number, the label",
     _letor_kernels.NO_QID: "qid: and an integer >= 0 must follow the label",
     _letor_kernels.NO_FEATURE: "a feature must be id:value, two numbers",
-    _letor_kernels.NOT_RISING: "feature ids must rise within the line, from 1",
+    _letor_kernels.NOT_RISING: "feature ids must be >= 1 and increase within the line",
     _letor_kernels.LONG_QID: "a qid must have at most 18 digits",
     _letor_kernels.LONG_ID: "a feature id must have at most 9 digits",
 }
@@ -98,8 +98,9 @@ def _require_apart(pieces: Sequence[Piece]) -> None:
         for qid in np.unique(piece.qids).tolist():
             if file_of_query.setdefault(qid, piece.name) != piece.name:
                 raise DataError(
-                    f"query {qid} is in {file_of_query[qid]} and in {piece.name}, and would be "
-                    "one. Number queries through all files, or put one query's lines into one file."
+                    f"query {qid} is in {file_of_query[qid]} and in {piece.name}. In one table, "
+                    "these lines would be one query. Use other query numbers in each file, or put "
+                    "all lines of a query into one file."
                 )
 
 
@@ -197,4 +198,4 @@ def _malformed(piece: bytes, name: str, line: int, kind: int, place: int) -> Dat
     line_number = line + piece.count(b"\n", 0, place)
     fields = piece[place:].split(b"\n", 1)[0].split()
     received = fields[0].decode("utf-8", "replace")[:40] if fields else "the end of the line"
-    return DataError(f"{name}, line {line_number}: {_WHY[kind]}, got {received!r}.")
+    return DataError(f"{name}, line {line_number}: {_REQUIREMENTS[kind]}, got {received!r}.")

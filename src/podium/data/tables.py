@@ -23,14 +23,14 @@ from podium.data.trec import open_trec
 from podium.errors import ArgumentError, DataError
 
 
-def open_table(source: Any, what: str, roles: Sequence[Role], format: str | None = None) -> Source:
+def open_table(source: Any, noun: str, roles: Sequence[Role], format: str | None = None) -> Source:
     """Open a file, frame, mapping, sparse matrix or tuple of arrays as a table.
 
     Parameters
     ----------
     source : path, frame or arrays
         The table, see `podium.data`.
-    what : str
+    noun : str
         The kind of the table, such as "run" or "truth", for messages.
     roles : sequence of Role
         The roles of the columns of a tuple (in this order) and of a sparse matrix (the first
@@ -51,30 +51,30 @@ def open_table(source: Any, what: str, roles: Sequence[Role], format: str | None
         If the source is another kind of object, or the format is unknown.
     """
     if isinstance(source, str | Path):
-        return _open_file(Path(source), what, format)
+        return _open_file(Path(source), noun, format)
     if format is not None:
-        raise ArgumentError(f"format is for files only, got {type(source).__name__}.")
+        raise ArgumentError(f"format applies only to files, got {type(source).__name__}.")
     columns = [role.name for role in roles]
-    name = f"The {what}"
+    name = f"The {noun}"
     if hasattr(source, "tocoo"):
         return _open_columns(name, _from_sparse(source, columns))
     if isinstance(source, tuple):
-        return _open_columns(name, _from_tuple(cast("tuple[Any, ...]", source), columns, what))
+        return _open_columns(name, _from_tuple(cast("tuple[Any, ...]", source), columns, noun))
     if isinstance(source, Mapping):
         return _open_columns(name, cast("Mapping[str, Any]", source))
-    return _open_frame(source, name, what)
+    return _open_frame(source, name, noun)
 
 
-def fetch(table: Source, found: Mapping[str, str], kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    """Return columns by role; `found` contains the name of each role's column, if there is one."""
-    columns = table.fetch({found[role]: kind for role, kind in kinds.items() if role in found})
-    columns_of_role = {role: columns[found[role]] for role in kinds if role in found}
+def fetch(table: Source, names: Mapping[str, str], kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """Return columns by role; `names` contains the name of each role's column, if there is one."""
+    columns = table.fetch({names[role]: kind for role, kind in kinds.items() if role in names})
+    columns_of_role = {role: columns[names[role]] for role in kinds if role in names}
     if {len(column) for column in columns_of_role.values()} == {0}:
         raise DataError(f"{table.name} has no rows.")
     return columns_of_role
 
 
-def _open_frame(source: Any, name: str, what: str) -> Source:
+def _open_frame(source: Any, name: str, noun: str) -> Source:
     if isinstance(source, pl.LazyFrame):
         lazy = source
         names = tuple(lazy.collect_schema().names())
@@ -92,7 +92,7 @@ def _open_frame(source: Any, name: str, what: str) -> Source:
     if hasattr(source, "columns") and hasattr(source, "to_numpy"):
         return _open_columns(name, {str(c): source[c].to_numpy() for c in source.columns})
     raise ArgumentError(
-        f"{what} must be a path, a Polars, pandas or Arrow table, a mapping or tuple of columns, "
+        f"{noun} must be a path, a Polars, pandas or Arrow table, a mapping or tuple of columns, "
         f"or a sparse matrix, got {type(source).__name__}."
     )
 
@@ -134,17 +134,17 @@ def _from_sparse(matrix: Any, columns: Sequence[str]) -> dict[str, NDArray[Any]]
     return dict(zip(columns[:3], (coo.row, coo.col, coo.data), strict=False))
 
 
-def _from_tuple(arrays: tuple[Any, ...], columns: Sequence[str], what: str) -> dict[str, Any]:
+def _from_tuple(arrays: tuple[Any, ...], columns: Sequence[str], noun: str) -> dict[str, Any]:
     if not 2 <= len(arrays) <= len(columns):
         raise ArgumentError(
-            f"{what} as a tuple must be ({', '.join(columns)}), got {len(arrays)} arrays."
+            f"{noun} as a tuple must be ({', '.join(columns)}), got {len(arrays)} arrays."
         )
     return dict(zip(columns, arrays, strict=False))
 
 
-def _open_file(path: Path, what: str, format: str | None) -> Source:
+def _open_file(path: Path, noun: str, format: str | None) -> Source:
     """Open a file in the given format, or in that of its suffix or content."""
-    kind = format_of(path, what, format)
+    kind = format_of(path, noun, format)
     if kind in ("csv", "tsv"):
         return open_delimited(path, "," if kind == "csv" else "\t")
     if kind == "trec":
@@ -154,9 +154,9 @@ def _open_file(path: Path, what: str, format: str | None) -> Source:
     return open_parquet(path) if kind == "parquet" else open_arrow(path)
 
 
-def format_of(path: Path, what: str, format: str | None = None) -> str:
+def format_of(path: Path, noun: str, format: str | None = None) -> str:
     """Return a file's format: the given one, or that of its suffix or content."""
-    suffix_format = check_file(path, what)
+    suffix_format = check_file(path, noun)
     if format is not None:
         return _check.choice(format, "format", FORMATS)
     return suffix_format or sniff(path)

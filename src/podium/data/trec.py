@@ -122,6 +122,6 @@ def _refuse_blanks(ids: NDArray[Any], name: str, path: Path) -> None:
     for text in dict.fromkeys(ids.tolist()):
         if len(str(text).split()) != 1:
             raise DataError(
-                f"{path}: {name} {text!r} has a blank or no letter, and blanks divide the fields "
-                "of a TREC run. Write .csv or .parquet."
+                f"{path}: {name} {text!r} is empty or contains a blank, but blanks separate the "
+                "fields of a TREC run. Write a .csv or .parquet file."
             )

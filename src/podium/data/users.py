@@ -11,7 +11,7 @@ from podium import _check
 from podium.data.columns import USER, Role, resolve
 from podium.data.convert import to_ids
 from podium.data.ids import share
-from podium.data.overlap import Side, check_met
+from podium.data.overlap import Side, check_common
 from podium.data.source import POLARS
 from podium.data.tables import open_table
 from podium.errors import DataError
@@ -58,7 +58,7 @@ def user_column(source: Any, column: str, labels: Labels, *, user: str | None = 
     shared = share(ids, label_ids)
     if len(ids):
         sides = Side("the table", table.name, ids), Side("the truth", "the truth", label_ids)
-        check_met(shared, "user", *sides)
+        check_common(shared, "user", *sides)
     order = np.argsort(shared.left, kind="stable")
     sorted_codes = shared.left[order]
     repeated = np.flatnonzero(sorted_codes[1:] == sorted_codes[:-1])

@@ -49,11 +49,11 @@ def coverage_and_novelty(
     """
     from podium.data import top_items
     from podium.data.ids import share
-    from podium.data.overlap import Side, check_met
+    from podium.data.overlap import Side, check_common
 
     items = share(run.item, catalogue.item)
     sides = Side("the run", run.name, run.item), Side("catalogue=", name, catalogue.item)
-    overlap = check_met(items, "item", *sides)
+    overlap = check_common(items, "item", *sides)
     n_items = overlap.n_left + overlap.right.size
     items = items.by_value()  # equal scores: the lower id first, 9 before 10 also for text ids
     coded_run: Any = replace(run, item=items.left)

@@ -20,9 +20,9 @@ except ImportError:
     _check.extra("ray", "ray", "podium.executors.Ray")  # says how to install it
     raise
 
-PATIENCE = 60.0  # seconds in which a node must answer, or a worker must start
-_KNOCK = 5.0  # seconds in which an address must accept a connection and answer
-_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+START_TIMEOUT = 60.0  # seconds in which a node must answer, or a worker must start
+_ANSWER_TIMEOUT = 5.0  # seconds in which an address must accept a connection and answer
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 _SETTINGS = 4  # the first frame of both sides of HTTP/2, which gRPC and therefore Ray uses
 _CLIENT_PORT = 10001  # the default port of "ray://HOST"
 
@@ -34,8 +34,8 @@ def connect(address: str | None, n_workers: int | None) -> bool:
         if any_cluster:
             return False
         raise ArgumentError(
-            f"address {address!r}: this process has a Ray cluster already. Leave the address out "
-            "to use that one, or call ray.shutdown() before."
+            f"address {address!r}: this process is already connected to a Ray cluster. Leave "
+            "address out to use that cluster, or call ray.shutdown() first."
         )
     target = os.environ.get("RAY_ADDRESS") or "auto" if any_cluster else str(address)
     settings: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
@@ -44,10 +44,10 @@ def connect(address: str | None, n_workers: int | None) -> bool:
         n_processors = _local.processors() if n_workers is None else n_workers
         ray.init("local", num_cpus=n_processors, include_dashboard=False, **settings)
         return True
-    advice = "Start one with `ray start --head`, or give 'local'."
+    advice = "Start one with `ray start --head`, or pass 'local'."
     try:
-        _knock(target)
-        advice += " A cluster that wants a token wants RAY_AUTH_MODE=token here, too."
+        _check_address(target)
+        advice += " If the cluster requires a token, set RAY_AUTH_MODE=token in this process."
         ray.init(target, **settings)
     except (OSError, ImportError, RuntimeError, ValueError, exceptions.RayError) as error:
         raise ArgumentError(
@@ -56,7 +56,7 @@ def connect(address: str | None, n_workers: int | None) -> bool:
     return True
 
 
-def _knock(address: str) -> None:
+def _check_address(address: str) -> None:
     """Raise if no Ray listens at an address, because Ray itself would retry for minutes."""
     scheme, _, location = address.rpartition("://")
     if address == "auto" or scheme not in ("", "ray"):
@@ -64,22 +64,22 @@ def _knock(address: str) -> None:
     parts = urlsplit(f"//{location}")
     port = parts.port or (_CLIENT_PORT if scheme else None)
     if parts.hostname is None or port is None:
-        raise ValueError("it wants HOST:PORT")
-    with socket.create_connection((parts.hostname, port), timeout=_KNOCK) as connection:
+        raise ValueError("the form must be HOST:PORT")
+    with socket.create_connection((parts.hostname, port), timeout=_ANSWER_TIMEOUT) as connection:
         if os.environ.get("RAY_USE_TLS", "0") in ("", "0"):
-            _greet(connection)
+            _check_grpc(connection)
 
 
-def _greet(line: socket.socket) -> None:
+def _check_grpc(line: socket.socket) -> None:
     """Raise unless the other side answers like a gRPC server."""
-    line.sendall(_GREETING)
+    line.sendall(_PREFACE)
     try:
         with line.makefile("rb") as answers:
             answer = answers.read(4)
     except TimeoutError:
-        raise ConnectionError(f"what listens there is silent for {_KNOCK:.0f} s") from None
+        raise ConnectionError(f"the server did not answer for {_ANSWER_TIMEOUT:.0f} s") from None
     if len(answer) < 4 or answer[3] != _SETTINGS:
-        raise ConnectionError("what listens there is no Ray")
+        raise ConnectionError("the server is not Ray")
 
 
 def first_line(error: BaseException) -> str:
@@ -92,14 +92,14 @@ def processors() -> int:
     return int(ray.cluster_resources().get("CPU", 0))
 
 
-def number_of_workers(asked: int | None, there: int) -> int:
+def number_of_workers(n_requested: int | None, n_processors: int) -> int:
     """Return the number of workers: the requested number, or all processors of the cluster."""
-    if there < (asked or 1):
+    if n_processors < (n_requested or 1):
         raise ArgumentError(
-            f"n_workers={asked or 1}, but the cluster has {there} processors. Ask for fewer, or "
-            "add nodes with `ray start --address`."
+            f"n_workers={n_requested or 1}, but the cluster has {n_processors} processors. Pass a "
+            "smaller n_workers, or add nodes with `ray start --address`."
         )
-    return asked or there
+    return n_requested or n_processors
 
 
 def refuse_other_versions() -> None:
@@ -118,7 +118,7 @@ def refuse_other_versions() -> None:
         remote_version.options(num_cpus=0, scheduling_strategy=strategy).remote()
         for strategy in strategies
     ]
-    ray.wait(calls, num_returns=len(calls), timeout=PATIENCE)
+    ray.wait(calls, num_returns=len(calls), timeout=START_TIMEOUT)
     for node, call in zip(nodes, calls, strict=True):
         try:
             node_version = ray.get(call, timeout=0)
@@ -128,9 +128,9 @@ def refuse_other_versions() -> None:
             refuse_node(node["NodeManagerAddress"], node_version)
 
 
-def refuse_node(node: str, found: str) -> NoReturn:
+def refuse_node(node: str, version: str) -> NoReturn:
     """Raise an error for a node with another version of podium."""
     raise ArgumentError(
-        f"address: the node {node} has podium {found}, and here is {podium.__version__}. Install "
-        "the same version on all nodes."
+        f"address: the node {node} has podium {version}, but this process has "
+        f"{podium.__version__}. Install the same version on all nodes."
     )

@@ -69,13 +69,13 @@ class _Held:
     """Objects in this process. Each object waits for its previous call before it runs the next."""
 
     def __init__(self, things: Sequence[Any], n_threads: int) -> None:
-        self._things = list(things)
-        self._last: list[Any] = [None] * len(self._things)
+        self._objects = list(things)
+        self._last: list[Any] = [None] * len(self._objects)
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
 
     def call(self, number: int, method: str, *arguments: Any) -> Any:
         """Run the method now without a pool, or else when a thread and the arguments are free."""
-        function = getattr(self._things[number], method)
+        function = getattr(self._objects[number], method)
         if self._pool is None:
             return function(*arguments)
         future = self._pool.submit(_after, self._last[number], function, arguments)
@@ -108,7 +108,7 @@ def or_threads(executor: Executor | None) -> Executor:
         return Threads()
     if isinstance(executor, type) or not (hasattr(executor, "hold") and hasattr(executor, "map")):
         raise ArgumentError(
-            f"executor must be one such as Threads(2) or Ray('local'), got {executor!r}."
+            f"executor must be an executor such as Threads(2) or Ray('local'), got {executor!r}."
         )
     return executor
 

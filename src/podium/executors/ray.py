@@ -110,7 +110,7 @@ class Ray:
         try:
             return ray.get(references)
         except exceptions.RayError as error:
-            raise _meant(error) from None
+            raise _original_error(error) from None
 
     def map(self, function: Callable[..., R], tasks: Iterable[T], *shared: Any) -> list[R]:
         """Return ``function(task, *shared)`` for each task; `shared` is sent to each node once.
@@ -140,11 +140,11 @@ class Ray:
     def hold(self, things: Sequence[Any]) -> _Held:
         """Give objects to actors, neighbouring ones to the same, and wait until they are stored."""
         self._refuse_closed()
-        workers = _begin(min(self.n_workers, len(things)))
+        workers = _start_workers(min(self.n_workers, len(things)))
         homes = [workers[i * len(workers) // len(things)] for i in range(len(things))]
         held = _Held(workers, homes)
         try:
-            self.get([home.take.remote(i, things[i]) for i, home in enumerate(homes)])
+            self.get([home.store.remote(i, things[i]) for i, home in enumerate(homes)])
         except BaseException:
             held.release()
             raise
@@ -153,7 +153,9 @@ class Ray:
     def _refuse_closed(self) -> None:
         """Raise if the executor is closed: Ray would start a new cluster with other settings."""
         if self._closed:
-            raise ArgumentError("executor is closed. Make another Ray(…), or fit inside its with.")
+            raise ArgumentError(
+                "executor is closed. Create another Ray(…), or fit inside the with block."
+            )
 
 
 class _Held:
@@ -173,20 +175,20 @@ class _Worker:
     """The class of the actors: objects by their numbers."""
 
     def __init__(self) -> None:
-        self._things: dict[int, Any] = {}
+        self._objects: dict[int, Any] = {}
 
     def ready(self) -> tuple[str, str]:
         """Return the id of the actor's node, and podium's version on it."""
         return ray.get_runtime_context().get_node_id(), podium.__version__
 
-    def take(self, number: int, thing: Any) -> None:
-        self._things[number] = thing
+    def store(self, number: int, value: Any) -> None:
+        self._objects[number] = value
 
     def call(self, number: int, method: str, *arguments: Any) -> Any:
-        return getattr(self._things[number], method)(*arguments)
+        return getattr(self._objects[number], method)(*arguments)
 
 
-def _begin(n_workers: int) -> list[Any]:
+def _start_workers(n_workers: int) -> list[Any]:
     """Start actors without restarts or retried calls; return those that started.
 
     Neighbours in the list share a node if possible, so that values passed between them stay on it.
@@ -196,7 +198,7 @@ def _begin(n_workers: int) -> list[Any]:
     )
     workers = [actor.remote() for _ in range(n_workers)]
     try:
-        nodes = _places([worker.ready.remote() for worker in workers])
+        nodes = _started_nodes([worker.ready.remote() for worker in workers])
     except BaseException:
         _kill(workers)
         raise
@@ -205,43 +207,43 @@ def _begin(n_workers: int) -> list[Any]:
     return [workers[i] for _, i in sorted(started)]
 
 
-def _places(calls: list[Any]) -> list[str | None]:
+def _started_nodes(calls: list[Any]) -> list[str | None]:
     """Return the nodes of the workers that start in time, None for the others.
 
     Soon after a node is lost, a cluster still counts its processors and assigns workers to them.
     Therefore at most as many workers are awaited as the cluster currently has processors.
     """
-    end = monotonic() + _cluster.PATIENCE
+    end = monotonic() + _cluster.START_TIMEOUT
     while True:
         ended, _ = ray.wait(calls, num_returns=len(calls), timeout=1.0)
-        nodes = [_place(call) for call in calls]
-        n_begun = sum(node is not None for node in nodes)
+        nodes = [_started_node(call) for call in calls]
+        n_started = sum(node is not None for node in nodes)
         n_expected = min(len(calls), _cluster.processors())
-        if len(ended) == len(calls) or n_begun >= max(n_expected, 1) or monotonic() > end:
+        if len(ended) == len(calls) or n_started >= max(n_expected, 1) or monotonic() > end:
             break
-    if not n_begun:
-        raise NoWorkerError(_none_began(calls, n_failed=len(ended)))
-    if n_begun < n_expected:
+    if not n_started:
+        raise NoWorkerError(_no_worker_message(calls, n_failed=len(ended)))
+    if n_started < n_expected:
         warnings.warn(
-            f"{n_begun} of {n_expected} Ray workers began; the fit goes on with them. Look at `ray "
-            "status`: are the processors taken?",
+            f"{n_started} of {n_expected} Ray workers started, and the fit continues with these. "
+            "Check with `ray status` whether all processors are in use.",
             PodiumWarning,
             stacklevel=2,
         )
     return nodes
 
 
-def _none_began(calls: list[Any], n_failed: int) -> str:
+def _no_worker_message(calls: list[Any], n_failed: int) -> str:
     """Return the message if no worker has started: all have failed, or the time is over."""
     if n_failed == len(calls):
-        return f"No worker began: all {n_failed} ended at once{_reason(calls)}."
+        return f"No worker started: all {n_failed} ended immediately{_reason(calls)}."
     return (
-        f"No worker began within {_cluster.PATIENCE:.0f} s{_reason(calls)}. Look at `ray status`: "
-        "are the processors taken?"
+        f"No worker started within {_cluster.START_TIMEOUT:.0f} s{_reason(calls)}. Check with `ray "
+        "status` whether all processors are in use."
     )
 
 
-def _place(call: Any) -> str | None:
+def _started_node(call: Any) -> str | None:
     """Return the node of a worker that has started, None for another; raise for another version."""
     try:
         node, version = ray.get(call, timeout=0)
@@ -273,7 +275,7 @@ def _call(task: Any, function: Callable[..., Any], *shared: Any) -> Any:
     return function(task, *shared)
 
 
-def _meant(error: exceptions.RayError) -> BaseException:
+def _original_error(error: exceptions.RayError) -> BaseException:
     """Return the error that a task raised, or WorkerLost if the task was interrupted."""
     cause: BaseException = error
     while isinstance(cause, exceptions.RayTaskError) and cause.cause is not None:
@@ -286,5 +288,5 @@ def _meant(error: exceptions.RayError) -> BaseException:
         exceptions.LocalRayletDiedError,
     )
     if isinstance(cause, loss_errors):
-        return WorkerLost(f"A worker of the cluster has gone ({_cluster.first_line(cause)}).")
+        return WorkerLost(f"A worker of the cluster was lost ({_cluster.first_line(cause)}).")
     return cause

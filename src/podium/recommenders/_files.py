@@ -121,14 +121,14 @@ def read_model(
     """
     allowed_kinds = kinds or _KINDS
     noun = allowed_kinds[0].removeprefix("podium_")
-    header, arrays = read_arrays(path, allowed_kinds, FORMAT, what=noun)
+    header, arrays = read_arrays(path, allowed_kinds, FORMAT, noun=noun)
     try:
         name: str = header["class"]
         model = get_class(_RENAMED.get(name, name))(**params_of(header))
         model._restore(header["fitted"], arrays)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DataError(
-            f"{path} describes no valid model ({error}). Save it again with this version of podium."
+            f"{path} is not a valid model ({error}). Save it again with this version of podium."
         ) from None
     return model
 

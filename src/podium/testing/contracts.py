@@ -63,7 +63,7 @@ class LossContract:
 
     def make(self) -> Loss:
         """Return the loss under test."""
-        raise NotImplementedError("Give a method make(self) that returns your loss.")
+        raise NotImplementedError("Define a method make(self) that returns your loss.")
 
     def cases(self) -> Iterator[LossCase]:
         """Yield the test cases; override this if the loss needs other labels."""
@@ -108,7 +108,7 @@ class LossContract:
 
     def test_groups_are_separable(self) -> None:
         """Check that a list's results are, up to a factor, the same in a batch and alone."""
-        for case in self._told_apart():
+        for case in self._distinct_label_cases():
             values, grad = self._values(case)
             ratios: list[float] = []
             for g, label in enumerate(case.groups.labels):
@@ -127,7 +127,7 @@ class LossContract:
 
     def test_row_order_does_not_matter(self) -> None:
         """Check that shuffled rows give the same values, and the same gradient for each row."""
-        for i, case in enumerate(self._told_apart()):
+        for i, case in enumerate(self._distinct_label_cases()):
             order = np.random.default_rng(i).permutation(case.scores.size)
             values, grad = self._values(case)
             moved = LossCase(case.relevance[order], case.qid[order], case.scores[order])
@@ -145,7 +145,9 @@ class LossContract:
             if self.make().smooth:
                 evaluate = self._evaluator(case)
                 for row in range(case.scores.size):
-                    assert self._second(evaluate, case.scores, row) <= bound[row] + _CLOSE
+                    assert (
+                        self._second_derivative(evaluate, case.scores, row) <= bound[row] + _CLOSE
+                    )
 
     def test_declared_convexity_holds_at_midpoints(self) -> None:
         """Check that the mean value at a midpoint is at most the mean of the values at the ends."""
@@ -163,7 +165,7 @@ class LossContract:
         declared = loss.upper_bounds
         if declared is None:
             return
-        assert declared in RISKS, f"{declared!r} is none of {sorted(RISKS)}: nothing to test it by"
+        assert declared in RISKS, f"upper_bounds is {declared!r}, not one of {sorted(RISKS)}"
         risk = RISKS[declared]
         for case in self.cases():
             tied = LossCase(case.relevance, case.qid, np.round(case.scores))
@@ -234,7 +236,7 @@ class LossContract:
         if self.make().draws:
             yield from self.cases()
 
-    def _told_apart(self) -> Iterator[LossCase]:
+    def _distinct_label_cases(self) -> Iterator[LossCase]:
         """Yield the cases; if the loss draws, with labels made distinct."""
         for i, case in enumerate(self.cases()):
             n = case.scores.size
@@ -267,7 +269,7 @@ class LossContract:
             slopes.append(0.0 if np.isnan(slope) else slope)
         return slopes[0], slopes[1]
 
-    def _second(self, evaluate: Evaluate, scores: PerRow, row: int) -> float:
+    def _second_derivative(self, evaluate: Evaluate, scores: PerRow, row: int) -> float:
         """Return the second derivative by one row, from a central difference of the gradient."""
         slopes: list[float] = []
         for step in (-_STEP, _STEP):

@@ -55,7 +55,7 @@ def flat_tail(values: Sequence[float], order: Order, k: int) -> list[float]:
     return [tail_mean if i in tail else v for i, v in enumerate(values)]
 
 
-def inside(grades: Sequence[float], order: Order) -> list[float]:
+def tie_positions(grades: Sequence[float], order: Order) -> list[float]:
     """Return each item's position in its tie, in (-1/2, 1/2): evenly spaced, with mean 0."""
     result: list[float] = []
     for i, grade in enumerate(grades):
@@ -72,14 +72,14 @@ def least_gap(grades: Sequence[float]) -> float:
 def truth_scores(grades: Sequence[float], order: Order, k: int) -> list[float]:
     """Return RankCosine's ground-truth scores by item."""
     gap = least_gap(grades)
-    spread = [g + gap * c for g, c in zip(grades, inside(grades, order), strict=True)]
+    spread = [g + gap * c for g, c in zip(grades, tie_positions(grades, order), strict=True)]
     return flat_tail(spread, order, k)
 
 
 def truth_chances(grades: Sequence[float], order: Order, k: int, scale: float = 1.0) -> list[float]:
     """Return ListNet's ground-truth top-one probabilities, by item."""
     half = 1.0 - math.exp(-scale * least_gap(grades) / 2.0)
-    places = zip(grades, inside(grades, order), strict=True)
+    places = zip(grades, tie_positions(grades, order), strict=True)
     weights = flat_tail([math.exp(scale * g) * (1.0 + 2.0 * c * half) for g, c in places], order, k)
     return [w / sum(weights) for w in weights]
 

@@ -69,11 +69,11 @@ class Ranked:
     """One order of a listing: its relevances from the top, and the listing itself."""
 
     top: tuple[float, ...]
-    of: Listing
+    listing: Listing
 
     @property
     def flags(self) -> list[bool]:
-        return [self.of.positive(r) for r in self.top]
+        return [self.listing.positive(r) for r in self.top]
 
 
 def brute_force(name: str, listing: Listing, ties: Ties = "worst", **arguments: Any) -> Value:
@@ -152,7 +152,7 @@ def _value(name: str, ranked: Ranked, arguments: dict[str, Any]) -> Value:
     if not definition(name).half_pairs:
         return definition(name).function(ranked, **arguments)
     n = len(ranked.top)
-    return _settled(name, ranked.top, [float(n - i) for i in range(n)], ranked.of, arguments)
+    return _settled(name, ranked.top, [float(n - i) for i in range(n)], ranked.listing, arguments)
 
 
 def _mean(values: Sequence[Value]) -> Value:
@@ -220,34 +220,34 @@ def _completions(
         )
 
 
-def _pairs(whole: Scored, n_positives: int, k: int, clip: bool) -> Value:
-    n_neg = len(whole.negatives)
+def _pairs(scored: Scored, n_positives: int, k: int, clip: bool) -> Value:
+    n_neg = len(scored.negatives)
     if n_neg < k and not (clip and n_neg > 0):
         return None
     n_top = min(k, n_neg)
-    return whole.top(n_positives, n_top) / (n_positives * n_top)
+    return scored.top(n_positives, n_top) / (n_positives * n_top)
 
 
-def _pap(whole: Scored, *, k: int, clip: bool) -> Value:
-    return _pairs(whole, min(k, len(whole.positives)), k, clip)
+def _pap(scored: Scored, *, k: int, clip: bool) -> Value:
+    return _pairs(scored, min(k, len(scored.positives)), k, clip)
 
 
-def _pauc(whole: Scored, *, k: int, clip: bool) -> Value:
-    return _pairs(whole, len(whole.positives), k, clip)
+def _pauc(scored: Scored, *, k: int, clip: bool) -> Value:
+    return _pairs(scored, len(scored.positives), k, clip)
 
 
-def _auc(whole: Scored) -> Value:
-    if whole.endless:
-        raise UnsettledError("the number of negatives is not known")
-    n_pos, n_neg = len(whole.positives), len(whole.negatives)
-    return whole.top(n_pos, n_neg) / (n_pos * n_neg) if n_neg else None
+def _auc(scored: Scored) -> Value:
+    if scored.endless:
+        raise UnsettledError("the number of negatives is unknown")
+    n_pos, n_neg = len(scored.positives), len(scored.negatives)
+    return scored.top(n_pos, n_neg) / (n_pos * n_neg) if n_neg else None
 
 
 # --- Ranks: sums over the ranks of the given list ------------------------------------------------
 
 
 def _auc_at(ranked: Ranked, *, k: int) -> Value:
-    if len(ranked.top) < k and len(ranked.top) != ranked.of.n_items:
+    if len(ranked.top) < k and len(ranked.top) != ranked.listing.n_items:
         raise UnsettledError(f"fewer than {k} items")
     flags = ranked.flags[:k]
     above = [a and not b for a, b in itertools.combinations(flags, 2)]
@@ -260,7 +260,7 @@ def _precision(ranked: Ranked, *, k: int) -> Value:
 
 
 def _reachable(ranked: Ranked, k: int | None, norm: str) -> int:
-    n_pos = ranked.of.n_pos
+    n_pos = ranked.listing.n_pos
     return n_pos if k is None or norm == "n_pos" else min(k, n_pos)
 
 
@@ -269,7 +269,7 @@ def _recall(ranked: Ranked, *, k: int | None, norm: str) -> Value:
 
 
 def _r_precision(ranked: Ranked) -> Value:
-    return _precision(ranked, k=ranked.of.n_pos)
+    return _precision(ranked, k=ranked.listing.n_pos)
 
 
 def _hit_rate(ranked: Ranked, *, k: int | None) -> Value:
@@ -303,7 +303,7 @@ def _dcg(ranked: Ranked, *, k: int | None, gain: str, discount: str) -> Value:
 
 
 def _ndcg(ranked: Ranked, **arguments: Any) -> Value:
-    ideal = Ranked(tuple(ranked.of.grades), ranked.of)
+    ideal = Ranked(tuple(ranked.listing.grades), ranked.listing)
     value, best = _dcg(ranked, **arguments), _dcg(ideal, **arguments)
     return None if value is None or best is None else value / best
 
@@ -318,7 +318,7 @@ def _err(ranked: Ranked, *, k: int | None, max_grade: float) -> Value:
 
 def _topk_loss(ranked: Ranked, *, k: int) -> Value:
     zeros = (0.0,) * k
-    best = (*ranked.of.grades, *zeros)[:k]
+    best = (*ranked.listing.grades, *zeros)[:k]
     return Fraction((*ranked.top, *zeros)[:k] != best)
 
 

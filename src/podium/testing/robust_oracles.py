@@ -40,7 +40,7 @@ SIGMA_SLOPE: dict[str, Function] = {
 }
 """The derivative of sigma. At its kink, a hinge has that of a pair on the margin, which counts."""
 
-SIGMA_BEND: dict[str, Function] = {
+SIGMA_CURVATURE: dict[str, Function] = {
     "logistic": lambda d: math.log(2.0) * 2.0 ** -abs(d) / (1.0 + 2.0 ** -abs(d)) ** 2,
     "hinge": lambda d: 1.0,
 }
@@ -71,32 +71,32 @@ def dcg_loss(scores: Sequence[float], gains: Sequence[float], *, ties: bool) -> 
     return total
 
 
-def bent_ranks(
+def robust_loss(
     scores: Sequence[float], gains: Sequence[float], kind: int | str, sigma: str
 ) -> float:
     """Return the sum of gain * rho(sum of sigma(own score - another's)) over one list."""
-    ranks = sums(scores, sigma)
+    ranks = cost_sums(scores, sigma)
     return math.fsum(g * RHO[kind](t) for g, t in zip(gains, ranks, strict=True) if g > 0)
 
 
-def bent_slopes(
+def robust_derivatives(
     scores: Sequence[float], gains: Sequence[float], kind: int | str, sigma: str
 ) -> tuple[list[float], list[float]]:
-    """Return the derivatives of `bent_ranks`, and twice the bounds of the pairs' bends, by row."""
-    slope, bend = [0.0] * len(scores), [0.0] * len(scores)
-    for y, total in enumerate(sums(scores, sigma)):
+    """Return the derivatives of `robust_loss`, and twice the bounds of its curvatures, by row."""
+    slope, curvature = [0.0] * len(scores), [0.0] * len(scores)
+    for y, total in enumerate(cost_sums(scores, sigma)):
         weight = gains[y] * RHO_SLOPE[kind](total) if gains[y] > 0 else 0.0
         for z in range(len(scores)):
             if z != y:
                 d = scores[y] - scores[z]
                 slope[y] += weight * SIGMA_SLOPE[sigma](d)
                 slope[z] -= weight * SIGMA_SLOPE[sigma](d)
-                bend[y] += 2.0 * weight * SIGMA_BEND[sigma](d)
-                bend[z] += 2.0 * weight * SIGMA_BEND[sigma](d)
-    return slope, bend
+                curvature[y] += 2.0 * weight * SIGMA_CURVATURE[sigma](d)
+                curvature[z] += 2.0 * weight * SIGMA_CURVATURE[sigma](d)
+    return slope, curvature
 
 
-def sums(scores: Sequence[float], sigma: str) -> list[float]:
+def cost_sums(scores: Sequence[float], sigma: str) -> list[float]:
     """Return, for each row, the sum of the costs of its differences from all other rows."""
     return [
         math.fsum(SIGMA[sigma](s - t) for z, t in enumerate(scores) if z != y)

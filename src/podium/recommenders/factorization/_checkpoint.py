@@ -71,7 +71,7 @@ class Checkpoint:
         """
         if not os.path.lexists(self.path):
             return None
-        header, arrays = read_arrays(self.path, _KIND, _FORMAT, what="checkpoint")
+        header, arrays = read_arrays(self.path, _KIND, _FORMAT, noun="checkpoint")
         self._refuse_other_fit(header.get("of"))
         try:
             return self._restored(arrays)

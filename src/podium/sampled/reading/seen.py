@@ -13,7 +13,7 @@ from podium import _check
 from podium.data.columns import ITEM, USER, resolve
 from podium.data.convert import Ids, to_ids
 from podium.data.ids import codes_of, share
-from podium.data.overlap import Side, check_met, meet
+from podium.data.overlap import Side, check_common, common_ids
 from podium.data.tables import fetch, open_table
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.groups import find
@@ -72,7 +72,7 @@ class Seen:
         """
         shared = share(self.user, user)
         sides = (Side(_SEEN_TABLE, self.name, self.user), Side("the sample", source, user))
-        overlap = check_met(shared, "user", *sides, few=0.0)
+        overlap = check_common(shared, "user", *sides, min_share=0.0)
         if overlap.both.size < _MIN_SHARE * overlap.n_right:
             warnings.warn(
                 f"{overlap.both.size} of the {overlap.n_right} users of {source} are in "
@@ -165,12 +165,12 @@ class Seen:
         """
         user, item = pairs
         shared = share(self.item, item)
-        overlap = meet(shared)
+        overlap = common_ids(shared)
         n_others = overlap.n_left - self._n_seen(user)
         expected = float(n_others.sum()) / catalogue_size(n_items)
         if overlap.both.size or expected > _EXPECTED:
             sides = (Side(_SEEN_TABLE, self.name, self.item), Side("the sample", source, item))
-            check_met(shared, "item", *sides, few=0.0)
+            check_common(shared, "item", *sides, min_share=0.0)
         if np.isin(shared.right, overlap.both).sum() < _MIN_ITEM_SHARE * expected:
             warnings.warn(
                 f"{overlap.both.size} of the {overlap.n_left} items of {self.name} are among the "
