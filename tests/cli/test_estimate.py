@@ -260,7 +260,7 @@ def test_other_forms_have_the_same_numbers(
         (("ranks.csv", *DESIGN, "--format", "tabel"), "Did you mean 'table'?"),
         (("scores.csv", "--items", "200", "--negatives", "99"), "users have 9 candidates"),
         (("scores.csv", *DESIGN, "--stages", "5,9"), "--stages is only for ranks"),
-        (("mixed.csv", "--items", "200"), "Pass --mixed if samples were drawn with"),
+        (("mixed.csv", "--items", "200"), "Pass --mixed if they were drawn with"),
         (("lost.csv", "--items", "200"), "Pass --mixed if samples were drawn with"),
         (("absent.csv", *DESIGN), "absent.csv does not exist"),
         (("ranks.csv", "--negatives", "9"), "Missing option '--items'"),

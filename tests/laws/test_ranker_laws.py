@@ -109,7 +109,7 @@ def test_no_ranker_is_measured_without_groups(ranker: Any) -> None:
     with pytest.raises(ArgumentError, match=r"eval_set qid is missing.*eval_set=\(X, y, qid\)"):
         ranker.fit(X, y, qid, eval_set=(X, y))
     ranker.fit(X, y, qid, eval_set=(X, y, qid))
-    with pytest.raises(ArgumentError, match=r"qid is missing, and .*set_score_request\(qid=True\)"):
+    with pytest.raises(ArgumentError, match=r"qid is missing, but .*set_score_request\(qid=True\)"):
         ranker.score(X, y)
     single_group = clone(ranker).set_params(one_group=True).fit(X, y, eval_set=(X, y))
     assert single_group.score(X, y) == single_group.score(X, y, np.zeros(y.size, int))

@@ -543,7 +543,7 @@ def test_address_where_nobody_listens_is_refused(
     ("answer", "said"),
     [
         (b"", "the server did not answer for 1 s"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "no Ray"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "not Ray"),
     ],
 )
 def test_address_where_something_else_listens_is_refused(

@@ -61,7 +61,7 @@ def test_taken_name_is_refused() -> None:
     taken = r"ranker 'linear' is taken by podium\.rankers\.linear\.LinearRanker"
     with pytest.raises(ArgumentError, match=taken):
         register_at("linear", "other", "Another")
-    called = r"ranker 'other' is a LinearRanker, .* means podium\.rankers\.linear\.LinearRanker"
+    called = r"ranker 'other' has the class name LinearRanker, .* podium\.rankers\.linear\."
     with pytest.raises(ArgumentError, match=called):
         register_at("other", "other", "LinearRanker")
     register_at("linear", "podium.rankers.linear", "LinearRanker")  # the same again

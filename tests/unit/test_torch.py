@@ -180,7 +180,7 @@ def test_labels_may_be_tensors_arrays_or_lists() -> None:
 
 
 def test_rows_are_one_group_where_that_is_said_and_without_mask_all_are_real() -> None:
-    with pytest.raises(ArgumentError, match="qid is missing, and softmax reads groups"):
+    with pytest.raises(ArgumentError, match="qid is missing, but softmax needs groups"):
         as_torch("softmax")(scores(4), [1, 0, 0, 2])
     loss, given = as_torch("softmax", one_group=True), scores(2, 4)
     assert loss(given[0], [1, 0, 0, 2]).item() == loss(given[0], [1, 0, 0, 2], [3] * 4).item()

@@ -155,7 +155,7 @@ class TorchLoss:
     def _require_one_group(self) -> None:
         if self.loss.reads_groups and not self.one_group:
             raise ArgumentError(
-                f"qid is missing, and {self.loss.name} reads groups. Pass qid, or padded lists "
+                f"qid is missing, but {self.loss.name} needs groups. Pass qid, or padded lists "
                 "with two axes. If all rows are one list, pass one_group=True to as_torch."
             )
 
