@@ -40,7 +40,8 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n auto -m "not long" --hypothesis-profile=quick
 
 test-all: $(VENV)/.dev
-	$(BIN)/python -m pytest -q -n auto
+	$(BIN)/python -m pytest -q -n auto --cov --cov-report=
+	@echo "coverage of lines and branches: $$($(BIN)/python -m coverage report --format=total) %"
 
 check: test-all lint types layers wheel
 

@@ -213,9 +213,8 @@ def trace(arguments: list[str]) -> None:
     TRACE.mkdir()
     environment = {**os.environ, "COVERAGE_FILE": str(TRACE / "coverage")}
     command = [
-        sys.executable, "-m", "pytest", "-q", "--cov=src/podium", "--cov-context=test",
-        "--cov-report=", f"--junitxml={TRACE / 'tests.xml'}", "-o", "junit_family=xunit1",
-        "-p", "tools.mutants_seconds", *arguments,
+        sys.executable, "-m", "pytest", "-q", "-n", "auto", "--cov=src/podium",
+        "--cov-context=test", "--cov-report=", "-p", "tools.mutants_seconds", *arguments,
     ]  # fmt: skip
     subprocess.run(command, cwd=ROOT, env=environment, check=False)
 
@@ -324,6 +323,8 @@ def _copy(to: Path) -> Path:
     for name in filter(None, listed.split("\0")):
         (to / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, to / name)
+    for cache in (ROOT / SRC).rglob("__pycache__"):  # with the compiled kernels
+        shutil.copytree(cache, to / cache.relative_to(ROOT), dirs_exist_ok=True)
     return to
 
 
@@ -334,24 +335,35 @@ def _run_tests(mutant: Mutant, copy: Path, trace: Trace) -> dict[str, Any]:
     path = copy / mutant.path
     source = path.read_bytes()
     path.write_bytes(source[: mutant.start] + mutant.new.encode() + source[mutant.end :])
+    compiles = "kernel" in mutant.path
+    quick = [test for test in tests if test not in trace.long]
     try:
-        return _run_pytest(tests, copy, trace, "kernel" in mutant.path) | {"n_tests": len(tests)}
+        if quick and (by := _first_failure(quick, copy, compiles, "--hypothesis-profile=quick")):
+            return {"result": "caught", "by": by, "n_tests": len(tests)}
+        if by := _first_failure(tests, copy, compiles):
+            return {"result": "long", "by": by, "n_tests": len(tests)}
     finally:
         path.write_bytes(source)
+    return {"result": "survived", "by": "", "n_tests": len(tests)}
 
 
-def _run_pytest(tests: list[str], copy: Path, trace: Trace, compiles: bool) -> dict[str, Any]:
-    listed = copy / ".tests"
-    listed.write_text("\n".join(tests))
+def _first_failure(tests: list[str], copy: Path, compiles: bool, *options: str) -> str:
+    """Return the first test that fails, or an empty text."""
+    (copy / ".tests").write_text("\n".join(tests))
     environment = {
         **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
         "PYTHONPATH": f"{copy / 'src'}{os.pathsep}{copy}",
         "PODIUM_DATA": os.environ.get("PODIUM_DATA", str(ROOT.parent / "shared" / "data")),
     }
     with tempfile.TemporaryDirectory() as cache:
         if compiles:  # kernels that inline the changed one are compiled again
             environment["NUMBA_CACHE_DIR"] = cache
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "@.tests"]
+        command = [
+            sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider",
+            "-p", "no:randomly", *options, "@.tests",
+        ]  # fmt: skip
         process = subprocess.Popen(
             command, cwd=copy, env=environment, text=True, start_new_session=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -361,12 +373,11 @@ def _run_pytest(tests: list[str], copy: Path, trace: Trace, compiles: bool) -> d
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-            return {"result": "caught", "by": "(no end)"}
+            return "(no end)"
     if process.returncode == 0:
-        return {"result": "survived", "by": ""}
+        return ""
     first = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - |$)", output, re.MULTILINE)
-    by = first.group(1) if first else output[-200:]
-    return {"result": "long" if by in trace.long else "caught", "by": by}
+    return first.group(1) if first else output[-200:]
 
 
 # --- The command line -----------------------------------------------------------------------------

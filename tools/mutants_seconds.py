@@ -10,20 +10,19 @@ import pytest
 
 TRACE = Path(__file__).resolve().parents[1] / ".mutants"
 _seconds: dict[str, float] = defaultdict(float)
-_long: list[str] = []
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Collect the names of the long tests."""
-    _long.extend(item.nodeid for item in items if item.get_closest_marker("long"))
+_long: set[str] = set()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Add up the seconds of a test's phases."""
+    """Add up the seconds of a test's phases, and collect the names of the long tests."""
     _seconds[report.nodeid] += report.duration
+    if "long" in report.keywords:
+        _long.add(report.nodeid)
 
 
-def pytest_sessionfinish() -> None:
-    """Write the seconds and the names."""
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the seconds and the names, in the process that receives all reports."""
+    if hasattr(session.config, "workerinput"):
+        return
     (TRACE / "seconds.json").write_text(json.dumps(_seconds))
-    (TRACE / "long.json").write_text(json.dumps(_long))
+    (TRACE / "long.json").write_text(json.dumps(sorted(_long)))
