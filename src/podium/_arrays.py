@@ -199,7 +199,8 @@ def _opened(place: Path, noun: str) -> tuple[dict[str, str], Arrays]:
             return kinds, {key: np.array(file.get_tensor(key)) for key in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, ValueError) as error:
         raise DataError(
-            f"{place} is truncated or not a {noun} file ({error}). Save the {noun} again."
+            f"{place} is truncated or not a {noun} file ({error}). Pass the path of a "
+            f"{noun} that podium saved, or save it again."
         ) from None
     except (AttributeError, TypeError) as error:
         raise DataError(

@@ -36,7 +36,8 @@ class Ranking:
     relevance : float64, (n_rows,)
         The relevance at each rank, one list after the other.
     ideal_offsets, ideal : int64 (n_groups + 1,), float64
-        All relevances > 0 of each group, decreasing, retrieved or not.
+        The relevances > 0 of each group in decreasing order, and the offsets of the groups in
+        them. They include items that were not retrieved.
     n_items : int64, (n_groups,)
         The number of items to rank; -1 if unknown.
     min_relevance : float
@@ -44,7 +45,7 @@ class Ranking:
     ties : {"worst", "best", "average", "id", "random"}
         The rule that ordered equal scores.
     tied : bool, (n_rows,)
-        With ties="average", True if the next rank has the same score. Otherwise empty.
+        Whether the next rank has the same score. Empty unless ties="average".
     absent : bool, (n_groups,), or None
         Groups without a list, which get the worst possible value.
     judged : bool, (n_rows,), or None
@@ -99,19 +100,20 @@ class Ranking:
             The order of equal scores: "worst" ranks relevant items last, so that a tie counts as an
             error. "best" ranks them first. "id" orders by decreasing `item`, as in trec_eval.
             "random" draws an order. "average" is the mean over all orders. It is available only for
-            measures whose mean is exact; pap and pauc count half of each tied pair.
+            measures for which this mean can be computed exactly. For pap and pauc, each tied
+            pair counts one half instead.
         item : (n_rows,), optional
             Integer or string ids; required by ties="id". The order of ties="random" is determined
             by the seed, the group's label and the item, or without items by the row's position in
             its group.
         n_items : int, optional
-            The number of items to rank in each group. By default, the rows are the whole list, or
-            with `unretrieved` part of a list of unknown length.
+            The number of items to rank in each group. By default, the rows are the whole list
+            or, if `unretrieved` is passed, part of a list of unknown length.
         unretrieved : pair (relevance, qid), optional
             Relevant items that are not among the rows. They rank below all rows.
         judged : bool, (n_rows,), optional
-            Whether the relevance of each row is known. By default, all are known. Rows with equal
-            scores whose order the tie rule and the relevance do not determine keep their order.
+            Whether the relevance of each row is known. By default, all are known. Rows keep
+            their order if neither score, tie rule nor relevance determines it.
         seed : int
             The seed of ties="random".
 

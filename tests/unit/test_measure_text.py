@@ -103,9 +103,12 @@ def test_aliases_stand_for_metrics_and_hide_none() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ndgc@10", r"measure 'ndgc' is not known\. Did you mean 'ndcg'\? There are: ap, auc, "),
+        (
+            "ndgc@10",
+            r"measure 'ndgc' is not known\. Did you mean 'ndcg'\? The measures are: ap, auc, ",
+        ),
         ("mapp@10", r"measure 'mapp' is not known\. Did you mean 'map'\?"),
-        ("zzz", r"measure 'zzz' is not known\. There are: "),
+        ("zzz", r"measure 'zzz' is not known\. The measures are: "),
         ("pap", "pap needs a cutoff: write pap@10"),
         ("p", "p needs a cutoff: write p@10"),
         ("topk_loss", "topk_loss needs a cutoff"),

@@ -103,8 +103,9 @@ class Passes:
         typer.Option(
             "--blocks",
             metavar="N",
-            help="Number of parts of users and of blocks of items. It changes the model, unlike "
-            "the number of threads or workers. Default: chosen from the shape of the data.",
+            help="Number of parts that the users are divided into, and of blocks of items. It "
+            "changes the model, unlike the number of threads or workers. Default: chosen from "
+            "the shape of the data.",
         ),
     ] = None
     random_state: Annotated[
@@ -170,7 +171,7 @@ class Work:
         typer.Option(
             "--resume",
             help="Continue an interrupted fit from MODEL.checkpoint. The model is the same as "
-            "without the interrupt.",
+            "without the interruption.",
         ),
     ] = False
 

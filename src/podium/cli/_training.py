@@ -198,9 +198,9 @@ class Validation:
         str | None,
         typer.Option(
             metavar="HOW",
-            help="Rows of --valid-share: users (random users), rows (random rows of each user), "
-            "time (the latest rows) or time-per-user (the latest rows of each user). Default: "
-            "users.",
+            help="Way to choose the rows of --valid-share: users (random users), rows (random rows "
+            "of each user), time (the latest rows) or time-per-user (the latest rows of each "
+            "user). Default: users.",
         ),
     ] = None
     time_col: Annotated[

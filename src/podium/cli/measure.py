@@ -216,8 +216,9 @@ def measure(
         list[str] | None,
         typer.Option(
             metavar="SEGMENTS",
-            help="Segments of users: engagement (n_pos <= k and n_pos > k), n_pos (quarters), or "
-            "a column of --users. May be repeated.",
+            help="Segments of users: engagement (users with at most k positives and users with "
+            "more), n_pos (quarters of users by number of positives), or a column of --users. "
+            "May be repeated.",
         ),
     ] = None,
     users: Annotated[
@@ -228,7 +229,8 @@ def measure(
         bool,
         typer.Option(
             "--pooled",
-            help="Also show the mean over pairs instead of users, for measures that have one.",
+            help="Also show the mean over pairs (or positives, or ranks) instead of users, for "
+            "measures that have one.",
         ),
     ] = False,
     catalogue: Annotated[

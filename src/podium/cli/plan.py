@@ -74,7 +74,8 @@ def plan(
         Path | None,
         typer.Option(
             metavar="RANKS",
-            help="Table of the sampled ranks of some users, as for podium estimate.",
+            help="Table of the sampled ranks (RANKS) or scores (SCORES) of some users, as for "
+            "podium estimate.",
             rich_help_panel=_EXPECTED,
         ),
     ] = None,
@@ -82,8 +83,8 @@ def plan(
         float | None,
         typer.Option(
             metavar="VALUE",
-            help="Expected value of the measure, without a pilot. Default: the value for which "
-            "recall@k is the square root of k / N.",
+            help="Expected value of the measure, without a pilot. Default: the value of a "
+            "ranking with recall@k = sqrt(k / N).",
             rich_help_panel=_EXPECTED,
         ),
     ] = None,

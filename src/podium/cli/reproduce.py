@@ -28,7 +28,8 @@ def reproduce(
             "--out",
             "-o",
             metavar="DIR",
-            help="Folder to write the results to, in DIR/NAME. list reads the progress from it.",
+            help="Folder to write the results to, in DIR/NAME. With list, the folder "
+            "to read the progress from.",
             rich_help_panel=_OUTPUT,
         ),
     ] = Path("reproduce"),
@@ -36,7 +37,7 @@ def reproduce(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="Data set of the recipe: a folder, an archive or a file. Or the folder that "
+            help="Data set of the recipe: a folder, an archive or a file, or the folder that "
             "contains it.",
         ),
     ] = None,
@@ -46,8 +47,8 @@ def reproduce(
             "--repeats",
             "--seeds",
             metavar="N",
-            help="Number of repeats with different seeds. Use few for a quick look. Default: the "
-            "number of the recipe.",
+            help="Number of repeats with different seeds. A small number gives a quick look. "
+            "Default: the number of the recipe.",
         ),
     ] = None,
     jobs: Annotated[int, typer.Option(metavar="N", help="Number of parallel processes.")] = 1,
@@ -57,7 +58,7 @@ def reproduce(
 ) -> None:
     """Reproduce a table or figure of a paper, and compare it with the printed values.
 
-    Finished parts are kept: after an interrupt, the same command continues.
+    Finished parts are kept: after an interruption, the same command continues.
     """
     from podium.errors import ArgumentError
     from podium.papers import runner

@@ -84,9 +84,9 @@ class Events:
         is_known = users & items
         if not is_known.any():
             raise DataError(
-                f"{self.name} has no row whose user and item are both in user_items: the user is "
-                f"in {int(users.sum())} of {is_known.size} rows, the item in {int(items.sum())}. "
-                "Create both tables by splitting one."
+                f"{self.name} has no row whose user and item are both in user_items. Of its "
+                f"{is_known.size} rows, {int(users.sum())} have a known user and "
+                f"{int(items.sum())} a known item. Create both tables by splitting one table."
             )
         return self._like(is_known, training), int(is_known.size - is_known.sum())
 

@@ -101,7 +101,8 @@ def compare(
     measures : str, Measure, or several
         The measures, such as ["pap@10", "ndcg@10"].
     undefined, level, interval
-        The policy for undefined groups and the intervals, as in `evaluate`.
+        The rule for undefined groups, and the level and the method of the intervals, as in
+        `evaluate`.
     n_permutations : int
         The number of sign patterns that the randomisation test draws. With up to 16 nonzero
         differences, it uses all patterns instead.

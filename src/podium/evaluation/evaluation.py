@@ -36,7 +36,7 @@ class Evaluation:
         The values by measure; nan if undefined. A key can be any text of the measure, such as
         "ap@5" or, with an alias, "map@5".
     weights : dict of str to float64 (n_groups,)
-        The denominators of values, for measures that have a pooled form.
+        The weights of groups in `pooled`, for measures that have a pooled form.
     segments : tuple of Segment
     undefined : {"skip", "zero", "one", "error"}
         The treatment of undefined groups in means; see `evaluate`.

@@ -125,15 +125,16 @@ def measure(
     users : path, frame or mapping of columns, optional
         A table with a user column and the columns that `by` names.
     undefined, level, interval
-        The policy for undefined groups and the intervals, as in `evaluate`.
+        The rule for undefined groups, and the level and the method of the intervals, as in
+        `evaluate`.
     **options
         Conventions and column names, as in `podium.data.ranking`.
 
     Warns
     -----
     PodiumWarning
-        If `podium.data.ranking` or `evaluate` warns. If min_relevance is not passed, some
-        relevances are between 0 and 1, and a measure treats these as not relevant.
+        If `podium.data.ranking` or `evaluate` warns, or if min_relevance is not passed and a
+        measure treats relevances between 0 and 1 as not relevant.
 
     Examples
     --------

@@ -203,11 +203,11 @@ class PApLogistic(GroupLoss):
         jumps. Groups with fewer than k negatives use all of them. Use a larger k than for the
         measure, so that more rows contribute to the gradient.
     weight : float
-        The weight of the second term, at least 0. A group's part of this term has the weight of
-        its beta rows. With weight 0 the loss is bitwise equal to `GroupLogistic`.
+        The weight of the second term, at least 0. A group counts in it in proportion to
+        beta. With weight 0, the loss is bitwise equal to `GroupLogistic`.
     temperature : float
-        The scale of the sigmoid in units of score, above 0. The error of a pair fades over such
-        a score difference.
+        The scale of the sigmoid in units of score, above 0. With a larger scale, a pair still
+        contributes to the gradient at a larger score difference.
     min_relevance : float
         The relevance from which a row is a positive.
 
@@ -221,10 +221,10 @@ class PApLogistic(GroupLoss):
     top row, they share its gradient. The loss is no upper bound of the risk of pAp@k. A value
     beyond the range of float64 is inf; gradients are finite.
 
-    In the `curvature`, each pair at the top with error e adds twice e (1 - e) / temperature ** 2
-    times its weight to both of its rows, in addition to the curvature of `GroupLogistic`. The sum
-    is an upper bound of the Hessian, as a matrix, and limits the Newton step of a single pair to
-    half a temperature.
+    In the `curvature`, each pair at the top whose sigmoid is e adds
+    2 e (1 - e) / temperature ** 2 times its weight to both of its rows, in addition to the
+    curvature of `GroupLogistic`. The sum is an upper bound of the Hessian, as a matrix, and limits
+    the Newton step of a single pair to half a temperature.
 
     Cost: that of `GroupLogistic`, plus O(n log k) per group to find the tops, and beta m
     divisions. For long lists, set k to a few hundred.

@@ -89,8 +89,8 @@ class ListMLE(DrawnLoss):
     metric of podium: it uses natural logarithms, so that a tied pair costs log 2, which is below 1.
     A value beyond the range of float64 is inf.
 
-    Cost: one exponential per row and order. `prepare` is linear in the rows for heads of up to 64
-    places, and sorts the lists for longer heads.
+    Cost: one exponential per row and order. `prepare` is linear in the rows if at most 64
+    places of a list are used, and sorts the lists if more are used.
 
     References
     ----------

@@ -159,11 +159,11 @@ class RoBiRankTarget:
 @register
 @dataclass(frozen=True)
 class RoBiRank(Robust, GroupLoss):
-    """An upper bound of the loss of DCG by costs of pairs: ranking as robust classification.
+    """Ranking as robust classification: an upper bound of the loss of DCG, a sum over pairs.
 
     The value is ``sum_y gain_y rho(T_y)`` over the rows y of a group, with
-    ``T_y = sum_{z != y} sigma(s_y - s_z)`` and scores s. T_y is a bound of the number of rows that
-    rank above y.
+    ``T_y = sum_{z != y} sigma(s_y - s_z)`` and scores s. T_y is an upper bound of the number of
+    rows that rank above y.
 
     Parameters
     ----------
@@ -178,8 +178,8 @@ class RoBiRank(Robust, GroupLoss):
         weights.
     normalize : bool
         Whether to divide by the group's ideal DCG with the same gain, so that groups are weighted
-        as in NDCG. With False, the sum is as printed, and groups with more and better rows weigh
-        more.
+        as in NDCG. With False, the sum is not divided, as in the paper, and groups with more and
+        better rows weigh more.
 
     Notes
     -----
@@ -189,15 +189,15 @@ class RoBiRank(Robust, GroupLoss):
     orders of tied rows, because a tied pair costs 1. The loss is not 0 at the best order, because
     rows of equal grade also form pairs.
 
-    The loss is smooth with the logistic, convex only with the identity, and unchanged by a shift
-    of a group's scores. A group of one grade is left out, because all its orders have the same
-    DCG. So is a group whose gains are all 0. Scores are in bits: a score s here corresponds to
-    s log 2 in a loss with natural logarithms.
+    The loss is smooth with sigma="logistic", convex only with type="identity", and unchanged by
+    a shift of a group's scores. A group of one grade is left out, because all its orders have
+    the same DCG. So is a group whose gains are all 0. Scores are in bits: a score s here
+    corresponds to s log 2 in a loss with natural logarithms.
 
     The `curvature` leaves out the second derivative of rho, which is never positive. It is
     therefore an upper bound of the Hessian, as a matrix. For the hinge it is that of a hinge
-    rounded over one unit of score. The loss is exact at finite scores of any size and gap. A row's
-    sum of costs is limited to 1.7e308. A value beyond the range of float64 is inf.
+    rounded over one unit of score. The loss is accurate at finite scores of any size.
+    A row's sum of costs is limited to 1.7e308. A value beyond the range of float64 is inf.
 
     Cost: every row with a gain is compared with all rows of its group, with one division per pair
     and two exponentials per row (one exponential per pair if scores lie more than 300 apart).

@@ -173,4 +173,6 @@ def lookup(name: str, *, has_cutoff: bool) -> Metric:
         raise ArgumentError(f"{name} needs a cutoff: write {name}@10, for example.")
     names = sorted({n.removesuffix("@k") for n in REGISTRY})
     close = _check.nearest(name.lower(), [*names, *REGISTRY.aliases])
-    raise ArgumentError(f"measure {name!r} is not known.{close} There are: {', '.join(names)}.")
+    raise ArgumentError(
+        f"measure {name!r} is not known.{close} The measures are: {', '.join(names)}."
+    )

@@ -87,7 +87,7 @@ def ndcg(
     ranking : Ranking
         n_groups lists. Ranks below a list's end have no gain.
     k : int, optional
-        The cutoff in items, for both lists. By default, the whole lists count.
+        The cutoff in items, also of the best possible list. By default, whole lists count.
     gain : {"linear", "exp2"}
         The gain of an item: its relevance, or 2 ** relevance - 1.
     discount : {"log2", "letor"}

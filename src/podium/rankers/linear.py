@@ -35,7 +35,7 @@ class LinearRanker(LinearScores):
         The penalty on the coefficients, >= 0; the intercept is not penalised.
     fit_intercept : bool
         Whether to learn an intercept. It stays 0 for a loss that declares `shift_invariant`,
-        which reads only differences of scores.
+        which depends only on differences of scores.
     solver : {"auto", "subgradient", "stochastic", "bundle", "lbfgs"}
         The solver. "stochastic" uses mini-batches of groups. "bundle" uses cutting planes and stops
         at a small duality gap; it requires a convex loss, l2 > 0 and the extra ``podium[qp]``.
@@ -44,11 +44,12 @@ class LinearRanker(LinearScores):
     learning_rate : float, optional
         The step length of "subgradient" and "stochastic"; the other solvers set their own steps.
         Update t, from 0, has length ``learning_rate / sqrt(t + 1)`` times the subgradient. The
-        default is 0.5. For a loss that declares `smooth`, it is at most one over the largest
-        curvature at the start, because the gradients of losses that are sums over a list are large.
+        default is 0.5. For a loss that declares `smooth`, the default is lowered to one over the
+        largest curvature at the start if that is less than 0.5, because losses that are sums over
+        a list have large gradients.
     max_iter : int
-        The maximum number of iterations, the start included; for "stochastic", of passes over
-        the groups.
+        The maximum number of iterations, including the start; for "stochastic", the
+        maximum number of passes over the groups.
     tol : float
         The tolerance of convergence. "subgradient" and "stochastic" have converged once the last
         ten objectives span at most `tol`, "bundle" once the gap is at most this share of the
@@ -72,7 +73,7 @@ class LinearRanker(LinearScores):
         order. This order is the same for all solvers and batches. With ties="redrawn", a new one is
         drawn in each pass.
     eval_metric : str or Measure
-        The measure that `score` returns and that an `eval_set` is measured by.
+        The measure that `score` returns, and the measure on an `eval_set`.
     patience : int, optional
         The number of iterations without a better value on the `eval_set` after which the fit stops.
         With None, the fit does not stop early.
@@ -192,7 +193,7 @@ class LinearRanker(LinearScores):
         y : (n_rows,)
             The relevance of each row, >= 0.
         qid : (n_rows,), optional
-            The group of each row, in any order. A loss that reads groups needs it, or `group`,
+            The group of each row, in any order. A loss that uses groups needs it, or `group`,
             unless one_group=True.
         sample_weight : (n_rows,) or (n_groups,), optional
             The weights, >= 0, by row or by group in ascending order of labels (by row if every

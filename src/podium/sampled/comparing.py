@@ -117,7 +117,8 @@ class SampledComparison:
         name = str(read_measure(measure))
         if name not in self.differences:
             raise ArgumentError(
-                f"{name} was not compared. There are: {', '.join(self.differences)}."
+                f"{name} was not compared. The compared measures are: "
+                f"{', '.join(self.differences)}."
             )
         return self.differences[name]
 

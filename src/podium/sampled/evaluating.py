@@ -115,7 +115,9 @@ class SampledEvaluation:
         """Return the estimate of one measure."""
         name = str(read_measure(measure))
         if name not in self.estimates:
-            raise ArgumentError(f"{name} was not estimated. There are: {', '.join(self.measures)}.")
+            raise ArgumentError(
+                f"{name} was not estimated. The estimated measures are: {', '.join(self.measures)}."
+            )
         return self.estimates[name]
 
     def to_dict(self) -> dict[str, Any]:
@@ -179,8 +181,8 @@ def evaluate(
         The number of fits to resampled users, at least 2. It is used for methods without another
         formula for their standard error.
     bounds : bool
-        Whether to compute identification bounds. They take up to a second per measure, and some
-        seconds for samples of thousands of items.
+        Whether to compute bounds: the range of all values that the ranks allow. They take
+        up to a second per measure, and some seconds for samples of thousands of items.
     seed : int
         The seed of the bootstrap.
 
@@ -199,13 +201,13 @@ def evaluate(
     Users are treated as a sample from a population of similar users, and the drawn items as one
     of many possible draws. The variance of a mean of users' values, and the variance over
     resampled users, include both.
-    `Smooth` has its own standard errors, which also include the uncertainty that the sample
-    leaves. Its intervals are for the exact mean and lie inside the bounds. If the ranks hold
+    `Smooth` has its own standard errors, which also include the uncertainty about the exact
+    ranks. Its intervals are for the exact mean and lie inside the bounds. If the ranks hold
     almost no information about the top, `prior_decides` is true, and bounds are computed even
     with ``bounds=False``.
     The intervals of the other methods are for the expectation of the estimate, and their bias is
-    not included. `interval_of` contains which of the two applies. If all items were drawn, the
-    ranks are exact, and the intervals are those of `podium.evaluation`. Bootstrap intervals are
+    not included. `interval_of` is "exact" or "expectation" accordingly. If all items were drawn,
+    the ranks are exact, and the intervals are those of `podium.evaluation`. Bootstrap intervals are
     symmetric in the logarithm of the estimate if the estimate is positive and no resampled estimate
     is negative. In 120 simulations of recall@10 with MLE (MovieLens 1M, 1,500 users, 99 negatives),
     94 % of them contain the expectation, against 91 % of symmetric intervals. With one user, the

@@ -42,7 +42,7 @@ class SampledRanks:
     history : int, (n,), optional
         The number of the user's own (training) items among the items that the sample is drawn
         from, without the target; 0 if seen items were left out. Most models rank these items
-        first. Only `Smooth` reads it.
+        first. Only `Smooth` uses it.
 
     Raises
     ------
@@ -125,7 +125,7 @@ class SampledRanks:
 
     @property
     def most_items(self) -> int:
-        """The number of items of the largest catalogue, which is also the largest full rank."""
+        """The number of items of the largest catalogue: the largest rank among all items."""
         return int(np.max(self.n_items))
 
     @cached_property

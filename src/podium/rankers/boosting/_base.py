@@ -89,7 +89,7 @@ class BoostedRanker(Ranker):
         y : (n_rows,)
             The relevance of each row, >= 0.
         qid : (n_rows,), optional
-            The group of each row, in any order. A loss that reads groups needs it, or `group`,
+            The group of each row, in any order. A loss that uses groups needs it, or `group`,
             unless one_group=True.
         item : (n_rows,), optional
             The item of each row, if items recur in many groups. The share `pool_share` of a row's

@@ -50,12 +50,13 @@ class LightGBMRanker(BoostedRanker):
     min_hessian_in_leaf : float
         The minimum sum of the Hessian in a leaf, in units of rows.
     pool_share : float
-        The share of each label that is replaced by a pooled one if `fit` gets items; 0 for none.
+        The share of each label that is replaced by a relevance estimated from the row's group and
+        item, if `fit` gets items; 0 leaves the labels unchanged.
     start : {"zero", "log-odds", "logistic"}
         The score of each row before the first tree: 0, the log-odds of a positive, or a logistic
         regression over all rows, which becomes part of the model. It does not depend on the loss.
     eval_metric : str or Measure
-        The measure that `score` returns and that an `eval_set` is measured by.
+        The measure that `score` returns, and the measure on an `eval_set`.
     patience : int, optional
         The number of trees without a better value on the `eval_set` after which the fit stops.
         With None it does not stop early.
@@ -80,7 +81,7 @@ class LightGBMRanker(BoostedRanker):
     objective_ : float
         The training objective of the kept trees; nan for LightGBM's own losses.
     best_iteration_ : int
-        The last kept tree, from 0: with an `eval_set` the first with the best validation.
+        The last kept tree, from 0: with an `eval_set`, the first tree with the best value on it.
     n_iter_ : int
         The number of trees grown.
     stop_reason_ : {"max_iter", "patience", "converged"}

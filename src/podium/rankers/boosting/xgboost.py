@@ -47,7 +47,7 @@ class XGBoostRanker(BoostedRanker):
     start : {"zero", "log-odds", "logistic"}
         The score of each row before the first tree, as in `LightGBMRanker`.
     eval_metric : str or Measure
-        The measure that `score` returns and that an `eval_set` is measured by.
+        The measure that `score` returns, and the measure on an `eval_set`.
     patience : int, optional
         The number of trees without a better value on the `eval_set` after which the fit stops.
         With None it does not stop early.

@@ -56,7 +56,7 @@ class NeuralRanker(Ranker):
         The seed of the first weights, of the order of groups, and of losses that put tied rows in
         a random order. This order is drawn once per fit, or with ties="redrawn" once per epoch.
     eval_metric : str or Measure
-        The measure that `score` returns and that an `eval_set` is measured by.
+        The measure that `score` returns, and the measure on an `eval_set`.
     patience : int, optional
         The number of epochs without a better value on the `eval_set` after which the fit stops.
         With None it does not stop early.

@@ -31,7 +31,7 @@ from podium.types import Progress
 class Factorization(FactorRecommender):
     """Latent collaborative retrieval: ``score = user_factors @ item_factors + item_bias``.
 
-    The fit minimises the sum of ``s * rho(T)`` over pairs of a user and an item, the positive, with
+    The fit minimises the sum of ``s * rho(T)`` over pairs of a user and a positive item, with
     weight s. T is the sum over other items of ``log2(1 + 2 ** -(score - other))``, where `other` is
     their score: a smooth upper bound of the number of items that rank before the positive. With
     ``rho(T) = log2(T + 1)``, a positive far down the list, which may be noise, has little
@@ -43,10 +43,10 @@ class Factorization(FactorRecommender):
         The length of the vectors of users and items.
     loss : {"robirank", "type2", "identity", "bpr"}
         The function ``rho``. "robirank" is log2(T + 1). "type2" is 1 - 1 / log2(T + 2), a closer
-        bound of DCG with almost no gradient for positives far down. "identity" is T, as the mean
-        over items. "bpr" is the same with natural logarithms: BPR with uniform negatives. Use
-        learning rates 3 times as large and negatives="unseen" with "identity" and "bpr", and 30
-        times as large, l2=0.0001 and xi_rate=0.2 with "type2".
+        bound of DCG with almost no gradient for positives far down. "identity" is T, with the mean
+        over items instead of the sum. "bpr" is the same with natural logarithms: BPR with uniform
+        negatives. Use learning rates 3 times as large and negatives="unseen" with "identity" and
+        "bpr", and 30 times as large, l2=0.0001 and xi_rate=0.2 with "type2".
     n_negatives : int
         The number of items that a positive is compared with in a pass, drawn uniformly.
     learning_rate : float
@@ -59,8 +59,8 @@ class Factorization(FactorRecommender):
     n_epochs : int
         The number of passes over all positives.
     n_blocks : int, optional
-        The number of parts of the users and of blocks of the items, by default from the shape of
-        the data. The factors depend on it, but not on the number of workers.
+        The number of parts of the users and of blocks of the items, by default chosen from the
+        shape of the data. The factors depend on it, but not on the number of workers.
     xi : {"running", "exact"}
         The estimate of T for a positive. "running" is a running mean over its samples of negatives.
         "exact" is the sum over all items at the start of each pass, which takes pairs x items
@@ -195,10 +195,10 @@ class Factorization(FactorRecommender):
             The pairs. Stored values are weights s > 0, and 0 is no pair. Values of repeated pairs
             are added up. A table is anything that `podium.data.read_interactions` reads; its value
             column, if any, holds the weights.
-        seen : the same, optional
+        seen : as user_items, optional
             Further pairs of these users and items, such as low ratings. The model does not learn
             from them, and `recommend` leaves them out too.
-        eval_set : the same, optional
+        eval_set : as user_items, optional
             Held-out pairs of these users and items. After each pass the model is measured on them,
             without the pairs of `user_items`, and the factors of the best pass are kept.
         executor : Executor, optional
@@ -215,8 +215,8 @@ class Factorization(FactorRecommender):
         Raises
         ------
         ArgumentError
-            If a parameter is out of range, a value is negative or not finite (with the first user
-            and item), there are no pairs, or the first pass diverges.
+            If a parameter is out of range, a value is negative or not finite (the message has its
+            user and item), there are no pairs, or the first pass diverges.
         DataError
             If the checkpoint is damaged, or belongs to other data, settings or another version.
         KeyboardInterrupt

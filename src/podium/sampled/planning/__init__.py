@@ -203,16 +203,16 @@ def plan(
     flattens over the first n_items / 15 ranks (flat). The power is the one that gives the expected
     value. The largest of the three errors must be at most the goal. Such power laws were fitted to
     the exact ranks of 24 recommenders on four data sets. For 18 of them, the law is between steep
-    and flat. The default value is that of a distribution whose recall at k is sqrt(k / n_items).
+    and flat. The default of `expect` is the value for which recall at k is sqrt(k / n_items).
 
     With a pilot, errors are root mean squares over n_repeats distributions drawn from the posterior
     of `Smooth`. The planned bias is therefore that for distributions of the kind that `Smooth`
     assumes. For other distributions, such as ranks with a gap before the cutoff, the bias is larger
-    than planned. The bias of a mean over users is the median over these distributions
-    (`conventions["bias_is"]`), because a few of them have a bias several times as large as the
-    rest. The planned error includes the uncertainty of the pilot. In tests with known exact ranks,
-    the planned error was .5 to 4.7 times the true one, and the planned standard error 1.0 to 1.3
-    times.
+    than planned. For a method that is a mean over users, the bias is the median over these
+    distributions (`conventions["bias_is"]`), because a few of them have a bias several times as
+    large as the rest. The planned error includes the uncertainty of the pilot. In tests with known
+    exact ranks, the planned error was .5 to 4.7 times the true one, and the planned standard error
+    1.0 to 1.3 times.
 
     Standard errors and biases of means over users (such as bv, cls and naive) are sums over all
     outcomes. Those of `Smooth` are first-order approximations about its fit to outcomes with their
