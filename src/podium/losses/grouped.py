@@ -203,11 +203,11 @@ class PApLogistic(GroupLoss):
         jumps. Groups with fewer than k negatives use all of them. Use a larger k than for the
         measure, so that more rows contribute to the gradient.
     weight : float
-        The weight of the second term, at least 0. A group counts in it in proportion to
-        beta. With weight 0, the loss is bitwise equal to `GroupLogistic`.
+        The weight of the second term, at least 0. Groups count in this term in proportion to
+        their beta. With weight 0, the loss is bitwise equal to `GroupLogistic`.
     temperature : float
-        The scale of the sigmoid in units of score, above 0. With a larger scale, a pair still
-        contributes to the gradient at a larger score difference.
+        The scale of the sigmoid in units of score, above 0. With a larger scale, pairs with larger
+        score differences also contribute to the gradient.
     min_relevance : float
         The relevance from which a row is a positive.
 
@@ -216,10 +216,10 @@ class PApLogistic(GroupLoss):
     The loss is unchanged by a shift of a group's scores. It is not convex if weight > 0: start
     from the solution of `GroupLogistic`, or of weight=0. It is continuous, and smooth as long as
     the sets of top rows do not change. If a row replaces another one among the top rows, the
-    gradient jumps by at most the contribution of that pair. The loss is nevertheless declared
-    smooth, because L-BFGS is the right solver for it. If several rows have the score of the last
-    top row, they share its gradient. The loss is no upper bound of the risk of pAp@k. A value
-    beyond the range of float64 is inf; gradients are finite.
+    gradient jumps: the new row takes over the gradient of the other row in the second term. The
+    loss is nevertheless declared smooth, because L-BFGS is the right solver for it. If several rows
+    have the score of the last top row, they share its gradient. The loss is no upper bound of the
+    risk of pAp@k. A value beyond the range of float64 is inf; gradients are finite.
 
     In the `curvature`, each pair at the top whose sigmoid is e adds
     2 e (1 - e) / temperature ** 2 times its weight to both of its rows, in addition to the

@@ -39,8 +39,9 @@ class LinearRanker(LinearScores):
     solver : {"auto", "subgradient", "stochastic", "bundle", "lbfgs"}
         The solver. "stochastic" uses mini-batches of groups. "bundle" uses cutting planes and stops
         at a small duality gap; it requires a convex loss, l2 > 0 and the extra ``podium[qp]``.
-        "auto" is "stochastic" for a loss that draws a new order of ties in each pass, "lbfgs" for
-        any other loss that declares `smooth` if there is no radius, and otherwise "subgradient".
+        "auto" is "stochastic" for a loss that draws a new order of ties in each pass. For other
+        losses, it is "lbfgs" if the loss declares `smooth` and there is no radius, and otherwise
+        "subgradient".
     learning_rate : float, optional
         The step length of "subgradient" and "stochastic"; the other solvers set their own steps.
         Update t, from 0, has length ``learning_rate / sqrt(t + 1)`` times the subgradient. The
@@ -78,7 +79,8 @@ class LinearRanker(LinearScores):
         The number of iterations without a better value on the `eval_set` after which the fit stops.
         With None, the fit does not stop early.
     one_group : bool
-        Whether to treat all rows as one group if there is no qid; otherwise that is an error.
+        Whether to treat all rows as one group if there is no qid. With False, a missing qid is an
+        error if the loss or the measure uses groups.
 
     Attributes
     ----------
@@ -97,8 +99,8 @@ class LinearRanker(LinearScores):
         objective, although `tol` is not reached. "diverged": scores overflowed; the parameters are
         those of an earlier iterate.
     history_ : dict of float64, (n_iter_,)
-        The values per iteration: "objective", and with an eval_set "validation", its mean
-        eval_metric, signed so that higher is better.
+        The values per iteration. "objective" is the training objective. With an eval_set,
+        "validation" is its mean eval_metric, signed so that higher is better.
     n_features_in_, feature_names_in_
         The number and names of features, as in scikit-learn.
 
@@ -196,8 +198,8 @@ class LinearRanker(LinearScores):
             The group of each row, in any order. A loss that uses groups needs it, or `group`,
             unless one_group=True.
         sample_weight : (n_rows,) or (n_groups,), optional
-            The weights, >= 0, by row or by group in ascending order of labels (by row if every
-            group has one row).
+            The weights, >= 0: one per row, or one per group in ascending order of labels. If every
+            group has one row, they are weights of the rows.
         group : (n_groups,), optional
             The sizes of consecutive groups instead of `qid`, as in LightGBM.
         eval_set : (X, y, qid), optional
@@ -210,7 +212,7 @@ class LinearRanker(LinearScores):
         ArgumentError
             If a parameter is out of range, data are missing or not finite, lengths differ,
             relevance or weights are negative, the loss needs groups and there are none, or the
-            loss can be trained on no group.
+            loss is undefined for every group.
 
         Warns
         -----

@@ -232,9 +232,9 @@ def compare(
     Users are resampled together for both models. Variation between users that affects both models
     therefore does not count as an error of the difference. For an estimator with its own standard
     errors (`Smooth`), the variances are the squares of these, and the covariance is computed from
-    the influence of each user on both estimates, without new fits. The uncertainty that samples
-    leave is then treated as independent between the models, although similar models share part
-    of it.
+    the influence of each user on both estimates, without new fits. The other part of the
+    variances, which comes from the limited information in the samples, is treated as independent
+    between the models, although similar models share some of it.
     The bounds of the difference follow from the bounds of each model at the level (1 + level) / 2.
     With one user there is no standard error, as in `evaluate`.
     If the bounds allow either sign, no estimator can determine from these ranks alone which model

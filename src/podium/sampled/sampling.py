@@ -66,7 +66,7 @@ def sample_ranks(
         The labels of the rows, integers or strings; by default row numbers.
     history : scipy.sparse matrix, (n_users, n_items), optional
         The users' own (training) items as stored entries. `SampledRanks.history` of the result is
-        the number of them that are candidates of a target, without excluded items.
+        the number of them that can be drawn for a target, so that excluded items do not count.
     seed : int
         The seed. A target's sample depends only on the seed, the user's label and the item, not
         on the order or the number of users.

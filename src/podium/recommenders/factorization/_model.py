@@ -33,9 +33,9 @@ class Factorization(FactorRecommender):
 
     The fit minimises the sum of ``s * rho(T)`` over pairs of a user and a positive item, with
     weight s. T is the sum over other items of ``log2(1 + 2 ** -(score - other))``, where `other` is
-    their score: a smooth upper bound of the number of items that rank before the positive. With
-    ``rho(T) = log2(T + 1)``, a positive far down the list, which may be noise, has little
-    influence.
+    the score of the other item. It is a smooth upper bound of the number of items that rank before
+    the positive. With ``rho(T) = log2(T + 1)``, a positive far down the list, which may be noise,
+    has little influence.
 
     Parameters
     ----------
@@ -45,8 +45,9 @@ class Factorization(FactorRecommender):
         The function ``rho``. "robirank" is log2(T + 1). "type2" is 1 - 1 / log2(T + 2), a closer
         bound of DCG with almost no gradient for positives far down. "identity" is T, with the mean
         over items instead of the sum. "bpr" is the same with natural logarithms: BPR with uniform
-        negatives. Use learning rates 3 times as large and negatives="unseen" with "identity" and
-        "bpr", and 30 times as large, l2=0.0001 and xi_rate=0.2 with "type2".
+        negatives. With "identity" and "bpr", use a learning rate 3 times as large and
+        negatives="unseen". With "type2", use a learning rate 30 times as large, l2=0.0001 and
+        xi_rate=0.2.
     n_negatives : int
         The number of items that a positive is compared with in a pass, drawn uniformly.
     learning_rate : float
@@ -63,12 +64,13 @@ class Factorization(FactorRecommender):
         shape of the data. The factors depend on it, but not on the number of workers.
     xi : {"running", "exact"}
         The estimate of T for a positive. "running" is a running mean over its samples of negatives.
-        "exact" is the sum over all items at the start of each pass, which takes pairs x items
-        multiplications, averaged with the current sample by `xi_rate`.
+        "exact" is the weighted mean of the sum over all items, computed at the start of each pass,
+        and of the current sample. It takes pairs x items multiplications per pass.
     xi_rate : float
         The weight of the current sample in this mean, in (0, 1], or 0 with "exact". With 0, use a
-        learning_rate 20 times smaller: if T is near 0, a rare sample with a large T gets a weight
-        of n_items / n_negatives, because the estimate of T does not include the sample.
+        learning_rate 20 times smaller. The estimate of T then does not include the current sample.
+        If this estimate is near 0, a rare sample with a large T gets a weight of
+        n_items / n_negatives.
     negatives : {"all", "unseen"}
         The items to compare with: all other items, as in the paper, or only those that the user has
         no pair with. With "unseen", use an l2 about 1.6 times as large.
@@ -100,10 +102,11 @@ class Factorization(FactorRecommender):
 
     Notes
     -----
-    The expected step follows the exact gradient if T is exact: with ``xi="exact", xi_rate=0``, at
-    the start of a pass. The factor of the linearisation is xi / log(2); the poster prints it
-    without the logarithm. With another xi_rate, samples with a large T, which make up most of the
-    gradient near the optimum, reduce the weight of their own step.
+    The expected step follows the exact gradient if T is exact. This is so with
+    ``xi="exact", xi_rate=0`` at the start of a pass. The factor of a step is xi / log(2), where
+    xi = 1 / (1 + T) for "robirank"; on the poster, it is xi. With another xi_rate, samples with a
+    large T, which make up most of the gradient near the optimum, reduce the weight of their own
+    step.
 
     Each part of the users stays on one worker, and the blocks of items move between workers. Blocks
     are redrawn for each pass, and the negatives of a positive come from its own block. The factors

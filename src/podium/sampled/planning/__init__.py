@@ -210,17 +210,17 @@ def plan(
     assumes. For other distributions, such as ranks with a gap before the cutoff, the bias is larger
     than planned. For a method that is a mean over users, the bias is the median over these
     distributions (`conventions["bias_is"]`), because a few of them have a bias several times as
-    large as the rest. The planned error includes the uncertainty of the pilot. In tests with known
-    exact ranks, the planned error was .5 to 4.7 times the true one, and the planned standard error
-    1.0 to 1.3 times.
+    large as the rest. The planned error includes the uncertainty of the pilot. In tests of `BV`
+    with known exact ranks, the planned error was .5 to 4.7 times the true one, and the planned
+    standard error 1.0 to 1.3 times.
 
     Standard errors and biases of means over users (such as bv, cls and naive) are sums over all
     outcomes. Those of `Smooth` are first-order approximations about its fit to outcomes with their
     expected frequencies. They differ by 10 % from simulations, and are up to 15 % too small for 50
     users. Those of other methods are simulated, with an accuracy of 10 to 20 %.
 
-    A growing sample doubles three times, or six times if it has 64 items or more. Sizes that this
-    does not divide are halved and rounded up, such as 38, 75, 150, 300.
+    A growing sample doubles three or six times. With six doublings, its last size is at least 64
+    items. Each size is half of the next, rounded up, such as 38, 75, 150, 300.
 
     `Smooth` shrinks its estimate towards smooth shapes. With few users, this can reduce the
     standard error by more than it adds bias. The error of a sample is then smaller than that of

@@ -67,7 +67,7 @@ def read_candidate_scores(
     seed : int
         The seed of ties="random", whose result depends only on the seed, the user and the item.
     seen, seen_candidates
-        The options of `read_negatives`. Samples may then differ in size by their seen items.
+        The options of `read_negatives`. If seen candidates are dropped, samples may differ in size.
     columns : dict, optional
         The names of columns that do not have their usual name, by "user", "item", "score",
         "target", "history".
