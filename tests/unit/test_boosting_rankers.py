@@ -53,6 +53,7 @@ def ranker(make: Any, loss: Any = "pap-ramp@3", **params: Any) -> Any:
     return make(loss, **{"n_trees": 15, "n_threads": 1, "eval_metric": "pap@3", **params})
 
 
+@pytest.mark.long
 @parametrize_with_checks(
     [make("logistic", n_threads=1, one_group=True) for make in (LightGBMRanker, XGBoostRanker)]
 )

@@ -28,6 +28,7 @@ torch: Any = pytest.importorskip("torch", reason="needs the extra podium[torch]"
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 
 
+@pytest.mark.long
 @parametrize_with_checks(
     [NeuralRanker(hidden=hidden, max_iter=20, one_group=True) for hidden in (32, 0)]
 )
