@@ -68,17 +68,15 @@ class Factorization(FactorRecommender):
         and of the current sample. It takes pairs x items multiplications per pass.
     xi_rate : float
         The weight of the current sample in this mean, in (0, 1], or 0 with "exact". With 0, use a
-        learning_rate 20 times smaller. The estimate of T then does not include the current sample.
-        If this estimate is near 0, a rare sample with a large T gets a weight of
-        n_items / n_negatives.
+        learning_rate 20 times smaller, because a rare sample with a large T has a weight of
+        n_items / n_negatives if the estimate is near 0.
     negatives : {"all", "unseen"}
         The items to compare with: all other items, as in the paper, or only those that the user has
         no pair with. With "unseen", use an l2 about 1.6 times as large.
     item_bias : bool
         Whether items have a bias.
     gain : {"value", "exp2", "one"}
-        The weight s of a pair: its value, ``2 ** value - 1``, or 1. The weights are divided by
-        their mean.
+        The weight s of a pair, divided by the mean weight: its value, ``2 ** value - 1``, or 1.
     random_state : int
         The seed of the initial factors and of all draws.
     eval_metric : str or Measure
@@ -102,11 +100,10 @@ class Factorization(FactorRecommender):
 
     Notes
     -----
-    The expected step follows the exact gradient if T is exact. This is so with
-    ``xi="exact", xi_rate=0`` at the start of a pass. The factor of a step is xi / log(2), where
-    xi = 1 / (1 + T) for "robirank"; on the poster, it is xi. With another xi_rate, samples with a
-    large T, which make up most of the gradient near the optimum, reduce the weight of their own
-    step.
+    With ``xi="exact", xi_rate=0``, the expected step follows the exact gradient at the start of a
+    pass. The factor of a step is xi / log(2), where xi = 1 / (1 + T) for "robirank"; in yun2014, it
+    is xi. With another xi_rate, samples with a large T, which make up most of the gradient near the
+    optimum, reduce the weight of their own step.
 
     Each part of the users stays on one worker, and the blocks of items move between workers. Blocks
     are redrawn for each pass, and the negatives of a positive come from its own block. The factors
