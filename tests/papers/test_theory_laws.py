@@ -110,7 +110,7 @@ def test_what_is_not_guaranteed_has_a_witness(n_pos: int, k: int, delta: float, 
     lists = [list(s) for s in itertools.combinations_with_replacement(grid[::-1], n_pos)]
     t = [0.0] * (k + more)
     labels = [1.0] * n_pos + [0.0] * len(t)
-    # All lists in one batch, in which each has the value that it has alone (the losses' contract).
+    # All lists in one batch. By the contract of losses, each has its own value up to a factor > 0.
     qid = np.repeat(np.arange(len(lists)), len(labels))
     scores = np.array([[*s, *t] for s in lists]).ravel()
     relevance = np.tile(labels, len(lists))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from podium.cli._models import missing_allowed
-from podium.cli._options import TABLES, WRITTEN, check_target
+from podium.cli._options import TABLES, WRITTEN, ItemColumn, UserColumn, check_target
 
 if TYPE_CHECKING:
     from podium.data import Features
@@ -30,16 +30,6 @@ RunFile: TypeAlias = Annotated[
         help="File to write the run to; its suffix gives the format (.parquet, .csv, .tsv, "
         ".arrow, .trec). Default: CSV to stdout.",
     ),
-]
-UserColumn: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME", help="Column of users. Default: user, user_id, qid, query_id or q_id."
-    ),
-]
-ItemColumn: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Column of items. Default: item, item_id or doc_id."),
 ]
 
 

@@ -10,8 +10,8 @@ import typer
 
 from podium.cli import _messages
 from podium.cli._messages import progress
-from podium.cli._options import check_target
-from podium.cli.rank import RUNS, ItemColumn, RunFile, UserColumn, opened
+from podium.cli._options import ItemColumn, UserColumn, check_target
+from podium.cli.rank import RUNS, RunFile, opened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
