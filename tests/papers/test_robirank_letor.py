@@ -147,6 +147,7 @@ def done(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return reproduce(small(), tmp_path_factory.mktemp("out"), data=files)
 
 
+@pytest.mark.long
 def test_recipe_runs_on_a_users_files_and_resumes(done: Any, files: Path) -> None:
     rerun = reproduce(small(), done.page.parents[1], data=files)
     assert rerun.resumed == len(done.cells) == 5 * len(METHODS)

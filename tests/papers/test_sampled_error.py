@@ -216,6 +216,7 @@ def test_seconds_are_told_of_every_design_and_estimator(done: Any) -> None:
         assert actual["all"] >= 0
 
 
+@pytest.mark.long
 def test_samples_of_models_without_factors_are_charged_their_share(done: Any, folder: Path) -> None:
     actual = done.cells["part=seconds/method=itemKNN"]
     n_items = study.prepare(small(), {"set": folder / "set"}).held_out.n_items

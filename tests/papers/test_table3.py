@@ -187,6 +187,7 @@ def _once(pairs: list[tuple[Any, Any]], sample: Any) -> float:
     return 100 * float(np.mean([np.average(gain, weights=weights) for gain, weights in gains]))
 
 
+@pytest.mark.long
 def test_plots_and_tables_can_be_drawn(done: Any) -> None:
     recipe, cells = done
     figures = table3.STUDY.fold(recipe, cells)

@@ -358,6 +358,7 @@ def test_methods_learn_and_only_those_that_draw_differ_by_draw(done: Any) -> Non
         assert actual > n_relevant + 0.1, name
 
 
+@pytest.mark.long
 def test_drawn_places_are_those_below_what_is_relevant(done: Any, files: Path) -> None:
     shares = done.cells["data=TD2003/count=drawn"]
     tests = [each.test for each in folds.read(files / "TD2003")]

@@ -341,6 +341,7 @@ def test_closed_executor_is_refused(cluster: Any) -> None:
         executor.hold([1])
 
 
+@pytest.mark.long
 def test_map_begins_no_task_after_an_error(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
