@@ -2,7 +2,7 @@
 
 Only the result goes to stdout; messages and progress go to stderr. The exit status is 0 on
 success, 2 if an argument or a file is wrong (one line describes the error), and 130 after an
-interrupt.
+interrupt. `podium gate` also has the statuses 1 (fail) and 3 (cannot tell).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from podium.cli.compare import compare
 from podium.cli.demo import demo
 from podium.cli.estimate import estimate
 from podium.cli.factorize import factorize
+from podium.cli.gate import gate
 from podium.cli.measure import measure
 from podium.cli.plan import plan
 from podium.cli.rank import rank
@@ -72,6 +73,7 @@ app = typer.Typer(
 for command in (
     measure,
     compare,
+    gate,
     train,
     rank,
     factorize,

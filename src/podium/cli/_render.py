@@ -41,6 +41,28 @@ def comparison(result: Mapping[str, Any], format: str) -> None:
     print_result(result, format, tables=tables, flat=comparison_table(result), note=note)
 
 
+def gate(result: Mapping[str, Any], format: str, *, fails: bool) -> None:
+    """Print the JSON form of a Gate; `fails` is whether claims that can't be told are failures."""
+    _print(gate_text(result, format, fails=fails).rstrip("\n"))
+
+
+def gate_text(result: Mapping[str, Any], format: str, *, fails: bool) -> str:
+    """Return the JSON form of a Gate as text: a table, JSON, Markdown or JUnit XML."""
+    from podium.report import gate as writers
+    from podium.report import tables
+
+    if format == "json":
+        return _json(result) + "\n"
+    if format == "markdown":
+        return writers.to_markdown(result)
+    if format == "junit":
+        return writers.to_junit(result, fails=fails)
+    notes = [writers.headline(result), *result["reasons"], *writers.look_lines(result)]
+    content = [tables.to_text(part) for part in narrow([{**writers.gate_table(result)}])]
+    lines = "\n".join(_note(line, "") for line in notes)
+    return "\n\n".join([lines, *content, _note(_conventions(result["conventions"]), "")])
+
+
 def table(content: Table, *, note: str = "") -> None:
     """Print one table and a paragraph; a table that is too wide is divided into several."""
     _print_tables([content], "table", note)

@@ -131,7 +131,7 @@ def compare_evaluations(
     evaluations: Mapping[str, Evaluation], *, n_permutations: int = 10_000
 ) -> Comparison:
     """Compare evaluations of the same measures, on the groups that all of them have."""
-    aligned = _align(evaluations)
+    aligned = align(evaluations)
     baseline, *others = aligned
     tests = {
         name: {
@@ -147,8 +147,14 @@ def compare_evaluations(
     return Comparison(aligned, tests, holm)
 
 
-def _align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
-    """Return the evaluations on the groups that all of them have."""
+def align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+    """Return evaluations of the same measures on the groups that all of them have.
+
+    Raises
+    ------
+    ArgumentError
+        If there are fewer than two, their measures differ, or they have no group in common.
+    """
     if len(evaluations) < 2:
         raise ArgumentError(f"evaluations must hold at least two runs, got {len(evaluations)}.")
     (baseline, first), *others = evaluations.items()

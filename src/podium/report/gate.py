@@ -1,0 +1,120 @@
+"""The JSON of ``podium gate`` as tables, Markdown for a pull request, and JUnit XML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from podium.report import _numbers, tables
+from podium.report._text import printable
+from podium.report._types import Table
+
+_HEADINGS = {"pass": "Pass", "fail": "Fail", "cannot tell": "Can't tell"}
+
+
+def headline(result: Mapping[str, Any]) -> str:
+    """Return the decision in one line."""
+    start, measure = _HEADINGS[result["decision"]], result["claims"][0]["measure"]
+    base, candidate, verdict = result["base"], result["candidate"], result["verdict"]
+    if verdict == "cannot tell":
+        return f"{start}: {measure} does not show whether {candidate} may replace {base}."
+    return f"{start}: {candidate} is {verdict} to {base} in {measure}."
+
+
+def gate_table(result: Mapping[str, Any]) -> Table:
+    """Return one row for each claim, with the segment in its first row only."""
+    places = [_place(claim) for claim in result["claims"]]
+    columns = ["measure", "diff.", "interval", "limit", "verdict", "base", "candidate", "users"]
+    rows = [_cells(claim) for claim in result["claims"]]
+    if set(places) == {"all"}:
+        return {"columns": columns, "rows": rows}
+    shown = ["" if i and place == places[i - 1] else place for i, place in enumerate(places)]
+    return {
+        "columns": ["segment", *columns],
+        "rows": [[place, *row] for place, row in zip(shown, rows, strict=True)],
+    }
+
+
+def to_markdown(result: Mapping[str, Any]) -> str:
+    """Return the decision, the reasons and the table in GitHub's Markdown."""
+    reasons = "".join(f"- {printable(reason)}\n" for reason in result["reasons"])
+    parts = [f"### {printable(headline(result))}", reasons.rstrip("\n"), *look_lines(result)]
+    return "\n\n".join([*filter(None, parts), tables.to_markdown(gate_table(result))]) + "\n"
+
+
+def to_junit(result: Mapping[str, Any], *, fails: bool) -> str:
+    """Return JUnit XML with one test case for each claim.
+
+    Parameters
+    ----------
+    result : mapping
+        The JSON form of a Gate.
+    fails : bool
+        Whether a claim that can't be told is a failure; otherwise it is skipped. Segments that
+        can't be told always pass, because a gate requires only that none is inferior.
+    """
+    suite = ET.Element("testsuite", name="podium gate")
+    n_failures = n_skipped = 0
+    for claim in result["claims"]:
+        text, place = claim["sentence"], _place(claim)
+        case = ET.SubElement(
+            suite,
+            "testcase",
+            classname=f"podium.gate.{claim['role']}",
+            name=printable(f"{claim['measure']}{f' in {place}' if claim['by'] else ''}"),
+        )
+        is_open = claim["verdict"] == "cannot tell" and claim["role"] != "segment"
+        if claim["verdict"] == "inferior" or (is_open and fails):
+            n_failures += 1
+            ET.SubElement(case, "failure", message=printable(text), type=claim["verdict"])
+        elif is_open:
+            n_skipped += 1
+            ET.SubElement(case, "skipped", message=printable(text))
+        else:
+            ET.SubElement(case, "system-out").text = printable(text)
+    n_tests = len(result["claims"])
+    suite.attrib |= {"tests": f"{n_tests}", "failures": f"{n_failures}", "skipped": f"{n_skipped}"}
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _place(claim: Mapping[str, Any]) -> str:
+    if not claim["by"]:
+        return "all"
+    name = claim["segment"]
+    return name if claim["by"] in ("engagement", "n_pos") else f"{claim['by']} {name}"
+
+
+def _cells(claim: Mapping[str, Any]) -> list[Any]:
+    role = f"{claim['measure']} (guard)" if claim["role"] == "guard" else claim["measure"]
+    return [
+        role,
+        _number(claim["difference"], "+"),
+        _interval(claim["interval"]),
+        f"{claim['limit']:+.4g}",
+        claim["verdict"],
+        _number(claim["base"]),
+        _number(claim["candidate"]),
+        str(claim["n_users"]),
+    ]
+
+
+def _number(value: float | None, sign: str = "") -> str:
+    return _numbers.NOTHING if value is None else f"{value:{sign}.4f}"
+
+
+def _interval(bounds: tuple[float | None, float | None]) -> str:
+    low, high = bounds
+    if low is None or high is None:
+        return _numbers.NOTHING
+    return f"[{low:+.4f}, {high:+.4f}]"
+
+
+def look_lines(result: Mapping[str, Any]) -> list[str]:
+    """Return the number of the look and of its users, if the gate is sequential."""
+    look = result["look"]
+    if look is None:
+        return []
+    horizon = f" of {look['horizon']:,}" if look["horizon"] else ""
+    return [f"Look {look['number']}: {look['n_users']:,}{horizon} users, {look['n_new']:,} new."]
