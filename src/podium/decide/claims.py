@@ -61,9 +61,12 @@ class Claim:
         """The verdict that the interval allows.
 
         "superior" and "non-inferior" if the whole interval is better than the limit, and "superior"
-        if it is also better than 0; "inferior" if the whole interval is worse than the limit.
+        if it is also better than 0; "inferior" if the whole interval is worse than the limit. It is
+        "cannot tell" if the intervals of two looks contradict each other.
         """
         low, high = self._gains
+        if low > high:
+            return "cannot tell"
         limit = self._oriented(self.limit)
         if low > limit:
             return "superior" if low > 0 else "non-inferior"
@@ -84,7 +87,7 @@ class Claim:
         gain = self._oriented(self.difference)
         gap = gain - self._oriented(self.limit)
         is_known = self.verdict != "cannot tell"
-        if is_known or not gap or not math.isfinite(low + high + self.std_error):
+        if is_known or not gap or not low <= gain <= high or math.isnan(self.std_error):
             return None
         half_width = gain - low if gap > 0 else high - gain
         # Half widths and standard errors fall with the root of the number of users.
@@ -106,6 +109,12 @@ class Claim:
 
     @property
     def _advice(self) -> str:
+        low, high = self.interval
+        if low > high:
+            return (
+                " The intervals of two looks contradict each other, so the users of later looks "
+                "differ from earlier ones."
+            )
         if self.users_needed is None:
             return ""
         return (

@@ -150,14 +150,14 @@ def gate(
     result = State.first(rules, pairs)
     if state is not None and Path(state).exists():
         result = State.read(state, rules, pairs).added(pairs)
-    decided = Gate(tuple(_claims(result)), _look(result), result.pairs.conventions, *names)
+    decided = Gate(tuple(claims(result)), _look(result), result.pairs.conventions, *names)
     if state is not None:
         result.write(state)
     return decided
 
 
-def _claims(state: State) -> Iterator[Claim]:
-    """Yield the claims of the measures for all users, then for each segment."""
+def claims(state: State) -> Iterator[Claim]:
+    """Yield the claims of the measures for all users, then those of each segment."""
     everyone = np.arange(state.pairs.n_users)
     rules = state.rules
     for number, _ in enumerate(rules.measures):

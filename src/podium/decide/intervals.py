@@ -21,9 +21,14 @@ from podium.evaluation.stats import (
 from podium.types import PerGroup
 
 
-def difference(pairs: Pairs, measure: GateMeasure) -> ClusteredMean:
-    """Return the mean of candidate - base over users."""
-    return clustered_mean(_differences(pairs, measure), pairs.weight, pairs.cluster)
+def difference(pairs: Pairs, measure: GateMeasure, n_users: int | None = None) -> ClusteredMean:
+    """Return the mean of candidate - base over the users, or over the first n_users of them."""
+    first = slice(n_users)
+    return clustered_mean(
+        _differences(pairs, measure)[first],
+        None if pairs.weight is None else pairs.weight[first],
+        None if pairs.cluster is None else pairs.cluster[first],
+    )
 
 
 def interval(
@@ -58,27 +63,22 @@ def interval(
         width = measure.width
         return betting_interval(_by_cluster(pairs, measure), (-width, width), level=level)
     if rules.looks == "once":
-        return _widened(difference(pairs, measure), measure, level)
+        estimate = difference(pairs, measure)
+        return estimate.interval(level, measure.width, widened=_widening(measure))
     low, high = -measure.width, measure.width
     horizon = rules.horizon or looks[-1]
     boundaries = _boundaries(tuple(min(n / horizon, 1.0) for n in looks), (1 - level) / 2)
     for n_users, boundary in zip(looks, boundaries, strict=True):
-        estimate = difference(pairs.rows(slice(int(np.searchsorted(arrival, n_users)))), measure)
-        repeated = repeated_interval(
-            estimate.mean,
-            estimate.error(_margin_of_error(measure)),
-            estimate.n_clusters - 1,
-            boundary,
-        )
-        low, high = np.fmax(low, repeated.low), np.fmin(high, repeated.high)
-    return Interval(float(low), float(high))
+        estimate = difference(pairs, measure, int(np.searchsorted(arrival, n_users)))
+        error = estimate.error(_widening(measure))
+        if np.isnan(error) or np.isinf(boundary):
+            continue  # fewer than two users, or no error to spend
+        repeated = repeated_interval(estimate.mean, error, estimate.n_clusters - 1, boundary)
+        low, high = max(low, repeated.low), min(high, repeated.high)
+    return Interval(low, high)
 
 
-def _widened(estimate: ClusteredMean, measure: GateMeasure, level: float) -> Interval:
-    return estimate.interval(level, measure.width, widened=_margin_of_error(measure))
-
-
-def _margin_of_error(measure: GateMeasure) -> float:
+def _widening(measure: GateMeasure) -> float:
     """Return the size of the differences by which the variance is increased; see `gate`."""
     return measure.width if np.isfinite(measure.width) else 0.0
 
