@@ -87,7 +87,8 @@ class Claim:
         gain = self._oriented(self.difference)
         gap = gain - self._oriented(self.limit)
         is_known = self.verdict != "cannot tell"
-        if is_known or not gap or not low <= gain <= high or math.isnan(self.std_error):
+        is_outside = not -math.inf < low <= gain <= high < math.inf
+        if is_known or is_outside or not gap or math.isnan(self.std_error):
             return None
         half_width = gain - low if gap > 0 else high - gain
         # Half widths and standard errors fall with the root of the number of users.
