@@ -4,6 +4,7 @@ A nan is a group for which the measure is undefined: it is left out and counted.
 arrays and return small frozen dataclasses; ``dataclasses.asdict`` gives the JSON form of each.
 """
 
+from podium.evaluation.stats.betting import betting_interval
 from podium.evaluation.stats.comparing import PairedTest, detectable, holm, paired
 from podium.evaluation.stats.intervals import Interval
 from podium.evaluation.stats.means import IntervalMethod, Summary, pooled, summarize
@@ -13,6 +14,7 @@ __all__ = [
     "IntervalMethod",
     "PairedTest",
     "Summary",
+    "betting_interval",
     "detectable",
     "holm",
     "paired",
