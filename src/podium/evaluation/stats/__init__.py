@@ -8,6 +8,7 @@ from podium.evaluation.stats.betting import betting_interval
 from podium.evaluation.stats.comparing import PairedTest, detectable, holm, paired
 from podium.evaluation.stats.intervals import Interval
 from podium.evaluation.stats.means import IntervalMethod, Summary, pooled, summarize
+from podium.evaluation.stats.spending import repeated_interval, spending_boundaries
 
 __all__ = [
     "Interval",
@@ -19,5 +20,7 @@ __all__ = [
     "holm",
     "paired",
     "pooled",
+    "repeated_interval",
+    "spending_boundaries",
     "summarize",
 ]

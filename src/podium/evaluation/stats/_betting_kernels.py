@@ -11,8 +11,8 @@ from podium._kernels import kernel
 def precisions(values, out):
     """Write 1 / sigma of the values before each one, regularised by one value of variance 1/4.
 
-    mu_t = (1/2 + sum x_i) / (t + 1) and sigma_t^2 = (1/4 + sum (x_i - mu_i)^2) / (t + 1), equation
-    (15) of waudbysmith2023. The i-th entry reads the first i - 1 values only.
+    mu_t = (1/2 + sum x_i) / (t + 1) and sigma_t^2 = (1/4 + sum (x_i - mu_i)^2) / (t + 1), as in
+    section 3.2 of waudbysmith2023. Entry t + 1 is 1 / sigma_t, which reads t values only.
     """
     total, squares = 0.5, 0.25
     for i in range(values.size):
