@@ -189,13 +189,14 @@ def _shares(population: Any, looks: Any, size: int, n_replays: int) -> list[floa
     for replay in range(n_replays):
         sign = 1 - 2 * (replay % 2)
         sample = _exchanged(_drawn(population, size, rng), float(sign < 0), rng)
-        at_limit = _claims(sample, looks, [sign * limit for limit in limits])
+        at_limit = _claims(_undivided(sample), looks, [sign * limit for limit in limits])
         counts[0] += at_limit[0].holds
-        counts[1] += all(claim.holds for claim in at_limit if claim.role != "segment")
+        counts[1] += all(claim.holds for claim in at_limit)
         at_zero = _claims(_exchanged(_drawn(population, size, rng), 0.5, rng), looks)
         counts[2] += at_zero[0].verdict == "superior"
         counts[3] += any(c.verdict == "superior" for c in at_zero if c.role == "segment")
-        better = _claims(_exchanged(_drawn(population, size, rng), share, rng), looks)
+        sample = _undivided(_exchanged(_drawn(population, size, rng), share, rng))
+        better = _claims(sample, looks, [0.0])
         counts[4] += better[0].verdict == "superior"
     if np.isnan(share):
         counts[4] = np.nan
@@ -209,7 +210,7 @@ def _claims(pairs: Any, looks: Any, limits: Any = (0.0, 0.0, 0.0)) -> list[Any]:
     from podium.decide.rules import Rules
     from podium.decide.state import State
 
-    n, measures = pairs.n_users, tuple(map(GateMeasure.parse, MEASURES))
+    n, measures = pairs.n_users, tuple(map(GateMeasure.parse, MEASURES[: len(limits)]))
     sizes = (n,) if looks == "once" else tuple(n * (i + 1) // N_PEEKS for i in range(N_PEEKS))
     horizon = n if looks == "until horizon" else None
     rules = Rules(measures, tuple(limits), 0.95, looks, horizon)
@@ -233,6 +234,11 @@ def _exchanged(pairs: Any, share: float, rng: np.random.Generator) -> Any:
         base={name: np.where(is_exchanged, candidate[name], base[name]) for name in base},
         candidate={name: np.where(is_exchanged, base[name], candidate[name]) for name in base},
     )
+
+
+def _undivided(pairs: Any) -> Any:
+    """Return pairs without segments."""
+    return replace(pairs, segments={})
 
 
 def _share_exchanged(population: Any, size: int) -> float:

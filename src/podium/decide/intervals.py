@@ -16,19 +16,15 @@ from podium.evaluation.stats import (
     betting_interval,
     clustered_mean,
     repeated_interval,
+    running_means,
     spending_boundaries,
 )
 from podium.types import PerGroup
 
 
-def difference(pairs: Pairs, measure: GateMeasure, n_users: int | None = None) -> ClusteredMean:
-    """Return the mean of candidate - base over the users, or over the first n_users of them."""
-    first = slice(n_users)
-    return clustered_mean(
-        _differences(pairs, measure)[first],
-        None if pairs.weight is None else pairs.weight[first],
-        None if pairs.cluster is None else pairs.cluster[first],
-    )
+def difference(pairs: Pairs, measure: GateMeasure) -> ClusteredMean:
+    """Return the mean of candidate - base over users."""
+    return clustered_mean(_differences(pairs, measure), pairs.weight, pairs.cluster)
 
 
 def interval(
@@ -65,17 +61,26 @@ def interval(
     if rules.looks == "once":
         estimate = difference(pairs, measure)
         return estimate.interval(level, measure.width, widened=_widening(measure))
-    low, high = -measure.width, measure.width
     horizon = rules.horizon or looks[-1]
     boundaries = _boundaries(tuple(min(n / horizon, 1.0) for n in looks), (1 - level) / 2)
-    for n_users, boundary in zip(looks, boundaries, strict=True):
-        estimate = difference(pairs, measure, int(np.searchsorted(arrival, n_users)))
+    estimates = _estimates(pairs, measure, np.searchsorted(arrival, looks))
+    low, high = -measure.width, measure.width
+    for estimate, boundary in zip(estimates, boundaries, strict=True):
         error = estimate.error(_widening(measure))
         if np.isnan(error) or np.isinf(boundary):
             continue  # fewer than two users, or no error to spend
         repeated = repeated_interval(estimate.mean, error, estimate.n_clusters - 1, boundary)
         low, high = max(low, repeated.low), min(high, repeated.high)
     return Interval(low, high)
+
+
+def _estimates(
+    pairs: Pairs, measure: GateMeasure, counts: NDArray[np.int64]
+) -> list[ClusteredMean]:
+    """Return the mean differences of the first users at each look."""
+    if pairs.weight is None and pairs.cluster is None:
+        return running_means(_differences(pairs, measure), counts)
+    return [difference(pairs.rows(slice(count)), measure) for count in counts.tolist()]
 
 
 def _widening(measure: GateMeasure) -> float:

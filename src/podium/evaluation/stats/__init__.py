@@ -5,7 +5,7 @@ arrays and return small frozen dataclasses; ``dataclasses.asdict`` gives the JSO
 """
 
 from podium.evaluation.stats.betting import betting_interval
-from podium.evaluation.stats.clustered import ClusteredMean, clustered_mean
+from podium.evaluation.stats.clustered import ClusteredMean, clustered_mean, running_means
 from podium.evaluation.stats.comparing import PairedTest, detectable, holm, paired
 from podium.evaluation.stats.intervals import Interval
 from podium.evaluation.stats.means import IntervalMethod, Summary, pooled, summarize
@@ -24,6 +24,7 @@ __all__ = [
     "paired",
     "pooled",
     "repeated_interval",
+    "running_means",
     "spending_boundaries",
     "summarize",
 ]

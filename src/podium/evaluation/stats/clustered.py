@@ -100,6 +100,36 @@ def clustered_mean(
     return ClusteredMean(mean, _jackknife_error(deviations, group_weights), n_effective)
 
 
+def running_means(values: PerGroup, counts: ArrayLike) -> list[ClusteredMean]:
+    """Return `clustered_mean` of the first counts[0], counts[1], … values, in one pass.
+
+    Parameters
+    ----------
+    values : float64, (n_groups,)
+        The value of each group; nan is undefined and left out.
+    counts : int, (n_looks,)
+        The number of groups of each mean.
+
+    Examples
+    --------
+    >>> [estimate.mean for estimate in running_means(np.array([1.0, 3.0, 2.0]), [2, 3])]
+    [2.0, 2.0]
+    """
+    is_defined = ~np.isnan(values)
+    centre = float(values[is_defined].mean()) if is_defined.any() else 0.0
+    shifted = np.where(is_defined, values - centre, 0.0)  # centred, so that squares lose no digits
+    columns = (is_defined.astype(np.float64), shifted, shifted**2)
+    sums = np.stack([np.append(0.0, np.cumsum(column)) for column in columns])
+    n, total, squares = sums[:, np.asarray(counts, np.int64)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = centre + total / n
+        errors = np.sqrt(np.maximum(squares - total**2 / n, 0.0) / (n - 1) / n)
+    return [
+        ClusteredMean(float(mean), float(error) if size > 1 else np.nan, float(size))
+        for mean, error, size in zip(means, errors, n, strict=True)
+    ]
+
+
 def _jackknife_error(deviations: PerGroup, weights: PerGroup) -> float:
     """Return the standard error from the sums of weighted deviations and weights of clusters."""
     n = weights.size
