@@ -70,20 +70,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    measure,
-    compare,
-    gate,
-    train,
-    rank,
-    factorize,
-    recommend,
-    estimate,
-    plan,
-    demo,
-    reproduce,
-):
-    app.command(cls=_Command)(expand(command))
+COMMANDS = {
+    "Evaluate": (measure, compare),
+    "Decide": (gate,),
+    "Train": (train, rank),
+    "Recommend": (factorize, recommend),
+    "Estimate from sampled candidates": (estimate, plan),
+    "Reproduce": (demo, reproduce),
+}
+"""The commands by job."""
+
+for job, commands in COMMANDS.items():
+    for command in commands:
+        app.command(cls=_Command, rich_help_panel=job)(expand(command))
 
 
 @app.callback(invoke_without_command=True)

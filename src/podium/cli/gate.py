@@ -149,6 +149,7 @@ def gate(
     """
     conventions.check()
     _check_output(fail_on, format, out or [])
+    check_target(state, "--state", ("",))  # any suffix
     from podium import decide
     from podium.cli import _render
 
