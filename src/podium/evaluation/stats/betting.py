@@ -184,6 +184,6 @@ def _bracket(
         moved = min(max(step + sign * stride, 0), _STEPS)
         reached = excess(moved) if moved else float(np.log(_ENOUGH))
         if (reached >= 0) != (value >= 0):
-            last, this = (step, value), (moved, reached)
-            return (last, this) if sign > 0 else (this, last)
+            before, after = (step, value), (moved, reached)
+            return (before, after) if sign > 0 else (after, before)
         step, value, stride = moved, reached, 2 * stride
