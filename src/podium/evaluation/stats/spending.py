@@ -55,7 +55,7 @@ def spending_boundaries(fractions: ArrayLike, alpha: float) -> NDArray[np.float6
     that spent, or after 0, unless its fraction is 1. It also spends nothing if it would spend less
     than 1e-12. Its boundary is infinite, and the next look spends its error too.
     Precision: boundaries are accurate to about 1e-8.
-    Cost: a few hundred points squared per look; 100 looks take about half a second.
+    Cost: a few hundred points squared per look; 100 looks take 0.2 seconds.
 
     References
     ----------
