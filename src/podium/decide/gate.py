@@ -120,7 +120,7 @@ def gate(
 
     References
     ----------
-    agresti2005; berger1982; piaggio2012; waudbysmith2024; lan1983; jennison1989.
+    agresti2005; berger1982; piaggio2012; waudbysmith2023; lan1983; jennison1989.
 
     Examples
     --------
