@@ -147,10 +147,12 @@ def gate(
         undefined=undefined,
         **options,
     )
-    result = State.first(rules, pairs)
+    result, n_known = State.first(rules, pairs), 0
     if state is not None and Path(state).exists():
-        result = State.read(state, rules, pairs).added(pairs)
-    decided = Gate(tuple(claims(result)), _look(result), result.pairs.conventions, *names)
+        earlier = State.read(state, rules, pairs)
+        result, n_known = earlier.added(pairs), earlier.pairs.n_users
+    look = _look(result, result.pairs.n_users - n_known)
+    decided = Gate(tuple(claims(result)), look, result.pairs.conventions, *names)
     if state is not None:
         result.write(state)
     return decided
@@ -211,14 +213,13 @@ def _claim(
     )
 
 
-def _look(state: State) -> dict[str, Any] | None:
+def _look(state: State, n_new: int) -> dict[str, Any] | None:
     if state.rules.looks == "once":
         return None
-    *earlier, n_users = state.looks
     return {
         "number": len(state.looks),
-        "n_users": n_users,
-        "n_new": n_users - (earlier[-1] if earlier else 0),
+        "n_users": state.pairs.n_users,
+        "n_new": n_new,
         "horizon": state.rules.horizon,
     }
 
