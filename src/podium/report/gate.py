@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -18,8 +18,16 @@ def headline(result: Mapping[str, Any]) -> str:
     start, measure = _HEADINGS[result["decision"]], result["claims"][0]["measure"]
     base, candidate, verdict = result["base"], result["candidate"], result["verdict"]
     if verdict == "cannot tell":
-        return f"{start}: {measure} does not show whether {candidate} may replace {base}."
-    return f"{start}: {candidate} is {verdict} to {base} in {measure}."
+        text = f"{measure} does not show whether {candidate} may replace {base}"
+    else:
+        text = f"{candidate} is {verdict} to {base} in {measure}"
+    others = [c for c in result["claims"][1:] if c["verdict"] == "inferior"]
+    if result["decision"] == "fail" and verdict != "inferior":
+        text += f", but inferior in {_listed(others)}"
+    elif result["decision"] == "cannot tell" and verdict != "cannot tell":
+        is_open = [c for c in result["claims"] if c["verdict"] == "cannot tell"]
+        text += f", but {_listed([c for c in is_open if c['role'] == 'guard'])} can't be told"
+    return f"{start}: {text}."
 
 
 def gate_table(result: Mapping[str, Any]) -> Table:
@@ -77,6 +85,12 @@ def to_junit(result: Mapping[str, Any], *, fails: bool) -> str:
     suite.attrib |= {"tests": f"{n_tests}", "failures": f"{n_failures}", "skipped": f"{n_skipped}"}
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _listed(claims: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(
+        f"{c['measure']} of {_place(c)}" if c["by"] else f"guard {c['measure']}" for c in claims
+    )
 
 
 def _place(claim: Mapping[str, Any]) -> str:
