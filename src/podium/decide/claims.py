@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from podium.evaluation import BUILT_IN
 from podium.evaluation.stats import Interval
 
 Verdict: TypeAlias = Literal["superior", "non-inferior", "inferior", "cannot tell"]
@@ -95,18 +96,32 @@ class Claim:
         ratio = (half_width + _POWER_QUANTILE * self.std_error) / abs(gap)
         return math.ceil(self.n_users * ratio**2)
 
+    @property
+    def place(self) -> str:
+        """The users of the claim in words, such as "all", "n_pos <= 10" or "country FR"."""
+        if not self.by:
+            return "all"
+        return self.segment if self.by in BUILT_IN else f"{self.by} {self.segment}"
+
     def sentence(self, base: str = "base", candidate: str = "candidate") -> str:
         """Return the verdict as a sentence, with the interval and what would settle it."""
-        subject = f"{self.role} {self.measure}" if self.role == "guard" else self.measure
-        place = f" in {self.by} {self.segment}" if self.role == "segment" else ""
         low, high = self.interval
-        interval = f"{self.difference:+.4f}, {self.level:.4g} interval [{low:+.4f}, {high:+.4f}]"
-        if self.verdict != "cannot tell":
-            return (
-                f"{subject}{place}: {candidate} is {self.verdict} to {base} ({interval}, limit "
-                f"{self.limit:+.4g})."
-            )
-        return f"{subject}{place}: can't tell ({interval}, limit {self.limit:+.4g}).{self._advice}"
+        limit = f"{self.limit:+.4g}" if self.limit else "0"
+        interval = (
+            f"({self.difference:+.4f}, {self.level:.4g} interval [{low:+.4f}, {high:+.4f}], limit "
+            f"{limit})"
+        )
+        if self.verdict == "cannot tell":
+            return f"{self._subject}: can't tell {interval}.{self._advice}"
+        if self.role == "guard":
+            return f"{self._subject} {'holds' if self.holds else 'is broken'} {interval}."
+        return f"{self._subject}: {candidate} is {self.verdict} to {base} {interval}."
+
+    @property
+    def _subject(self) -> str:
+        if self.role == "guard":
+            return f"guard {self.measure}"
+        return f"{self.measure} in {self.place}" if self.by else self.measure
 
     @property
     def _advice(self) -> str:
@@ -133,6 +148,7 @@ class Claim:
         return {
             **numbers,
             "interval": bounds,
+            "place": self.place,
             "verdict": self.verdict,
             "users_needed": self.users_needed,
             "sentence": self.sentence(base, candidate),

@@ -65,7 +65,7 @@ class Rules:
             )
         size = _check.number(margin, "margin", low=0.0)
         measures = (primary, *map(GateMeasure.parse, guards))
-        limits = (-size if primary.higher_is_better else size, *map(_limit, guards.values()))
+        limits = (0.0 - size if primary.higher_is_better else size, *map(_limit, guards.values()))
         _refuse_twice(measures)
         rules = cls(
             measures,

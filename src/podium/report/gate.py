@@ -21,18 +21,18 @@ def headline(result: Mapping[str, Any]) -> str:
         text = f"{measure} does not show whether {candidate} may replace {base}"
     else:
         text = f"{candidate} is {verdict} to {base} in {measure}"
-    others = [c for c in result["claims"][1:] if c["verdict"] == "inferior"]
+    of_others = result["claims"][1:]
     if result["decision"] == "fail" and verdict != "inferior":
-        text += f", but inferior in {_listed(others)}"
+        text += f", but {_listed([c for c in of_others if c['verdict'] == 'inferior'])}"
     elif result["decision"] == "cannot tell" and verdict != "cannot tell":
-        is_open = [c for c in result["claims"] if c["verdict"] == "cannot tell"]
-        text += f", but {_listed([c for c in is_open if c['role'] == 'guard'])} can't be told"
+        is_open = [c for c in of_others if c["verdict"] == "cannot tell" and c["role"] == "guard"]
+        text += f", but {_listed(is_open)}"
     return f"{start}: {text}."
 
 
 def gate_table(result: Mapping[str, Any]) -> Table:
     """Return one row for each claim, with the segment in its first row only."""
-    places = [_place(claim) for claim in result["claims"]]
+    places = [claim["place"] for claim in result["claims"]]
     columns = ["measure", "diff.", "interval", "limit", "verdict", "base", "candidate", "users"]
     rows = [_cells(claim) for claim in result["claims"]]
     if set(places) == {"all"}:
@@ -65,7 +65,7 @@ def to_junit(result: Mapping[str, Any], *, fails: bool) -> str:
     suite = ET.Element("testsuite", name="podium gate")
     n_failures = n_skipped = 0
     for claim in result["claims"]:
-        text, place = claim["sentence"], _place(claim)
+        text, place = claim["sentence"], claim["place"]
         case = ET.SubElement(
             suite,
             "testcase",
@@ -88,16 +88,14 @@ def to_junit(result: Mapping[str, Any], *, fails: bool) -> str:
 
 
 def _listed(claims: Sequence[Mapping[str, Any]]) -> str:
-    return ", ".join(
-        f"{c['measure']} of {_place(c)}" if c["by"] else f"guard {c['measure']}" for c in claims
-    )
+    return ", ".join(map(_fault, claims))
 
 
-def _place(claim: Mapping[str, Any]) -> str:
-    if not claim["by"]:
-        return "all"
-    name = claim["segment"]
-    return name if claim["by"] in ("engagement", "n_pos") else f"{claim['by']} {name}"
+def _fault(claim: Mapping[str, Any]) -> str:
+    if claim["role"] == "segment":
+        return f"{claim['verdict']} in {claim['measure']} of {claim['place']}"
+    fault = "is broken" if claim["verdict"] == "inferior" else "can't be told"
+    return f"guard {claim['measure']} {fault}"
 
 
 def _cells(claim: Mapping[str, Any]) -> list[Any]:
@@ -106,7 +104,7 @@ def _cells(claim: Mapping[str, Any]) -> list[Any]:
         role,
         _number(claim["difference"], "+"),
         _interval(claim["interval"]),
-        f"{claim['limit']:+.4g}",
+        f"{claim['limit']:+.4g}" if claim["limit"] else "0",
         claim["verdict"],
         _number(claim["base"]),
         _number(claim["candidate"]),
