@@ -18,6 +18,7 @@ Run = Callable[..., Any]
 READ = {
     "measure": {"truth", "run", "users", "catalogue"},
     "compare": {"truth", "runs"},
+    "gate": {"truth", "base", "candidate", "users", "catalogue"},
     "train": {"data", "valid"},
     "rank": {"model", "data"},
     "factorize": {"interactions", "valid"},

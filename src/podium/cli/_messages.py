@@ -43,7 +43,7 @@ _ARGUMENTS = (
     *("min_relevance", "missing", "unjudged", "undefined", "ties", "n_items", "level", "seed"),
     *("features", "ignore", "by", "users", "loss", "clip", "l2", "learning_rate", "max_iter"),
     *("tol", "patience", "eval_metric", "solver", "start", "split", "catalogue"),
-    *("data", "repeats", "jobs", "fresh"),
+    *("data", "repeats", "jobs", "fresh", "margin", "guard", "sequential", "horizon"),
 )
 _OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _ARGUMENTS}, **_RENAMED}
 
@@ -73,6 +73,11 @@ _ELSEWHERE = {
     re.compile(r": gain='exp2' takes"): ": --gain exp2 takes",
     re.compile(r"\bPass gain='value' or 'one'"): "Pass --gain value or one",
     re.compile(r"^allow and deny leave\b"): "--allow and --deny leave",
+    re.compile(r"^(cluster|weight|horizon|state)(?= requires (?:users|sequential)\b)"): r"--\1",
+    re.compile(r"\brequires (users|state|catalogue)(?=, (?:a table|the file)\b)"): r"requires --\1",
+    re.compile(r"\bPass a horizon\b"): "Pass --horizon",
+    re.compile(r"^guard names\b"): "--guard names",
+    re.compile(r"^measure and guards name\b"): "--measure and --guard name",
 }
 _OF_GRID = re.compile(r"\bgrid\['(?:loss__)?(\w+)'\]")
 _TWICE = re.compile(r"(-\S+ \S+) \(\1\)")

@@ -144,8 +144,7 @@ def gate(
 ) -> int:
     """Decide whether a candidate may replace the base: superior, non-inferior or inferior.
 
-    The exit status is 0 if the candidate passes, 1 if it fails, 3 if the users do not suffice to
-    tell, and 2 after an error.
+    The exit status is 0 (pass), 1 (fail), 2 (error) or 3 (too few users).
     """
     conventions.check()
     _check_output(fail_on, format, out or [])
