@@ -12,6 +12,7 @@ Verdict: TypeAlias = Literal["superior", "non-inferior", "inferior", "cannot tel
 Role: TypeAlias = Literal["primary", "guard", "segment"]
 
 _POWER_QUANTILE = 0.8416  # the standard normal quantile of 80 % power
+_ROUNDING = 1e-12  # a difference that is this close to the limit is the limit
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,14 @@ class Claim:
         """The verdict that the interval allows.
 
         "superior" and "non-inferior" if the whole interval is better than the limit, and "superior"
-        if it is also better than 0; "inferior" if the whole interval is worse than the limit.
+        if it is also better than 0; "inferior" if the whole interval is worse than the limit. An
+        interval whose low end exceeds its high end, because looks contradict each other, allows
+        none.
         """
         low, high = self._gains
         limit = self._oriented(self.limit)
+        if low > high:
+            return "cannot tell"
         if low > limit:
             return "superior" if low > 0 else "non-inferior"
         return "inferior" if high < limit else "cannot tell"
@@ -83,8 +88,8 @@ class Claim:
         low, high = self._gains
         gain = self._oriented(self.difference)
         gap = gain - self._oriented(self.limit)
-        is_known = self.verdict != "cannot tell"
-        if is_known or not gap or not math.isfinite(low + high + self.std_error):
+        is_open = self.verdict == "cannot tell" and low <= high  # False with nan, too
+        if not is_open or abs(gap) < _ROUNDING or not math.isfinite(low + high + self.std_error):
             return None
         half_width = gain - low if gap > 0 else high - gain
         # Half widths and standard errors fall with the root of the number of users.
@@ -96,6 +101,8 @@ class Claim:
         subject = f"{self.role} {self.measure}" if self.role == "guard" else self.measure
         place = f" in {self.by} {self.segment}" if self.role == "segment" else ""
         low, high = self.interval
+        if math.isnan(low):
+            return f"{subject}{place}: can't tell, because {self._lack}."
         interval = f"{self.difference:+.4f}, {self.level:.4g} interval [{low:+.4f}, {high:+.4f}]"
         if self.verdict != "cannot tell":
             return (
@@ -103,6 +110,14 @@ class Claim:
                 f"{self.limit:+.4g})."
             )
         return f"{subject}{place}: can't tell ({interval}, limit {self.limit:+.4g}).{self._advice}"
+
+    @property
+    def _lack(self) -> str:
+        """Why there is no interval."""
+        if self.n_users > 1:
+            return f"{self.n_users} users are too few clusters for an interval"
+        undefined = f" ({self.n_undefined} undefined)" if self.n_undefined else ""
+        return f"an interval requires two users, got {self.n_users}{undefined}"
 
     @property
     def _advice(self) -> str:
