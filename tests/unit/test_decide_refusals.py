@@ -89,7 +89,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "sequential weight": (
         {"weight": "visits", "users": USERS, "sequential": True, "state": "s"},
-        r"^weight has no valid interval with sequential=True alone\. Pass a horizon too\.$",
+        r"^weight has no valid interval with sequential=True alone\. Pass horizon too\.$",
     ),
     "sequential coverage": (
         {"guards": SHOWN, "catalogue": PAST, "sequential": True, "state": "s", "horizon": 99},
@@ -97,7 +97,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "unbounded": (
         {"guards": {"dcg@5": 0}, "sequential": True, "state": "s"},
-        r"^dcg@5 has no bounds, which sequential=True needs\. Pass a horizon, or leave",
+        r"^dcg@5 has no bounds, which sequential=True needs\. Pass horizon, or leave",
     ),
     "folder": (
         {"sequential": True, "state": "none/s"},

@@ -224,7 +224,7 @@ def test_cluster_in_two_looks_is_refused() -> None:
 
 def test_novelty_needs_a_horizon() -> None:
     novelty: dict[str, Any] = {"guards": {"novelty@2": -5.0}, "catalogue": PAST}
-    with pytest.raises(ArgumentError, match=r"novelty@2 has no bounds.* Pass a horizon"):
+    with pytest.raises(ArgumentError, match=r"novelty@2 has no bounds.* Pass horizon"):
         look(FIRST, **novelty)
     look(FIRST, horizon=N, **novelty)
     assert look(set(range(N)), horizon=N, **novelty).claims[1].n_users == N

@@ -263,7 +263,7 @@ def _check_request(rules: Rules, by: Sequence[str], users: Any, catalogue: Any, 
         )
     if rules.looks == "any time" and rules.weight is not None:
         raise ArgumentError(
-            "weight has no valid interval with sequential=True alone. Pass a horizon too."
+            "weight has no valid interval with sequential=True alone. Pass horizon too."
         )
     columns = [*(name for name in by if name not in BUILT_IN), rules.cluster, rules.weight]
     if users is not None and not any(columns):

@@ -104,7 +104,7 @@ class Rules:
             )
         if self.looks == "any time" and math.isinf(measure.width):
             raise ArgumentError(
-                f"{measure.text} has no bounds, which sequential=True needs. Pass a horizon, or "
+                f"{measure.text} has no bounds, which sequential=True needs. Pass horizon, or "
                 "leave the measure out."
             )
 
