@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from podium.cli import _messages
 from podium.cli._options import WRITTEN, check_target
 from podium.cli.compare import run_names
 from podium.cli.measure import Columns, Conventions, read_run, read_truth
@@ -153,26 +154,29 @@ def gate(
     from podium.cli import _render
 
     names = run_names([base, candidate])
-    result = decide.gate(
-        read_truth(truth, columns),
-        read_run(base, columns),
-        read_run(candidate, columns),
-        measure,
-        margin=margin,
-        guards=decide.read_guards(guard or []),
-        by=by or [],
-        users=users,
-        cluster=cluster,
-        weight=weight,
-        catalogue=catalogue,
-        level=conventions.level,
-        undefined=conventions.undefined,  # pyright: ignore[reportArgumentType]
-        sequential=sequential,
-        horizon=horizon,
-        state=state,
-        names=(names[0], names[1]),
-        **conventions.conventions(),
-    )
+    options = conventions.conventions()
+    options |= {"user": columns.user_col, "item": columns.item_col}
+    with _messages.naming_options(_messages.of_gate):
+        result = decide.gate(
+            read_truth(truth, columns),
+            read_run(base, columns),
+            read_run(candidate, columns),
+            measure,
+            margin=margin,
+            guards=decide.read_guards(guard or []),
+            by=by or [],
+            users=users,
+            cluster=cluster,
+            weight=weight,
+            catalogue=catalogue,
+            level=conventions.level,
+            undefined=conventions.undefined,  # pyright: ignore[reportArgumentType]
+            sequential=sequential,
+            horizon=horizon,
+            state=state,
+            names=(names[0], names[1]),
+            **options,
+        )
     fails = fail_on != "inferior"
     for path in out or []:
         _write(result.to_dict(), path, fails=fails)
@@ -201,6 +205,7 @@ def _write(result: dict[str, Any], path: Path, *, fails: bool) -> None:
     from podium._files import replacing
     from podium.cli import _render
 
-    text = _render.gate_text(result, _BY_SUFFIX[path.suffix.lower()], fails=fails)
+    format = next(f for suffix, f in _BY_SUFFIX.items() if path.name.lower().endswith(suffix))
+    text = _render.gate_text(result, format, fails=fails)
     with replacing(path) as beside:
         beside.write_text(text, encoding="utf-8")

@@ -13,6 +13,7 @@ Verdict: TypeAlias = Literal["superior", "non-inferior", "inferior", "cannot tel
 Role: TypeAlias = Literal["primary", "guard", "segment"]
 
 _POWER_QUANTILE = 0.8416  # the standard normal quantile of 80 % power
+_ROUNDING = 1e-12  # a difference that is this close to the limit is the limit
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,8 @@ class Claim:
         low, high = self._gains
         gain = self._oriented(self.difference)
         gap = gain - self._oriented(self.limit)
-        is_known = self.verdict != "cannot tell"
-        is_outside = not -math.inf < low <= gain <= high < math.inf
-        if is_known or is_outside or not gap or math.isnan(self.std_error):
+        is_open = self.verdict == "cannot tell" and low <= gain <= high  # False with nan, too
+        if not is_open or abs(gap) < _ROUNDING or not math.isfinite(low + high + self.std_error):
             return None
         half_width = gain - low if gap > 0 else high - gain
         # Half widths and standard errors fall with the root of the number of users.
@@ -106,6 +106,8 @@ class Claim:
     def sentence(self, base: str = "base", candidate: str = "candidate") -> str:
         """Return the verdict as a sentence, with the interval and what would settle it."""
         low, high = self.interval
+        if math.isnan(low):
+            return f"{self._subject}: can't tell, because {self._lack}."
         limit = f"{self.limit:+.4g}" if self.limit else "0"
         interval = (
             f"({self.difference:+.4f}, {self.level:.4g} interval [{low:+.4f}, {high:+.4f}], limit "
@@ -122,6 +124,14 @@ class Claim:
         if self.role == "guard":
             return f"guard {self.measure}"
         return f"{self.measure} in {self.place}" if self.by else self.measure
+
+    @property
+    def _lack(self) -> str:
+        """Why there is no interval."""
+        if self.n_users > 1:
+            return f"{self.n_users} users are too few clusters for an interval"
+        undefined = f" ({self.n_undefined} undefined)" if self.n_undefined else ""
+        return f"an interval requires two users, got {self.n_users}{undefined}"
 
     @property
     def _advice(self) -> str:

@@ -75,7 +75,7 @@ def gate(
         The column of `users` with the cluster of each user, for lists that depend on each other,
         such as several lists of one person or the lists of several seeds.
     weight : str, optional
-        The column of `users` with the weight of each user, >= 0.
+        The column of `users` with the weight of each user, >= 0. Coverage has no weights.
     catalogue : path, frame or mapping of columns, optional
         The past interactions of users and items.
     level : float
@@ -124,16 +124,26 @@ def gate(
 
     Examples
     --------
-    >>> truth = {"user": range(500), "item": [1] * 500}
-    >>> base, candidate = (
-    ...     {"user": range(500), "item": [shown] * 500, "score": [1.0] * 500} for shown in (2, 1)
-    ... )
+    >>> users = list(range(500))
+    >>> truth = {"user": users, "item": [1] * 500}
+    >>> base = {"user": users, "item": [1, 2] * 250, "score": [1.0] * 500}
+    >>> candidate = {"user": users, "item": [1] * 500, "score": [1.0] * 500}
     >>> gate(truth, base, candidate, "hit_rate@1").verdict
     'superior'
     """
-    divisions = [by] if isinstance(by, str) else list(by)
-    rules = Rules.of(measure, margin, guards or {}, level, sequential=sequential, horizon=horizon)
-    _check_request(rules, divisions, users, cluster, weight, state)
+    divisions = _divisions(by)
+    rules = Rules.of(
+        measure,
+        margin,
+        {} if guards is None else guards,
+        level,
+        sequential=sequential,
+        horizon=horizon,
+        cluster=cluster,
+        weight=weight,
+    )
+    _check_request(rules, divisions, users, catalogue, state)
+    _check_names(names)
     pairs = read_pairs(
         truth,
         base,
@@ -152,7 +162,7 @@ def gate(
         earlier = State.read(state, rules, pairs)
         result, n_known = earlier.added(pairs), earlier.pairs.n_users
     look = _look(result, result.pairs.n_users - n_known)
-    decided = Gate(tuple(claims(result)), look, result.pairs.conventions, *names)
+    decided = Gate(tuple(claims(result)), look, result.pairs.conventions, names[0], names[1])
     if state is not None:
         result.write(state)
     return decided
@@ -193,7 +203,7 @@ def _claim(
     measure, rules = state.rules.measures[number], state.rules
     pairs = state.pairs if rows.size == state.pairs.n_users else state.pairs.rows(rows)
     estimate = difference(pairs, measure)
-    base, candidate = pairs.means(measure.text)
+    base, candidate = pairs.means(measure)
     is_defined = ~np.isnan(pairs.candidate[measure.text] - pairs.base[measure.text])
     return Claim(
         role=role,
@@ -224,30 +234,54 @@ def _look(state: State, n_new: int) -> dict[str, Any] | None:
     }
 
 
-def _check_request(
-    rules: Rules,
-    by: Sequence[str],
-    users: Any,
-    cluster: str | None,
-    weight: str | None,
-    state: Any,
-) -> None:
+def _divisions(by: Any) -> list[str]:
+    """Return the names of the divisions as a list."""
+    names: list[Any] = [by] if isinstance(by, str) else list(by) if np.iterable(by) else [by]
+    if not all(isinstance(name, str) for name in names):
+        raise ArgumentError(
+            f"by must be 'engagement', 'n_pos' or columns of users, got {by!r}. Pass their names."
+        )
+    return names
+
+
+def _check_names(names: Any) -> None:
+    if isinstance(names, str) or not np.iterable(names) or len(list(names)) != 2:
+        raise ArgumentError(f"names must be the two names of base and candidate, got {names!r}.")
+
+
+def _check_request(rules: Rules, by: Sequence[str], users: Any, catalogue: Any, state: Any) -> None:
     """Refuse combinations that have no effect or no valid interval."""
-    if rules.looks != "once" and state is None:
-        raise ArgumentError("sequential=True requires state, the file that keeps earlier users.")
-    if rules.looks == "once" and state is not None:
-        raise ArgumentError("state requires sequential=True.")
+    _check_state(rules, state)
+    if catalogue is not None and all(measure.measure is not None for measure in rules.measures):
+        raise ArgumentError(
+            "catalogue has no effect without a guard on coverage@k or novelty@k. Leave it out."
+        )
     if rules.looks != "once" and "n_pos" in by:
         raise ArgumentError(
             "by='n_pos' divides users anew at each look, so sequential=True can't use it. Use "
             "'engagement' or a column of users."
         )
-    if rules.looks == "any time" and weight is not None:
+    if rules.looks == "any time" and rules.weight is not None:
         raise ArgumentError(
-            "weight has no valid interval with sequential=True alone. Pass a horizon too."
+            "weight has no valid interval with sequential=True alone. Pass horizon too."
         )
-    columns = [name for name in (*by, cluster, weight) if name and name not in BUILT_IN]
-    if users is not None and not columns:
+    columns = [*(name for name in by if name not in BUILT_IN), rules.cluster, rules.weight]
+    if users is not None and not any(columns):
         raise ArgumentError(
-            "users has no effect, because by, cluster and weight name none of its columns."
+            "users has no effect, because by, cluster and weight name none of its columns. Leave "
+            "it out, or name one."
         )
+
+
+def _check_state(rules: Rules, state: Any) -> None:
+    """Refuse a state without a use, or whose file could not be written after the measuring."""
+    if rules.looks != "once" and state is None:
+        raise ArgumentError("sequential=True requires state, the file that keeps earlier users.")
+    if state is None:
+        return
+    if rules.looks == "once":
+        raise ArgumentError("state requires sequential=True. Leave it out to use the gate once.")
+    if Path(state).is_dir():
+        raise ArgumentError(f"state {state} is a folder. Give the path of a file.")
+    if not Path(state).parent.is_dir():
+        raise ArgumentError(f"state {state} is in a folder that does not exist. Create the folder.")

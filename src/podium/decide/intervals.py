@@ -24,7 +24,7 @@ from podium.types import PerGroup
 
 def difference(pairs: Pairs, measure: GateMeasure) -> ClusteredMean:
     """Return the mean of candidate - base over users."""
-    return clustered_mean(_differences(pairs, measure), pairs.weight, pairs.cluster)
+    return clustered_mean(_differences(pairs, measure), pairs.weights(measure), pairs.cluster)
 
 
 def interval(

@@ -42,7 +42,7 @@ class GateMeasure:
             parts = read(text, "measure", "name@k")
             if parts.k is None or parts.params:
                 raise ArgumentError(f"{text!r} needs a cutoff: write {parts.name}@10, for example.")
-            return cls(text, None, parts.k)
+            return cls(f"{parts.name}@{parts.k}", None, parts.k)
         parsed = parse(text)
         return cls(str(parsed), parsed)
 
@@ -96,11 +96,16 @@ class Pairs:
     def n_users(self) -> int:
         return self.labels.size
 
-    def means(self, measure: str) -> tuple[float, float]:
+    def weights(self, measure: GateMeasure) -> PerGroup | None:
+        """Return the weights of users; coverage has none, because it is not a mean over users."""
+        return self.weight if measure.is_mean else None
+
+    def means(self, measure: GateMeasure) -> tuple[float, float]:
         """Return the weighted means of base and candidate over users who have both values."""
-        base, candidate = self.base[measure], self.candidate[measure]
+        base, candidate = self.base[measure.text], self.candidate[measure.text]
         is_defined = ~np.isnan(base + candidate)
-        weights = None if self.weight is None else self.weight[is_defined]
+        weights = self.weights(measure)
+        weights = None if weights is None else weights[is_defined]
         if not is_defined.any() or (weights is not None and not weights.any()):
             return np.nan, np.nan
         return (
@@ -145,8 +150,9 @@ def read_pairs(
         }
     )
     first = evaluations["base"]
+    clusters = _column(users, "cluster", cluster, first.labels, options)
     shown = [m for m in measures if m.measure is None]
-    of_shown = _shown_values(shown, runs, catalogue, first.labels, options)
+    of_shown = _shown_values(shown, runs, catalogue, first.labels, clusters, options)
     values = {
         name: {text: fill(v, undefined) for text, v in evaluation.values.items()} | of_shown[name]
         for name, evaluation in evaluations.items()
@@ -156,7 +162,7 @@ def read_pairs(
         values["base"],
         values["candidate"],
         _segments(first, by, users, options),
-        _column(users, "cluster", cluster, first.labels, options),
+        clusters,
         _weights(users, weight, first.labels, options),
         dict(first.conventions),
     )
@@ -170,7 +176,7 @@ def _segments(
     divided = divide(evaluation, by, table, user=options.get("user"))
     names = {name: np.full(evaluation.n_groups, "", object) for name in by}
     for segment in divided.segments:
-        names[segment.by][segment.mask] = segment.name
+        names[segment.by][segment.mask] = segment.name or "unknown"  # "" is in no segment
     return {name: column.astype(np.str_) for name, column in names.items()}
 
 
@@ -215,6 +221,7 @@ def _shown_values(
     runs: Mapping[str, Any],
     catalogue: Any,
     labels: Labels,
+    clusters: Labels | None,
     options: Mapping[str, Any],
 ) -> dict[str, dict[str, PerGroup]]:
     """Return the values of coverage and novelty by run and measure."""
@@ -233,6 +240,8 @@ def _shown_values(
     n_past = min(one.n_items - len(one.outside) for one in shown.values())
     n_items = n_past + len(set[Any]().union(*(one.outside for one in shown.values())))
     return {
-        name: {m.text: shown_per_user(one, m.name, m.k, labels, n_items) for m in measures}
+        name: {
+            m.text: shown_per_user(one, m.name, m.k, labels, n_items, clusters) for m in measures
+        }
         for name, one in shown.items()
     }

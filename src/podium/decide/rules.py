@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from podium import _check
 from podium.decide.pairs import GateMeasure
@@ -30,6 +30,8 @@ class Rules:
     looks : {"once", "any time", "until horizon"}
         When the gate may be used: once, or again whenever users arrive, or until `horizon` users.
     horizon : int or None
+    cluster, weight : str or None
+        The columns of the clusters and weights of users.
     """
 
     measures: tuple[GateMeasure, ...]
@@ -37,6 +39,8 @@ class Rules:
     level: float
     looks: Looks = "once"
     horizon: int | None = None
+    cluster: str | None = None
+    weight: str | None = None
 
     @classmethod
     def of(
@@ -48,6 +52,8 @@ class Rules:
         *,
         sequential: bool,
         horizon: int | None,
+        cluster: str | None = None,
+        weight: str | None = None,
     ) -> Rules:
         """Check and return the rules.
 
@@ -64,8 +70,11 @@ class Rules:
                 "It can be a guard."
             )
         size = _check.number(margin, "margin", low=0.0)
-        measures = (primary, *map(GateMeasure.parse, guards))
-        limits = (0.0 - size if primary.higher_is_better else size, *map(_limit, guards.values()))
+        sequential = _check.flag(sequential, "sequential")
+        first_limit = 0.0 - size if primary.higher_is_better else size  # -size could be -0.0
+        guard_limits = _guard_limits(guards)
+        measures = (primary, *map(GateMeasure.parse, guard_limits))
+        limits = (first_limit, *guard_limits.values())
         _refuse_twice(measures)
         rules = cls(
             measures,
@@ -73,9 +82,13 @@ class Rules:
             _check.open_fraction(level, "level"),
             "once" if not sequential else "any time" if horizon is None else "until horizon",
             None if horizon is None else _check.cutoff(horizon, name="horizon"),
+            cluster,
+            weight,
         )
         if horizon is not None and not sequential:
-            raise ArgumentError("horizon requires sequential=True.")
+            raise ArgumentError(
+                "horizon requires sequential=True. Leave it out to use the gate once."
+            )
         for gate_measure in measures:
             rules.check_looks(gate_measure)
         return rules
@@ -91,7 +104,7 @@ class Rules:
             )
         if self.looks == "any time" and math.isinf(measure.width):
             raise ArgumentError(
-                f"{measure.text} has no bounds, which sequential=True needs. Pass a horizon, or "
+                f"{measure.text} has no bounds, which sequential=True needs. Pass horizon, or "
                 "leave the measure out."
             )
 
@@ -103,6 +116,8 @@ class Rules:
             "level": self.level,
             "looks": self.looks,
             "horizon": self.horizon,
+            "cluster": self.cluster,
+            "weight": self.weight,
         }
 
 
@@ -136,8 +151,27 @@ def read_guards(texts: Sequence[str]) -> dict[str, float]:
     return guards
 
 
-def _limit(value: Any) -> float:
-    return _check.number(value, "guards", low=-math.inf)
+def _guard_limits(guards: Any) -> dict[str, float]:
+    """Return the limits as floats."""
+    if not isinstance(guards, Mapping):
+        raise ArgumentError(
+            f"guards must be a mapping of measures to limits, such as {{'recall@50': -0.005}}, "
+            f"got {guards!r}."
+        )
+    limits = cast("Mapping[Any, Any]", guards)
+    return {measure: _limit(measure, limit) for measure, limit in limits.items()}
+
+
+def _limit(measure: Any, value: Any) -> float:
+    try:
+        limit = float(value)
+    except (TypeError, ValueError):
+        limit = math.nan
+    if not math.isfinite(limit):
+        raise ArgumentError(
+            f"guards must have a number as the limit of {measure}, such as -0.005, got {value!r}."
+        )
+    return limit + 0.0  # -0.0 becomes 0.0
 
 
 def _refuse_twice(measures: Sequence[GateMeasure]) -> None:

@@ -92,28 +92,30 @@ class State:
             If the file is damaged or not the state of a gate.
         """
         header, arrays = read_arrays(path, _KIND, _FORMAT, noun=_NOUN)
-        _refuse_other(Path(path), header, rules, pairs)
         try:
+            _refuse_other(Path(path), header, rules, pairs)
             return cls(rules, _pairs(arrays, rules, pairs), tuple(map(int, header["looks"])))
+        except ArgumentError:
+            raise
         except (KeyError, TypeError, ValueError) as error:
             raise DataError(f"{path} is not a complete {_NOUN} ({error}).") from None
 
     def _refuse_changes(self, pairs: Pairs, known: NDArray[np.int64]) -> None:
         again, before = pairs.rows(known >= 0), self.pairs.rows(known[known >= 0])
-        for run, now, then in (
-            ("base", again.base, before.base),
-            ("candidate", again.candidate, before.candidate),
-        ):
-            for name in now:
-                differs = ~np.isclose(now[name], then[name], rtol=0, atol=1e-9, equal_nan=True)
-                if differs.any():
-                    row = int(differs.argmax())
-                    raise ArgumentError(
-                        f"state has {name} {then[name][row]:.4g} of {run} for user "
-                        f"{_check.label(again.labels[row])}, but it is {now[name][row]:.4g} now "
-                        f"({int(differs.sum())} users differ). A user counts once: pass only users "
-                        "whose lists and truth are final, or begin a new state."
-                    )
+        then_by_name = _kept(before)
+        for name, now in _kept(again).items():
+            then = then_by_name[name]
+            differs = now != then
+            if now.dtype.kind == "f":
+                differs = ~np.isclose(now, then, rtol=0, atol=1e-9, equal_nan=True)
+            if differs.any():
+                row = int(differs.argmax())
+                raise ArgumentError(
+                    f"state has {name} {_shown(then[row])} for user "
+                    f"{_check.label(again.labels[row])}, but it is {_shown(now[row])} now "
+                    f"({int(differs.sum())} users differ). A user counts once: pass only users "
+                    "whose lists and truth are final, or begin a new state."
+                )
 
     def _refuse_late(self, new: Pairs) -> None:
         horizon = self.rules.horizon
@@ -132,6 +134,20 @@ class State:
             )
 
 
+def _kept(pairs: Pairs) -> dict[str, Labels | PerGroup]:
+    """Return the columns that may not change; a user stays in the segments of the first look."""
+    columns = {"cluster": pairs.cluster, "weight": pairs.weight}
+    return {
+        **{f"{name} of base": values for name, values in pairs.base.items()},
+        **{f"{name} of candidate": values for name, values in pairs.candidate.items()},
+        **{name: column for name, column in columns.items() if column is not None},
+    }
+
+
+def _shown(value: Any) -> str:
+    return _check.label(value) if isinstance(value, str) else f"{value:.4g}"
+
+
 def _refuse_other(path: Path, header: Mapping[str, Any], rules: Rules, pairs: Pairs) -> None:
     now = {
         **rules.to_dict(),
@@ -140,7 +156,7 @@ def _refuse_other(path: Path, header: Mapping[str, Any], rules: Rules, pairs: Pa
     }
     then = {**header["rules"], "by": header["by"], **header["conventions"]}
     for name, value in now.items():
-        if then.get(name) != value:
+        if then[name] != value:
             raise ArgumentError(
                 f"state {path} was begun with {name} {then.get(name)!r}, but this look has "
                 f"{value!r}. The rules of a gate can't change between looks. Begin a new state for "
@@ -187,18 +203,13 @@ def _arrays(pairs: Pairs) -> dict[str, NDArray[Any]]:
 
 
 def _pairs(arrays: Mapping[str, NDArray[Any]], rules: Rules, now: Pairs) -> Pairs:
-    if ("cluster" in arrays, "weight" in arrays) != (
-        now.cluster is not None,
-        now.weight is not None,
-    ):
-        raise ArgumentError("state was begun with another cluster or weight. Begin a new state.")
     names = [measure.text for measure in rules.measures]
     return Pairs(
         arrays["labels"],
         {name: arrays[f"base {name}"] for name in names},
         {name: arrays[f"candidate {name}"] for name in names},
         {name: arrays[f"segment {name}"] for name in now.segments},
-        arrays.get("cluster"),
-        arrays.get("weight"),
+        None if rules.cluster is None else arrays["cluster"],
+        None if rules.weight is None else arrays["weight"],
         now.conventions,
     )

@@ -105,7 +105,14 @@ def coverage_and_novelty(
     return values
 
 
-def shown_per_user(shown: Shown, name: str, k: int, labels: Labels, n_items: int) -> PerGroup:
+def shown_per_user(
+    shown: Shown,
+    name: str,
+    k: int,
+    labels: Labels,
+    n_items: int,
+    clusters: Labels | None = None,
+) -> PerGroup:
     """Return values of users whose mean is the coverage or novelty of their lists.
 
     Parameters
@@ -118,13 +125,15 @@ def shown_per_user(shown: Shown, name: str, k: int, labels: Labels, n_items: int
         The users to use, all others are left out.
     n_items : int
         The size of the catalogue.
+    clusters : (n_groups,), optional
+        The label of the cluster of each user. Default: each user is a cluster.
 
     Returns
     -------
     float64, (n_groups,)
         For novelty, the novelty of each list in bits; nan without a list. Coverage is not a mean
         over users. Its values are jackknife values: their mean is the coverage, and the standard
-        error of their mean is the jackknife standard error of the coverage.
+        error of their mean over clusters is the jackknife standard error of the coverage.
 
     References
     ----------
@@ -141,8 +150,23 @@ def shown_per_user(shown: Shown, name: str, k: int, labels: Labels, n_items: int
         values = np.full(labels.size, np.nan)
         values[groups.labels] = metrics.novelty(items, groups, shown.past)
         return values
-    _, codes, n_lists = np.unique(items, return_inverse=True, return_counts=True)
-    # Without a user, the coverage loses the items that are in no other list.
-    only_here = np.bincount(groups.labels[groups.index], n_lists[codes] == 1, minlength=labels.size)
-    spread = (labels.size - 1) * (only_here - only_here.mean())
-    return (n_lists.size + spread) / n_items
+    return _coverage_values(groups.labels[groups.index], items, labels.size, clusters) / n_items
+
+
+def _coverage_values(
+    users: NDArray[np.int64], items: NDArray[Any], n_users: int, clusters: Labels | None
+) -> PerGroup:
+    """Return jackknife values of the number of distinct items, one value per user."""
+    if clusters is None:
+        codes, sizes = np.arange(n_users), np.ones(n_users)
+    else:
+        _, codes, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
+    _, item_codes = np.unique(items, return_inverse=True)
+    # An item that one cluster shows to several users is still in its lists only.
+    shown = np.unique(np.stack([codes[users], item_codes]), axis=1)
+    is_alone = np.bincount(shown[1])[shown[1]] == 1
+    # Without a cluster, the coverage loses the items that are in no list of the others.
+    n_lost = np.bincount(shown[0], is_alone, minlength=sizes.size)
+    n_others = n_users - sizes
+    n_lost -= np.average(n_lost, weights=n_others) if n_others.any() else n_lost.mean()
+    return shown[1].max(initial=-1) + 1 + (n_others / sizes * n_lost)[codes]
