@@ -133,7 +133,7 @@ def _populations(pairs: Path | None) -> Iterator[tuple[str, Any]]:
 
 def _population(user: Any, item: Any, split: Any) -> Any:
     """Return the values of item neighbours (base) and EASE (candidate) for every test user."""
-    from podium import data, recommenders
+    from podium import recommenders
     from podium.decide.pairs import GateMeasure, read_pairs
 
     train = {"user": user[split.train], "item": item[split.train]}

@@ -89,7 +89,7 @@ def test_json_is_that_of_the_library(podium: Run) -> None:
 def test_table_says_the_decision_and_each_claim(podium: Run) -> None:
     out = podium("gate", *FAIL, "--guard", "rr:-0.1", "--by", "country", "--users=users.csv").out
     assert out.startswith("Fail: worst is inferior to best in hit_rate@1.\n")
-    assert "guard rr: worst is inferior to best" in " ".join(out.split())
+    assert "guard rr is broken" in " ".join(out.split())
     assert "country FR" in out
     assert "--ties" in out
     assert max(map(len, out.splitlines())) <= 100
@@ -113,9 +113,10 @@ def test_markdown_is_a_heading_reasons_and_a_table(podium: Run) -> None:
             "markdown",
         )
     ).out
-    heading, reason, table = out.strip().split("\n\n")
+    heading, reason, level, table = out.strip().split("\n\n")
     assert heading == ("### Can't tell: hit_rate@1 does not show whether same may replace best.")
     assert reason.startswith("- hit_rate@1: can't tell (+0.0000, 0.95 interval [")
+    assert "level 0.975" in level
     head, rule, *rows = table.splitlines()
     assert head.startswith("| segment")
     assert set(rule) <= set("|-: ")
@@ -146,6 +147,12 @@ def test_junit_has_a_case_for_each_claim(podium: Run) -> None:
 def test_junit_of_what_cannot_be_told_follows_fail_on(podium: Run, fail_on: str, tag: str) -> None:
     argv = ("gate", *CANNOT_TELL, "--fail-on", fail_on, "--format", "junit")
     assert junit(podium(*argv).out)[1] == [("hit_rate@1", [tag])]
+
+
+def test_second_measure_is_a_guard(podium: Run) -> None:
+    done = podium("gate", *FAIL, "-m", "rr")
+    assert done.status == 2
+    assert "--measure names one primary measure, got hit_rate@1, rr." in done.err
 
 
 def test_junit_of_strange_names_can_be_parsed(podium: Run) -> None:

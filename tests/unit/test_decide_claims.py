@@ -145,7 +145,8 @@ def test_sentence_says_the_verdict_with_the_interval() -> None:
         "ndcg@10: two-tower is superior to als (+0.5000, 0.95 interval [+0.2500, +0.7500], "
         "limit -1)."
     )
-    assert claim(-3, -2, role="guard").sentence().startswith("guard ndcg@10: candidate is inferior")
+    assert claim(-3, -2, role="guard").sentence().startswith("guard ndcg@10 is broken (")
+    assert claim(0, 1, role="guard").sentence().startswith("guard ndcg@10 holds (")
     assert claim(-3, -2, role="segment").sentence().startswith("ndcg@10 in country FR: candidate")
 
 

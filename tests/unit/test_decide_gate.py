@@ -208,7 +208,7 @@ def test_guard_that_fails_fails_the_gate() -> None:
     assert gate(TRUTH, worst, best, "ndcg@5").decision == "pass"
     result = gate(TRUTH, worst, best, "ndcg@5", guards={"novelty@2": 9.0}, catalogue=PAST)
     assert (result.verdict, result.decision) == ("superior", "fail")
-    assert "guard novelty@2: candidate is inferior" in result.reasons[0]
+    assert "guard novelty@2 is broken" in result.reasons[0]
 
 
 def test_lower_is_better_as_primary_and_guard() -> None:
@@ -292,7 +292,7 @@ def test_undefined_users_are_counted_or_filled() -> None:
 def test_limit_of_no_loss_is_not_negative_zero() -> None:
     claims = gate(TRUTH, BASE, CANDIDATE, guards={"rr": -0.0}).claims
     assert [math.copysign(1, claim.limit) for claim in claims] == [1, 1]
-    assert "limit +0)" in claims[0].sentence()
+    assert "limit 0)" in claims[0].sentence()
 
 
 def test_without_bounds_the_interval_is_the_paired_t_interval() -> None:

@@ -49,7 +49,8 @@ def test_same_users_again_change_nothing(folder: Path, horizon: int | None) -> N
     second = look(SECOND, horizon=horizon)
     before = (folder / "s").read_bytes()
     for users in (FIRST, SECOND, FIRST | SECOND):
-        assert look(users, horizon=horizon).to_dict() == second.to_dict()
+        again = look(users, horizon=horizon).to_dict()
+        assert again == {**second.to_dict(), "look": {**second.look, "n_new": 0}}
         assert (folder / "s").read_bytes() == before
 
 
@@ -208,7 +209,7 @@ def test_horizon_is_the_end() -> None:
         THIRD,
         horizon=40,
     )
-    assert look(FIRST | SECOND, horizon=40).to_dict() == last.to_dict()
+    assert look(FIRST | SECOND, horizon=40).claims == last.claims
 
 
 def test_cluster_in_two_looks_is_refused() -> None:

@@ -53,7 +53,7 @@ def test_truncated_file_is_refused(share: float) -> None:
     look(FIRST)
     whole = Path("s").read_bytes()
     Path("s").write_bytes(whole[: int(share * len(whole))])
-    refused_look("^s is truncated or not a state of a gate file", SECOND)
+    refused_look("^s is truncated or not a gate state file", SECOND)
 
 
 def test_changed_byte_is_refused() -> None:
@@ -66,13 +66,13 @@ def test_changed_byte_is_refused() -> None:
 
 def test_foreign_files_are_refused() -> None:
     Path("s").write_text("user,item\n")
-    refused_look("^s is truncated or not a state of a gate file", FIRST)
+    refused_look("^s is truncated or not a gate state file", FIRST)
     write_arrays("s", "podium_factorization", 1, {"x": np.arange(3)}, {})
-    refused_look("contains no state of a gate saved by podium, only a factorization", FIRST)
+    refused_look("contains no gate state saved by podium, only a factorization", FIRST)
     save_file({"x": np.arange(3)}, "s", metadata={"format": "pt"})
-    refused_look("contains no state of a gate saved by podium", FIRST)
+    refused_look("contains no gate state saved by podium", FIRST)
     write_arrays("s", "podium_gate", 2, {"x": np.arange(3)}, {})
-    refused_look("has state of a gate format 2, but this version of podium reads 1", FIRST)
+    refused_look("has gate state format 2, but this version of podium reads 1", FIRST)
 
 
 @pytest.mark.parametrize("lacks", ["rules", "conventions", "by", "looks", "labels", "base ndcg@5"])
@@ -83,5 +83,5 @@ def test_file_that_lacks_a_part_is_refused(lacks: str) -> None:
         name: value for name, value in header.items() if name not in ("digest", "format", lacks)
     }
     write_arrays("s", "podium_gate", 1, {n: a for n, a in arrays.items() if n != lacks}, kept)
-    with pytest.raises(DataError, match=r"^s is not a complete state of a gate"):
+    with pytest.raises(DataError, match=r"^s is not a complete gate state"):
         look(FIRST)

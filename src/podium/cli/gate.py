@@ -41,9 +41,11 @@ def gate(
     conventions: Conventions,
     columns: Columns,
     measure: Annotated[
-        str,
-        typer.Option("--measure", "-m", metavar="MEASURE", help="The primary measure."),
-    ] = "ndcg@10",
+        list[str] | None,
+        typer.Option(
+            "--measure", "-m", metavar="MEASURE", help="The primary measure. Default: ndcg@10."
+        ),
+    ] = None,
     margin: Annotated[
         float,
         typer.Option(metavar="X", help="Largest acceptable loss in the measure, in its own units."),
@@ -161,7 +163,7 @@ def gate(
             read_truth(truth, columns),
             read_run(base, columns),
             read_run(candidate, columns),
-            measure,
+            _one(measure or ["ndcg@10"]),
             margin=margin,
             guards=decide.read_guards(guard or []),
             by=by or [],
@@ -177,11 +179,21 @@ def gate(
             names=(names[0], names[1]),
             **options,
         )
-    fails = fail_on != "inferior"
     for path in out or []:
-        _write(result.to_dict(), path, fails=fails)
-    _render.gate(result.to_dict(), format, fails=fails)
+        _write(result.to_dict(), path, fail_on=fail_on)
+    _render.gate(result.to_dict(), format, fail_on=fail_on)
     return _status(result, fail_on)
+
+
+def _one(measures: list[str]) -> str:
+    from podium.errors import ArgumentError
+
+    if len(measures) > 1:
+        raise ArgumentError(
+            f"--measure names one primary measure, got {', '.join(measures)}. Give the others as "
+            "--guard, such as --guard recall@50:-0.005."
+        )
+    return measures[0]
 
 
 def _status(result: Gate, fail_on: str) -> int:
@@ -201,11 +213,11 @@ def _check_output(fail_on: str, format: str, out: list[Path]) -> None:
         check_target(path, "--out", tuple(_BY_SUFFIX))
 
 
-def _write(result: dict[str, Any], path: Path, *, fails: bool) -> None:
+def _write(result: dict[str, Any], path: Path, *, fail_on: str) -> None:
     from podium._files import replacing
     from podium.cli import _render
 
     format = next(f for suffix, f in _BY_SUFFIX.items() if path.name.lower().endswith(suffix))
-    text = _render.gate_text(result, format, fails=fails)
+    text = _render.gate_text(result, format, fail_on=fail_on)
     with replacing(path) as beside:
         beside.write_text(text, encoding="utf-8")

@@ -19,7 +19,7 @@ from podium.errors import ArgumentError, DataError
 from podium.types import Labels, PerGroup
 
 _KIND, _FORMAT = "podium_gate", 1
-_NOUN = "state of a gate"
+_NOUN = "gate state"
 _ORDER = 2  # part of the seed that separates the order of new users from other draws
 
 

@@ -47,20 +47,21 @@ def gate_table(result: Mapping[str, Any]) -> Table:
 def to_markdown(result: Mapping[str, Any]) -> str:
     """Return the decision, the reasons and the table in GitHub's Markdown."""
     reasons = "".join(f"- {printable(reason)}\n" for reason in result["reasons"])
-    parts = [f"### {printable(headline(result))}", reasons.rstrip("\n"), *look_lines(result)]
+    parts = [f"### {printable(headline(result))}", reasons.rstrip("\n"), *notes(result)]
     return "\n\n".join([*filter(None, parts), tables.to_markdown(gate_table(result))]) + "\n"
 
 
-def to_junit(result: Mapping[str, Any], *, fails: bool) -> str:
+def to_junit(result: Mapping[str, Any], *, fail_on: str) -> str:
     """Return JUnit XML with one test case for each claim.
 
     Parameters
     ----------
     result : mapping
         The JSON form of a Gate.
-    fails : bool
-        Whether a claim that can't be told is a failure; otherwise it is skipped. Segments that
-        can't be told always pass, because a gate requires only that none is inferior.
+    fail_on : {"inferior", "cannot-tell", "non-inferior"}
+        The least severe verdict that is a failure. With "inferior", a claim that can't be told is
+        skipped. With "non-inferior", the primary measure must be superior. Segments that can't be
+        told always pass, because a gate requires only that none is inferior.
     """
     suite = ET.Element("testsuite", name="podium gate")
     n_failures = n_skipped = 0
@@ -73,7 +74,7 @@ def to_junit(result: Mapping[str, Any], *, fails: bool) -> str:
             name=printable(f"{claim['measure']}{f' in {place}' if claim['by'] else ''}"),
         )
         is_open = claim["verdict"] == "cannot tell" and claim["role"] != "segment"
-        if claim["verdict"] == "inferior" or (is_open and fails):
+        if claim["verdict"] in _failures(claim["role"], fail_on):
             n_failures += 1
             ET.SubElement(case, "failure", message=printable(text), type=claim["verdict"])
         elif is_open:
@@ -85,6 +86,16 @@ def to_junit(result: Mapping[str, Any], *, fails: bool) -> str:
     suite.attrib |= {"tests": f"{n_tests}", "failures": f"{n_failures}", "skipped": f"{n_skipped}"}
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _failures(role: str, fail_on: str) -> set[str]:
+    """Return the verdicts that are failures of a claim."""
+    failures = {"inferior"}
+    if role != "segment" and fail_on != "inferior":
+        failures.add("cannot tell")
+    if role == "primary" and fail_on == "non-inferior":
+        failures.add("non-inferior")
+    return failures
 
 
 def _listed(claims: Sequence[Mapping[str, Any]]) -> str:
@@ -123,10 +134,16 @@ def _interval(bounds: tuple[float | None, float | None]) -> str:
     return f"[{low:+.4f}, {high:+.4f}]"
 
 
-def look_lines(result: Mapping[str, Any]) -> list[str]:
-    """Return the number of the look and of its users, if the gate is sequential."""
-    look = result["look"]
-    if look is None:
-        return []
-    horizon = f" of {look['horizon']:,}" if look["horizon"] else ""
-    return [f"Look {look['number']}: {look['n_users']:,}{horizon} users, {look['n_new']:,} new."]
+def notes(result: Mapping[str, Any]) -> list[str]:
+    """Return the level of segments, and the number of the look and of its users, if any."""
+    levels = {claim["level"] for claim in result["claims"]}
+    first = result["claims"][0]["level"]
+    lines = [
+        f"The intervals of segments have the level {level:.4g}, so that all of them hold together."
+        for level in levels - {first}
+    ]
+    if look := result["look"]:
+        horizon = f", horizon {look['horizon']:,}" if look["horizon"] else ""
+        users = f"{look['n_users']:,} users, {look['n_new']:,} of them new"
+        lines.append(f"Look {look['number']}: {users}{horizon}.")
+    return lines
