@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+import podium
+from podium.types import PerGroup
+
 N, SIZE = 60, 12
 Table = dict[str, Any]
 
@@ -38,6 +41,11 @@ USERS = {
 }
 PAST = {"user": [u % 7 for u in range(40)], "item": [(u * u) % 17 for u in range(40)]}
 GUARDS = {"recall@5": -0.2, "topk_loss@3": 0.2}
+
+
+def values(measure: str, run_table: Table) -> PerGroup:
+    """Return the value of each user."""
+    return podium.measure(TRUTH, run_table, measure).values[measure]
 
 
 def without(table: Mapping[str, Any], users: set[int]) -> Table:

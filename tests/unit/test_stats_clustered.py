@@ -74,7 +74,7 @@ def test_integer_weights_are_repeated_rows_of_a_cluster() -> None:
     same(clustered_mean(VALUES, WEIGHTS), by_row)
 
 
-@pytest.mark.parametrize("factor", [1e-6, 3.0, 1e12])
+@pytest.mark.parametrize("factor", [1e-300, 1e-6, 3.0, 1e12, 1e307])
 def test_scale_of_weights_has_no_effect(factor: float) -> None:
     same(
         clustered_mean(VALUES, factor * WEIGHTS, CLUSTERS),
@@ -114,6 +114,12 @@ def test_one_cluster_has_no_error() -> None:
     assert estimate.mean == pytest.approx((0.1 + 0.5) / 2)
     assert math.isnan(estimate.std_error)
     assert all(map(math.isnan, estimate.interval(0.95, 1.0, widened=1.0)))
+
+
+def test_weight_beside_which_all_others_vanish_has_no_error() -> None:
+    estimate = clustered_mean([0.2, 0.4, 0.6], [1.0, 1e-20, 1e-30])
+    assert estimate.mean == 0.2
+    assert math.isnan(estimate.std_error)
 
 
 def test_widening_adds_its_square_over_clusters() -> None:

@@ -205,6 +205,8 @@ def _claim(
     estimate = difference(pairs, measure)
     base, candidate = pairs.means(measure)
     is_defined = ~np.isnan(pairs.candidate[measure.text] - pairs.base[measure.text])
+    weights = pairs.weights(measure)
+    is_used = is_defined if weights is None else is_defined & (weights > 0)
     return Claim(
         role=role,
         measure=measure.text,
@@ -218,7 +220,7 @@ def _claim(
         interval=interval(pairs, rows, measure, rules, level, state.looks),
         level=level,
         limit=rules.limits[number],
-        n_users=int(is_defined.sum()),
+        n_users=int(is_used.sum()),
         n_undefined=int(is_defined.size - is_defined.sum()),
     )
 

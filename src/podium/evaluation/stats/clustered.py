@@ -60,7 +60,8 @@ def clustered_mean(
     Returns
     -------
     ClusteredMean
-        Its std_error is nan with fewer than two clusters.
+        Its std_error is nan with fewer than two clusters, or if one has all weight but for
+        rounding.
 
     Raises
     ------
@@ -90,6 +91,7 @@ def clustered_mean(
     group_values, group_weights = group_values[is_used], group_weights[is_used]
     if not group_values.size:
         return ClusteredMean(np.nan, np.nan, 0.0)
+    group_weights = group_weights / group_weights.max()  # no sum or square may overflow
     mean = float(np.average(group_values, weights=group_weights))
     deviations = group_weights * (group_values - mean)
     if clusters is not None:
@@ -135,8 +137,11 @@ def _jackknife_error(deviations: PerGroup, weights: PerGroup) -> float:
     n = weights.size
     if n < 2:
         return np.nan
+    other_weights = weights.sum() - weights
+    if not other_weights.all():  # the other weights are lost in rounding
+        return np.nan
     # Without cluster c, the mean moves by -deviation_c / (total weight - weight_c).
-    moves = deviations / (weights.sum() - weights)
+    moves = deviations / other_weights
     return float(np.sqrt((n - 1) / n * (moves**2).sum()))
 
 
