@@ -97,7 +97,7 @@ def test_commands_of_the_pages_are_accepted(podium: Callable[..., Any]) -> None:
 
 @pytest.mark.usefixtures("small")
 def test_python_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(PYTHON) == 2
+    assert len(PYTHON) == 3
     for block in PYTHON:
         lines, promised = printed(block, capsys)
         assert len(lines) == len(promised) == 2
