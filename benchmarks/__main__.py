@@ -14,6 +14,7 @@ from benchmarks import _harness
 PARTS = (
     "startup",
     "measure",
+    "gate",
     "pap",
     "catalogue",
     "losses",

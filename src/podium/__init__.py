@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from podium import (
         catalogue,
         data,
+        decide,
         errors,
         evaluation,
         losses,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         sampled,
         tuning,
     )
+    from podium.decide import Gate, gate
     from podium.evaluation import Comparison, Evaluation, compare, evaluate, measure
     from podium.groups import Groups
     from podium.rankers import LinearRanker
@@ -38,16 +40,19 @@ __version__ = "0.1.0"
 _HOME = {
     "Comparison": "podium.evaluation",
     "Evaluation": "podium.evaluation",
+    "Gate": "podium.decide",
     "Groups": "podium.groups",
     "LinearRanker": "podium.rankers",
     "Ranking": "podium.ranking",
     "compare": "podium.evaluation",
     "evaluate": "podium.evaluation",
+    "gate": "podium.decide",
     "measure": "podium.evaluation",
 }
 _SUBMODULES = (
     "catalogue",
     "data",
+    "decide",
     "errors",
     "evaluation",
     "losses",
@@ -61,6 +66,7 @@ _SUBMODULES = (
 __all__ = [
     "Comparison",
     "Evaluation",
+    "Gate",
     "Groups",
     "LinearRanker",
     "Ranking",
@@ -68,9 +74,11 @@ __all__ = [
     "catalogue",
     "compare",
     "data",
+    "decide",
     "errors",
     "evaluate",
     "evaluation",
+    "gate",
     "losses",
     "measure",
     "metrics",

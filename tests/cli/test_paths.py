@@ -18,6 +18,7 @@ Run = Callable[..., Any]
 READ = {
     "measure": {"truth", "run", "users", "catalogue"},
     "compare": {"truth", "runs"},
+    "gate": {"truth", "base", "candidate", "users", "catalogue"},
     "train": {"data", "valid"},
     "rank": {"model", "data"},
     "factorize": {"interactions", "valid"},
@@ -64,6 +65,8 @@ COMMANDS = {
     "measure report": ("measure truth.csv a.csv", "--report"),
     "compare": ("compare truth.csv a.csv b.csv", "--per-user"),
     "compare report": ("compare truth.csv a.csv b.csv", "--report"),
+    "gate": ("gate truth.csv a.csv b.csv --users users.csv --by country", "--state"),
+    "gate catalogue": ("gate truth.csv a.csv b.csv --catalogue past.csv", "--out"),
     "train": ("train rows.csv --valid rows.csv --loss logistic", "--out"),
     "train several": ("train rows.svmlight rows.svmlight", "--out"),
     "train table": ("train rows.csv --tune --out other", "--tune-table"),

@@ -1,4 +1,4 @@
-"""What measure and compare print and write: JSON by its schema, and the same numbers elsewhere."""
+"""What measure, compare and gate print and write: JSON by its schema, and the same elsewhere."""
 
 from __future__ import annotations
 
@@ -356,3 +356,77 @@ def test_conventions_line_tells_what_was_drawn(podium: Callable[..., Any]) -> No
     assert "--seed" not in plain.out
     assert "--seed 3" in drawn.out
     assert "--bootstrap" in drawn.out
+
+
+@pytest.fixture
+def gated(podium: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
+    def run(base: str, candidate: str, *options: str) -> dict[str, Any]:
+        done = podium("gate", "truth.csv", base, candidate, "-mrecall@2", "--format=json", *options)
+        assert done.err == ""
+        result = json.loads(done.out)
+        validator("gate").validate(result)
+        return result
+
+    return run
+
+
+# The means of a and b differ by 1/4. With 4 users, only intervals of low level are short enough.
+@pytest.mark.parametrize(
+    ("verdict", "decision", "options"),
+    [
+        ("superior", "pass", ("a.csv", "b.csv", "--level", "0.1")),
+        ("non-inferior", "pass", ("a.csv", "a.csv", "--level", "0.1", "--margin", "0.5")),
+        ("inferior", "fail", ("b.csv", "a.csv", "--level", "0.1")),
+        ("cannot tell", "cannot tell", ("a.csv", "b.csv")),
+    ],
+)
+def test_gate_has_its_schema_in_every_verdict(
+    gated: Callable[..., dict[str, Any]], verdict: str, decision: str, options: tuple[str, ...]
+) -> None:
+    result = gated(*options)
+    assert (result["verdict"], result["decision"]) == (verdict, decision)
+    assert bool(result["reasons"]) == (decision != "pass")
+
+
+def test_gate_with_guards_segments_and_looks_has_its_schema(
+    gated: Callable[..., dict[str, Any]],
+) -> None:
+    options = ("--guard=pap@1:-1", "--by=country", "--users=users.csv")
+    result = gated("a.csv", "b.csv", *options, "--sequential", "--horizon=9", "--state=gate.state")
+    assert [(claim["role"], claim["segment"]) for claim in result["claims"]] == [
+        ("primary", ""),
+        ("guard", ""),
+        *[("segment", country) for country in ("FR", "FR", "UK", "UK")],
+    ]
+    assert result["look"] == {"number": 1, "n_users": 4, "n_new": 4, "horizon": 9}
+
+
+def test_gate_without_a_defined_value_has_its_schema(
+    podium: Callable[..., Any],
+) -> None:
+    argv = ("gate", "truth.csv", "a.csv", "b.csv", "-mrecall@2", "--format=json")
+    result = json.loads(podium(*argv, "--min-relevance", "5").out)
+    validator("gate").validate(result)
+    assert result["claims"][0]["difference"] is None
+    assert result["claims"][0]["n_undefined"] == 4
+
+
+def test_gate_of_the_library_has_the_same_json(gated: Callable[..., dict[str, Any]]) -> None:
+    result = library.gate("truth.csv", "a.csv", "b.csv", "recall@2", names=("a", "b"))
+    assert gated("a.csv", "b.csv") == result.to_dict()
+
+
+def test_gate_schema_refuses_what_is_not_documented(gated: Callable[..., dict[str, Any]]) -> None:
+    result = gated("a.csv", "b.csv")
+    for spoil in (
+        lambda d: d.update(more=1),
+        lambda d: d.pop("look"),
+        lambda d: d.update(decision="superior"),
+        lambda d: d["claims"].clear(),
+        lambda d: d["claims"][0].update(role="main"),
+        lambda d: d["claims"][0].pop("limit"),
+        lambda d: d.update(look={"number": 0, "n_users": 1, "n_new": 1, "horizon": None}),
+    ):
+        other = json.loads(json.dumps(result))
+        spoil(other)
+        assert not validator("gate").is_valid(other)

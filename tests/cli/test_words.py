@@ -34,6 +34,15 @@ from podium.cli._messages import as_options
         ("or start again without resume.", "or start again without --resume."),
         ("address 'a:1': no Ray there", "--ray 'a:1': no Ray there"),
         ("k must be >= 1 or None (the whole list), got 0.", "-k must be >= 1, got 0."),
+        ("margin must be a number >= 0, got -1.0.", "--margin must be a number >= 0, got -1.0."),
+        ("guard must be MEASURE:LIMIT, got 'x'.", "--guard must be MEASURE:LIMIT, got 'x'."),
+        ("guard names recall@5 twice.", "--guard names recall@5 twice."),
+        ("measure and guards name rr twice.", "--measure and --guard name rr twice."),
+        ("horizon requires sequential=True.", "--horizon requires --sequential."),
+        ("sequential=True requires state, the file", "--sequential requires --state, the file"),
+        ("dcg has no bounds. Pass a horizon, or", "dcg has no bounds. Pass --horizon, or"),
+        ("cluster requires users, a table with", "--cluster requires --users, a table with"),
+        ("novelty@5 requires catalogue, a table", "novelty@5 requires --catalogue, a table"),
     ],
 )
 def test_arguments_read_as_options(text: str, shown: str) -> None:
@@ -48,6 +57,7 @@ def test_arguments_read_as_options(text: str, shown: str) -> None:
         "max_iter.csv is empty.",
         "data/tol/l2 does not exist.",
         "measure 'ap(norm=min)@10' is not known.",
+        "state of a gate is damaged.",
     ],
 )
 def test_what_is_no_argument_stays(text: str) -> None:

@@ -95,6 +95,28 @@ def _compare(files: Files) -> list[str]:
     return argv
 
 
+def _gate(files: Files) -> list[str]:
+    rng = files.rng
+    truth = tables.truth(rng)
+    runs = [files.add(name, tables.run(rng, truth), "trec") for name in ("a", "b")]
+    argv = ["gate", files.add("truth", truth, "trec"), *runs, "-m", rng.choice(("ndcg@3", "rr"))]
+    argv += files.maybe("--missing", rng.choice(("zero", "skip")), share=0.6)
+    argv += files.maybe("--margin", "0.1") + files.maybe("--guard", "recall@2:-0.1")
+    argv += files.maybe("--format", rng.choice(("json", "markdown", "junit")))
+    if rng.random() < 0.3:
+        argv += ["--catalogue", files.add("past", tables.interactions(rng))]
+        argv += ["--guard", rng.choice(("coverage@2:-0.5", "novelty@2:-1"))]
+    if rng.random() < 0.3:
+        people = [*truth, ("country", truth[0][1]), ("weight", [1.0] * len(truth[0][1]))]
+        argv += ["--users", files.add("people", people), "--by", "country"]
+        argv += files.maybe("--weight", "weight") + files.maybe("--cluster", "country")
+    if rng.random() < 0.3:
+        argv += ["--sequential", "--state", files.out("state"), *files.maybe("--horizon", "9")]
+    if rng.random() < 0.3:
+        argv += ["--out", files.out("gate.json", "gate.md", "gate.xml")]
+    return argv
+
+
 def _train(files: Files) -> list[str]:
     rng = files.rng
     data = files.add("rows", tables.rows_to_learn(rng), "svmlight", "svmlight.gz", "svmlight")
@@ -164,8 +186,8 @@ def _plan(files: Files) -> list[str]:
 
 
 _COMMANDS: tuple[Callable[[Files], list[str]], ...] = (
-    *(_measure,) * 6, _compare, _compare, _train, _train, _train, _rank, _rank, _factorize,
-    _factorize, _recommend, _estimate, _estimate, _estimate, _plan,
+    *(_measure,) * 6, _compare, _compare, _gate, _gate, _train, _train, _train, _rank, _rank,
+    _factorize, _factorize, _recommend, _estimate, _estimate, _estimate, _plan,
 )  # fmt: skip
 
 

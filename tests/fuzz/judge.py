@@ -14,6 +14,7 @@ from tests.fuzz.case import Case
 from podium.errors import PodiumError
 
 FINE, REFUSED = 0, 2  # the only exit statuses of a command that is not interrupted
+_DECIDED = (0, 1, 3)  # podium gate has a status for each decision
 LONGEST = 2000  # the largest length of a message
 MEMORY = 2 * 2**30  # bytes by which one input may raise the peak memory of its process
 
@@ -54,7 +55,7 @@ def problems(case: Case, done: Done) -> Iterator[tuple[str, str]]:
     if done.error is not None:
         yield from _escaped(case, done.error)
     elif case.call is None:
-        yield from _ended(done, err)
+        yield from _ended(case, done, err)
     yield from _spoken(err, is_call=case.call is not None)
     yield from _left(case, done)
     if done.grown > MEMORY:
@@ -86,9 +87,15 @@ def _is_documented(error: BaseException, last: tuple[Path, str]) -> bool:
     return last[0].parent.name == "fuzz" and isinstance(error, TypeError)
 
 
-def _ended(done: Done, err: str) -> Iterator[tuple[str, str]]:
+def _is_fine(case: Case, done: Done) -> bool:
+    """Return whether the status is that of a result."""
+    is_gate = case.call is None and case.argv[:1] == ["gate"]
+    return done.status in (_DECIDED if is_gate else (FINE,))
+
+
+def _ended(case: Case, done: Done, err: str) -> Iterator[tuple[str, str]]:
     n_errors = sum(bool(_ERROR.match(line)) for line in err.splitlines())
-    if done.status not in (FINE, REFUSED):
+    if not _is_fine(case, done) and done.status != REFUSED:
         yield f"status {done.status}", err[-LONGEST:]
     elif n_errors != (done.status == REFUSED):
         yield f"status {done.status} with {n_errors} error lines", err[-LONGEST:]
@@ -110,7 +117,7 @@ def _spoken(err: str, *, is_call: bool) -> Iterator[tuple[str, str]]:
 
 def _left(case: Case, done: Done) -> Iterator[tuple[str, str]]:
     before, after = case.files, done.after
-    worked = done.status == FINE or (case.call is not None and done.error is None)
+    worked = _is_fine(case, done) or (case.call is not None and done.error is None)
     written = case.outputs if worked else set[str]()
     for name in sorted(before.keys() | after.keys()):
         if name in case.kept or before.get(name) == after.get(name):

@@ -22,7 +22,7 @@ _LEFT_OUT = {
 # Options that determine the amount of work, and so may take any time if large.
 _WORK = {"--epochs", "--max-iter", "--resamples", "--repeats", "--factors", "--negatives-per-pair"}
 _FOLDS = {"--folds"}
-_OUTPUTS = {"--out", "-o", "--report", "--per-user", "--tune-table"}
+_OUTPUTS = {"--out", "-o", "--report", "--per-user", "--tune-table", "--state"}
 _READ = {"--seen", "--users", "--allow", "--deny", "--valid", "--catalogue", "--pilot"}
 _READ |= {"--negatives-file"}
 _FILES = ("truth.csv", "run.csv", "rows.csv", "pairs.csv", "ranks.csv", "scores.csv", "factors")
@@ -47,6 +47,7 @@ _FEW = ("--epochs", "1", "--factors", "2", "--threads", "1")
 _BASES: dict[str, tuple[str, ...]] = {
     "measure": ("truth.csv", "run.csv"),
     "compare": ("truth.csv", "run.csv", "run.csv"),
+    "gate": ("truth.csv", "run.csv", "run.csv"),
     "train": ("rows.csv", "--max-iter", "3", "--out", "made"),
     "rank": ("linear", "rows.csv"),
     "factorize": ("pairs.csv", *_FEW, "--out", "made"),
@@ -82,7 +83,9 @@ def options(rng: random.Random, corpus: Corpus) -> Case:
 def _given(rng: random.Random, name: str) -> list[str]:
     """Return an option with a value; an output file may also be an input."""
     if name in _OUTPUTS:
-        suffix = rng.choice((".csv", ".parquet", ".tsv", ".html", ".trec", ".xyz", "", ".csv.gz"))
+        suffix = rng.choice(
+            (".csv", ".parquet", ".tsv", ".html", ".trec", ".xyz", "", ".csv.gz", ".md", ".xml")
+        )
         path = rng.choice((f"made{suffix}", f"made{suffix}", f"no/made{suffix}", *_FILES))
         return [name, path]
     if name in _WORK | _FOLDS:

@@ -51,3 +51,13 @@ def test_user_column_says_which_table_is_wrong() -> None:
     with pytest.raises(DataError, match="no column 'cd': it has 'user', 'cc'") as caught:
         data.user_column({"user": [1], "cc": ["a"]}, "cd", np.array([1]))
     assert "cd=" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [int, str])
+@pytest.mark.parametrize("label_kind", [int, str])
+def test_user_positions_are_those_of_labels_of_either_kind(kind: type, label_kind: type) -> None:
+    users = np.array([kind(user) for user in (10, 9, 2, 10)])
+    labels = np.array([label_kind(label) for label in (9, 10, 30)])
+    assert data.user_positions(users, labels).tolist() == [1, 0, -1, 1]
+    assert data.user_positions(users, labels[:0]).tolist() == [-1] * 4
+    assert data.user_positions(users[:0], labels).size == 0

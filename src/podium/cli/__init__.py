@@ -2,7 +2,7 @@
 
 Only the result goes to stdout; messages and progress go to stderr. The exit status is 0 on
 success, 2 if an argument or a file is wrong (one line describes the error), and 130 after an
-interrupt.
+interrupt. `podium gate` also has the statuses 1 (fail) and 3 (cannot tell).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from podium.cli.compare import compare
 from podium.cli.demo import demo
 from podium.cli.estimate import estimate
 from podium.cli.factorize import factorize
+from podium.cli.gate import gate
 from podium.cli.measure import measure
 from podium.cli.plan import plan
 from podium.cli.rank import rank
@@ -69,19 +70,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (
-    measure,
-    compare,
-    train,
-    rank,
-    factorize,
-    recommend,
-    estimate,
-    plan,
-    demo,
-    reproduce,
-):
-    app.command(cls=_Command)(expand(command))
+COMMANDS = {
+    "Evaluate": (measure, compare),
+    "Decide": (gate,),
+    "Train": (train, rank),
+    "Recommend": (factorize, recommend),
+    "Estimate from sampled candidates": (estimate, plan),
+    "Reproduce": (demo, reproduce),
+}
+"""The commands by job."""
+
+for job, commands in COMMANDS.items():
+    for command in commands:
+        app.command(cls=_Command, rich_help_panel=job)(expand(command))
 
 
 @app.callback(invoke_without_command=True)

@@ -43,7 +43,7 @@ _ARGUMENTS = (
     *("min_relevance", "missing", "unjudged", "undefined", "ties", "n_items", "level", "seed"),
     *("features", "ignore", "by", "users", "loss", "clip", "l2", "learning_rate", "max_iter"),
     *("tol", "patience", "eval_metric", "solver", "start", "split", "catalogue"),
-    *("data", "repeats", "jobs", "fresh"),
+    *("data", "repeats", "jobs", "fresh", "margin", "guard", "sequential", "horizon"),
 )
 _OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _ARGUMENTS}, **_RENAMED}
 
@@ -73,6 +73,11 @@ _ELSEWHERE = {
     re.compile(r": gain='exp2' takes"): ": --gain exp2 takes",
     re.compile(r"\bPass gain='value' or 'one'"): "Pass --gain value or one",
     re.compile(r"^allow and deny leave\b"): "--allow and --deny leave",
+    re.compile(r"^(cluster|weight|horizon|state)(?= requires (?:users|sequential)\b)"): r"--\1",
+    re.compile(r"\brequires (users|state|catalogue)(?=, (?:a table|the file)\b)"): r"requires --\1",
+    re.compile(r"\bPass a horizon\b"): "Pass --horizon",
+    re.compile(r"^guard names\b"): "--guard names",
+    re.compile(r"^measure and guards name\b"): "--measure and --guard name",
 }
 _OF_GRID = re.compile(r"\bgrid\['(?:loss__)?(\w+)'\]")
 _TWICE = re.compile(r"(-\S+ \S+) \(\1\)")
@@ -105,6 +110,19 @@ _ESTIMATE_NAMES = re.compile(
 _COLUMN = re.compile(r"\bcolumns\['(\w+)'\]")
 _OF_PLAN = {"n_users": "--users", "n_repeats": "--repeats"}
 _PLAN_NAMES = re.compile(rf"(?<![\w./'\"=-])({'|'.join(_OF_PLAN)})(?![\w/'\"-]|\.\w)")
+_OF_GATE = {
+    re.compile(r"^measure and guards\b(?= name)"): "--measure and --guard",
+    re.compile(r"^(guard|horizon|margin|measure|weight)\b(?= (?:must|names)\b)"): r"--\1",
+    re.compile(r"\bsequential=True\b"): "--sequential",
+    re.compile(
+        r"^(cluster|horizon|state|users|weight|catalogue)\b(?= (?:has|requires)\b)"
+    ): r"--\1",
+    re.compile(r"^(state)\b(?= .+ (?:is a folder|is in a folder|was begun)\b)"): r"--\1",
+    re.compile(r"(?<=requires )(catalogue|state|users)\b(?=, )"): r"--\1",
+    re.compile(r"(?<=\bPass )(horizon|users)\b(?= to|,| too)"): r"--\1",
+    re.compile(r"\. (cluster|weight)\b(?= needs a value)"): r". --\1",
+    re.compile(r"(?<=, because )by, cluster and weight\b(?= name)"): "--by, --cluster and --weight",
+}
 _PLAN_FIRST = re.compile(r"^(error|expect|pilot|sizes)\b(?= (?:must|is)\b)")
 
 _PAUSE = 0.05  # seconds between two updates, because a solver's step may take microseconds
@@ -186,6 +204,19 @@ def of_plan(text: str) -> str:
     """
     text = _PLAN_FIRST.sub(lambda match: f"--{match[1]}", of_estimate(text))
     return _PLAN_NAMES.sub(lambda match: _OF_PLAN[match[1]], text)
+
+
+def of_gate(text: str) -> str:
+    """Replace the library's arguments by options of `podium gate`.
+
+    Examples
+    --------
+    >>> of_gate("users has no effect, because by, cluster and weight name none of its columns.")
+    '--users has no effect, because --by, --cluster and --weight name none of its columns.'
+    """
+    for name, option in _OF_GATE.items():
+        text = name.sub(option, text)
+    return text
 
 
 @contextmanager

@@ -146,7 +146,7 @@ def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | Non
         raise ArgumentError(f"{option} {path} can't be written: {error.strerror}.") from None
 
 
-def expand(function: Callable[..., None]) -> Callable[..., None]:
+def expand(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command in which each field of a dataclass parameter is an option of its own.
 
     In the help, the options of a dataclass are in the panel of its `panel` attribute, unless they
@@ -160,13 +160,13 @@ def expand(function: Callable[..., None]) -> Callable[..., None]:
     }
 
     @functools.wraps(function)
-    def command(**values: Any) -> None:
+    def command(**values: Any) -> Any:
         check_paths(options, values)
         option_groups: dict[str, object] = {
             name: cls(**{field.name: values.pop(field.name) for field in _fields(cls)})
             for name, cls in groups.items()
         }
-        function(**values, **option_groups)
+        return function(**values, **option_groups)
 
     options = [parameter for name, parameter in parameters.items() if name not in groups]
     options += [parameter for cls in groups.values() for parameter in _parameters(cls)]

@@ -41,6 +41,28 @@ def comparison(result: Mapping[str, Any], format: str) -> None:
     print_result(result, format, tables=tables, flat=comparison_table(result), note=note)
 
 
+def gate(result: Mapping[str, Any], format: str, *, fail_on: str) -> None:
+    """Print the JSON form of a Gate."""
+    _print(gate_text(result, format, fail_on=fail_on).rstrip("\n"))
+
+
+def gate_text(result: Mapping[str, Any], format: str, *, fail_on: str) -> str:
+    """Return the JSON form of a Gate as text: a table, JSON, Markdown or JUnit XML."""
+    from podium.report import gate as writers
+    from podium.report import tables
+
+    if format == "json":
+        return _json(result) + "\n"
+    if format == "markdown":
+        return writers.to_markdown(result)
+    if format == "junit":
+        return writers.to_junit(result, fail_on=fail_on)
+    lines = [writers.headline(result), *result["reasons"], *writers.notes(result)]
+    content = [tables.to_text(part) for part in narrow([{**writers.gate_table(result)}])]
+    start = "\n".join(_note(line, "") for line in lines)
+    return "\n\n".join([start, *content, _note(_conventions(result["conventions"]), "")])
+
+
 def table(content: Table, *, note: str = "") -> None:
     """Print one table and a paragraph; a table that is too wide is divided into several."""
     _print_tables([content], "table", note)

@@ -92,22 +92,11 @@ class Columns(ColumnNames):
 
 
 @dataclass(frozen=True)
-class Scoring:
-    """Options of the measures and conventions."""
+class Conventions:
+    """Options of the conventions of measures and intervals."""
 
     panel: ClassVar[str] = "Conventions"
 
-    measures: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            "-m",
-            metavar="MEASURE",
-            help="Measure, such as ndcg@10 or ap(norm=min)@10. May be repeated. "
-            f"Default: {', '.join(DEFAULT_MEASURES)}.",
-            rich_help_panel="Options",
-        ),
-    ] = None
     min_relevance: Annotated[
         float | None,
         typer.Option(
@@ -149,12 +138,6 @@ class Scoring:
         typer.Option(metavar="N", help="Number of items that could have been shown to each user."),
     ] = None
     level: Annotated[float, typer.Option(metavar="P", help="Level of the intervals.")] = 0.95
-    bootstrap: Annotated[
-        bool,
-        typer.Option(
-            "--bootstrap", help="Compute bootstrap intervals (BCa) of means instead of t intervals."
-        ),
-    ] = False
     seed: Annotated[
         int,
         typer.Option(
@@ -169,11 +152,6 @@ class Scoring:
         _check.seed(self.seed)
         _check.open_fraction(self.level, "level")
 
-    @property
-    def names(self) -> list[str]:
-        """The given measures, or the default ones."""
-        return list(self.measures or DEFAULT_MEASURES)
-
     def conventions(self) -> RankingOptions:
         """Return the keyword arguments of `podium.data.ranking` other than column names."""
         options: dict[str, Any] = {
@@ -186,6 +164,34 @@ class Scoring:
         if self.n_items is not None:
             options["n_items"] = self.n_items
         return typing.cast("RankingOptions", options)
+
+
+@dataclass(frozen=True)
+class Scoring(Conventions):
+    """Options of the measures and conventions."""
+
+    measures: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            "-m",
+            metavar="MEASURE",
+            help="Measure, such as ndcg@10 or ap(norm=min)@10. May be repeated. "
+            f"Default: {', '.join(DEFAULT_MEASURES)}.",
+            rich_help_panel="Options",
+        ),
+    ] = None
+    bootstrap: Annotated[
+        bool,
+        typer.Option(
+            "--bootstrap", help="Compute bootstrap intervals (BCa) of means instead of t intervals."
+        ),
+    ] = False
+
+    @property
+    def names(self) -> list[str]:
+        """The given measures, or the default ones."""
+        return list(self.measures or DEFAULT_MEASURES)
 
     def intervals(self) -> dict[str, Any]:
         """Return the keyword arguments of `podium.measure` on undefined users and intervals."""

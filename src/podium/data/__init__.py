@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         read_truth,
     )
     from podium.data.streaming import stream_features
-    from podium.data.users import user_column
+    from podium.data.users import user_column, user_positions
     from podium.data.write import atomic, to_frame, write_table
 
 _HOME = {
@@ -48,7 +48,7 @@ _HOME = {
     "publishers": ("Letor", "OnlineRetail", "letor", "load_onlineretail", "movielens"),
     "runs": ("Interactions", "Run", "Truth", "read_interactions", "read_run", "read_truth"),
     "streaming": ("stream_features",),
-    "users": ("user_column",),
+    "users": ("user_column", "user_positions"),
     "write": ("atomic", "to_frame", "write_table"),
 }
 _MODULE = {name: f"podium.data.{module}" for module, names in _HOME.items() for name in names}
@@ -79,6 +79,7 @@ __all__ = [
     "to_frame",
     "top_items",
     "user_column",
+    "user_positions",
     "write_table",
 ]
 

@@ -1,4 +1,4 @@
-"""Tables of users: a column that divides users, in the order of an evaluation's groups."""
+"""Users of an evaluation: the columns of a table of users, and the rows of each user."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from podium import _check
 from podium.data.columns import USER, Role, resolve
-from podium.data.convert import to_ids
+from podium.data.convert import Ids, to_ids
 from podium.data.ids import share
 from podium.data.overlap import Side, check_common
 from podium.data.source import POLARS
@@ -54,7 +55,7 @@ def user_column(source: Any, column: str, labels: Labels, *, user: str | None = 
     column_of_role = resolve(table.names, (USER, value_role), explicit, table.name)
     columns = table.fetch({column_of_role["user"]: "id", column_of_role[column]: "id"})
     ids = to_ids(columns[column_of_role["user"]], column_of_role["user"], table)
-    label_ids = labels if labels.dtype.kind in "iu" else pl.Series(labels.tolist())
+    label_ids = _as_ids(labels)
     shared = share(ids, label_ids)
     if len(ids):
         sides = Side("the table", table.name, ids), Side("the truth", "the truth", label_ids)
@@ -70,6 +71,27 @@ def user_column(source: Any, column: str, labels: Labels, *, user: str | None = 
         return np.full(labels.size, "unknown")
     position = find(sorted_codes, shared.right)
     return np.where(position < 0, "unknown", values[position])
+
+
+def user_positions(users: Ids | Labels, labels: Labels) -> NDArray[np.int64]:
+    """Return the position of each user among distinct labels, -1 for all other users.
+
+    Examples
+    --------
+    >>> user_positions(np.array([3, 7, 3]), np.array([2, 3]))
+    array([ 1, -1,  1])
+    """
+    shared = share(_as_ids(labels), _as_ids(users))
+    order = np.argsort(shared.left, kind="stable")
+    position = find(shared.left[order], shared.right)
+    return np.where(position < 0, -1, order[position]) if order.size else position
+
+
+def _as_ids(labels: Ids | Labels) -> Ids:
+    """Return labels in the form that columns of ids have."""
+    if isinstance(labels, pl.Series) or labels.dtype.kind in "iu":
+        return labels
+    return pl.Series(labels.tolist())
 
 
 def _text(values: Any) -> Labels:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from podium.errors import ArgumentError
 from podium.evaluation import stats
@@ -131,7 +132,7 @@ def compare_evaluations(
     evaluations: Mapping[str, Evaluation], *, n_permutations: int = 10_000
 ) -> Comparison:
     """Compare evaluations of the same measures, on the groups that all of them have."""
-    aligned = _align(evaluations)
+    aligned = align(evaluations)
     baseline, *others = aligned
     tests = {
         name: {
@@ -147,10 +148,17 @@ def compare_evaluations(
     return Comparison(aligned, tests, holm)
 
 
-def _align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
-    """Return the evaluations on the groups that all of them have."""
+def align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+    """Return evaluations of the same measures on the groups that all of them have.
+
+    Raises
+    ------
+    ArgumentError
+        If there are fewer than two, their measures differ, or they have no group in common.
+    """
     if len(evaluations) < 2:
         raise ArgumentError(f"evaluations must hold at least two runs, got {len(evaluations)}.")
+    evaluations = _with_labels_of_one_kind(evaluations)
     (baseline, first), *others = evaluations.items()
     common = first.labels
     for name, compared in others:
@@ -167,13 +175,30 @@ def _align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
     return {name: _select(evaluation, common) for name, evaluation in evaluations.items()}
 
 
+def _with_labels_of_one_kind(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+    """Return evaluations whose labels are text, if those of any are; 10 is before 9 then."""
+    if len({evaluation.labels.dtype.kind for evaluation in evaluations.values()}) == 1:
+        return dict(evaluations)
+    as_text = {
+        name: replace(evaluation, labels=evaluation.labels.astype(np.str_))
+        for name, evaluation in evaluations.items()
+    }
+    return {
+        name: _rows(evaluation, np.argsort(evaluation.labels))
+        for name, evaluation in as_text.items()
+    }
+
+
 def _select(evaluation: Evaluation, labels: Labels) -> Evaluation:
     if np.array_equal(evaluation.labels, labels):
         return evaluation
-    rows = np.searchsorted(evaluation.labels, labels)
+    return _rows(evaluation, np.searchsorted(evaluation.labels, labels))
+
+
+def _rows(evaluation: Evaluation, rows: NDArray[np.int64]) -> Evaluation:
     return replace(
         evaluation,
-        labels=labels,
+        labels=evaluation.labels[rows],
         n_pos=evaluation.n_pos[rows],
         values={name: values[rows] for name, values in evaluation.values.items()},
         weights={name: weights[rows] for name, weights in evaluation.weights.items()},

@@ -4,18 +4,27 @@ A nan is a group for which the measure is undefined: it is left out and counted.
 arrays and return small frozen dataclasses; ``dataclasses.asdict`` gives the JSON form of each.
 """
 
+from podium.evaluation.stats.betting import betting_interval
+from podium.evaluation.stats.clustered import ClusteredMean, clustered_mean, running_means
 from podium.evaluation.stats.comparing import PairedTest, detectable, holm, paired
 from podium.evaluation.stats.intervals import Interval
 from podium.evaluation.stats.means import IntervalMethod, Summary, pooled, summarize
+from podium.evaluation.stats.spending import repeated_interval, spending_boundaries
 
 __all__ = [
+    "ClusteredMean",
     "Interval",
     "IntervalMethod",
     "PairedTest",
     "Summary",
+    "betting_interval",
+    "clustered_mean",
     "detectable",
     "holm",
     "paired",
     "pooled",
+    "repeated_interval",
+    "running_means",
+    "spending_boundaries",
     "summarize",
 ]

@@ -39,14 +39,14 @@ def std_error(values: PerGroup) -> float:
     return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else np.nan
 
 
-def t_quantile(probability: float, n: int) -> float:
+def t_quantile(probability: float, n: float) -> float:
     """Return a quantile of the t distribution with n - 1 degrees of freedom."""
     from scipy.special import stdtrit  # scipy.stats would take a second to import
 
     return float(stdtrit(n - 1, probability)) if n > 1 else np.nan
 
 
-def t_interval(mean: float, std_error: float, n: int, level: float) -> Interval:
+def t_interval(mean: float, std_error: float, n: float, level: float) -> Interval:
     """Return the mean ± t quantile × standard error."""
     half = t_quantile((1 + level) / 2, n) * std_error
     return Interval(mean - half, mean + half)

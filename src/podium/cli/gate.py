@@ -1,0 +1,223 @@
+"""The command podium gate, which decides whether a candidate may replace the base."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from podium.cli import _messages
+from podium.cli._options import WRITTEN, check_target
+from podium.cli.compare import run_names
+from podium.cli.measure import Columns, Conventions, read_run, read_truth
+
+if TYPE_CHECKING:
+    from podium.decide import Gate
+
+FORMATS = ("table", "json", "markdown", "junit")
+FAIL_ON = ("inferior", "cannot-tell", "non-inferior")
+_BY_SUFFIX = {".json": "json", ".md": "markdown", ".xml": "junit"}
+_PASS, _FAIL, _CANNOT_TELL = 0, 1, 3
+
+
+def gate(
+    truth: Annotated[
+        Path,
+        typer.Argument(
+            help="Truth, a table of relevant items: user, item, relevance.", metavar="TRUTH"
+        ),
+    ],
+    base: Annotated[
+        Path,
+        typer.Argument(
+            help="Run of the current model: user, item, and score or rank.", metavar="BASE"
+        ),
+    ],
+    candidate: Annotated[
+        Path,
+        typer.Argument(help="Run of the model that may replace it.", metavar="CANDIDATE"),
+    ],
+    conventions: Conventions,
+    columns: Columns,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure", "-m", metavar="MEASURE", help="The primary measure. Default: ndcg@10."
+        ),
+    ] = None,
+    margin: Annotated[
+        float,
+        typer.Option(metavar="X", help="Largest acceptable loss in the measure, in its own units."),
+    ] = 0.0,
+    guard: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MEASURE:LIMIT",
+            help="Another measure, and the difference that it must stay above, such as "
+            "recall@50:-0.005. coverage@k and novelty@k require --catalogue. May be repeated.",
+        ),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SEGMENTS",
+            help="Segments in which no measure may be inferior: engagement, n_pos, or a column of "
+            "--users. May be repeated.",
+        ),
+    ] = None,
+    users: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Table of users with the columns for --by, --cluster, --weight."
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Column of --users with the cluster of each user, for lists that depend on each "
+            "other.",
+        ),
+    ] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Column of --users with the weight of each user."),
+    ] = None,
+    catalogue: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="INTERACTIONS",
+            help="Table of past interactions, for coverage@k and novelty@k: user, item.",
+        ),
+    ] = None,
+    sequential: Annotated[
+        bool,
+        typer.Option(
+            "--sequential",
+            help="Keep the errors of all looks together at their level, so that the gate can be "
+            "used again when users arrive. Requires --state.",
+            rich_help_panel="Repeated looks",
+        ),
+    ] = False,
+    horizon: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Number of users of the last look. Intervals are shorter with it.",
+            rich_help_panel="Repeated looks",
+        ),
+    ] = None,
+    state: Annotated[
+        Path | None,
+        WRITTEN,
+        typer.Option(
+            metavar="FILE",
+            help="File that keeps the users of all looks. The first look creates it.",
+            rich_help_panel="Repeated looks",
+        ),
+    ] = None,
+    fail_on: Annotated[
+        str,
+        typer.Option(
+            metavar="VERDICT",
+            help="Least severe verdict with a nonzero exit status: inferior, cannot-tell or "
+            "non-inferior.",
+            rich_help_panel="Output",
+        ),
+    ] = "cannot-tell",
+    format: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMAT",
+            help=f"Format of the result on stdout: {', '.join(FORMATS)}.",
+            rich_help_panel="Output",
+        ),
+    ] = "table",
+    out: Annotated[
+        list[Path] | None,
+        WRITTEN,
+        typer.Option(
+            metavar="FILE",
+            help="File to write the result to: .json, .md (for a pull request) or .xml (JUnit). "
+            "May be repeated.",
+            rich_help_panel="Output",
+        ),
+    ] = None,
+) -> int:
+    """Decide whether a candidate may replace the base: superior, non-inferior or inferior.
+
+    The exit status is 0 (pass), 1 (fail), 2 (error) or 3 (too few users).
+    """
+    conventions.check()
+    _check_output(fail_on, format, out or [])
+    check_target(state, "--state", ("",))  # any suffix
+    from podium import decide
+    from podium.cli import _render
+
+    names = run_names([base, candidate])
+    options = conventions.conventions()
+    options |= {"user": columns.user_col, "item": columns.item_col}
+    with _messages.naming_options(_messages.of_gate):
+        result = decide.gate(
+            read_truth(truth, columns),
+            read_run(base, columns),
+            read_run(candidate, columns),
+            _one(measure or ["ndcg@10"]),
+            margin=margin,
+            guards=decide.read_guards(guard or []),
+            by=by or [],
+            users=users,
+            cluster=cluster,
+            weight=weight,
+            catalogue=catalogue,
+            level=conventions.level,
+            undefined=conventions.undefined,  # pyright: ignore[reportArgumentType]
+            sequential=sequential,
+            horizon=horizon,
+            state=state,
+            names=(names[0], names[1]),
+            **options,
+        )
+    for path in out or []:
+        _write(result.to_dict(), path, fail_on=fail_on)
+    _render.gate(result.to_dict(), format, fail_on=fail_on)
+    return _status(result, fail_on)
+
+
+def _one(measures: list[str]) -> str:
+    from podium.errors import ArgumentError
+
+    if len(measures) > 1:
+        raise ArgumentError(
+            f"--measure names one primary measure, got {', '.join(measures)}. Give the others as "
+            "--guard, such as --guard recall@50:-0.005."
+        )
+    return measures[0]
+
+
+def _status(result: Gate, fail_on: str) -> int:
+    if result.decision == "fail":
+        return _FAIL
+    if result.decision == "cannot tell":
+        return _PASS if fail_on == "inferior" else _CANNOT_TELL
+    return _FAIL if fail_on == "non-inferior" and result.verdict != "superior" else _PASS
+
+
+def _check_output(fail_on: str, format: str, out: list[Path]) -> None:
+    from podium import _check
+
+    _check.choice(fail_on, "--fail-on", FAIL_ON)
+    _check.choice(format, "--format", FORMATS)
+    for path in out:
+        check_target(path, "--out", tuple(_BY_SUFFIX))
+
+
+def _write(result: dict[str, Any], path: Path, *, fail_on: str) -> None:
+    from podium._files import replacing
+    from podium.cli import _render
+
+    format = next(f for suffix, f in _BY_SUFFIX.items() if path.name.lower().endswith(suffix))
+    text = _render.gate_text(result, format, fail_on=fail_on)
+    with replacing(path) as beside:
+        beside.write_text(text, encoding="utf-8")

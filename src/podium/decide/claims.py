@@ -1,0 +1,180 @@
+"""Claims about the difference between two runs, and the verdict that an interval allows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from podium.evaluation import BUILT_IN
+from podium.evaluation.stats import Interval
+
+Verdict: TypeAlias = Literal["superior", "non-inferior", "inferior", "cannot tell"]
+Role: TypeAlias = Literal["primary", "guard", "segment"]
+
+_POWER_QUANTILE = 0.8416  # the standard normal quantile of 80 % power
+_ROUNDING = 1e-12  # a difference that is this close to the limit is the limit
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The difference between candidate and base in one measure, and its verdict.
+
+    Attributes
+    ----------
+    role : {"primary", "guard", "segment"}
+    measure : str
+    by, segment : str
+        The division of the users and the name of the part; empty for all users.
+    higher_is_better : bool
+    base, candidate : float
+        The means of the two runs, in units of the measure.
+    difference : float
+        candidate - base.
+    std_error : float
+        The standard error of the difference; nan with fewer than two users.
+    interval : Interval
+        The confidence interval of the difference.
+    level : float
+        The level of the interval. It is higher in segments, so that all of them hold together.
+    limit : float
+        The difference that the candidate may not reach: -margin if higher is better.
+    n_users, n_undefined : int
+        The users in the means, and those for whom the measure is undefined.
+    """
+
+    role: Role
+    measure: str
+    by: str
+    segment: str
+    higher_is_better: bool
+    base: float
+    candidate: float
+    difference: float
+    std_error: float
+    interval: Interval
+    level: float
+    limit: float
+    n_users: int
+    n_undefined: int
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict that the interval allows.
+
+        "superior" and "non-inferior" if the whole interval is better than the limit, and "superior"
+        if it is also better than 0; "inferior" if the whole interval is worse than the limit. It is
+        "cannot tell" if the intervals of two looks contradict each other.
+        """
+        low, high = self._gains
+        if low > high:
+            return "cannot tell"
+        limit = self._oriented(self.limit)
+        if low > limit:
+            return "superior" if low > 0 else "non-inferior"
+        return "inferior" if high < limit else "cannot tell"
+
+    @property
+    def holds(self) -> bool:
+        return self.verdict in ("superior", "non-inferior")
+
+    @property
+    def users_needed(self) -> int | None:
+        """The users with which the verdict would probably be known (80 % power).
+
+        It assumes that the true difference is the observed one. None if the verdict is known, or
+        if the observed difference is the limit.
+        """
+        low, high = self._gains
+        gain = self._oriented(self.difference)
+        gap = gain - self._oriented(self.limit)
+        is_open = self.verdict == "cannot tell" and low <= gain <= high  # False with nan, too
+        if not is_open or abs(gap) < _ROUNDING or not math.isfinite(low + high + self.std_error):
+            return None
+        half_width = gain - low if gap > 0 else high - gain
+        # Half widths and standard errors fall with the root of the number of users.
+        ratio = (half_width + _POWER_QUANTILE * self.std_error) / abs(gap)
+        return math.ceil(self.n_users * ratio**2)
+
+    @property
+    def place(self) -> str:
+        """The users of the claim in words, such as "all", "n_pos <= 10" or "country FR"."""
+        if not self.by:
+            return "all"
+        return self.segment if self.by in BUILT_IN else f"{self.by} {self.segment}"
+
+    def sentence(self, base: str = "base", candidate: str = "candidate") -> str:
+        """Return the verdict as a sentence, with the interval and what would settle it."""
+        low, high = self.interval
+        if math.isnan(low):
+            return f"{self._subject}: can't tell, because {self._lack}."
+        limit = f"{self.limit:+.4g}" if self.limit else "0"
+        interval = (
+            f"({self.difference:+.4f}, {self.level:.4g} interval [{low:+.4f}, {high:+.4f}], limit "
+            f"{limit})"
+        )
+        if self.verdict == "cannot tell":
+            return f"{self._subject}: can't tell {interval}.{self._advice}"
+        if self.role == "guard":
+            return f"{self._subject} {'holds' if self.holds else 'is broken'} {interval}."
+        return f"{self._subject}: {candidate} is {self.verdict} to {base} {interval}."
+
+    @property
+    def _subject(self) -> str:
+        if self.role == "guard":
+            return f"guard {self.measure}"
+        return f"{self.measure} in {self.place}" if self.by else self.measure
+
+    @property
+    def _lack(self) -> str:
+        """Why there is no interval."""
+        if self.n_users > 1:
+            return f"{self.n_users} users are too few clusters for an interval"
+        undefined = f" ({self.n_undefined} undefined)" if self.n_undefined else ""
+        return f"an interval requires two users, got {self.n_users}{undefined}"
+
+    @property
+    def _advice(self) -> str:
+        low, high = self.interval
+        if low > high:
+            return (
+                " The intervals of two looks contradict each other, so the users of later looks "
+                "differ from earlier ones."
+            )
+        if self.users_needed is None:
+            return ""
+        return (
+            f" About {_rounded_up(self.users_needed):,} users (now {self.n_users:,}) would tell, "
+            "if the true difference is the observed one."
+        )
+
+    def to_dict(self, base: str = "base", candidate: str = "candidate") -> dict[str, Any]:
+        """Return the JSON form; nan and infinity become None."""
+        numbers = {
+            name: value if not isinstance(value, float) or math.isfinite(value) else None
+            for name, value in vars(self).items()
+        }
+        bounds = [bound if math.isfinite(bound) else None for bound in self.interval]
+        return {
+            **numbers,
+            "interval": bounds,
+            "place": self.place,
+            "verdict": self.verdict,
+            "users_needed": self.users_needed,
+            "sentence": self.sentence(base, candidate),
+        }
+
+    @property
+    def _gains(self) -> tuple[float, float]:
+        """The interval of the improvement, which is positive if the candidate is better."""
+        low, high = self.interval
+        return (low, high) if self.higher_is_better else (-high, -low)
+
+    def _oriented(self, difference: float) -> float:
+        return difference if self.higher_is_better else -difference
+
+
+def _rounded_up(n: int) -> int:
+    """Return a number rounded up to two digits."""
+    unit = 10 ** max(len(str(n)) - 2, 0)
+    return -(-n // unit) * unit

@@ -1,0 +1,289 @@
+"""The gate, which decides whether a candidate may replace the base."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.decide.claims import Claim, Role
+from podium.decide.intervals import difference, interval
+from podium.decide.pairs import Pairs, read_pairs
+from podium.decide.result import Gate
+from podium.decide.rules import Rules
+from podium.decide.state import State
+from podium.errors import ArgumentError
+from podium.evaluation import BUILT_IN
+from podium.metrics import Measure
+from podium.types import Undefined
+
+if TYPE_CHECKING:
+    from podium.data import RankingOptions
+
+
+def gate(
+    truth: Any,
+    base: Any,
+    candidate: Any,
+    measure: str | Measure = "ndcg@10",
+    *,
+    margin: float = 0.0,
+    guards: Mapping[str, float] | None = None,
+    by: str | Sequence[str] = (),
+    users: Any = None,
+    cluster: str | None = None,
+    weight: str | None = None,
+    catalogue: Any = None,
+    level: float = 0.95,
+    undefined: Undefined = "skip",
+    sequential: bool = False,
+    horizon: int | None = None,
+    state: str | os.PathLike[str] | None = None,
+    names: tuple[str, str] = ("base", "candidate"),
+    **options: Unpack[RankingOptions],
+) -> Gate:
+    """Decide whether a candidate may replace the base, by paired intervals over users.
+
+    The verdict on a measure follows from the interval of the mean difference candidate - base:
+    "superior" if the whole interval is better than 0, "non-inferior" if it is better than the
+    limit, "inferior" if it is worse than the limit, and otherwise "cannot tell". The limit of the
+    primary measure is a loss of `margin`.
+
+    Parameters
+    ----------
+    truth : path, frame, mapping of columns, or sparse matrix
+        The truth; see `podium.measure`.
+    base, candidate : path, frame, mapping of columns, or sparse matrix
+        The two runs.
+    measure : str or Measure
+        The primary measure.
+    margin : float
+        The largest loss that is acceptable, >= 0, in units of the measure.
+    guards : mapping of str to float, optional
+        Further measures, and the difference candidate - base that each must stay above (below, if
+        lower is better), such as {"recall@50": -0.005}. ``coverage@k`` and ``novelty@k`` require
+        `catalogue`.
+    by : str or several
+        Segments in which no measure may be inferior: "engagement", "n_pos", or columns of `users`.
+    users : path, frame or mapping of columns, optional
+        A table with a user column and the columns that by, cluster and weight name.
+    cluster : str, optional
+        The column of `users` with the cluster of each user, for lists that depend on each other,
+        such as several lists of one person or the lists of several seeds.
+    weight : str, optional
+        The column of `users` with the weight of each user, >= 0. Coverage has no weights.
+    catalogue : path, frame or mapping of columns, optional
+        The past interactions of users and items.
+    level : float
+        The level of the intervals. Each claim is false with probability (1 - level) / 2 at most.
+    undefined : {"skip", "zero", "one", "error"}
+        The rule for undefined groups, as in `podium.evaluate`.
+    sequential : bool
+        Whether the gate is used again when users arrive. The intervals of all looks then hold
+        together. `state` is required.
+    horizon : int, optional
+        The number of users of the last look. Intervals are then almost as short as those of a
+        single look.
+    state : path, optional
+        The file that keeps the users of all looks. It is created at the first look. Users that it
+        has are not counted again.
+    names : (str, str)
+        The names of base and candidate in texts.
+    **options
+        Conventions and column names, as in `podium.data.ranking`.
+
+    Returns
+    -------
+    Gate
+
+    Raises
+    ------
+    ArgumentError
+        If an option is wrong, or the rules, values or users of a sequential gate contradict those
+        of an earlier look.
+    DataError
+        If a file is wrong.
+
+    Notes
+    -----
+    Multiplicity: a candidate passes only if every guard holds, so guards need no correction. The
+    intervals of segments have the level 1 - (1 - level) / number of segment claims.
+    Intervals: t intervals of the jackknife standard error over clusters. For a measure with bounds,
+    the variance is increased by (width of the bounds / number of clusters)². Without this, sparse
+    measures such as recall@10 give false claims in up to a quarter of small samples. Sequential
+    without a horizon: confidence sequence by betting, over clusters in the order of arrival.
+    Sequential with a horizon: repeated confidence intervals with O'Brien-Fleming-type spending.
+
+    References
+    ----------
+    agresti2005; berger1982; piaggio2012; waudbysmith2023; lan1983; jennison1989.
+
+    Examples
+    --------
+    >>> users = list(range(500))
+    >>> truth = {"user": users, "item": [1] * 500}
+    >>> base = {"user": users, "item": [1, 2] * 250, "score": [1.0] * 500}
+    >>> candidate = {"user": users, "item": [1] * 500, "score": [1.0] * 500}
+    >>> gate(truth, base, candidate, "hit_rate@1").verdict
+    'superior'
+    """
+    divisions = _divisions(by)
+    rules = Rules.of(
+        measure,
+        margin,
+        {} if guards is None else guards,
+        level,
+        sequential=sequential,
+        horizon=horizon,
+        cluster=cluster,
+        weight=weight,
+    )
+    _check_request(rules, divisions, users, catalogue, state)
+    _check_names(names)
+    pairs = read_pairs(
+        truth,
+        base,
+        candidate,
+        rules.measures,
+        by=divisions,
+        users=users,
+        cluster=cluster,
+        weight=weight,
+        catalogue=catalogue,
+        undefined=undefined,
+        **options,
+    )
+    result, n_known = State.first(rules, pairs), 0
+    if state is not None and Path(state).exists():
+        earlier = State.read(state, rules, pairs)
+        result, n_known = earlier.added(pairs), earlier.pairs.n_users
+    look = _look(result, result.pairs.n_users - n_known)
+    decided = Gate(tuple(claims(result)), look, result.pairs.conventions, names[0], names[1])
+    if state is not None:
+        result.write(state)
+    return decided
+
+
+def claims(state: State) -> Iterator[Claim]:
+    """Yield the claims of the measures for all users, then those of each segment."""
+    everyone = np.arange(state.pairs.n_users)
+    rules = state.rules
+    for number, _ in enumerate(rules.measures):
+        role: Role = "primary" if number == 0 else "guard"
+        yield _claim(state, number, everyone, rules.level, role)
+    segments = [*_segments(state.pairs, state.looks[0])]
+    measures = [i for i, measure in enumerate(rules.measures) if measure.is_mean]
+    level = 1 - (1 - rules.level) / max(len(segments) * len(measures), 1)
+    for by, name, rows in segments:
+        for number in measures:
+            yield _claim(state, number, rows, level, "segment", by, name)
+
+
+def _segments(pairs: Pairs, n_first: int) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
+    """Yield the segments of the first look, with the positions of their users."""
+    for by, column in pairs.segments.items():
+        for name in np.unique(column[:n_first]).tolist():
+            if name:
+                yield by, name, np.flatnonzero(column == name)
+
+
+def _claim(
+    state: State,
+    number: int,
+    rows: NDArray[np.int64],
+    level: float,
+    role: Role,
+    by: str = "",
+    segment: str = "",
+) -> Claim:
+    measure, rules = state.rules.measures[number], state.rules
+    pairs = state.pairs if rows.size == state.pairs.n_users else state.pairs.rows(rows)
+    estimate = difference(pairs, measure)
+    base, candidate = pairs.means(measure)
+    is_defined = ~np.isnan(pairs.candidate[measure.text] - pairs.base[measure.text])
+    weights = pairs.weights(measure)
+    is_used = is_defined if weights is None else is_defined & (weights > 0)
+    return Claim(
+        role=role,
+        measure=measure.text,
+        by=by,
+        segment=segment,
+        higher_is_better=measure.higher_is_better,
+        base=base,
+        candidate=candidate,
+        difference=estimate.mean,
+        std_error=estimate.std_error,
+        interval=interval(pairs, rows, measure, rules, level, state.looks),
+        level=level,
+        limit=rules.limits[number],
+        n_users=int(is_used.sum()),
+        n_undefined=int(is_defined.size - is_defined.sum()),
+    )
+
+
+def _look(state: State, n_new: int) -> dict[str, Any] | None:
+    if state.rules.looks == "once":
+        return None
+    return {
+        "number": len(state.looks),
+        "n_users": state.pairs.n_users,
+        "n_new": n_new,
+        "horizon": state.rules.horizon,
+    }
+
+
+def _divisions(by: Any) -> list[str]:
+    """Return the names of the divisions as a list."""
+    names: list[Any] = [by] if isinstance(by, str) else list(by) if np.iterable(by) else [by]
+    if not all(isinstance(name, str) for name in names):
+        raise ArgumentError(
+            f"by must be 'engagement', 'n_pos' or columns of users, got {by!r}. Pass their names."
+        )
+    return names
+
+
+def _check_names(names: Any) -> None:
+    if isinstance(names, str) or not np.iterable(names) or len(list(names)) != 2:
+        raise ArgumentError(f"names must be the two names of base and candidate, got {names!r}.")
+
+
+def _check_request(rules: Rules, by: Sequence[str], users: Any, catalogue: Any, state: Any) -> None:
+    """Refuse combinations that have no effect or no valid interval."""
+    _check_state(rules, state)
+    if catalogue is not None and all(measure.measure is not None for measure in rules.measures):
+        raise ArgumentError(
+            "catalogue has no effect without a guard on coverage@k or novelty@k. Leave it out."
+        )
+    if rules.looks != "once" and "n_pos" in by:
+        raise ArgumentError(
+            "by='n_pos' divides users anew at each look, so sequential=True can't use it. Use "
+            "'engagement' or a column of users."
+        )
+    if rules.looks == "any time" and rules.weight is not None:
+        raise ArgumentError(
+            "weight has no valid interval with sequential=True alone. Pass horizon too."
+        )
+    columns = [*(name for name in by if name not in BUILT_IN), rules.cluster, rules.weight]
+    if users is not None and not any(columns):
+        raise ArgumentError(
+            "users has no effect, because by, cluster and weight name none of its columns. Leave "
+            "it out, or name one."
+        )
+
+
+def _check_state(rules: Rules, state: Any) -> None:
+    """Refuse a state without a use, or whose file could not be written after the measuring."""
+    if rules.looks != "once" and state is None:
+        raise ArgumentError("sequential=True requires state, the file that keeps earlier users.")
+    if state is None:
+        return
+    if rules.looks == "once":
+        raise ArgumentError("state requires sequential=True. Leave it out to use the gate once.")
+    if Path(state).is_dir():
+        raise ArgumentError(f"state {state} is a folder. Give the path of a file.")
+    if not Path(state).parent.is_dir():
+        raise ArgumentError(f"state {state} is in a folder that does not exist. Create the folder.")

@@ -1,0 +1,108 @@
+"""Intervals of paired differences: for one look, for any number of looks, until a horizon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.decide.pairs import GateMeasure, Pairs
+from podium.decide.rules import Rules
+from podium.evaluation.stats import (
+    ClusteredMean,
+    Interval,
+    betting_interval,
+    clustered_mean,
+    repeated_interval,
+    running_means,
+    spending_boundaries,
+)
+from podium.types import PerGroup
+
+
+def difference(pairs: Pairs, measure: GateMeasure) -> ClusteredMean:
+    """Return the mean of candidate - base over users."""
+    return clustered_mean(_differences(pairs, measure), pairs.weights(measure), pairs.cluster)
+
+
+def interval(
+    pairs: Pairs,
+    arrival: NDArray[np.int64],
+    measure: GateMeasure,
+    rules: Rules,
+    level: float,
+    looks: Sequence[int],
+) -> Interval:
+    """Return the interval of the mean difference.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        Some or all users, in the order of arrival.
+    arrival : int64, (n_users,)
+        The position of each of them among all users in the order of arrival.
+    measure : GateMeasure
+    rules : Rules
+    level : float
+        The level of the interval.
+    looks : sequence of int
+        The number of all users at each look, increasing.
+
+    Returns
+    -------
+    Interval
+        Its low end exceeds its high end if the intervals of two looks contradict each other.
+    """
+    if rules.looks == "any time":
+        width = measure.width
+        return betting_interval(_by_cluster(pairs, measure), (-width, width), level=level)
+    if rules.looks == "once":
+        estimate = difference(pairs, measure)
+        return estimate.interval(level, measure.width, widened=_widening(measure))
+    horizon = rules.horizon or looks[-1]
+    boundaries = _boundaries(tuple(min(n / horizon, 1.0) for n in looks), (1 - level) / 2)
+    estimates = _estimates(pairs, measure, np.searchsorted(arrival, looks))
+    low, high = -measure.width, measure.width
+    for estimate, boundary in zip(estimates, boundaries, strict=True):
+        error = estimate.error(_widening(measure))
+        if np.isnan(error) or np.isinf(boundary):
+            continue  # fewer than two users, or no error to spend
+        repeated = repeated_interval(estimate.mean, error, estimate.n_clusters - 1, boundary)
+        low, high = max(low, repeated.low), min(high, repeated.high)
+    return Interval(low, high)
+
+
+def _estimates(
+    pairs: Pairs, measure: GateMeasure, counts: NDArray[np.int64]
+) -> list[ClusteredMean]:
+    """Return the mean differences of the first users at each look."""
+    if pairs.weight is None and pairs.cluster is None:
+        return running_means(_differences(pairs, measure), counts)
+    return [difference(pairs.rows(slice(count)), measure) for count in counts.tolist()]
+
+
+def _widening(measure: GateMeasure) -> float:
+    """Return the size of the differences by which the variance is increased; see `gate`."""
+    return measure.width if np.isfinite(measure.width) else 0.0
+
+
+def _differences(pairs: Pairs, measure: GateMeasure) -> PerGroup:
+    return pairs.candidate[measure.text] - pairs.base[measure.text]
+
+
+def _by_cluster(pairs: Pairs, measure: GateMeasure) -> PerGroup:
+    """Return the defined differences, or their mean per cluster, in the order of arrival."""
+    values = _differences(pairs, measure)
+    is_defined = ~np.isnan(values)
+    if pairs.cluster is None:
+        return values[is_defined]
+    _, first, codes = np.unique(pairs.cluster[is_defined], return_index=True, return_inverse=True)
+    means = np.bincount(codes, values[is_defined]) / np.bincount(codes)
+    return means[np.argsort(first)]
+
+
+@lru_cache(maxsize=64)
+def _boundaries(fractions: tuple[float, ...], alpha: float) -> list[float]:
+    return spending_boundaries(fractions, alpha).tolist()

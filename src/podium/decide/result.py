@@ -1,0 +1,87 @@
+"""The result of a gate: its claims and the decision that follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from podium.decide.claims import Claim, Verdict
+
+Decision: TypeAlias = Literal["pass", "fail", "cannot tell"]
+
+
+@dataclass(frozen=True, eq=False)
+class Gate:
+    """The decision of a gate, with the claims that it rests on.
+
+    Attributes
+    ----------
+    claims : tuple of Claim
+        The primary claim, then one for each guard, then those of the segments.
+    look : dict or None
+        The number of this look, its users and the horizon, if the gate is sequential.
+    conventions : dict
+        The conventions of the values, such as ties, min_relevance and missing.
+    base, candidate : str
+        The names of the runs in texts.
+    """
+
+    claims: tuple[Claim, ...]
+    look: dict[str, Any] | None = None
+    conventions: dict[str, Any] = field(default_factory=dict[str, Any])
+    base: str = "base"
+    candidate: str = "candidate"
+
+    @property
+    def primary(self) -> Claim:
+        return self.claims[0]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of the primary measure: superior, non-inferior, inferior or cannot tell."""
+        return self.primary.verdict
+
+    @property
+    def decision(self) -> Decision:
+        """Whether the candidate may replace the base.
+
+        "fail" if the primary measure, a guard or a segment is inferior; "pass" if the primary
+        measure and all guards hold, and no segment is inferior; otherwise "cannot tell".
+        """
+        if any(claim.verdict == "inferior" for claim in self.claims):
+            return "fail"
+        required = [claim for claim in self.claims if claim.role != "segment"]
+        return "pass" if all(claim.holds for claim in required) else "cannot tell"
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why the decision is not "pass", one sentence per claim; empty if it is."""
+        decision = self.decision
+        if decision == "pass":
+            return []
+        return [
+            claim.sentence(self.base, self.candidate)
+            for claim in self.claims
+            if (claim.verdict == "inferior" if decision == "fail" else _is_open(claim))
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form (docs/schemas/gate.json); nan becomes None."""
+        return {
+            "decision": self.decision,
+            "verdict": self.verdict,
+            "reasons": self.reasons,
+            "base": self.base,
+            "candidate": self.candidate,
+            "claims": [claim.to_dict(self.base, self.candidate) for claim in self.claims],
+            "look": self.look,
+            "conventions": dict(self.conventions),
+        }
+
+    def __str__(self) -> str:
+        sentences = self.reasons or [self.primary.sentence(self.base, self.candidate)]
+        return "\n".join([self.decision, *sentences])
+
+
+def _is_open(claim: Claim) -> bool:
+    return claim.role != "segment" and claim.verdict == "cannot tell"

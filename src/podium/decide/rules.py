@@ -1,0 +1,180 @@
+"""The rules of a gate: the measures, their limits, the level and the kind of looks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, cast
+
+from podium import _check
+from podium.decide.pairs import GateMeasure
+from podium.errors import ArgumentError
+from podium.metrics import Measure
+
+Looks: TypeAlias = Literal["once", "any time", "until horizon"]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a gate requires of a candidate.
+
+    Attributes
+    ----------
+    measures : tuple of GateMeasure
+        The primary measure, then those of the guards.
+    limits : tuple of float
+        The difference candidate - base that each measure may not reach.
+    level : float
+        The level of the intervals of all users.
+    looks : {"once", "any time", "until horizon"}
+        When the gate may be used: once, or again whenever users arrive, or until `horizon` users.
+    horizon : int or None
+    cluster, weight : str or None
+        The columns of the clusters and weights of users.
+    """
+
+    measures: tuple[GateMeasure, ...]
+    limits: tuple[float, ...]
+    level: float
+    looks: Looks = "once"
+    horizon: int | None = None
+    cluster: str | None = None
+    weight: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        measure: str | Measure,
+        margin: float,
+        guards: Mapping[str, float],
+        level: float,
+        *,
+        sequential: bool,
+        horizon: int | None,
+        cluster: str | None = None,
+        weight: str | None = None,
+    ) -> Rules:
+        """Check and return the rules.
+
+        Raises
+        ------
+        ArgumentError
+            If a measure is unknown, twice there, or cannot be used with these looks; if margin is
+            negative, or horizon is given without sequential.
+        """
+        primary = GateMeasure.parse(measure)
+        if primary.measure is None:
+            raise ArgumentError(
+                f"measure must be a measure of relevance, such as ndcg@10, got {primary.text}. "
+                "It can be a guard."
+            )
+        size = _check.number(margin, "margin", low=0.0)
+        sequential = _check.flag(sequential, "sequential")
+        first_limit = 0.0 - size if primary.higher_is_better else size  # -size could be -0.0
+        guard_limits = _guard_limits(guards)
+        measures = (primary, *map(GateMeasure.parse, guard_limits))
+        limits = (first_limit, *guard_limits.values())
+        _refuse_twice(measures)
+        rules = cls(
+            measures,
+            limits,
+            _check.open_fraction(level, "level"),
+            "once" if not sequential else "any time" if horizon is None else "until horizon",
+            None if horizon is None else _check.cutoff(horizon, name="horizon"),
+            cluster,
+            weight,
+        )
+        if horizon is not None and not sequential:
+            raise ArgumentError(
+                "horizon requires sequential=True. Leave it out to use the gate once."
+            )
+        for gate_measure in measures:
+            rules.check_looks(gate_measure)
+        return rules
+
+    def check_looks(self, measure: GateMeasure) -> None:
+        """Refuse measures for which repeated looks have no valid interval."""
+        if self.looks == "once":
+            return
+        if not measure.is_mean:
+            raise ArgumentError(
+                f"{measure.text} is not a mean over users, so sequential=True has no interval for "
+                "it. Leave it out, or use the gate once."
+            )
+        if self.looks == "any time" and math.isinf(measure.width):
+            raise ArgumentError(
+                f"{measure.text} has no bounds, which sequential=True needs. Pass horizon, or "
+                "leave the measure out."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form in which a state keeps the rules."""
+        return {
+            "measures": [measure.text for measure in self.measures],
+            "limits": list(self.limits),
+            "level": self.level,
+            "looks": self.looks,
+            "horizon": self.horizon,
+            "cluster": self.cluster,
+            "weight": self.weight,
+        }
+
+
+def read_guards(texts: Sequence[str]) -> dict[str, float]:
+    """Return measures and limits from texts such as "recall@50:-0.005".
+
+    Raises
+    ------
+    ArgumentError
+        If a text has another form, or a measure is named twice.
+
+    Examples
+    --------
+    >>> read_guards(["recall@50:-0.005", "coverage@10:-0.01"])
+    {'recall@50': -0.005, 'coverage@10': -0.01}
+    """
+    guards: dict[str, float] = {}
+    for text in texts:
+        measure, colon, limit = text.rpartition(":")
+        try:
+            value = float(limit) if colon else math.nan
+        except ValueError:
+            value = math.nan
+        if not measure or not math.isfinite(value):
+            raise ArgumentError(
+                f"guard must be MEASURE:LIMIT, such as recall@50:-0.005, got {text!r}."
+            )
+        if measure in guards:
+            raise ArgumentError(f"guard names {measure} twice. Keep one limit.")
+        guards[measure] = value
+    return guards
+
+
+def _guard_limits(guards: Any) -> dict[str, float]:
+    """Return the limits as floats."""
+    if not isinstance(guards, Mapping):
+        raise ArgumentError(
+            f"guards must be a mapping of measures to limits, such as {{'recall@50': -0.005}}, "
+            f"got {guards!r}."
+        )
+    limits = cast("Mapping[Any, Any]", guards)
+    return {measure: _limit(measure, limit) for measure, limit in limits.items()}
+
+
+def _limit(measure: Any, value: Any) -> float:
+    try:
+        limit = float(value)
+    except (TypeError, ValueError):
+        limit = math.nan
+    if not math.isfinite(limit):
+        raise ArgumentError(
+            f"guards must have a number as the limit of {measure}, such as -0.005, got {value!r}."
+        )
+    return limit + 0.0  # -0.0 becomes 0.0
+
+
+def _refuse_twice(measures: Sequence[GateMeasure]) -> None:
+    for i, measure in enumerate(measures):
+        if measure in measures[:i]:
+            raise ArgumentError(f"measure and guards name {measure.text} twice. Keep one.")

@@ -1,0 +1,215 @@
+"""The users of all looks of a sequential gate, in one file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import _check
+from podium._arrays import read_arrays, write_arrays
+from podium.decide.pairs import Pairs
+from podium.decide.rules import Rules
+from podium.errors import ArgumentError, DataError
+from podium.types import Labels, PerGroup
+
+_KIND, _FORMAT = "podium_gate", 1
+_NOUN = "gate state"
+_ORDER = 2  # part of the seed that separates the order of new users from other draws
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The users of all looks in the order of arrival.
+
+    Attributes
+    ----------
+    rules : Rules
+    pairs : Pairs
+    looks : tuple of int
+        The number of users at each look, increasing.
+    """
+
+    rules: Rules
+    pairs: Pairs
+    looks: tuple[int, ...]
+
+    @classmethod
+    def first(cls, rules: Rules, pairs: Pairs) -> State:
+        """Return the state of the first look."""
+        return cls(rules, _shuffled(pairs, 0), (pairs.n_users,))
+
+    def added(self, pairs: Pairs) -> State:
+        """Return the state with the users of `pairs` that are new, or itself if none is.
+
+        Raises
+        ------
+        ArgumentError
+            If a user of an earlier look has other values now, if a cluster of an earlier look gets
+            new users, or if the horizon was reached before.
+        """
+        from podium.data import user_positions
+
+        known = user_positions(pairs.labels, self.pairs.labels)
+        self._refuse_changes(pairs, known)
+        new = pairs.rows(known < 0)
+        if not new.n_users:
+            return self
+        self._refuse_late(new)
+        joined = _joined(self.pairs, _shuffled(new, len(self.looks)))
+        return replace(self, pairs=joined, looks=(*self.looks, joined.n_users))
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the state completely or not at all.
+
+        Raises
+        ------
+        ArgumentError
+            If path is a folder, or its folder does not exist.
+        """
+        header = {
+            "rules": self.rules.to_dict(),
+            "conventions": dict(self.pairs.conventions),
+            "by": list(self.pairs.segments),
+            "looks": list(self.looks),
+        }
+        write_arrays(path, _KIND, _FORMAT, _arrays(self.pairs), header)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], rules: Rules, pairs: Pairs) -> State:
+        """Read a state whose rules and conventions must be those of this look.
+
+        Raises
+        ------
+        ArgumentError
+            If the rules, the conventions or the columns of users differ.
+        DataError
+            If the file is damaged or not the state of a gate.
+        """
+        header, arrays = read_arrays(path, _KIND, _FORMAT, noun=_NOUN)
+        try:
+            _refuse_other(Path(path), header, rules, pairs)
+            return cls(rules, _pairs(arrays, rules, pairs), tuple(map(int, header["looks"])))
+        except ArgumentError:
+            raise
+        except (KeyError, TypeError, ValueError) as error:
+            raise DataError(f"{path} is not a complete {_NOUN} ({error}).") from None
+
+    def _refuse_changes(self, pairs: Pairs, known: NDArray[np.int64]) -> None:
+        again, before = pairs.rows(known >= 0), self.pairs.rows(known[known >= 0])
+        then_by_name = _kept(before)
+        for name, now in _kept(again).items():
+            then = then_by_name[name]
+            differs = now != then
+            if now.dtype.kind == "f":
+                differs = ~np.isclose(now, then, rtol=0, atol=1e-9, equal_nan=True)
+            if differs.any():
+                row = int(differs.argmax())
+                raise ArgumentError(
+                    f"state has {name} {_shown(then[row])} for user "
+                    f"{_check.label(again.labels[row])}, but it is {_shown(now[row])} now "
+                    f"({int(differs.sum())} users differ). A user counts once: pass only users "
+                    "whose lists and truth are final, or begin a new state."
+                )
+
+    def _refuse_late(self, new: Pairs) -> None:
+        horizon = self.rules.horizon
+        if horizon is not None and self.pairs.n_users >= horizon:
+            raise ArgumentError(
+                f"state has {self.pairs.n_users} users, so the horizon of {horizon} was reached. "
+                "Its verdict is final. Begin a new state for another test."
+            )
+        if new.cluster is None or self.pairs.cluster is None:
+            return
+        split = np.isin(new.cluster, self.pairs.cluster)
+        if split.any():
+            raise ArgumentError(
+                f"cluster {_check.label(new.cluster[split.argmax()])} has users of an earlier look "
+                "and new ones. With sequential=True, all users of a cluster must arrive together."
+            )
+
+
+def _kept(pairs: Pairs) -> dict[str, Labels | PerGroup]:
+    """Return the columns that may not change; a user stays in the segments of the first look."""
+    columns = {"cluster": pairs.cluster, "weight": pairs.weight}
+    return {
+        **{f"{name} of base": values for name, values in pairs.base.items()},
+        **{f"{name} of candidate": values for name, values in pairs.candidate.items()},
+        **{name: column for name, column in columns.items() if column is not None},
+    }
+
+
+def _shown(value: Any) -> str:
+    return _check.label(value) if isinstance(value, str) else f"{value:.4g}"
+
+
+def _refuse_other(path: Path, header: Mapping[str, Any], rules: Rules, pairs: Pairs) -> None:
+    now = {
+        **rules.to_dict(),
+        "by": list(pairs.segments),
+        **{name: value for name, value in pairs.conventions.items() if name != "seed"},
+    }
+    then = {**header["rules"], "by": header["by"], **header["conventions"]}
+    for name, value in now.items():
+        if then[name] != value:
+            raise ArgumentError(
+                f"state {path} was begun with {name} {then.get(name)!r}, but this look has "
+                f"{value!r}. The rules of a gate can't change between looks. Begin a new state for "
+                "other rules."
+            )
+
+
+def _shuffled(pairs: Pairs, look: int) -> Pairs:
+    """Return new users in a random order, which depends on nothing but their number.
+
+    In the order of their ids, the first users could be the oldest ones.
+    """
+    return pairs.rows(np.random.default_rng([look, _ORDER]).permutation(pairs.n_users))
+
+
+def _joined(first: Pairs, second: Pairs) -> Pairs:
+    def join(a: Any, b: Any) -> Any:
+        return None if a is None else np.concatenate([a, b])
+
+    labels = first.labels, second.labels
+    if labels[0].dtype.kind != labels[1].dtype.kind:  # the same ids, some of them not numbers
+        labels = labels[0].astype(np.str_), labels[1].astype(np.str_)
+    return Pairs(
+        join(*labels),
+        {name: join(values, second.base[name]) for name, values in first.base.items()},
+        {name: join(values, second.candidate[name]) for name, values in first.candidate.items()},
+        {name: join(names, second.segments[name]) for name, names in first.segments.items()},
+        join(first.cluster, second.cluster),
+        join(first.weight, second.weight),
+        first.conventions,
+    )
+
+
+def _arrays(pairs: Pairs) -> dict[str, NDArray[Any]]:
+    columns: dict[str, Labels | PerGroup | None] = {
+        "labels": pairs.labels,
+        "cluster": pairs.cluster,
+        "weight": pairs.weight,
+        **{f"base {name}": values for name, values in pairs.base.items()},
+        **{f"candidate {name}": values for name, values in pairs.candidate.items()},
+        **{f"segment {name}": names for name, names in pairs.segments.items()},
+    }
+    return {name: column for name, column in columns.items() if column is not None}
+
+
+def _pairs(arrays: Mapping[str, NDArray[Any]], rules: Rules, now: Pairs) -> Pairs:
+    names = [measure.text for measure in rules.measures]
+    return Pairs(
+        arrays["labels"],
+        {name: arrays[f"base {name}"] for name in names},
+        {name: arrays[f"candidate {name}"] for name in names},
+        {name: arrays[f"segment {name}"] for name in now.segments},
+        None if rules.cluster is None else arrays["cluster"],
+        None if rules.weight is None else arrays["weight"],
+        now.conventions,
+    )

@@ -1,0 +1,149 @@
+"""The JSON of ``podium gate`` as tables, Markdown for a pull request, and JUnit XML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from podium.report import _numbers, tables
+from podium.report._text import printable
+from podium.report._types import Table
+
+_HEADINGS = {"pass": "Pass", "fail": "Fail", "cannot tell": "Can't tell"}
+
+
+def headline(result: Mapping[str, Any]) -> str:
+    """Return the decision in one line."""
+    start, measure = _HEADINGS[result["decision"]], result["claims"][0]["measure"]
+    base, candidate, verdict = result["base"], result["candidate"], result["verdict"]
+    if verdict == "cannot tell":
+        text = f"{measure} does not show whether {candidate} may replace {base}"
+    else:
+        text = f"{candidate} is {verdict} to {base} in {measure}"
+    of_others = result["claims"][1:]
+    if result["decision"] == "fail" and verdict != "inferior":
+        text += f", but {_listed([c for c in of_others if c['verdict'] == 'inferior'])}"
+    elif result["decision"] == "cannot tell" and verdict != "cannot tell":
+        is_open = [c for c in of_others if c["verdict"] == "cannot tell" and c["role"] == "guard"]
+        text += f", but {_listed(is_open)}"
+    return f"{start}: {text}."
+
+
+def gate_table(result: Mapping[str, Any]) -> Table:
+    """Return one row for each claim, with the segment in its first row only."""
+    places = [claim["place"] for claim in result["claims"]]
+    columns = ["measure", "diff.", "interval", "limit", "verdict", "base", "candidate", "users"]
+    rows = [_cells(claim) for claim in result["claims"]]
+    if set(places) == {"all"}:
+        return {"columns": columns, "rows": rows}
+    shown = ["" if i and place == places[i - 1] else place for i, place in enumerate(places)]
+    return {
+        "columns": ["segment", *columns],
+        "rows": [[place, *row] for place, row in zip(shown, rows, strict=True)],
+    }
+
+
+def to_markdown(result: Mapping[str, Any]) -> str:
+    """Return the decision, the reasons and the table in GitHub's Markdown."""
+    reasons = "".join(f"- {printable(reason)}\n" for reason in result["reasons"])
+    parts = [f"### {printable(headline(result))}", reasons.rstrip("\n"), *notes(result)]
+    return "\n\n".join([*filter(None, parts), tables.to_markdown(gate_table(result))]) + "\n"
+
+
+def to_junit(result: Mapping[str, Any], *, fail_on: str) -> str:
+    """Return JUnit XML with one test case for each claim.
+
+    Parameters
+    ----------
+    result : mapping
+        The JSON form of a Gate.
+    fail_on : {"inferior", "cannot-tell", "non-inferior"}
+        The least severe verdict that is a failure. With "inferior", a claim that can't be told is
+        skipped. With "non-inferior", the primary measure must be superior. Segments that can't be
+        told always pass, because a gate requires only that none is inferior.
+    """
+    suite = ET.Element("testsuite", name="podium gate")
+    n_failures = n_skipped = 0
+    for claim in result["claims"]:
+        text, place = claim["sentence"], claim["place"]
+        case = ET.SubElement(
+            suite,
+            "testcase",
+            classname=f"podium.gate.{claim['role']}",
+            name=printable(f"{claim['measure']}{f' in {place}' if claim['by'] else ''}"),
+        )
+        is_open = claim["verdict"] == "cannot tell" and claim["role"] != "segment"
+        if claim["verdict"] in _failures(claim["role"], fail_on):
+            n_failures += 1
+            ET.SubElement(case, "failure", message=printable(text), type=claim["verdict"])
+        elif is_open:
+            n_skipped += 1
+            ET.SubElement(case, "skipped", message=printable(text))
+        else:
+            ET.SubElement(case, "system-out").text = printable(text)
+    n_tests = len(result["claims"])
+    suite.attrib |= {"tests": f"{n_tests}", "failures": f"{n_failures}", "skipped": f"{n_skipped}"}
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _failures(role: str, fail_on: str) -> set[str]:
+    """Return the verdicts that are failures of a claim."""
+    failures = {"inferior"}
+    if role != "segment" and fail_on != "inferior":
+        failures.add("cannot tell")
+    if role == "primary" and fail_on == "non-inferior":
+        failures.add("non-inferior")
+    return failures
+
+
+def _listed(claims: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(map(_fault, claims))
+
+
+def _fault(claim: Mapping[str, Any]) -> str:
+    if claim["role"] == "segment":
+        return f"{claim['verdict']} in {claim['measure']} of {claim['place']}"
+    fault = "is broken" if claim["verdict"] == "inferior" else "can't be told"
+    return f"guard {claim['measure']} {fault}"
+
+
+def _cells(claim: Mapping[str, Any]) -> list[Any]:
+    role = f"{claim['measure']} (guard)" if claim["role"] == "guard" else claim["measure"]
+    return [
+        role,
+        _number(claim["difference"], "+"),
+        _interval(claim["interval"]),
+        f"{claim['limit']:+.4g}" if claim["limit"] else "0",
+        claim["verdict"],
+        _number(claim["base"]),
+        _number(claim["candidate"]),
+        str(claim["n_users"]),
+    ]
+
+
+def _number(value: float | None, sign: str = "") -> str:
+    return _numbers.NOTHING if value is None else f"{value:{sign}.4f}"
+
+
+def _interval(bounds: tuple[float | None, float | None]) -> str:
+    low, high = bounds
+    if low is None or high is None:
+        return _numbers.NOTHING
+    return f"[{low:+.4f}, {high:+.4f}]"
+
+
+def notes(result: Mapping[str, Any]) -> list[str]:
+    """Return the level of segments, and the number of the look and of its users, if any."""
+    levels = {claim["level"] for claim in result["claims"]}
+    first = result["claims"][0]["level"]
+    lines = [
+        f"The intervals of segments have the level {level:.4g}, so that all of them hold together."
+        for level in levels - {first}
+    ]
+    if look := result["look"]:
+        horizon = f", horizon {look['horizon']:,}" if look["horizon"] else ""
+        users = f"{look['n_users']:,} users, {look['n_new']:,} of them new"
+        lines.append(f"Look {look['number']}: {users}{horizon}.")
+    return lines

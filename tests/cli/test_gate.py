@@ -1,0 +1,212 @@
+"""podium gate: exit statuses, formats, files, and errors in terms of its options."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import podium as library
+from podium import data
+
+Run = Callable[..., Any]
+N = 40
+
+# The options with which the runs of `lists` have each decision.
+PASS = ("truth.csv", "worst.csv", "best.csv", "-m", "hit_rate@1")
+NON_INFERIOR = ("truth.csv", "best.csv", "best.csv", "-m", "hit_rate@1", "--margin", "0.2")
+FAIL = ("truth.csv", "best.csv", "worst.csv", "-m", "hit_rate@1")
+CANNOT_TELL = ("truth.csv", "best.csv", "best.csv", "-m", "hit_rate@1")
+
+
+@pytest.fixture(autouse=True)
+def lists(folder: Path) -> None:
+    """Write runs of 40 users whose first item is the relevant one, or is the last one."""
+    del folder
+    users = [u for u in range(N) for _ in range(3)]
+    data.write_table({"user": list(range(N)), "item": [0] * N}, Path("truth.csv"))
+    for name, scores in (("best", [3.0, 2.0, 1.0]), ("worst", [1.0, 2.0, 3.0])):
+        data.write_table(
+            {"user": users, "item": [0, 1, 2] * N, "score": scores * N}, Path(f"{name}.csv")
+        )
+    rows = "".join(f"{u},{'FR' if u % 2 else 'a|b'},{u // 2},{1 + u % 3}\n" for u in range(N))
+    Path("users.csv").write_text(f"user,country,home,visits\n{rows}")
+    Path("past.csv").write_text("user,item\n0,0\n1,1\n1,2\n")
+
+
+@pytest.mark.parametrize(
+    ("argv", "decision", "statuses"),
+    [
+        (PASS, "pass", (0, 0, 0)),
+        (NON_INFERIOR, "pass", (0, 0, 1)),
+        (FAIL, "fail", (1, 1, 1)),
+        (CANNOT_TELL, "cannot tell", (0, 3, 3)),
+    ],
+    ids=["superior", "non-inferior", "inferior", "cannot tell"],
+)
+def test_status_is_the_decision(
+    podium: Run, argv: tuple[str, ...], decision: str, statuses: tuple[int, ...]
+) -> None:
+    for fail_on, status in zip(("inferior", "cannot-tell", "non-inferior"), statuses, strict=True):
+        done = podium("gate", *argv, "--fail-on", fail_on, "--format", "json")
+        assert (done.status, done.err) == (status, "")
+        assert json.loads(done.out)["decision"] == decision
+    assert podium("gate", *argv).status == statuses[1]
+
+
+def test_json_is_that_of_the_library(podium: Run) -> None:
+    done = podium(
+        *("gate", *PASS, "--guard", "coverage@1:-0.5", "--guard", "rr:-0.1", "--by", "country"),
+        *("--users", "users.csv", "--cluster", "home", "--weight", "visits", "--level", "0.9"),
+        *("--catalogue", "past.csv", "--ties", "best", "--undefined", "zero", "--format", "json"),
+    )
+    expected = library.gate(
+        "truth.csv",
+        "worst.csv",
+        "best.csv",
+        "hit_rate@1",
+        guards={"coverage@1": -0.5, "rr": -0.1},
+        by="country",
+        users="users.csv",
+        cluster="home",
+        weight="visits",
+        level=0.9,
+        catalogue="past.csv",
+        ties="best",
+        undefined="zero",
+        names=("worst", "best"),
+    )
+    assert json.loads(done.out) == expected.to_dict()
+
+
+def test_table_says_the_decision_and_each_claim(podium: Run) -> None:
+    out = podium("gate", *FAIL, "--guard", "rr:-0.1", "--by", "country", "--users=users.csv").out
+    assert out.startswith("Fail: worst is inferior to best in hit_rate@1.\n")
+    assert "guard rr is broken" in " ".join(out.split())
+    assert "country FR" in out
+    assert "--ties" in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_markdown_is_a_heading_reasons_and_a_table(podium: Run) -> None:
+    Path("same.csv").write_bytes(Path("best.csv").read_bytes())
+    out = podium(
+        *(
+            "gate",
+            "truth.csv",
+            "best.csv",
+            "same.csv",
+            "-m",
+            "hit_rate@1",
+            "--by",
+            "country",
+            "--users",
+            "users.csv",
+            "--format",
+            "markdown",
+        )
+    ).out
+    heading, reason, level, table = out.strip().split("\n\n")
+    assert heading == ("### Can't tell: hit_rate@1 does not show whether same may replace best.")
+    assert reason.startswith("- hit_rate@1: can't tell (+0.0000, 0.95 interval [")
+    assert "level 0.975" in level
+    head, rule, *rows = table.splitlines()
+    assert head.startswith("| segment")
+    assert set(rule) <= set("|-: ")
+    assert len(rows) == 3
+    # A bar in the name of a segment ends no cell.
+    assert {row.replace("\\|", "").count("|") for row in (head, *rows)} == {10}
+
+
+def junit(text: str) -> tuple[dict[str, str], list[tuple[str, list[str]]]]:
+    suite = ET.fromstring(text)
+    assert suite.tag == "testsuite"
+    cases = [(case.attrib["name"], [part.tag for part in case]) for case in suite]
+    return suite.attrib, cases
+
+
+def test_junit_has_a_case_for_each_claim(podium: Run) -> None:
+    segments = ("--by", "country", "--users", "users.csv", "--format", "junit")
+    counts, cases = junit(podium("gate", *FAIL, "--guard", "rr:-0.9", *segments).out)
+    assert counts == {"name": "podium gate", "tests": "6", "failures": "3", "skipped": "0"}
+    assert cases[0] == ("hit_rate@1", ["failure"])
+    assert cases[1] == ("rr", ["system-out"])
+    assert [name for name, _ in cases[2:]] == [
+        f"{measure} in country {name}" for name in ("FR", "a|b") for measure in ("hit_rate@1", "rr")
+    ]
+
+
+@pytest.mark.parametrize(("fail_on", "tag"), [("inferior", "skipped"), ("cannot-tell", "failure")])
+def test_junit_of_what_cannot_be_told_follows_fail_on(podium: Run, fail_on: str, tag: str) -> None:
+    argv = ("gate", *CANNOT_TELL, "--fail-on", fail_on, "--format", "junit")
+    assert junit(podium(*argv).out)[1] == [("hit_rate@1", [tag])]
+
+
+def test_second_measure_is_a_guard(podium: Run) -> None:
+    done = podium("gate", *FAIL, "-m", "rr")
+    assert done.status == 2
+    assert "--measure names one primary measure, got hit_rate@1, rr." in done.err
+
+
+def test_junit_of_strange_names_can_be_parsed(podium: Run) -> None:
+    Path("best.csv").rename("<b>&\x01.csv")
+    done = podium("gate", "truth.csv", "worst.csv", "<b>&\x01.csv", "--format", "junit")
+    assert junit(done.out)[0]["tests"] == "1"
+
+
+def test_out_has_the_format_of_its_suffix(podium: Run) -> None:
+    files = ("a.json", "b.MD", "c.xml", ".json")
+    done = podium("gate", *PASS, *(word for name in files for word in ("--out", name)))
+    assert (done.status, done.err) == (0, "")
+    for name, format in zip(files, ("json", "markdown", "junit", "json"), strict=True):
+        assert Path(name).read_text() == podium("gate", *PASS, "--format", format).out
+
+
+def test_names_of_equal_files_have_their_folders(podium: Run) -> None:
+    for name, source in (("old", "worst.csv"), ("new", "best.csv")):
+        Path(name).mkdir()
+        Path(source).rename(f"{name}/run.csv")
+    out = podium("gate", "truth.csv", "old/run.csv", "new/run.csv", "--format", "json").out
+    result = json.loads(out)
+    assert (result["base"], result["candidate"]) == ("old/run", "new/run")
+
+
+def test_column_names_hold_for_all_tables(podium: Run) -> None:
+    for name in ("truth", "best", "worst", "users", "past"):
+        text = Path(f"{name}.csv").read_text()
+        Path(f"{name}.csv").write_text(text.replace("user", "who").replace("item", "what"))
+    done = podium(
+        *("gate", *PASS, "--user-col", "who", "--item-col", "what", "--users", "users.csv"),
+        *("--by", "country", "--weight", "visits", "--catalogue", "past.csv"),
+        *("--guard", "novelty@1:-9"),
+    )
+    assert (done.status, done.err) == (0, "")
+
+
+@pytest.mark.long
+def test_reader_that_leaves_is_no_error() -> None:
+    """The result is longer than a pipe holds, so the writer waits when the reader leaves."""
+    Path("many.csv").write_text("user,x\n" + "".join(f"{u},{u}{'x' * 4000}\n" for u in range(N)))
+    argv = ("gate", *PASS, "--users", "many.csv", "--by", "x", "--format", "json")
+    # Unbuffered, Python itself drops the rest of a write that was cut short, and says nothing.
+    usual = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "podium", *argv],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=usual,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith("{")
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1

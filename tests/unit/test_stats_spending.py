@@ -1,0 +1,245 @@
+"""Error spending boundaries against published tables, other integrals and simulated paths."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.integrate import quad
+from scipy.special import ndtr, ndtri, stdtr
+
+from podium.errors import ArgumentError
+from podium.evaluation.stats import Interval, repeated_interval, spending_boundaries
+
+INF = math.inf
+
+
+def _spent(fraction: float, alpha: float) -> float:
+    """Return 2 (1 - Phi(z / sqrt(t))) with the upper alpha / 2 quantile z."""
+    return 2 * (1 - ndtr(ndtri(1 - alpha / 2) / math.sqrt(fraction)))
+
+
+@pytest.mark.parametrize(
+    "published",
+    [
+        [1.9600],
+        [2.9626, 1.9686],
+        [3.7103, 2.5114, 1.9930],
+        [4.3326, 2.9631, 2.3590, 2.0141],
+        [4.8769, 3.3569, 2.6803, 2.2898, 2.0310],
+    ],
+    ids=len,
+)
+def test_two_sided_five_percent_boundaries_are_the_published_ones(published: list[float]) -> None:
+    """Its second boundary of five is 3.35701, by the adaptive integral below; 3.3569 is printed."""
+    n_looks = len(published)
+    boundaries = spending_boundaries(np.arange(1, n_looks + 1) / n_looks, 0.025)
+    np.testing.assert_allclose(boundaries, published, atol=1.5e-4)
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 0.025, 0.05, 0.5, 0.9])
+def test_single_final_look_has_the_normal_quantile(alpha: float) -> None:
+    assert spending_boundaries([1.0], alpha) == pytest.approx([-ndtri(alpha)], abs=1e-9)
+
+
+@pytest.mark.parametrize("fraction", [0.1, 0.5, 0.9])
+def test_first_boundary_spends_the_first_error(fraction: float) -> None:
+    (boundary,) = spending_boundaries([fraction], 0.05)
+    assert ndtr(-boundary) == pytest.approx(_spent(fraction, 0.05), rel=1e-8)
+
+
+@pytest.mark.parametrize("alpha", [0.025, 0.2])
+@pytest.mark.parametrize(
+    ("first", "second"), [(0.2, 0.4), (0.5, 1.0), (0.1, 0.95), (0.6, 0.61), (0.999, 1.0)]
+)
+def test_two_looks_spend_the_error_by_an_adaptive_integral(
+    first: float, second: float, alpha: float
+) -> None:
+    c, d = spending_boundaries([first, second], alpha)
+    root, spread = math.sqrt(first), math.sqrt(second - first)
+
+    def crosses_second(z: float) -> float:
+        density = math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+        return density * ndtr((z * root - d * math.sqrt(second)) / spread)
+
+    steps = [c - k * spread for k in (1, 3, 10) if c - k * spread > -9]
+    at_second = quad(crosses_second, -9, c, points=steps, epsabs=1e-13, limit=500)[0]
+    assert ndtr(-c) + at_second == pytest.approx(_spent(second, alpha), rel=1e-7)
+
+
+def _crossing_on_a_grid(fractions: list[float], boundaries: NDArray[np.float64]) -> float:
+    """Return the probability of crossing, by sums over an even grid of 12,000 points."""
+    grid = np.linspace(-8, 8, 12_001)
+    spacing = grid[1] - grid[0]
+    density, last = np.zeros(grid.size), 0.0
+    density[grid.size // 2] = 1 / spacing
+    for fraction, boundary in zip(fractions, boundaries, strict=True):
+        variance = fraction - last
+        reach = np.arange(-9 * math.sqrt(variance), 9 * math.sqrt(variance), spacing)
+        reach = np.round(reach / spacing) * spacing
+        kernel = np.exp(-(reach**2) / (2 * variance)) * spacing / math.sqrt(2 * math.pi * variance)
+        density = np.convolve(density, kernel / kernel.sum(), mode="same")
+        density[grid >= boundary * math.sqrt(fraction)] = 0
+        last = fraction
+    return 1 - float(density.sum() * spacing)
+
+
+@pytest.mark.long
+def test_unequal_looks_spend_the_error_on_an_even_grid() -> None:
+    fractions = [0.08, 0.3, 0.33, 0.5, 0.9, 0.91, 1.0]
+    boundaries = spending_boundaries(fractions, 0.05)
+    for n_looks in (3, 5, 7):
+        crossing = _crossing_on_a_grid(fractions[:n_looks], boundaries[:n_looks])
+        assert crossing == pytest.approx(_spent(fractions[n_looks - 1], 0.05), rel=0.02)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n_looks", [5, 20, 100])
+def test_simulated_paths_cross_as_often_as_the_error(n_looks: int) -> None:
+    rng, alpha, n_paths = np.random.default_rng(n_looks), 0.05, 200_000
+    fractions = np.sort(rng.uniform(0.05, 1, size=n_looks))
+    fractions[-1] = 1.0
+    boundaries = spending_boundaries(fractions, alpha)
+    sums, has_crossed = np.zeros(n_paths), np.zeros(n_paths, bool)
+    for step, fraction, boundary in zip(
+        np.diff(fractions, prepend=0), fractions, boundaries, strict=True
+    ):
+        sums += math.sqrt(step) * rng.standard_normal(n_paths)
+        has_crossed |= sums >= boundary * math.sqrt(fraction)
+    slack = 3.5 * math.sqrt(alpha * (1 - alpha) / n_paths)
+    assert has_crossed.mean() == pytest.approx(alpha, abs=slack)
+
+
+FRACTIONS = st.lists(st.integers(1, 1000), min_size=1, max_size=8, unique=True).map(
+    lambda numbers: [number / 1000 for number in sorted(numbers)]
+)
+
+
+@given(FRACTIONS, st.sampled_from([0.005, 0.025, 0.2]))
+def test_boundaries_do_not_depend_on_later_looks(fractions: list[float], alpha: float) -> None:
+    boundaries = spending_boundaries(fractions, alpha)
+    for n_looks in range(len(fractions)):
+        prefix = spending_boundaries(fractions[:n_looks], alpha)
+        np.testing.assert_array_equal(prefix, boundaries[:n_looks])
+
+
+@given(FRACTIONS)
+def test_a_look_that_spends_nothing_changes_nothing(fractions: list[float]) -> None:
+    boundaries = spending_boundaries(fractions, 0.025)
+    spends = np.isfinite(boundaries)
+    others = spending_boundaries(np.array(fractions)[spends], 0.025)
+    np.testing.assert_array_equal(others, boundaries[spends])
+
+
+def test_looks_that_are_near_or_very_early_spend_nothing() -> None:
+    boundaries = spending_boundaries([0.001, 0.05, 0.5, 0.504, 0.506, 0.999, 1.0], 0.05)
+    assert np.isinf(boundaries).tolist() == [True, True, False, True, False, False, False]
+    assert np.isinf(spending_boundaries([0.5, 1 - 1e-13, 1.0], 0.05)).tolist() == [
+        False,
+        False,
+        True,
+    ]
+
+
+def test_steps_of_half_a_percent_spend_in_spite_of_rounding() -> None:
+    boundaries = spending_boundaries(np.arange(1, 201) / 200, 0.05)
+    is_late = np.arange(200) >= 20  # earlier looks would spend less than 1e-12
+    assert np.isfinite(boundaries[is_late]).all()
+    assert (np.diff(boundaries[is_late]) < 0).all()
+
+
+def test_more_looks_have_a_higher_final_boundary() -> None:
+    last = [spending_boundaries(np.arange(1, n + 1) / n, 0.05)[-1] for n in (1, 2, 5, 20, 100)]
+    assert last == sorted(last)
+
+
+@pytest.mark.parametrize("alpha", [0.025, 0.05])
+@pytest.mark.parametrize("n_looks", [50, 100])
+def test_frequent_looks_approach_a_constant_boundary_of_the_sum(n_looks: int, alpha: float) -> None:
+    """The spending function is the probability that Brownian motion reaches z before t.
+
+    A boundary for looks at distance 1 / n is lower than that by 0.5826 / sqrt(n), from the mean
+    overshoot of a normal random walk, and by terms of order 1 / n.
+    """
+    fractions = np.arange(1, n_looks + 1) / n_looks
+    sums = spending_boundaries(fractions, alpha) * np.sqrt(fractions)
+    expected = ndtri(1 - alpha / 2) - 0.5826 / math.sqrt(n_looks)
+    np.testing.assert_allclose(sums[fractions >= 0.5], expected, atol=0.6 / n_looks)
+
+
+def test_without_looks_there_are_no_boundaries() -> None:
+    assert spending_boundaries([], 0.05).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("fractions", "alpha", "message"),
+    [
+        ([0.5, 0.5], 0.05, "fractions must increase and be > 0, got 0.5 at position 1"),
+        ([0.0, 0.5], 0.05, "got 0 at position 0"),
+        ([0.5, math.nan], 0.05, "got nan at position 1"),
+        ([0.5, 1.1], 0.05, r"fractions must lie in \[0, 1\], got 1.1 at position 1"),
+        ([0.5, 1.0], 0.0, "alpha must be a number > 0 and < 1, got 0.0"),
+    ],
+)
+def test_bad_looks_are_errors(fractions: list[float], alpha: float, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        spending_boundaries(fractions, alpha)
+
+
+@given(st.floats(0, 8), st.sampled_from([1, 4, 30, 1000, 10**7]))
+def test_repeated_interval_has_the_tail_of_the_boundary(boundary: float, dof: int) -> None:
+    low, high = repeated_interval(0.0, 1.0, dof, boundary)
+    assert low == -high
+    assert stdtr(dof, low) == pytest.approx(ndtr(-boundary), rel=1e-6)
+
+
+def test_repeated_interval_is_centred_and_scaled() -> None:
+    unit, scaled = repeated_interval(0, 1, 50, 2.3), repeated_interval(-3, 0.5, 50, 2.3)
+    assert scaled == pytest.approx((-3 + 0.5 * unit.low, -3 + 0.5 * unit.high))
+    assert repeated_interval(2, 0, 50, 2.3) == Interval(2, 2)
+
+
+def test_repeated_interval_with_a_known_error_has_the_boundary_as_quantile() -> None:
+    low, high = repeated_interval(0, 1, 1e12, 2.0310)
+    assert (low, high) == pytest.approx((-2.0310, 2.0310), abs=1e-9)
+
+
+@pytest.mark.parametrize("std_error", [0, 1])
+@pytest.mark.parametrize("boundary", [INF, 50.0])  # the tail of 50 is 0 in double precision
+def test_infinite_boundary_has_infinite_ends(std_error: float, boundary: float) -> None:
+    assert repeated_interval(1, std_error, 10, boundary) == Interval(-INF, INF)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((math.nan, 1, 5, 2), "mean must be a number"),
+        ((0, -1, 5, 2), "std_error must be a number >= 0, got -1"),
+        ((0, 1, 0, 2), "dof must be a number > 0, got 0"),
+        ((0, 1, 5, -2), "boundary must be a number >= 0, got -2"),
+        ((0, 1, 5, math.nan), "boundary must be a number >= 0, got nan"),
+    ],
+)
+def test_bad_interval_arguments_are_errors(
+    arguments: tuple[float, float, float, float], message: str
+) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        repeated_interval(*arguments)
+
+
+@pytest.mark.long
+def test_repeated_intervals_contain_the_mean_at_all_looks() -> None:
+    rng, n_replays, true_mean = np.random.default_rng(2), 20_000, 0.3
+    fractions, n = [0.25, 0.5, 0.75, 1.0], 200
+    values = rng.normal(true_mean, 2, size=(n_replays, n))
+    is_missed = np.zeros(n_replays, bool)
+    for fraction, boundary in zip(fractions, spending_boundaries(fractions, 0.05), strict=True):
+        seen = values[:, : int(n * fraction)]
+        width = repeated_interval(0, 1, seen.shape[1] - 1, boundary).high
+        errors = seen.std(axis=1, ddof=1) / math.sqrt(seen.shape[1])
+        is_missed |= np.abs(seen.mean(axis=1) - true_mean) > width * errors
+    assert is_missed.mean() == pytest.approx(0.1, abs=4 * math.sqrt(0.1 * 0.9 / n_replays))
