@@ -55,7 +55,7 @@ def check_file(path: Path, noun: str) -> str | None:
     if path.is_dir():
         raise DataError(f"{path} is a folder. Pass the path of the {noun} file in it.")
     if path.stat().st_size == 0:
-        raise DataError(f"{path} is empty.")
+        raise DataError(f"{path} is empty. Write the table again, or pass another file.")
     unpacked_path = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     return _SUFFIXES.get(unpacked_path.suffix.lower())
 
@@ -107,7 +107,7 @@ def first_line(path: Path) -> str:
     """Return the first line that is not blank; .gz files are unpacked."""
     for line in _lines(path):
         return line
-    raise DataError(f"{path} is empty.")
+    raise DataError(f"{path} is empty. Write the table again, or pass another file.")
 
 
 def _lines(path: Path) -> Iterator[str]:
