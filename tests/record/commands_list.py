@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.record import names
 
 _COMMANDS = (
-    *("measure", "compare", "train", "rank", "factorize", "recommend", "estimate", "plan"),
+    *("measure", "compare", "gate", "train", "rank", "factorize", "recommend", "estimate", "plan"),
     *("reproduce", "demo"),
 )
 _FORMATS = ("table", "json", "csv", "latex", "markdown")
@@ -16,6 +16,31 @@ _ALL_MEASURES = (
 )
 
 _HELP = ("", "--help", "--version", *(f"{each} --help" for each in _COMMANDS))
+
+_GATE = (
+    "gate truth.csv a.csv b.csv",
+    *(
+        f"gate truth.csv a.csv b.csv -m ndcg@5 --margin 0.1 --by engagement --format {each}"
+        for each in ("table", "json", "markdown", "junit")
+    ),
+    (
+        "gate truth.csv a.csv b.csv -m rr --guard coverage@3:-0.1 --guard novelty@3:-5 "
+        "--catalogue past.csv"
+    ),
+    "gate truth.csv a.csv b.csv -m rr --margin 0.9 --by country --users users.csv",
+    *(
+        f"gate truth.csv a.csv b.csv -m rr --sequential {each}"
+        for each in (
+            "",
+            "--state s",
+            "--seed 1 --state s",
+            "--state h --horizon 30",
+            "--horizon 30",
+        )
+    ),
+    *(f"gate truth.csv a.csv b.csv -m rr --fail-on {x}" for x in ("inferior", "non-inferior", "x")),
+    *(f"gate truth.csv a.csv b.csv -m rr --out gate.{x}" for x in ("md", "xml", "json", "pdf")),
+)
 
 _MEASURE = (
     "measure truth.csv a.csv",
@@ -283,7 +308,8 @@ _ERRORS = (
 )
 
 QUICK = (
-    *_HELP, *_MEASURE, *_COMPARE, *_TRAIN, *_FACTORIZE, *_ESTIMATE, *_PLAN, *_REPRODUCE, *_ERRORS,
+    *_HELP, *_MEASURE, *_COMPARE, *_GATE, *_TRAIN, *_FACTORIZE, *_ESTIMATE, *_PLAN, *_REPRODUCE,
+    *_ERRORS,
 )  # fmt: skip
 
 _TRUTH, _RUNS = "demo/truth.parquet", "demo/run-popularity.parquet demo/run-pap-10-ranker.parquet"

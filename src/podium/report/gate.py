@@ -35,6 +35,10 @@ def gate_table(result: Mapping[str, Any]) -> Table:
     places = [claim["place"] for claim in result["claims"]]
     columns = ["measure", "diff.", "interval", "limit", "verdict", "base", "candidate", "users"]
     rows = [_cells(claim) for claim in result["claims"]]
+    if any(claim["n_undefined"] for claim in result["claims"]):
+        columns.append("undefined")
+        for row, claim in zip(rows, result["claims"], strict=True):
+            row.append(str(claim["n_undefined"]))
     if set(places) == {"all"}:
         return {"columns": columns, "rows": rows}
     shown = ["" if i and place == places[i - 1] else place for i, place in enumerate(places)]
@@ -124,14 +128,16 @@ def _cells(claim: Mapping[str, Any]) -> list[Any]:
 
 
 def _number(value: float | None, sign: str = "") -> str:
-    return _numbers.NOTHING if value is None else f"{value:{sign}.4f}"
+    if value is None:
+        return _numbers.NOTHING
+    return f"{round(value, 4) + 0.0:{sign}.4f}"  # -0.0 becomes 0.0
 
 
 def _interval(bounds: tuple[float | None, float | None]) -> str:
     low, high = bounds
     if low is None or high is None:
         return _numbers.NOTHING
-    return f"[{low:+.4f}, {high:+.4f}]"
+    return f"[{_number(low, '+')}, {_number(high, '+')}]"
 
 
 def notes(result: Mapping[str, Any]) -> list[str]:
