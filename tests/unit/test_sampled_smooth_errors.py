@@ -46,6 +46,16 @@ def test_errors_are_what_users_and_draws_let_estimates_vary(n_each: int, alike: 
     assert 0.85 < error_of_gain.mean() / gain.std(ddof=1) < 2
 
 
+def test_draws_are_of_finitely_many_users() -> None:
+    """About as many draws have nobody at rank 1 as the binomial distribution of users gives."""
+    place = np.random.default_rng(0).random(60)
+    exact = np.minimum(np.searchsorted(law(1000, 2.0), place), 999) + 1
+    posterior = Smooth().posterior(simulate_ranks(exact, 1000, 20, seed=0))
+    draws, share = posterior.draws, posterior.distribution.probabilities[0]
+    with_nobody = float(draws.weights @ (draws.masses[:, 0] == 0))
+    assert 0.5 < with_nobody / (1 - share) ** 60 < 2
+
+
 def test_targets_that_are_alike_count_as_one() -> None:
     ranks = targets(2.0, alike=False, n_each=1, seed=0).ranks
     once = Smooth().posterior(SampledRanks(ranks, N_NEGATIVES, N_ITEMS))
