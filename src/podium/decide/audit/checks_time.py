@@ -1,0 +1,148 @@
+"""Checks of times: training events that are later than test events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.decide.audit.finding import Finding, weigh
+from podium.decide.audit.pricing import Pricing
+from podium.decide.audit.tables import Tables
+from podium.types import Mask
+
+_SPLIT = (
+    "Split by one moment for all users: split = podium.data.splits.by_time(timestamp, test=0.2), "
+    "then train = events[split.train]."
+)
+# Seconds against milliseconds differ by 1000, days against seconds by 86400. The parts of one log
+# differ by far less: a factor of 100 between medians would need a test part after centuries.
+_OTHER_UNIT = 100
+
+
+def differ_in_unit(tables: Tables) -> bool:
+    """Return whether the times of the parts are in different units."""
+    low, high = sorted(_medians(tables))
+    return low > 0 and high > _OTHER_UNIT * low
+
+
+def _medians(tables: Tables) -> tuple[float, float]:
+    """Return the median time of each part, 0 without times."""
+    if tables.train.time is None or tables.test.time is None:
+        return 0.0, 0.0
+    return float(np.median(tables.train.time)), float(np.median(tables.test.time))
+
+
+def time_units(tables: Tables) -> Finding:
+    """Return the finding of times in different units, such as seconds and milliseconds."""
+    train, test = _medians(tables)
+    return Finding(
+        check="time-units",
+        severity="error",
+        text=f"The times of TRAIN and TEST have different units: their medians are {train:.4g} "
+        f"and {test:.4g}. Leaks in time can't be found.",
+        remedy="Convert the times of one part, such as milliseconds: test.with_columns("
+        "pl.col('timestamp') // 1000).",
+        count=tables.test.n_rows,
+        total=tables.test.n_rows,
+        noun="events",
+        examples=(),
+    )
+
+
+def no_times(price: Pricing) -> Finding | None:
+    """Tables without times, in which leaks in time can't be found."""
+    if price.tables.has_times:
+        return None
+    return Finding(
+        check="no-times",
+        severity="note",
+        text="TRAIN and TEST don't both have times, so future interactions can't be found.",
+        remedy="Keep the time of each event as a column named timestamp, or name it with "
+        "--time-col.",
+        count=price.tables.train.n_rows,
+        total=price.tables.train.n_rows,
+        noun="events",
+    )
+
+
+def future_of_user(price: Pricing) -> Finding | None:
+    """Training events of a user after this user's first test event."""
+    tables = price.tables
+    if tables.train.time is None or tables.test.time is None:
+        return None
+    is_future = _is_after_first(tables, tables.train.time, tables.test.time)
+    if not is_future.any():
+        return None
+    future = tables.train.rows(is_future)
+    count, total = future.n_rows, tables.train.n_rows
+    effects = price.of_training(~is_future)
+    n_users = np.unique(future.user).size
+    return Finding(
+        check="future-of-user",
+        severity=weigh("error", count, total, effects),
+        text=f"TRAIN has {count} events that are later than the first test event of the same user, "
+        f"of {n_users} users. Models are trained on the future of the users that they are tested "
+        "on.",
+        remedy=_SPLIT,
+        count=count,
+        total=total,
+        noun="events",
+        examples=tables.user_examples(future.user),
+        effects=effects,
+    )
+
+
+def future_of_all(price: Pricing) -> Finding | None:
+    """Training events after the earliest test event of anybody."""
+    tables = price.tables
+    if tables.train.time is None or tables.test.time is None:
+        return None
+    is_future = tables.train.time > tables.test.time.min()
+    if not is_future.any() or is_future.all():
+        return None if not is_future.any() else _all_later(price)
+    future = tables.train.rows(is_future)
+    count, total = future.n_rows, tables.train.n_rows
+    effects = price.of_training(~is_future)
+    return Finding(
+        check="future-of-all",
+        severity=weigh("warning", count, total, effects),
+        text=f"TRAIN has {count} events that are later than the earliest test event. Models know "
+        "what was popular after the moment of the first recommendation, which no live model "
+        "knows.",
+        remedy=_SPLIT,
+        count=count,
+        total=total,
+        noun="events",
+        examples=tables.user_examples(future.user),
+        effects=effects,
+    )
+
+
+def _all_later(price: Pricing) -> Finding:
+    """Return the finding that no training event is early enough, which has no price."""
+    n_rows = price.tables.train.n_rows
+    return Finding(
+        check="future-of-all",
+        severity="error",
+        text="All events of TRAIN are later than the earliest test event. TRAIN and TEST may be "
+        "swapped.",
+        remedy="Pass the training part first: podium audit TRAIN TEST.",
+        count=n_rows,
+        total=n_rows,
+        noun="events",
+        examples=price.tables.user_examples(price.tables.train.user),
+    )
+
+
+def _is_after_first(tables: Tables, train: NDArray[Any], test: NDArray[Any]) -> Mask:
+    """Return which training rows are later than the first test row of their user."""
+    is_tested = np.zeros(tables.n_users, np.bool_)
+    is_tested[tables.test.user] = True
+    first = np.full(tables.n_users, test.max(), dtype=test.dtype)
+    np.minimum.at(first, tables.test.user, test)
+    return is_tested[tables.train.user] & (train > first[tables.train.user])
+
+
+CHECKS = (no_times, future_of_user, future_of_all)

@@ -1,0 +1,70 @@
+"""Lists to compare a run with: the most popular items, and random items."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium.decide.audit.tables import Ints, Part, Tables
+
+_SEED = 0
+
+
+def popularity_list(tables: Tables, counts: Ints, length: int, *, with_seen: bool = False) -> Part:
+    """Return the most popular items for each user of the test part.
+
+    Parameters
+    ----------
+    tables : Tables
+    counts : int64, (n_items,)
+        The popularity of each item. Items with 0 are not listed.
+    length : int
+        The number of items per user.
+    with_seen : bool
+        Whether items that the user has in the training part may be listed.
+
+    Notes
+    -----
+    Cost: one pass over the training pairs of the test users, and length numbers per user.
+    """
+    order = np.argsort(-counts, kind="stable")  # the lower id comes first among equal counts
+    n_listed = int((counts > 0).sum())
+    users = tables.test_users
+    position = np.tile(np.arange(length), (users.size, 1))
+    if not with_seen:
+        position += _n_seen_before(tables, order, length)
+    is_item = position < n_listed
+    rows = np.repeat(np.arange(users.size), length).reshape(position.shape)[is_item]
+    return Part(users[rows], order[position[is_item]], -position[is_item].astype(float))
+
+
+def _n_seen_before(tables: Tables, order: Ints, length: int) -> Ints:
+    """Return the number of seen items before each user's j-th unseen item, j < length."""
+    users, n_items = tables.test_users, tables.n_items
+    row_of_user = np.full(tables.n_users, -1)
+    row_of_user[users] = np.arange(users.size)
+    position = np.empty(n_items, np.int64)
+    position[order] = np.arange(n_items)
+    row = row_of_user[tables.seen // n_items]
+    place = position[tables.seen % n_items]
+    n_seen = np.bincount(row[row >= 0], minlength=users.size)
+    # An item after length + n_seen places cannot come before the last of `length` unseen items.
+    is_early = (row >= 0) & (place < length + n_seen[row])
+    key = np.sort(row[is_early] * n_items + place[is_early])
+    row, place = key // n_items, key % n_items
+    first_row = np.searchsorted(row, np.arange(users.size))
+    n_unseen_before = place - (np.arange(row.size) - first_row[row])
+    is_before = n_unseen_before < length
+    cells = row[is_before] * length + n_unseen_before[is_before]
+    counts = np.bincount(cells, minlength=users.size * length).reshape(users.size, length)
+    return np.cumsum(counts, axis=1)
+
+
+def random_list(tables: Tables, length: int) -> Part:
+    """Return items that are drawn uniformly for each user of the test part, without repeats."""
+    users, n_items = tables.test_users, tables.n_items
+    rng = np.random.default_rng(_SEED)
+    order, start = rng.permutation(n_items), rng.integers(n_items, size=users.size)
+    place = np.arange(min(length, n_items))
+    items = order[(start[:, None] + place) % n_items]
+    scores = np.broadcast_to(-place.astype(float), items.shape)
+    return Part(np.repeat(users, place.size), items.ravel(), scores.ravel().copy())
