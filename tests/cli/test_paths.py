@@ -18,6 +18,7 @@ Run = Callable[..., Any]
 READ = {
     "measure": {"truth", "run", "users", "catalogue"},
     "compare": {"truth", "runs"},
+    "audit": {"train", "test", "runs"},
     "train": {"data", "valid"},
     "rank": {"model", "data"},
     "factorize": {"interactions", "valid"},

@@ -61,8 +61,8 @@ def sampled_lists(price: Pricing, name: str) -> Finding | None:
         text=f"Run {name} lists {length} of {n_items} items for each user, always with the "
         f"relevant ones. These lists are samples, and their {price.request.measure} is not that of "
         "a ranking of all items; it can even order models differently.",
-        remedy=f"podium estimate {name} --items {n_items} --negatives {length - 1} estimates the "
-        "value of all items. Better, rank all items.",
+        remedy=f"Rank all items. If that is impossible: podium estimate RUN --items {n_items}, "
+        "with a column target in RUN, estimates the value among all items.",
         run=name,
         count=lists.users.size,
         total=lists.users.size,

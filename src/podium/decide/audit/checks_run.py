@@ -13,6 +13,7 @@ from podium.types import Mask
 # A list that is worse than its reverse by this many standard errors is in the wrong order: chance
 # does that to one in 30,000 lists without any information.
 _SURE = 4.0
+_SATURATED = 0.05  # share of lists; a few ties at the highest score are chance
 _SAME = 0.9  # share of users with the same list from which a run is not personal
 
 
@@ -37,7 +38,7 @@ def missing_users(price: Pricing, name: str) -> Finding | None:
             if none
             else "A mean over its own users leaves out those that it can't serve."
         ),
-        remedy=f"podium measure TEST {name} --missing zero counts them as 0.",
+        remedy="podium measure TEST RUN --missing zero counts them as 0.",
         run=name,
         count=lost.size,
         total=users.size,
@@ -139,10 +140,10 @@ def tied_scores(price: Pricing, name: str) -> Finding | None:
         check="ties",
         severity=weigh("warning", count, total, effects),
         text=f"The value of {count} of the {total} lists of run {name} depends on the order of "
-        "equal scores. An evaluator that places positives first reports the best order, with the "
-        "fault; podium reports the worst one.",
+        "equal scores. An evaluator that places positives first reports the value with the fault; "
+        "podium places them last.",
         remedy="Write scores with more digits, or break ties in the model. podium measure TEST "
-        f"{name} --ties average reports the mean over orders.",
+        "RUN --ties average reports the mean over orders.",
         run=name,
         count=count,
         total=total,
@@ -162,12 +163,12 @@ def saturated_scores(price: Pricing, name: str) -> Finding | None:
     is_highest = run.values == run.values.max()
     n_highest = np.bincount(run.user[is_highest], minlength=tables.n_users)
     users = np.flatnonzero(n_highest > 1)
-    if not users.size:
+    n_lists = np.unique(run.user).size
+    if users.size < _SATURATED * n_lists:
         return None
     best = price.values(tables.truth, tables.list_of(name), ties="best")
     base = price.base[name]
     is_affected = np.isin(tables.test_users, users)
-    n_lists = np.unique(run.user).size
     effects = (price.effect(name, np.where(is_affected, best, base), base),)
     return Finding(
         check="saturated-scores",
@@ -275,8 +276,8 @@ def below_popularity(price: Pricing, name: str) -> Finding | None:
         severity="warning",
         text=f"Run {name} has {price.request.measure} {run:.4f}, and the list of the most popular "
         f"unseen items {other:.4f}. The run is no better than a list that ignores the user.",
-        remedy="Check the model, its ids and its training. podium factorize fits a baseline with "
-        "--model popularity.",
+        remedy="Check the model, its training, and the ids of its lists. "
+        "podium.recommenders.Popularity makes the other list.",
         run=name,
         count=n_users,
         total=n_users,

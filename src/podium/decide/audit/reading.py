@@ -34,7 +34,7 @@ def read_tables(
     parsed = parse(measure)
     if candidates is not None:
         _check.choice(candidates, "candidates", _CANDIDATES)
-    n_drawn = _check.cutoff(n_negatives, name="n_negatives", required=False)
+    n_drawn = None if n_negatives is None else _check.cutoff(n_negatives, name="n_negatives")
     if min_relevance is not None:
         _check.number(min_relevance, "min_relevance", low=0.0, strict=True)
     pair = {name: columns[name] for name in ("user", "item")}
