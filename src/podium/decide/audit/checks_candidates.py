@@ -9,7 +9,7 @@ import numpy as np
 
 from podium.decide.audit.finding import Effect, Finding
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import Floats, Ints, Part
+from podium.decide.audit.tables import Floats, Ints, Part, distinct
 from podium.errors import PodiumError, PodiumWarning
 from podium.types import Mask
 
@@ -291,9 +291,9 @@ def _evened(price: Pricing, name: str, lists: _Lists) -> tuple[Effect, ...]:
 def _popularity_rank(price: Pricing) -> Floats:
     """Return the share of items that are less popular; ties count half."""
     counts = price.tables.n_item_users[price.tables.in_train[1]]
-    distinct, n_equal = np.unique(counts, return_counts=True)
+    levels, n_equal = np.unique(counts, return_counts=True)
     share = (np.cumsum(n_equal) - n_equal / 2) / counts.size
-    place = np.searchsorted(distinct, price.tables.n_item_users)
+    place = np.searchsorted(levels, price.tables.n_item_users)
     return np.where(price.tables.in_train[1], share[np.minimum(place, share.size - 1)], 0.0)
 
 
@@ -302,7 +302,7 @@ def _expected_rank(price: Pricing, lists: _Lists, rank: Floats) -> float:
     tables = price.tables
     in_train = tables.in_train[1]
     own = np.concatenate([tables.seen, tables.key(tables.positives)])
-    own = np.unique(own)
+    own = distinct(own)
     own = own[in_train[own % tables.n_items]]
     user = own // tables.n_items
     n_own = np.bincount(user, minlength=tables.n_users)
@@ -321,7 +321,7 @@ def _expected_never(price: Pricing, lists: _Lists) -> float:
 def _n_drawers(price: Pricing, lists: _Lists) -> Ints:
     """Return the number of users who don't own each item, so that it could be drawn for them."""
     tables = price.tables
-    own = np.unique(np.concatenate([tables.seen, tables.key(tables.positives)]))
+    own = distinct(np.concatenate([tables.seen, tables.key(tables.positives)]))
     is_listed = np.zeros(tables.n_users, np.bool_)
     is_listed[lists.users] = True
     own = own[is_listed[own // tables.n_items]]

@@ -7,7 +7,7 @@ import numpy as np
 from podium.decide.audit.checks_test import apart
 from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.pricing import POPULARITY, Pricing
-from podium.decide.audit.tables import Ints, Part
+from podium.decide.audit.tables import Ints, Part, distinct
 from podium.types import Mask
 
 # A list that is worse than its reverse by this many standard errors is in the wrong order: chance
@@ -20,7 +20,7 @@ _SAME = 0.9  # share of users with the same list from which a run is not persona
 def missing_users(price: Pricing, name: str) -> Finding | None:
     """Test users whom the run lacks."""
     tables = price.tables
-    users = np.unique(tables.positives.user)
+    users = distinct(tables.positives.user)
     is_listed = _has(tables.runs[name].user, tables.n_users)[users]
     if is_listed.all():
         return None
@@ -51,7 +51,7 @@ def missing_users(price: Pricing, name: str) -> Finding | None:
 def extra_users(price: Pricing, name: str) -> Finding | None:
     """Users of the run who are not in the test part."""
     tables = price.tables
-    users = np.unique(tables.runs[name].user)
+    users = distinct(tables.runs[name].user)
     extra = users[~np.isin(users, tables.test_users)]
     if not extra.size:
         return None
@@ -163,7 +163,7 @@ def saturated_scores(price: Pricing, name: str) -> Finding | None:
     is_highest = run.values == run.values.max()
     n_highest = np.bincount(run.user[is_highest], minlength=tables.n_users)
     users = np.flatnonzero(n_highest > 1)
-    n_lists = np.unique(run.user).size
+    n_lists = distinct(run.user).size
     if users.size < _SATURATED * n_lists:
         return None
     best = price.values(tables.truth, tables.list_of(name), ties="best")
@@ -288,7 +288,7 @@ def below_popularity(price: Pricing, name: str) -> Finding | None:
 def same_lists(price: Pricing, name: str) -> Finding | None:
     """A run that lists the same best item for almost every user."""
     run = price.tables.list_of(name)
-    best = _best_items(run)
+    best = _best_items(run, price.tables.n_users)
     if best.size < 2:
         return None
     share = np.bincount(best).max() / best.size
@@ -308,11 +308,14 @@ def same_lists(price: Pricing, name: str) -> Finding | None:
     )
 
 
-def _best_items(run: Part) -> Ints:
+def _best_items(run: Part, n_users: int) -> Ints:
     """Return the first item of each list; of equal scores, the lower id."""
-    order = np.lexsort((run.item, -run.values, run.user))
-    user = run.user[order]
-    return run.item[order][np.append(True, user[1:] != user[:-1])] if user.size else user
+    best = np.full(n_users, -np.inf)
+    np.maximum.at(best, run.user, run.values)
+    is_best = run.values == best[run.user]
+    item = np.full(n_users, np.iinfo(np.int64).max)
+    np.minimum.at(item, run.user[is_best], run.item[is_best])
+    return item[np.isfinite(best)]
 
 
 def _has(codes: Ints, size: int) -> Mask:

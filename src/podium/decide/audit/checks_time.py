@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import Tables
+from podium.decide.audit.tables import Tables, distinct
 from podium.types import Mask
 
 _SPLIT = (
@@ -78,7 +78,7 @@ def future_of_user(price: Pricing) -> Finding | None:
     future = tables.train.rows(is_future)
     count, total = future.n_rows, tables.train.n_rows
     effects = price.of_training(~is_future)
-    n_users = np.unique(future.user).size
+    n_users = distinct(future.user).size
     return Finding(
         check="future-of-user",
         severity=weigh("error", count, total, effects),

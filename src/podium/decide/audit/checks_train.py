@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import Ints, Part, Tables
+from podium.decide.audit.tables import Ints, Part, Tables, distinct
 from podium.types import Mask
 
 # A table of distinct pairs has no repeats. A log of purchases has many.
@@ -86,7 +86,7 @@ def unknown_items(price: Pricing) -> Finding | None:
     return Finding(
         check="unknown-items",
         severity=weigh("warning", count, total, effects) if count < total else "error",
-        text=f"{count} of the {total} positive test pairs have one of {np.unique(lost).size} items "
+        text=f"{count} of the {total} positive test pairs have one of {distinct(lost).size} items "
         "that TRAIN lacks. "
         + (
             "Most models can't list them, so that no model reaches the highest value."
@@ -137,7 +137,7 @@ def _repeated_events(tables: Tables) -> Mask:
     """Return which training rows repeat another row."""
     train = tables.train
     key = tables.key(train)
-    if np.unique(key).size == key.size:
+    if tables.seen.size == key.size:
         return np.zeros(key.size, np.bool_)
     time = np.zeros(key.size, np.int64) if train.time is None else train.time
     order = np.lexsort((time, key))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from podium.decide.audit.pricing import POPULARITY, Pricing
+from podium.decide.audit.tables import distinct
 
 _TOP = 0.01  # the share of items that are called the most popular
 
@@ -15,7 +16,7 @@ def read_context(price: Pricing) -> dict[str, Any]:
     """Return the sizes of the tables, and the values of runs, popularity and random lists."""
     tables = price.tables
     n_positives = tables.positives.n_rows
-    n_users = np.unique(tables.positives.user).size
+    n_users = distinct(tables.positives.user).size
     values = {f"value of {name}": price.summary(values).mean for name, values in _runs(price)}
     return {
         "events of TRAIN": tables.train.n_rows,

@@ -9,7 +9,7 @@ import numpy as np
 
 from podium.decide.audit.finding import Effect
 from podium.decide.audit.lists import popularity_list, random_list
-from podium.decide.audit.tables import Floats, Ints, Part, Tables, is_among
+from podium.decide.audit.tables import Floats, Ints, Part, Tables, distinct, is_among
 from podium.errors import PodiumError, PodiumWarning
 from podium.evaluation import measure
 from podium.evaluation.stats import Summary, summarize
@@ -150,7 +150,7 @@ class Pricing:
     def of_training(self, keep: Mask) -> tuple[Effect, ...]:
         """Return the effect on a popularity list of training on some of the rows only."""
         tables = self.tables
-        keys = np.unique(tables.key(tables.train.rows(keep)))
+        keys = distinct(tables.key(tables.train.rows(keep)))
         return self.of_counts(np.bincount(keys % tables.n_items, minlength=tables.n_items))
 
     @property
