@@ -8,6 +8,7 @@ from typing import Any
 from podium.decide.audit import (
     checks_candidates,
     checks_run,
+    checks_scores,
     checks_test,
     checks_time,
     checks_train,
@@ -20,7 +21,7 @@ from podium.decide.audit.vocabulary import respell
 from podium.metrics import Measure
 
 OF_PARTS = (*checks_train.CHECKS, *checks_time.CHECKS, *checks_test.CHECKS)
-OF_RUNS = (*checks_run.CHECKS, *checks_candidates.CHECKS)
+OF_RUNS = (*checks_run.CHECKS, *checks_scores.CHECKS, *checks_candidates.CHECKS)
 
 
 def audit(
@@ -81,7 +82,7 @@ def audit(
 
     References
     ----------
-    krichene2020.
+    ji2020; ji2023; krichene2020.
 
     Examples
     --------

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
-
 import numpy as np
 
-from podium.decide.audit.finding import Effect, Finding
+from podium.decide.audit.candidates import (
+    Lists,
+    catalogue_size,
+    effect_of_popularity,
+    effect_of_sampling,
+    expected_never,
+    expected_rank,
+    lists_of,
+    popularity_rank,
+)
+from podium.decide.audit.finding import Finding
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import Floats, Ints, Part, distinct
-from podium.errors import PodiumError, PodiumWarning
-from podium.types import Mask
+from podium.decide.audit.tables import Ints, present
 
 _LEAST_USERS = 20  # with fewer users, all positives may be in short lists by chance
 _OF_ONE_LENGTH = 0.9  # share of lists of one length; some lists lose repeated draws
@@ -23,38 +28,13 @@ _SURE = 5.0
 _UNEVEN = 0.02
 
 
-@dataclass(frozen=True, eq=False)
-class _Lists:
-    """The lists of the test users: which rows are positives, and the number of rows per user."""
-
-    rows: Part
-    is_positive: Mask
-    users: Ints
-    sizes: Ints
-
-    @property
-    def negatives(self) -> Part:
-        return self.rows.rows(~self.is_positive)
-
-
-def _lists(price: Pricing, name: str) -> _Lists:
-    tables = price.tables
-    is_tested = np.zeros(tables.n_users, np.bool_)
-    is_tested[tables.positives.user] = True
-    run = tables.list_of(name)
-    run = run.rows(is_tested[run.user])
-    sizes = np.bincount(run.user, minlength=tables.n_users)
-    users = np.flatnonzero(sizes)
-    return _Lists(run, price.is_positive_row(run), users, sizes[users])
-
-
 def sampled_lists(price: Pricing, name: str) -> Finding | None:
     """Lists of one length that contain all positives: sampled candidates, not a catalogue."""
-    lists = _lists(price, name)
+    lists = lists_of(price, name)
     if not _looks_sampled(price, lists):
         return None
-    length, n_items = int(np.bincount(lists.sizes).argmax()), _catalogue_size(price)
-    effects = _whole_catalogue(price, name, lists)
+    length, n_items = int(np.bincount(lists.sizes).argmax()), catalogue_size(price)
+    effects = effect_of_sampling(price, name, lists)
     return Finding(
         check="sampled-lists",
         severity="note" if price.request.is_sampled else "error",
@@ -75,7 +55,7 @@ def seen_negatives(price: Pricing, name: str) -> Finding | None:
     """Sampled negatives that are training items of the user."""
     if not price.request.is_sampled:
         return None
-    tables, lists = price.tables, _lists(price, name)
+    tables, lists = price.tables, lists_of(price, name)
     is_seen = tables.is_seen(lists.rows) & ~lists.is_positive
     if not is_seen.any():
         return None
@@ -100,12 +80,12 @@ def uneven_negatives(price: Pricing, name: str) -> Finding | None:
     """Negatives said to be uniform that are more, or less, popular than unseen items are."""
     if price.request.candidates != "uniform":
         return None
-    tables, lists = price.tables, _lists(price, name)
+    tables, lists = price.tables, lists_of(price, name)
     negatives = lists.negatives
     if not negatives.n_rows:
         return None
-    rank = _popularity_rank(price)
-    mean, expected = float(rank[negatives.item].mean()), _expected_rank(price, lists, rank)
+    rank = popularity_rank(price)
+    mean, expected = float(rank[negatives.item].mean()), expected_rank(price, lists, rank)
     error = float(rank.std()) / np.sqrt(negatives.n_rows)
     if abs(mean - expected) < max(_UNEVEN, _SURE * error):
         return None
@@ -125,7 +105,7 @@ def uneven_negatives(price: Pricing, name: str) -> Finding | None:
         total=negatives.n_rows,
         noun="negatives above the expected popularity",
         examples=tables.item_examples(_most_drawn(negatives.item)),
-        effects=_evened(price, name, lists),
+        effects=effect_of_popularity(price, name, lists),
     )
 
 
@@ -134,7 +114,7 @@ def number_of_negatives(price: Pricing, name: str) -> Finding | None:
     n_drawn = price.request.n_negatives
     if n_drawn is None:
         return None
-    lists = _lists(price, name)
+    lists = lists_of(price, name)
     n_users = price.tables.n_users
     n_listed = np.bincount(lists.negatives.user, minlength=n_users)[lists.users]
     is_other = n_listed != n_drawn
@@ -164,7 +144,7 @@ def unlisted_targets(price: Pricing, name: str) -> Finding | None:
     """Positives that are missing in lists of sampled candidates, which always contain them."""
     if not price.request.is_sampled:
         return None
-    tables, lists = price.tables, _lists(price, name)
+    tables, lists = price.tables, lists_of(price, name)
     listed = np.isin(tables.key(tables.positives), tables.key(lists.rows))
     if listed.all():
         return None
@@ -189,14 +169,13 @@ def few_candidates(price: Pricing, name: str) -> Finding | None:
     """Negatives said to be uniform that come from a part of the catalogue only."""
     if price.request.candidates != "uniform":
         return None
-    tables, lists = price.tables, _lists(price, name)
-    n_items, negatives = _catalogue_size(price), lists.negatives
+    tables, lists = price.tables, lists_of(price, name)
+    n_items, negatives = catalogue_size(price), lists.negatives
     if not negatives.n_rows:
         return None
-    is_negative = np.zeros(tables.n_items, np.bool_)
-    is_negative[negatives.item] = True
+    is_negative = present(negatives.item, tables.n_items)
     n_drawn = int((is_negative & tables.in_train[1]).sum())
-    n_never = _expected_never(price, lists)
+    n_never = expected_never(price, lists)
     # The number of items that are never drawn is almost a Poisson number.
     if n_items - n_drawn <= n_never + _SURE * np.sqrt(n_never + 1):
         return None
@@ -216,7 +195,7 @@ def few_candidates(price: Pricing, name: str) -> Finding | None:
     )
 
 
-def _looks_sampled(price: Pricing, lists: _Lists) -> bool:
+def _looks_sampled(price: Pricing, lists: Lists) -> bool:
     if lists.users.size < _LEAST_USERS:
         return False
     counts = np.bincount(lists.sizes)
@@ -224,112 +203,10 @@ def _looks_sampled(price: Pricing, lists: _Lists) -> bool:
     positives = price.tables.positives
     n_listed, n_positives = int(lists.is_positive.sum()), positives.n_rows
     return (
-        1 < length <= _SHORT * _catalogue_size(price)
+        1 < length <= _SHORT * catalogue_size(price)
         and counts.max() >= _OF_ONE_LENGTH * lists.users.size
         and n_listed >= _ALL_LISTED * n_positives
     )
-
-
-def _whole_catalogue(price: Pricing, name: str, lists: _Lists) -> tuple[Effect, ...]:
-    """Return the effect of sampling, if each user has one target; estimated from its ranks."""
-    from podium import sampled
-
-    n_targets = np.bincount(lists.rows.user[lists.is_positive], minlength=price.tables.n_users)
-    is_usable = (n_targets[lists.users] == 1) & (lists.sizes > 1)
-    users = lists.users[is_usable]
-    if not users.size or (n_targets[lists.users] > 1).any():
-        return ()
-    target = np.full(price.tables.n_users, np.inf)
-    target[lists.rows.user[lists.is_positive]] = lists.rows.values[lists.is_positive]
-    negatives = lists.negatives
-    is_above = negatives.values >= target[negatives.user]
-    n_above = np.bincount(negatives.user[is_above], minlength=price.tables.n_users)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PodiumWarning)
-        try:
-            ranks = sampled.SampledRanks(
-                n_above[users] + 1,
-                lists.sizes[is_usable] - 1,
-                _catalogue_size(price),
-                replacement=False,
-            )
-            found = sampled.evaluate(ranks, price.request.measure, bounds=False)
-        except PodiumError:  # such as a measure that ranks don't determine
-            return ()
-    base = price.summary(price.base[name])
-    text = str(price.request.measure)
-    return (Effect(name, text, base.mean, found.means[text], base.std_error),)
-
-
-def _evened(price: Pricing, name: str, lists: _Lists) -> tuple[Effect, ...]:
-    """Return the effect of uneven draws: negatives are drawn again with weights that even them.
-
-    The weight of a listed item is the number of users who could have drawn it over the number of
-    lists that contain it. Items that were never drawn stay unknown.
-    """
-    negatives = lists.negatives
-    negatives = negatives.rows(np.lexsort((negatives.item, negatives.user)))
-    n_lists = np.bincount(negatives.item, minlength=price.tables.n_items)
-    n_drawers = np.maximum(_n_drawers(price, lists), n_lists)
-    ends = np.cumsum((n_drawers / np.maximum(n_lists, 1))[negatives.item])
-    _, first, size = np.unique(negatives.user, return_index=True, return_counts=True)
-    starts = np.where(first > 0, ends[first - 1], 0.0)
-    total = ends[first + size - 1] - starts
-    draw = np.random.default_rng(0).random(negatives.n_rows)
-    drawn = np.searchsorted(ends, np.repeat(starts, size) + draw * np.repeat(total, size))
-    drawn = np.clip(drawn, np.repeat(first, size), np.repeat(first + size - 1, size))
-    new_items = price.tables.n_items + np.arange(drawn.size)  # repeats count as other items
-    targets = lists.rows.rows(lists.is_positive)
-    again = Part(
-        np.concatenate([targets.user, negatives.user]),
-        np.concatenate([targets.item, new_items]),
-        np.concatenate([targets.values, negatives.values[drawn]]),
-    )
-    return price.of_run(name, again)
-
-
-def _popularity_rank(price: Pricing) -> Floats:
-    """Return the share of items that are less popular; ties count half."""
-    counts = price.tables.n_item_users[price.tables.in_train[1]]
-    levels, n_equal = np.unique(counts, return_counts=True)
-    share = (np.cumsum(n_equal) - n_equal / 2) / counts.size
-    place = np.searchsorted(levels, price.tables.n_item_users)
-    return np.where(price.tables.in_train[1], share[np.minimum(place, share.size - 1)], 0.0)
-
-
-def _expected_rank(price: Pricing, lists: _Lists, rank: Floats) -> float:
-    """Return the mean popularity rank of uniform draws from each user's unseen items."""
-    tables = price.tables
-    in_train = tables.in_train[1]
-    own = np.concatenate([tables.seen, tables.key(tables.positives)])
-    own = distinct(own)
-    own = own[in_train[own % tables.n_items]]
-    user = own // tables.n_items
-    n_own = np.bincount(user, minlength=tables.n_users)
-    sum_own = np.bincount(user, weights=rank[own % tables.n_items], minlength=tables.n_users)
-    mean = (rank[in_train].sum() - sum_own) / np.maximum(in_train.sum() - n_own, 1)
-    return float(mean[lists.negatives.user].mean())
-
-
-def _expected_never(price: Pricing, lists: _Lists) -> float:
-    """Return the expected number of items that uniform draws of unseen items never draw."""
-    n_drawers = _n_drawers(price, lists)[price.tables.in_train[1]]
-    mean_draws = lists.negatives.n_rows * n_drawers / max(int(n_drawers.sum()), 1)
-    return float(np.exp(-mean_draws).sum())
-
-
-def _n_drawers(price: Pricing, lists: _Lists) -> Ints:
-    """Return the number of users who don't own each item, so that it could be drawn for them."""
-    tables = price.tables
-    own = distinct(np.concatenate([tables.seen, tables.key(tables.positives)]))
-    is_listed = np.zeros(tables.n_users, np.bool_)
-    is_listed[lists.users] = True
-    own = own[is_listed[own // tables.n_items]]
-    return lists.users.size - np.bincount(own % tables.n_items, minlength=tables.n_items)
-
-
-def _catalogue_size(price: Pricing) -> int:
-    return int(price.tables.in_train[1].sum())
 
 
 def _most_drawn(items: Ints) -> Ints:

@@ -6,7 +6,7 @@ import numpy as np
 
 from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import Part, Tables
+from podium.decide.audit.tables import Part, Tables, present
 
 _HIGH = 0.8  # share of the highest rating from which a rating is positive: 4 of 5
 _FEW = 0.001  # share of users without positives that needs no warning
@@ -92,9 +92,7 @@ def users_without_positives(price: Pricing) -> Finding | None:
     """Users of the test part without a positive, whom the mean leaves out."""
     tables = price.tables
     users = tables.test_users
-    is_served = np.zeros(tables.n_users, np.bool_)
-    is_served[tables.positives.user] = True
-    is_lost = ~is_served[users]
+    is_lost = ~present(tables.positives.user, tables.n_users)[users]
     if not is_lost.any():
         return None
     count, total = int(is_lost.sum()), users.size

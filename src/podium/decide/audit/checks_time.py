@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.decide.audit.finding import Finding, weigh
+from podium.decide.audit.lists import first_times
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import Tables, distinct
+from podium.decide.audit.tables import Tables, distinct, present
 from podium.types import Mask
 
 _SPLIT = (
@@ -72,7 +73,7 @@ def future_of_user(price: Pricing) -> Finding | None:
     tables = price.tables
     if tables.train.time is None or tables.test.time is None:
         return None
-    is_future = _is_after_first(tables, tables.train.time, tables.test.time)
+    is_future = _is_after_first(tables, tables.train.time)
     if not is_future.any():
         return None
     future = tables.train.rows(is_future)
@@ -100,11 +101,13 @@ def future_of_all(price: Pricing) -> Finding | None:
     if tables.train.time is None or tables.test.time is None:
         return None
     is_future = tables.train.time > tables.test.time.min()
-    if not is_future.any() or is_future.all():
-        return None if not is_future.any() else _all_later(price)
+    if not is_future.any():
+        return None
+    if is_future.all():
+        return _all_later(price)
     future = tables.train.rows(is_future)
     count, total = future.n_rows, tables.train.n_rows
-    effects = price.of_training(~is_future)
+    effects = price.of_future()
     return Finding(
         check="future-of-all",
         severity=weigh("warning", count, total, effects),
@@ -136,13 +139,10 @@ def _all_later(price: Pricing) -> Finding:
     )
 
 
-def _is_after_first(tables: Tables, train: NDArray[Any], test: NDArray[Any]) -> Mask:
+def _is_after_first(tables: Tables, train: NDArray[Any]) -> Mask:
     """Return which training rows are later than the first test row of their user."""
-    is_tested = np.zeros(tables.n_users, np.bool_)
-    is_tested[tables.test.user] = True
-    first = np.full(tables.n_users, test.max(), dtype=test.dtype)
-    np.minimum.at(first, tables.test.user, test)
-    return is_tested[tables.train.user] & (train > first[tables.train.user])
+    user = tables.train.user
+    return present(tables.test.user, tables.n_users)[user] & (train > first_times(tables)[user])
 
 
 CHECKS = (no_times, future_of_user, future_of_all)

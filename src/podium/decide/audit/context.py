@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from podium.decide.audit.pricing import POPULARITY, Pricing
-from podium.decide.audit.tables import distinct
+from podium.decide.audit.tables import distinct, present
 
 _TOP = 0.01  # the share of items that are called the most popular
 
@@ -40,7 +40,7 @@ def _share_on_top(price: Pricing) -> float:
     """Return the share of positives on the 1 % of training items with the most users."""
     tables = price.tables
     n_top = max(1, round(_TOP * int(tables.in_train[1].sum())))
-    is_top = np.zeros(tables.n_items, np.bool_)
-    is_top[np.argsort(-tables.n_item_users, kind="stable")[:n_top]] = True
+    top = np.argsort(-tables.n_item_users, kind="stable")[:n_top]
+    is_top = present(top, tables.n_items)
     items = tables.positives.item
     return float(is_top[items].mean()) if items.size else float("nan")

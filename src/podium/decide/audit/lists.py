@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from podium.decide.audit.tables import Ints, Part, Tables
 
 _SEED = 0
+_N_MOMENTS = 20  # a popularity list changes little within a twentieth of the test users
 
 
-def popularity_list(tables: Tables, counts: Ints, length: int, *, with_seen: bool = False) -> Part:
+def popularity_list(
+    tables: Tables,
+    counts: Ints,
+    length: int,
+    *,
+    with_seen: bool = False,
+    users: Ints | None = None,
+) -> Part:
     """Return the most popular items for each user of the test part.
 
     Parameters
@@ -21,6 +32,8 @@ def popularity_list(tables: Tables, counts: Ints, length: int, *, with_seen: boo
         The number of items per user.
     with_seen : bool
         Whether items that the user has in the training part may be listed.
+    users : int64, (n,), optional
+        Some of the users, in increasing order.
 
     Notes
     -----
@@ -28,18 +41,61 @@ def popularity_list(tables: Tables, counts: Ints, length: int, *, with_seen: boo
     """
     order = np.argsort(-counts, kind="stable")  # the lower id comes first among equal counts
     n_listed = int((counts > 0).sum())
-    users = tables.test_users
+    users = tables.test_users if users is None else users
     position = np.tile(np.arange(length), (users.size, 1))
     if not with_seen:
-        position += _n_seen_before(tables, order, length)
+        position += _n_seen_before(tables, order, length, users)
     is_item = position < n_listed
     rows = np.repeat(np.arange(users.size), length).reshape(position.shape)[is_item]
     return Part(users[rows], order[position[is_item]], -position[is_item].astype(float))
 
 
-def _n_seen_before(tables: Tables, order: Ints, length: int) -> Ints:
+def popularity_before(tables: Tables, length: int, *, with_seen: bool = False) -> Part:
+    """Return the items that were the most popular before each user's first test event.
+
+    The users are divided into at most 20 groups by the time of their first test event. The
+    popularity is that of training events that are not later than the earliest of the group.
+
+    References
+    ----------
+    ji2020.
+    """
+    first = first_times(tables)[tables.test_users]
+    order = np.lexsort((tables.test_users, first))
+    time_of_pair = _earliest(tables)
+    lists: list[Part] = []
+    for group in np.array_split(order, min(_N_MOMENTS, order.size)):
+        items = tables.seen[time_of_pair <= first[group[0]]] % tables.n_items
+        counts = np.bincount(items, minlength=tables.n_items)
+        users = np.sort(tables.test_users[group])
+        lists.append(popularity_list(tables, counts, length, with_seen=with_seen, users=users))
+    columns = zip(*((part.user, part.item, part.values) for part in lists), strict=True)
+    return Part(*map(np.concatenate, columns))
+
+
+def first_times(tables: Tables) -> NDArray[Any]:
+    """Return the time of the first test event of each user; the latest time for other users."""
+    time = tables.test.time
+    if time is None:
+        return np.zeros(tables.n_users)
+    first = np.full(tables.n_users, time.max(), dtype=time.dtype)
+    np.minimum.at(first, tables.test.user, time)
+    return first
+
+
+def _earliest(tables: Tables) -> NDArray[Any]:
+    """Return the time of the earliest training event of each distinct pair."""
+    time = tables.train.time
+    if time is None:
+        return np.zeros(tables.seen.size)
+    earliest = np.full(tables.seen.size, time.max(), dtype=time.dtype)
+    np.minimum.at(earliest, np.searchsorted(tables.seen, tables.key(tables.train)), time)
+    return earliest
+
+
+def _n_seen_before(tables: Tables, order: Ints, length: int, users: Ints) -> Ints:
     """Return the number of seen items before each user's j-th unseen item, j < length."""
-    users, n_items = tables.test_users, tables.n_items
+    n_items = tables.n_items
     row_of_user = np.full(tables.n_users, -1)
     row_of_user[users] = np.arange(users.size)
     position = np.empty(n_items, np.int64)

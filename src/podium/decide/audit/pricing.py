@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from podium.decide.audit.finding import Effect
-from podium.decide.audit.lists import popularity_list, random_list
-from podium.decide.audit.tables import Floats, Ints, Part, Tables, distinct, is_among
+from podium.decide.audit.lists import popularity_before, popularity_list, random_list
+from podium.decide.audit.tables import Floats, Ints, Part, Tables, distinct, is_among, present
 from podium.errors import PodiumError, PodiumWarning
 from podium.evaluation import measure
 from podium.evaluation.stats import Summary, summarize
@@ -153,6 +153,12 @@ class Pricing:
         keys = distinct(tables.key(tables.train.rows(keep)))
         return self.of_counts(np.bincount(keys % tables.n_items, minlength=tables.n_items))
 
+    def of_future(self) -> tuple[Effect, ...]:
+        """Return the effect on a popularity list of training after each user's first test event."""
+        past = popularity_before(self.tables, self._length, with_seen=self.is_repeating)
+        after = self.values(self.tables.truth, past)
+        return (self.effect(POPULARITY, self.base[POPULARITY], after),)
+
     @property
     def worst(self) -> float:
         """The worst value of the measure."""
@@ -169,8 +175,7 @@ class Pricing:
 
     def _share_ids(self, truth: Part, run: Part) -> bool:
         """Return whether two tables have a user and an item in common."""
-        is_user = np.zeros(self.tables.n_users, np.bool_)
+        is_user = present(truth.user, self.tables.n_users)
         # Repeats that count as other items have codes from n_items.
-        is_item = np.zeros(1 + max(int(part.item.max()) for part in (truth, run)), np.bool_)
-        is_user[truth.user] = is_item[truth.item] = True
+        is_item = present(truth.item, 1 + max(int(part.item.max()) for part in (truth, run)))
         return bool(is_user[run.user].any() and is_item[run.item].any())

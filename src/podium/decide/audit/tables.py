@@ -131,14 +131,14 @@ class Tables:
     @cached_property
     def test_users(self) -> Ints:
         """The codes of the users of the test part."""
-        return np.flatnonzero(np.bincount(self.test.user, minlength=self.n_users))
+        return np.flatnonzero(present(self.test.user, self.n_users))
 
     @cached_property
     def in_train(self) -> tuple[Mask, Mask]:
         """Which users and which items the training part has."""
         return (
-            np.bincount(self.train.user, minlength=self.n_users) > 0,
-            np.bincount(self.train.item, minlength=self.n_items) > 0,
+            present(self.train.user, self.n_users),
+            present(self.train.item, self.n_items),
         )
 
     @cached_property
@@ -215,6 +215,13 @@ def distinct(values: Ints) -> Ints:
     """Return the distinct values, increasing; for millions of them np.unique takes ten times."""
     values = np.sort(values)
     return values[np.append(True, values[1:] != values[:-1])] if values.size else values
+
+
+def present(codes: Ints, size: int) -> Mask:
+    """Return a flag for each code from 0 to size - 1: whether it occurs."""
+    flags = np.zeros(size, np.bool_)
+    flags[codes] = True
+    return flags
 
 
 def is_among(keys: Ints, ordered: Ints) -> Mask:

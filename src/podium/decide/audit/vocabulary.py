@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from podium.decide.audit.finding import Finding
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import Ints, Tables
+from podium.decide.audit.tables import Ints, Tables, present
 from podium.types import Mask
 
 _FORM = re.compile(r"(\D*?)0*(\d+)(?:\.0*)?")
@@ -109,7 +109,7 @@ def _twins_of(tables: Tables, noun: str, run: str) -> _Twins | None:
 
 
 def _has(part: object, noun: str, size: int) -> Mask:
-    return np.bincount(getattr(part, noun), minlength=size) > 0
+    return present(getattr(part, noun), size)
 
 
 def _matches(lone: Sequence[str], known: Sequence[str]) -> Iterator[tuple[int, int]]:
