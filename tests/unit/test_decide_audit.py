@@ -415,7 +415,7 @@ def planted_chance(case: Case) -> Planted:
 def planted_swap(case: Case) -> Planted:
     damaged = replace(case, train=case.test, test=case.train, runs={})
     n = case.test["user"].size
-    return Planted(damaged, "future-of-all", n, ids_of(case.test["user"]))
+    return Planted(damaged, "swapped-parts", n, ids_of(case.test["user"]))
 
 
 def sampled(seed: int = 0, n_negatives: int = 30) -> Case:

@@ -101,10 +101,8 @@ def future_of_all(price: Pricing) -> Finding | None:
     if tables.train.time is None or tables.test.time is None:
         return None
     is_future = tables.train.time > tables.test.time.min()
-    if not is_future.any():
+    if not is_future.any() or _is_swapped(tables):
         return None
-    if is_future.all():
-        return _all_later(price)
     future = tables.train.rows(is_future)
     count, total = future.n_rows, tables.train.n_rows
     effects = price.of_future()
@@ -123,20 +121,28 @@ def future_of_all(price: Pricing) -> Finding | None:
     )
 
 
-def _all_later(price: Pricing) -> Finding:
-    """Return the finding that no training event is early enough, which has no price."""
-    n_rows = price.tables.train.n_rows
+def swapped_parts(price: Pricing) -> Finding | None:
+    """A training part that begins after the end of the test part."""
+    tables = price.tables
+    if not _is_swapped(tables):
+        return None
+    n_rows = tables.train.n_rows
     return Finding(
-        check="future-of-all",
+        check="swapped-parts",
         severity="error",
-        text="All events of TRAIN are later than the earliest test event. TRAIN and TEST may be "
-        "swapped.",
+        text="All events of TRAIN are later than all events of TEST. The parts may be swapped.",
         remedy="Pass the training part first: podium audit TRAIN TEST.",
         count=n_rows,
         total=n_rows,
         noun="events",
-        examples=price.tables.user_examples(price.tables.train.user),
+        examples=tables.user_examples(tables.train.user),
     )
+
+
+def _is_swapped(tables: Tables) -> bool:
+    if tables.train.time is None or tables.test.time is None:
+        return False
+    return bool(tables.train.time.min() > tables.test.time.max())
 
 
 def _is_after_first(tables: Tables, train: NDArray[Any]) -> Mask:
@@ -145,4 +151,4 @@ def _is_after_first(tables: Tables, train: NDArray[Any]) -> Mask:
     return present(tables.test.user, tables.n_users)[user] & (train > first_times(tables)[user])
 
 
-CHECKS = (no_times, future_of_user, future_of_all)
+CHECKS = (no_times, swapped_parts, future_of_user, future_of_all)

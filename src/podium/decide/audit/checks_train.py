@@ -19,28 +19,36 @@ _REPEATS = 0.01
 def trained_on(price: Pricing) -> Finding | None:
     """Positive test pairs that the training part has, as the same or a later event."""
     is_leaked, _ = _seen_positives(price.tables)
+    when = ", not earlier than in TEST" if price.tables.has_times else ""
     return _of_pairs(
         price,
         is_leaked,
         check="train-test-overlap",
         severity="error",
-        text="of the positive test pairs are in TRAIN, not earlier than in TEST. Models were "
-        "trained on them.",
+        text=f"of the positive test pairs are in TRAIN{when}. Models were trained on them.",
         remedy="Remove the pairs of TEST from TRAIN and train again: train.join(test, "
         "on=['user', 'item'], how='anti').",
     )
 
 
 def repeat_consumption(price: Pricing) -> Finding | None:
-    """Positive test pairs of which the user has an earlier event in the training part."""
+    """Positive test pairs of which the user has an earlier event in the training part.
+
+    Without times, these are pairs of a training part in which other pairs repeat too.
+    """
     _, is_repeat = _seen_positives(price.tables)
+    which = (
+        "repeat an earlier pair of TRAIN"
+        if price.tables.has_times
+        else "are in TRAIN, where other pairs repeat too; some may be the same event"
+    )
     return _of_pairs(
         price,
         is_repeat,
         check="repeat-consumption",
         severity="warning",
-        text="of the positive test pairs repeat an earlier pair of TRAIN. The measure rewards "
-        "lists of items that users know already, not only new ones.",
+        text=f"of the positive test pairs {which}. The measure rewards lists of items that users "
+        "know already, not only new ones.",
         remedy="Report new pairs separately: test.join(train, on=['user', 'item'], how='anti'). "
         "Or, if repeats are the goal, say so, and don't exclude seen items from lists.",
     )
@@ -182,7 +190,7 @@ def _of_pairs(
     tables = price.tables
     faulty: Part = tables.truth.rows(is_faulty)
     count, total = faulty.n_rows, tables.positives.n_rows
-    effects = price.of_truth(tables.truth.rows(~is_faulty))
+    effects = price.of_seen_pairs(tables.truth.rows(~is_faulty))
     return Finding(
         check=check,
         severity=weigh(severity, count, total, effects),

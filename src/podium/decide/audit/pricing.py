@@ -126,6 +126,22 @@ class Pricing:
             for name, base in self.base.items()
         )
 
+    def of_seen_pairs(self, truth: Part) -> tuple[Effect, ...]:
+        """Return the effects of another truth on all runs and a popularity list with seen items.
+
+        The usual popularity list leaves out seen items and can't profit from seen pairs.
+        """
+        counts = self.tables.n_item_users
+        seen = popularity_list(self.tables, counts, self._length, with_seen=True)
+        return (
+            *(effect for effect in self.of_truth(truth) if effect.run != POPULARITY),
+            self.effect(
+                f"{POPULARITY} with seen items",
+                self.values(self.tables.truth, seen),
+                self.values(truth, seen),
+            ),
+        )
+
     def of_users(self, keep: Mask) -> tuple[Effect, ...]:
         """Return the effects of leaving out users; `keep` has a flag for each test user."""
         return tuple(
