@@ -16,7 +16,7 @@ from podium.decide.audit.candidates import (
 )
 from podium.decide.audit.finding import Finding
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import Ints, present
+from podium.decide.audit.tables import Floats, Ints, present
 
 _LEAST_USERS = 20  # with fewer users, all positives may be in short lists by chance
 _OF_ONE_LENGTH = 0.9  # share of lists of one length; some lists lose repeated draws
@@ -34,7 +34,7 @@ def sampled_lists(price: Pricing, name: str) -> Finding | None:
     if not _looks_sampled(price, lists):
         return None
     length, n_items = int(np.bincount(lists.sizes).argmax()), catalogue_size(price)
-    effects = effect_of_sampling(price, name, lists)
+    effects = effect_of_sampling(price, name, lists) if _looks_uniform(price, lists) else ()
     return Finding(
         check="sampled-lists",
         severity="note" if price.request.is_sampled else "error",
@@ -86,8 +86,7 @@ def uneven_negatives(price: Pricing, name: str) -> Finding | None:
         return None
     rank = popularity_rank(price)
     mean, expected = float(rank[negatives.item].mean()), expected_rank(price, lists, rank)
-    error = float(rank.std()) / np.sqrt(negatives.n_rows)
-    if abs(mean - expected) < max(_UNEVEN, _SURE * error):
+    if not _is_uneven(mean - expected, rank, negatives.n_rows):
         return None
     more = "more" if mean > expected else "less"
     count = int((rank[negatives.item] > expected).sum())
@@ -193,6 +192,22 @@ def few_candidates(price: Pricing, name: str) -> Finding | None:
         noun="items that were never drawn",
         examples=tables.item_examples(never),
     )
+
+
+def _is_uneven(difference: float, rank: Floats, n_negatives: int) -> bool:
+    """Return whether the mean popularity rank of negatives differs too much for uniform draws."""
+    error = float(rank.std()) / np.sqrt(n_negatives)
+    return abs(difference) >= max(_UNEVEN, _SURE * error)
+
+
+def _looks_uniform(price: Pricing, lists: Lists) -> bool:
+    """Return whether the negatives may be uniform draws of unseen items, which can be corrected."""
+    rank, negatives = popularity_rank(price), lists.negatives
+    if not negatives.n_rows:
+        return False
+    difference = float(rank[negatives.item].mean()) - expected_rank(price, lists, rank)
+    is_uneven = _is_uneven(difference, rank, negatives.n_rows)
+    return not (is_uneven or price.tables.is_seen(negatives).any())
 
 
 def _looks_sampled(price: Pricing, lists: Lists) -> bool:
