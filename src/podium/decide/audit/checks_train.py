@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import Ints, Part, Tables, distinct
+from podium.decide.audit.tables import Part, Tables, distinct
 from podium.types import Mask
 
 # A table of distinct pairs has no repeats. A log of purchases has many.
@@ -144,14 +143,16 @@ def repeated_training(price: Pricing) -> Finding | None:
 def _repeated_events(tables: Tables) -> Mask:
     """Return which training rows repeat another row."""
     train = tables.train
-    key = tables.key(train)
-    if tables.seen.size == key.size:
-        return np.zeros(key.size, np.bool_)
-    time = np.zeros(key.size, np.int64) if train.time is None else train.time
-    order = np.lexsort((time, key))
-    same = (np.diff(key[order]) == 0) & (np.diff(time[order]) == 0)
-    is_repeat = np.zeros(key.size, np.bool_)
-    is_repeat[order[1:][same]] = True
+    is_repeat = np.zeros(train.n_rows, np.bool_)
+    sizes = np.diff(np.append(tables.first_rows, train.n_rows))
+    rows = tables.train_order[np.repeat(sizes > 1, sizes)]  # the rows of pairs that occur twice
+    if not rows.size:
+        return is_repeat
+    key = tables.key(train)[rows]
+    time = np.zeros(rows.size) if train.time is None else train.time[rows]
+    order = np.lexsort((rows, time, key))
+    is_same = (np.diff(key[order]) == 0) & (np.diff(time[order]) == 0)
+    is_repeat[rows[order[1:][is_same]]] = True
     return is_repeat
 
 
@@ -165,21 +166,10 @@ def _seen_positives(tables: Tables) -> tuple[Mask, Mask]:
         n_repeats = tables.train.n_rows - tables.seen.size
         has_repeats = n_repeats > _REPEATS * tables.train.n_rows
         return (nothing, is_seen) if has_repeats else (is_seen, nothing)
-    keys = tables.key(tables.truth)[is_seen]
-    latest = _latest(tables, tables.train.time, np.sort(keys))[np.argsort(np.argsort(keys))]
+    place = np.searchsorted(tables.seen, tables.key(tables.truth)[is_seen])
     is_earlier = nothing.copy()
-    is_earlier[is_seen] = latest < tables.truth.time[is_seen]
+    is_earlier[is_seen] = tables.pair_times[1][place] < tables.truth.time[is_seen]
     return is_seen & ~is_earlier, is_earlier
-
-
-def _latest(tables: Tables, time: NDArray[Any], keys: Ints) -> NDArray[Any]:
-    """Return the time of the latest training event of each pair; keys increase."""
-    train_keys = tables.key(tables.train)
-    place = np.minimum(np.searchsorted(keys, train_keys), keys.size - 1)
-    is_asked = keys[place] == train_keys
-    latest = np.full(keys.size, time.min(), dtype=time.dtype)
-    np.maximum.at(latest, place[is_asked], time[is_asked])
-    return latest
 
 
 def _of_pairs(

@@ -62,7 +62,7 @@ def popularity_before(tables: Tables, length: int, *, with_seen: bool = False) -
     """
     first = first_times(tables)[tables.test_users]
     order = np.lexsort((tables.test_users, first))
-    time_of_pair = _earliest(tables)
+    time_of_pair, _ = tables.pair_times
     lists: list[Part] = []
     for group in np.array_split(order, min(_N_MOMENTS, order.size)):
         items = tables.seen[time_of_pair <= first[group[0]]] % tables.n_items
@@ -81,16 +81,6 @@ def first_times(tables: Tables) -> NDArray[Any]:
     first = np.full(tables.n_users, time.max(), dtype=time.dtype)
     np.minimum.at(first, tables.test.user, time)
     return first
-
-
-def _earliest(tables: Tables) -> NDArray[Any]:
-    """Return the time of the earliest training event of each distinct pair."""
-    time = tables.train.time
-    if time is None:
-        return np.zeros(tables.seen.size)
-    earliest = np.full(tables.seen.size, time.max(), dtype=time.dtype)
-    np.minimum.at(earliest, np.searchsorted(tables.seen, tables.key(tables.train)), time)
-    return earliest
 
 
 def _n_seen_before(tables: Tables, order: Ints, length: int, users: Ints) -> Ints:

@@ -17,6 +17,7 @@ Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 
 _N_EXAMPLES = 3
+_CACHED = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +112,29 @@ class Tables:
     @cached_property
     def seen(self) -> Ints:
         """The keys of the distinct pairs of the training part, increasing."""
-        return distinct(self.key(self.train))
+        return self.key(self.train)[self.train_order[self.first_rows]]
+
+    @cached_property
+    def train_order(self) -> Ints:
+        """The order of the training rows by pair."""
+        return np.argsort(self.key(self.train))
+
+    @cached_property
+    def first_rows(self) -> Ints:
+        """The place in `train_order` where each distinct pair begins."""
+        key = self.key(self.train)[self.train_order]
+        return np.flatnonzero(np.append(True, key[1:] != key[:-1])) if key.size else key
+
+    @cached_property
+    def pair_times(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The earliest and the latest training event of each distinct pair; 0 without times."""
+        if self.train.time is None:
+            return np.zeros(self.seen.size), np.zeros(self.seen.size)
+        time = self.train.time[self.train_order]
+        return (
+            np.minimum.reduceat(time, self.first_rows),
+            np.maximum.reduceat(time, self.first_rows),
+        )
 
     @cached_property
     def truth(self) -> Part:
@@ -173,26 +196,22 @@ class Tables:
 
     def repeats(self, part: Part) -> Mask:
         """Return which rows repeat the pair of a better row; of equal rows, which is open."""
-        order = self._best_first(part)
-        key = self.key(part)[order]
         is_repeat = np.zeros(part.n_rows, np.bool_)
+        key = self.key(part)
+        in_order = np.sort(key)
+        twice = distinct(in_order[1:][in_order[1:] == in_order[:-1]])
+        rows = np.flatnonzero(is_among(key, twice))
+        columns = [key[rows], -part.values[rows]]
+        columns += [] if part.time is None else [part.time[rows]]
+        order = rows[np.lexsort(columns[::-1])]  # by pair, then the highest value, then the time
+        key = key[order]
         is_repeat[order[1:][key[1:] == key[:-1]]] = True
         return is_repeat
 
     def _distinct(self, part: Part) -> Part:
-        """Return the best row of each pair, in the order of pairs; all rows if none repeats."""
-        key = self.key(part)
-        in_order = np.sort(key)
-        if not (in_order[1:] == in_order[:-1]).any():
-            return part
-        return part.rows(~self.repeats(part))
-
-    def _best_first(self, part: Part) -> Ints:
-        """Return the order of rows by pair, then by value from high to low, then by time."""
-        columns = [self.key(part)]
-        columns += [] if part.value is None else [-part.value]
-        columns += [] if part.time is None else [part.time]
-        return np.lexsort(columns[::-1])
+        """Return the best row of each pair; the part itself if no pair repeats."""
+        is_repeat = self.repeats(part)
+        return part.rows(~is_repeat) if is_repeat.any() else part
 
     def pair_examples(self, part: Part) -> tuple[str, ...]:
         """Return the first pairs as texts, in the order of ids."""
@@ -228,6 +247,12 @@ def is_among(keys: Ints, ordered: Ints) -> Mask:
     """Return which keys are among increasing ones."""
     if not ordered.size:
         return np.zeros(keys.size, np.bool_)
+    # In a table larger than a cache, a search for unordered keys takes five times as long.
+    if ordered.size > _CACHED and (keys[1:] < keys[:-1]).any():
+        order = np.argsort(keys)
+        result = np.empty(keys.size, np.bool_)
+        result[order] = is_among(keys[order], ordered)
+        return result
     place = np.searchsorted(ordered, keys)
     place[place == ordered.size] = 0
     return ordered[place] == keys
