@@ -63,8 +63,8 @@ def seen_negatives(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="negatives-seen",
         severity="error",
-        text=f"{int(is_seen.sum())} of the {lists.negatives.n_rows} negatives of run {name} are "
-        "items that the user has in TRAIN. Models rank these items first, so that the targets are "
+        text=f"TRAIN has {int(is_seen.sum())} of the {lists.negatives.n_rows} negatives of run "
+        f"{name} as items of the same user. Models rank these items first, so that the targets are "
         "placed too low.",
         remedy="Draw negatives without seen items: podium.sampled.draw_candidates(..., "
         "exclude=train), or podium estimate --seen TRAIN --drop-seen.",
@@ -125,9 +125,9 @@ def number_of_negatives(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="number-of-negatives",
         severity="error",
-        text=f"{count} of the {total} lists of run {name} don't have {n_drawn} negatives, but "
-        f"from {int(n_listed.min())} to {int(n_listed.max())}. Targets among fewer items rank "
-        "higher.",
+        text=f"Run {name} has another number than {n_drawn} negatives in {count} of its {total} "
+        f"lists: from {int(n_listed.min())} to {int(n_listed.max())}. Targets among fewer items "
+        "rank higher.",
         remedy=f"Draw {n_drawn} distinct negatives for each user, or pass the true number with "
         "--negatives.",
         run=name,
@@ -153,8 +153,8 @@ def unlisted_targets(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="targets-not-listed",
         severity="error",
-        text=f"{lost.n_rows} of the {listed.size} positives are not among the candidates of run "
-        f"{name}. They count as not found, although no model ranked them.",
+        text=f"Run {name} lacks {lost.n_rows} of the {listed.size} positives in its lists of "
+        "candidates. They count as not found, although no model ranked them.",
         remedy="Add each target to its list of candidates.",
         run=name,
         count=lost.n_rows,

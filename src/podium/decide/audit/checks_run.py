@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium.decide.audit.checks_test import apart
-from podium.decide.audit.finding import Finding, weigh
+from podium.decide.audit.finding import Finding, counted, weigh
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import distinct, present
 
@@ -51,8 +51,8 @@ def extra_users(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="extra-users",
         severity="note",
-        text=f"Run {name} lists items for {extra.size} users who are not in TEST. The measure "
-        "ignores them.",
+        text=f"Run {name} lists items for {counted(extra.size, 'user')} outside TEST. The measure "
+        "ignores these lists.",
         remedy="Nothing, if TEST holds a part of the users on purpose.",
         run=name,
         count=extra.size,
@@ -74,7 +74,7 @@ def repeated_items(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="duplicate-run",
         severity=weigh("error", count, total, effects),
-        text=f"{count} of the {total} rows of run {name} repeat an item of the same list. podium "
+        text=f"Run {name} has {counted(count, 'repeat')} of other items of the same list. podium "
         "measure refuses them. Repeats take places that other items could have.",
         remedy="Keep the best row of each pair: run.sort('score', descending=True)"
         ".unique(['user', 'item'], keep='first').",
@@ -105,9 +105,9 @@ def short_lists(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="short-lists",
         severity="warning",
-        text=f"{count} of the {total} lists of run {name} have fewer than the {needed} items that "
-        f"{price.request.measure} compares, the shortest {int(size[is_short].min())}. The missing "
-        "places count as not relevant.",
+        text=f"Run {name} has {counted(count, 'list')} shorter than the {needed} items that "
+        f"{price.request.measure} compares; the shortest has {int(size[is_short].min())}. The "
+        "missing places count as not relevant.",
         remedy=f"Write at least {needed} items per user: podium recommend MODEL -k {needed}.",
         run=name,
         count=count,
@@ -133,8 +133,8 @@ def seen_items(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="seen-items",
         severity=weigh("warning", count, total, effects),
-        text=f"{count} of the {total} rows of run {name} are items that the user has in TRAIN, and "
-        "that are not relevant in TEST. They take places of new items.",
+        text=f"Run {name} uses {count} of its {total} rows for items that the user has in TRAIN, "
+        "and that are not relevant in TEST. They take places of new items.",
         remedy="Leave seen items out of lists: podium recommend leaves them out, and "
         "run.join(train, on=['user', 'item'], how='anti') removes them.",
         run=name,
@@ -157,7 +157,7 @@ def unknown_run_items(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="unknown-run-items",
         severity="error" if count == total else weigh("warning", count, total, effects),
-        text=f"{count} of the {total} rows of run {name} have items that neither TRAIN nor TEST "
+        text=f"Run {name} uses {count} of its {total} rows for items that neither TRAIN nor TEST "
         "has. They can't be relevant, and take places of other items.",
         remedy="Check the item ids of the run, and the mapping from the model's columns to ids.",
         run=name,

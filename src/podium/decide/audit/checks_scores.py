@@ -29,7 +29,7 @@ def tied_scores(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="ties",
         severity=weigh("warning", count, total, effects),
-        text=f"The value of {count} of the {total} lists of run {name} depends on the order of "
+        text=f"The value of {count} of the {total} lists of run {name} changes with the order of "
         "equal scores. An evaluator that places positives first reports the value with the fault; "
         "podium places them last.",
         remedy="Write scores with more digits, or break ties in the model. podium measure TEST "
@@ -63,9 +63,9 @@ def saturated_scores(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="saturated-scores",
         severity=weigh("warning", users.size, n_lists, effects),
-        text=f"{users.size} of the {n_lists} lists of run {name} begin with several items of the "
-        f"highest score of the run, {run.values.max():g}. Scores that reach a limit lose the order "
-        "of the best items.",
+        text=f"Run {name} begins {users.size} of its {n_lists} lists with several items of its "
+        f"highest score, {run.values.max():g}. Scores that reach a limit lose the order of the "
+        "best items.",
         remedy="Write scores before the sigmoid, clipping or rounding.",
         run=name,
         count=users.size,

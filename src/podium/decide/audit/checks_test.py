@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.decide.audit.finding import Finding, weigh
+from podium.decide.audit.finding import Finding, counted, weigh
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import Part, Tables, present
 
@@ -28,7 +28,7 @@ def repeated_pairs(price: Pricing) -> Finding | None:
     return Finding(
         check="duplicate-test",
         severity=weigh("error", count, total, effects),
-        text=f"{count} of the {total} rows of TEST repeat a pair. podium measure refuses them. "
+        text=f"TEST has {counted(count, 'repeat')} of other pairs. podium measure refuses them. "
         "Programs that count rows divide by too many positives, of which lists can find one each.",
         remedy="Keep one row of each pair: test.unique(['user', 'item']).",
         count=count,
@@ -77,7 +77,7 @@ def low_grades(price: Pricing) -> Finding | None:
     return Finding(
         check="low-grades",
         severity=weigh(severity, count, total, effects),
-        text=f"{count} of the {total} relevances of TEST are above 0 and below min_relevance="
+        text=f"TEST has {counted(count, 'relevance')} above 0 and below min_relevance="
         f"{request.threshold:g}: {use}.",
         remedy="Choose the threshold with --min-relevance, and remove pairs that are not relevant "
         "from TEST.",
@@ -104,8 +104,8 @@ def users_without_positives(price: Pricing) -> Finding | None:
     return Finding(
         check="users-without-positives",
         severity="note" if count < _FEW * total else "warning" if count < total else "error",
-        text=f"{count} of the {total} users of TEST have no pair with a relevance of at least "
-        f"{price.request.threshold:g}. Means leave them out.",
+        text="TEST has no pair with a relevance of at least "
+        f"{price.request.threshold:g} for {count} of its {total} users. Means leave them out.",
         remedy="Lower --min-relevance, or count these users as 0: podium measure TEST RUN "
         "--undefined zero.",
         count=count,

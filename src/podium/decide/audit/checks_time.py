@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.decide.audit.finding import Finding, weigh
+from podium.decide.audit.finding import Finding, counted, weigh
 from podium.decide.audit.lists import first_times
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import Tables, distinct, present
@@ -83,9 +83,9 @@ def future_of_user(price: Pricing) -> Finding | None:
     return Finding(
         check="future-of-user",
         severity=weigh("error", count, total, effects),
-        text=f"TRAIN has {count} events that are later than the first test event of the same user, "
-        f"of {n_users} users. Models are trained on the future of the users that they are tested "
-        "on.",
+        text=f"TRAIN has {counted(count, 'event')} after the first test event of the same user, "
+        f"for {counted(n_users, 'user')}. Models are trained on the future of the users that they "
+        "are tested on.",
         remedy=_SPLIT,
         count=count,
         total=total,
@@ -109,9 +109,8 @@ def future_of_all(price: Pricing) -> Finding | None:
     return Finding(
         check="future-of-all",
         severity=weigh("warning", count, total, effects),
-        text=f"TRAIN has {count} events that are later than the earliest test event. Models know "
-        "what was popular after the moment of the first recommendation, which no live model "
-        "knows.",
+        text=f"TRAIN has {counted(count, 'event')} after the earliest test event. Models know what "
+        "was popular after the moment of the first recommendation, which no live model knows.",
         remedy=_SPLIT,
         count=count,
         total=total,

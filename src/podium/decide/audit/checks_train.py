@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.decide.audit.finding import Finding, weigh
+from podium.decide.audit.finding import Finding, counted, weigh
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import Part, Tables, distinct
 from podium.types import Mask
@@ -18,13 +18,13 @@ _REPEATS = 0.01
 def trained_on(price: Pricing) -> Finding | None:
     """Positive test pairs that the training part has, as the same or a later event."""
     is_leaked, _ = _seen_positives(price.tables)
-    when = ", not earlier than in TEST" if price.tables.has_times else ""
+    when = ", not earlier than TEST" if price.tables.has_times else ""
     return _of_pairs(
         price,
         is_leaked,
         check="train-test-overlap",
         severity="error",
-        text=f"of the positive test pairs are in TRAIN{when}. Models were trained on them.",
+        text=f"TRAIN has {{}} positive test pairs{when}. Models were trained on them.",
         remedy="Remove the pairs of TEST from TRAIN and train again: train.join(test, "
         "on=['user', 'item'], how='anti').",
     )
@@ -37,17 +37,17 @@ def repeat_consumption(price: Pricing) -> Finding | None:
     """
     _, is_repeat = _seen_positives(price.tables)
     which = (
-        "repeat an earlier pair of TRAIN"
+        ", earlier than TEST"
         if price.tables.has_times
-        else "are in TRAIN, where other pairs repeat too; some may be the same event"
+        else ", and repeats other pairs too; some may be the same event"
     )
     return _of_pairs(
         price,
         is_repeat,
         check="repeat-consumption",
         severity="warning",
-        text=f"of the positive test pairs {which}. The measure rewards lists of items that users "
-        "know already, not only new ones.",
+        text=f"TRAIN has {{}} positive test pairs{which}. The measure rewards lists of items that "
+        "users know already, not only new ones.",
         remedy="Report new pairs separately: test.join(train, on=['user', 'item'], how='anti'). "
         "Or, if repeats are the goal, say so, and don't exclude seen items from lists.",
     )
@@ -93,8 +93,8 @@ def unknown_items(price: Pricing) -> Finding | None:
     return Finding(
         check="unknown-items",
         severity=weigh("warning", count, total, effects) if count < total else "error",
-        text=f"{count} of the {total} positive test pairs have one of {distinct(lost).size} items "
-        "that TRAIN lacks. "
+        text=f"TRAIN lacks the item of {count} of the {total} positive test pairs: "
+        f"{counted(distinct(lost).size, 'item')}. "
         + (
             "Most models can't list them, so that no model reaches the highest value."
             if count < total
@@ -126,8 +126,8 @@ def repeated_training(price: Pricing) -> Finding | None:
     return Finding(
         check="duplicate-train",
         severity=weigh("warning", count, total, effects) if is_timed else "note",
-        text=f"{count} of the {total} events of TRAIN repeat the same pair{when}. Models that "
-        "count events weigh these pairs more.",
+        text=f"TRAIN has {counted(count, 'repeat')} of other events of the same pair{when}. Models "
+        "that count events weigh these pairs more.",
         remedy="Keep one row of each: train.unique()."
         if is_timed
         else "Keep one row of each "
@@ -184,7 +184,7 @@ def _of_pairs(
     return Finding(
         check=check,
         severity=weigh(severity, count, total, effects),
-        text=f"{count} {text}",
+        text=text.format(f"{count} of the {total}"),
         remedy=remedy,
         count=count,
         total=total,

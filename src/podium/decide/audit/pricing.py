@@ -76,20 +76,17 @@ class Pricing:
         """Return the lists of a run, or the popularity list."""
         return self.popularity if name == POPULARITY else self.tables.list_of(name)
 
-    def values(
-        self, truth: Part, run: Part, *, ties: str = "worst", threshold: float | None = None
-    ) -> Floats:
+    def values(self, truth: Part, run: Part, *, ties: str = "worst") -> Floats:
         """Return the value of every user of the test part; nan if undefined.
 
         If the truth and the run have no user or no item in common, all values are the worst ones.
         """
         users = self.tables.test_users
         values = np.full(users.size, np.nan)
-        if not truth.n_rows or not run.n_rows:
+        if not truth.n_rows:
             return values
-        limit = self.request.threshold if threshold is None else threshold
-        if not self._share_ids(truth, run):
-            return self._worst(truth, limit)
+        if not run.n_rows or not self._share_ids(truth, run):
+            return self._worst(truth)
         from podium import data
 
         with warnings.catch_warnings():
@@ -101,7 +98,7 @@ class Pricing:
                     [self.request.measure],
                     missing="zero",
                     ties=ties,  # pyright: ignore[reportArgumentType]
-                    min_relevance=limit,
+                    min_relevance=self.request.threshold,
                 )
             except PodiumError:  # such as lists that are too short for pap@k
                 return values
@@ -181,10 +178,10 @@ class Pricing:
         metric = self.request.measure.metric
         return metric.bounds[0] if metric.higher_is_better else metric.bounds[1]
 
-    def _worst(self, truth: Part, threshold: float) -> Floats:
+    def _worst(self, truth: Part) -> Floats:
         """Return the worst value for each user for whom the measure is defined."""
         is_graded = self.request.measure.metric.graded
-        is_counted = truth.values > 0 if is_graded else truth.values >= threshold
+        is_counted = truth.values > 0 if is_graded else truth.values >= self.request.threshold
         values = np.full(self.tables.test_users.size, np.nan)
         values[np.searchsorted(self.tables.test_users, truth.user[is_counted])] = self.worst
         return values

@@ -65,16 +65,17 @@ class _Twins:
 
 def _finding(twins: _Twins, noun: str, name: str, before: Pricing, after: Pricing) -> Finding:
     first = twins.respelled[0]
-    pair = f"{twins.labels[first]!s} against {twins.labels[twins.code[first]]!s}"
+    texts = [str(twins.labels[code]) for code in (first, twins.code[first])]
+    pair = f"{texts[0]!r} against {texts[1]!r}"
+    one_form = r"str.extract(r'0*(\d+)')" if _form(texts[0])[1] else "str.to_lowercase()"
     table, reference = (f"Run {name}", "the test part") if name else ("TEST", "TRAIN")
     return Finding(
         check=f"{noun}-spelling",
         severity="error",
         text=f"{table} spells {twins.respelled.size} of its {twins.n_ids} {noun} ids in another "
         f"way than {reference}, such as {pair}. They count as different {noun}s.",
-        remedy=f"Write the {noun} ids of all tables in the same way, for example with "
-        f"polars: table.with_columns(pl.col('{noun}').cast(pl.String)"
-        ".str.strip_chars_start('abcdefghijklmnopqrstuvwxyz')).",
+        remedy=f"Write the {noun} ids of all tables in the same way, for example with polars: "
+        f"table.with_columns(pl.col('{noun}').cast(pl.String).{one_form}).",
         run=name,
         count=int(twins.respelled.size),
         total=twins.n_ids,
