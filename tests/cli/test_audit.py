@@ -129,7 +129,7 @@ def test_parts_are_audited_without_runs(podium: Run) -> None:
     result = json.loads(done.out)
     assert checks(result, "error") == ["train-test-overlap"]
     runs = {effect["run"] for finding in result["findings"] for effect in finding["effects"]}
-    assert runs == {"popularity with seen items"}
+    assert runs == {"a popularity list with seen items"}
 
 
 @pytest.mark.usefixtures("tables")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from tests.unit.audit_cases import (
     N_LISTED,
+    N_USERS,
     Case,
     Columns,
     clean,
@@ -78,7 +79,7 @@ def test_a_planted_fault_is_found_counted_and_priced(plant: Callable[[Case], Pla
     if planted.examples is not None:
         assert finding.examples == planted.examples
     if planted.effect is not None:
-        (effect,) = [e for e in finding.effects if e.run in ("model", "popularity")][:1]
+        (effect,) = [e for e in finding.effects if e.run in ("model", "a popularity list")][:1]
         assert (effect.with_fault, effect.without_fault) == pytest.approx(planted.effect)
 
 
@@ -316,3 +317,32 @@ def test_no_tables_stop_an_audit(
         (f.severity for f in result.findings), key=["error", "warning", "note"].index
     )
     SCHEMA.validate(json.loads(json.dumps(result.to_dict(), allow_nan=False)))  # pyright: ignore[reportUnknownMemberType]
+
+
+def test_runs_have_names_and_none_is_that_of_the_list() -> None:
+    case = clean()
+    run = case.runs["model"]
+    renamed = audit(case.train, case.test, {"popularity": run})
+    assert renamed.context["value of popularity"] == case.audit().context["value of model"]
+    with pytest.raises(ArgumentError, match="runs must be a mapping of names to runs, got list"):
+        audit(case.train, case.test, [run])  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ArgumentError, match="runs has a run named 'a popularity list'"):
+        audit(case.train, case.test, {"a popularity list": run})
+
+
+@pytest.mark.parametrize("measure", ["ndcg@1000000000000", "pap@4000000000"])
+def test_a_cutoff_beyond_all_items_needs_no_more_memory(measure: str) -> None:
+    assert "value of a popularity list" in clean().audit(measure=measure).context
+
+
+def test_the_price_of_a_sample_is_close_to_the_value_of_all_items() -> None:
+    """Scores of targets are N(1, 1), of all other items N(0, 1), among the user's unseen items."""
+    case = replace(sampled(), options={})
+    (effect,) = found(case.audit(), "sampled-lists").effects
+    rng = np.random.default_rng(0)
+    n_unseen = np.unique(case.train["item"]).size - case.train["user"].size // N_USERS
+    target = 1 + rng.normal(size=20_000)
+    n_above = (rng.normal(size=(20_000, n_unseen - 1)) > target[:, None]).sum(axis=1)
+    exact = np.where(n_above < 10, 1 / np.log2(2 + n_above), 0).mean()
+    assert effect.with_fault > exact + 3 * effect.std_error
+    assert effect.without_fault == pytest.approx(exact, abs=3 * effect.std_error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,7 +133,7 @@ def audit(
         )
     for path in out or []:
         _write(_text(result.to_dict(), _BY_SUFFIX[path.suffix.lower()]), path)
-    typer.echo(_text(result.to_dict(), format).rstrip("\n"))
+    sys.stdout.write(_text(result.to_dict(), format).rstrip("\n") + "\n")
     return _FAULTY if result.fails(fail_on) else _SOUND
 
 

@@ -9,6 +9,8 @@ from podium.report import _numbers, tables
 from podium.report._text import printable
 from podium.report._types import Table
 
+_POPULARITY = "a popularity list"
+
 
 def headline(result: Mapping[str, Any]) -> str:
     """Return the numbers of findings in one line.
@@ -85,7 +87,7 @@ def _cells(finding: Mapping[str, Any]) -> list[Any]:
 def _largest(effects: list[Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return the effect with the largest difference: of runs, or of the popularity list."""
     known = [effect for effect in effects if None not in (effect["with"], effect["without"])]
-    known = [effect for effect in known if not effect["run"].startswith("popularity")] or known
+    known = [effect for effect in known if not effect["run"].startswith(_POPULARITY)] or known
     if known:
         return max(known, key=lambda effect: abs(effect["with"] - effect["without"]))
     return effects[0] if effects else {}

@@ -95,7 +95,7 @@ def audit(
     tables = read_tables(
         train,
         test,
-        runs or {},
+        {} if runs is None else runs,
         measure,
         min_relevance=min_relevance,
         candidates=candidates,

@@ -88,10 +88,9 @@ def repeated_items(price: Pricing, name: str) -> Finding | None:
 
 def short_lists(price: Pricing, name: str) -> Finding | None:
     """Lists that end before the cutoff although more items are left."""
-    tables, k = price.tables, price.request.measure.k
-    if k is None:
+    if price.request.measure.k is None:
         return None
-    needed = 2 * k - 1 if price.request.measure.name == "pap" else k
+    tables, needed = price.tables, price.request.depth
     users = tables.test_users
     size = np.bincount(tables.list_of(name).user, minlength=tables.n_users)[users]
     n_seen = np.bincount(tables.seen // tables.n_items, minlength=tables.n_users)[users]

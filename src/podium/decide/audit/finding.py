@@ -25,7 +25,8 @@ class Effect:
     Attributes
     ----------
     run : str
-        The name of the run, or "popularity" for a list of the most popular items.
+        The name of the run, or "a popularity list" for a list of the most popular
+        items.
     measure : str
     with_fault, without_fault : float
         The means, in units of the measure; nan if undefined.

@@ -15,7 +15,7 @@ from podium.evaluation import measure
 from podium.evaluation.stats import Summary, summarize
 from podium.types import Mask
 
-POPULARITY = "popularity"
+POPULARITY = "a popularity list"
 _REPEATING = 0.05  # share of seen positives from which a popularity list repeats seen items
 
 
@@ -61,7 +61,7 @@ class Pricing:
 
     @property
     def _length(self) -> int:
-        return 2 * self.request.k  # pap@k is settled after 2k - 1 items
+        return min(self.request.depth, self.tables.n_items)
 
     def popular(self, counts: Ints) -> Part:
         """Return the popularity list of some counts of items."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.data.several import read_pairs, read_times, share_all
+from podium.decide.audit.pricing import POPULARITY
 from podium.decide.audit.tables import Part, Request, Tables
 from podium.errors import ArgumentError
 from podium.metrics import Measure, parse
@@ -34,6 +35,10 @@ def read_tables(
     parsed = parse(measure)
     if candidates is not None:
         _check.choice(candidates, "candidates", _CANDIDATES)
+    if not isinstance(runs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"runs must be a mapping of names to runs, got {type(runs).__name__}.")
+    if POPULARITY in runs:
+        raise ArgumentError(f"runs has a run named {POPULARITY!r}. Choose another name.")
     n_drawn = None if n_negatives is None else _check.cutoff(n_negatives, name="n_negatives")
     if min_relevance is not None:
         _check.number(min_relevance, "min_relevance", low=0.0, strict=True)

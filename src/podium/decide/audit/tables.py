@@ -17,7 +17,8 @@ Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 
 _N_EXAMPLES = 3
-_CACHED = 100_000
+_CACHED = 100_000  # rows; their keys take less than a megabyte
+_DEPTH = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +66,11 @@ class Request:
         return self.candidates is not None or self.n_negatives is not None
 
     @property
-    def k(self) -> int:
-        """The number of items that are compared: the cutoff, or 100 for a whole list."""
-        return 100 if self.measure.k is None else self.measure.k
+    def depth(self) -> int:
+        """The number of items that a list needs; 100 if the measure reads the whole list."""
+        k = _DEPTH if self.measure.k is None else self.measure.k
+        # Among 2k - 1 items, there are k negatives or all positives that pap@k needs.
+        return 2 * k - 1 if self.measure.name in ("pap", "pauc") else k
 
 
 @dataclass(frozen=True, eq=False)
