@@ -57,7 +57,8 @@ def clean(seed: int = 0) -> Case:
     user, item, time, is_test = user[keep], item[keep], time[keep], is_test[keep]
     train = {"user": user[~is_test], "item": item[~is_test], "timestamp": time[~is_test]}
     test = {"user": user[is_test], "item": item[is_test], "timestamp": time[is_test]}
-    scores: Ids = np.asarray(likes + 2.5 * rng.normal(size=likes.shape))
+    noise: Ids = rng.normal(size=(N_USERS, N_ITEMS))
+    scores: Ids = likes + 2.5 * noise
     scores[:, np.setdiff1d(np.arange(N_ITEMS), train["item"])] = -1e3  # the model can't know them
     return Case(train, test, {"model": lists(train, np.unique(test["user"]), scores)})
 
