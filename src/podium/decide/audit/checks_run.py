@@ -93,7 +93,7 @@ def short_lists(price: Pricing, name: str) -> Finding | None:
     tables, needed = price.tables, price.request.depth
     users = tables.test_users
     size = np.bincount(tables.list_of(name).user, minlength=tables.n_users)[users]
-    n_seen = np.bincount(tables.seen // tables.n_items, minlength=tables.n_users)[users]
+    n_seen = np.bincount(tables.seen_pairs[0], minlength=tables.n_users)[users]
     n_left = int(tables.in_train[1].sum()) - n_seen  # a list can't be longer without seen items
     is_short = (size > 0) & (size < np.minimum(needed, n_left))
     if not is_short.any():

@@ -62,11 +62,15 @@ def popularity_before(tables: Tables, length: int, *, with_seen: bool = False) -
     """
     first = first_times(tables)[tables.test_users]
     order = np.lexsort((tables.test_users, first))
-    time_of_pair, _ = tables.pair_times
+    groups = np.array_split(order, min(_N_MOMENTS, order.size))
+    by_time = np.argsort(tables.pair_times[0])
+    moments = [first[group[0]] for group in groups]
+    ends = np.searchsorted(tables.pair_times[0][by_time], moments, side="right")
+    items = tables.seen_pairs[1][by_time]
+    counts = np.zeros(tables.n_items, np.int64)
     lists: list[Part] = []
-    for group in np.array_split(order, min(_N_MOMENTS, order.size)):
-        items = tables.seen[time_of_pair <= first[group[0]]] % tables.n_items
-        counts = np.bincount(items, minlength=tables.n_items)
+    for group, new in zip(groups, np.split(items, ends)[:-1], strict=True):
+        counts += np.bincount(new, minlength=tables.n_items)
         users = np.sort(tables.test_users[group])
         lists.append(popularity_list(tables, counts, length, with_seen=with_seen, users=users))
     columns = zip(*((part.user, part.item, part.values) for part in lists), strict=True)
@@ -85,16 +89,15 @@ def first_times(tables: Tables) -> NDArray[Any]:
 
 def _n_seen_before(tables: Tables, order: Ints, length: int, users: Ints) -> Ints:
     """Return the number of seen items before each user's j-th unseen item, j < length."""
-    n_items = tables.n_items
-    row_of_user = np.full(tables.n_users, -1)
-    row_of_user[users] = np.arange(users.size)
+    n_items, seen_user, seen_item = tables.n_items, *tables.seen_pairs
     position = np.empty(n_items, np.int64)
     position[order] = np.arange(n_items)
-    row = row_of_user[tables.seen // n_items]
-    place = position[tables.seen % n_items]
-    n_seen = np.bincount(row[row >= 0], minlength=users.size)
+    start, end = (np.searchsorted(seen_user, users, side=side) for side in ("left", "right"))
+    n_seen = end - start
+    row = np.repeat(np.arange(users.size), n_seen)
+    place = position[seen_item[np.arange(row.size) + np.repeat(end - np.cumsum(n_seen), n_seen)]]
     # An item after length + n_seen places cannot come before the last of `length` unseen items.
-    is_early = (row >= 0) & (place < length + n_seen[row])
+    is_early = place < length + n_seen[row]
     key = np.sort(row[is_early] * n_items + place[is_early])
     row, place = key // n_items, key % n_items
     first_row = np.searchsorted(row, np.arange(users.size))

@@ -118,6 +118,12 @@ class Tables:
         return self.key(self.train)[self.train_order[self.first_rows]]
 
     @cached_property
+    def seen_pairs(self) -> tuple[Ints, Ints]:
+        """The users and the items of the distinct pairs of the training part."""
+        first = self.train_order[self.first_rows]
+        return self.train.user[first], self.train.item[first]
+
+    @cached_property
     def train_order(self) -> Ints:
         """The order of the training rows by pair."""
         return np.argsort(self.key(self.train))
@@ -170,7 +176,7 @@ class Tables:
     @cached_property
     def n_item_users(self) -> Ints:
         """The number of users of each item in the training part."""
-        return np.bincount(self.seen % self.n_items, minlength=self.n_items)
+        return np.bincount(self.seen_pairs[1], minlength=self.n_items)
 
     def list_of(self, name: str) -> Part:
         """Return the lists of a run with one row per pair, the one with the highest score."""
