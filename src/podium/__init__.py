@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         sampled,
         tuning,
     )
-    from podium.decide import Gate, gate
+    from podium.decide import Audit, Gate, audit, gate
     from podium.evaluation import Comparison, Evaluation, compare, evaluate, measure
     from podium.groups import Groups
     from podium.rankers import LinearRanker
@@ -38,12 +38,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Audit": "podium.decide",
     "Comparison": "podium.evaluation",
     "Evaluation": "podium.evaluation",
     "Gate": "podium.decide",
     "Groups": "podium.groups",
     "LinearRanker": "podium.rankers",
     "Ranking": "podium.ranking",
+    "audit": "podium.decide",
     "compare": "podium.evaluation",
     "evaluate": "podium.evaluation",
     "gate": "podium.decide",
@@ -64,6 +66,7 @@ _SUBMODULES = (
 )
 
 __all__ = [
+    "Audit",
     "Comparison",
     "Evaluation",
     "Gate",
@@ -71,6 +74,7 @@ __all__ = [
     "LinearRanker",
     "Ranking",
     "__version__",
+    "audit",
     "catalogue",
     "compare",
     "data",

@@ -19,6 +19,7 @@ READ = {
     "measure": {"truth", "run", "users", "catalogue"},
     "compare": {"truth", "runs"},
     "gate": {"truth", "base", "candidate", "users", "catalogue"},
+    "audit": {"train", "test", "runs"},
     "train": {"data", "valid"},
     "rank": {"model", "data"},
     "factorize": {"interactions", "valid"},

@@ -48,6 +48,7 @@ _BASES: dict[str, tuple[str, ...]] = {
     "measure": ("truth.csv", "run.csv"),
     "compare": ("truth.csv", "run.csv", "run.csv"),
     "gate": ("truth.csv", "run.csv", "run.csv"),
+    "audit": ("pairs.csv", "truth.csv", "run.csv", "--fail-on", "never"),
     "train": ("rows.csv", "--max-iter", "3", "--out", "made"),
     "rank": ("linear", "rows.csv"),
     "factorize": ("pairs.csv", *_FEW, "--out", "made"),

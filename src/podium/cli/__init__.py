@@ -2,7 +2,8 @@
 
 Only the result goes to stdout; messages and progress go to stderr. The exit status is 0 on
 success, 2 if an argument or a file is wrong (one line describes the error), and 130 after an
-interrupt. `podium gate` also has the statuses 1 (fail) and 3 (cannot tell).
+interrupt. `podium gate` also has the statuses 1 (fail) and 3 (cannot tell), and `podium audit` the
+status 1 (a fault).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typer.exceptions import TyperException
 from podium import __version__
 from podium.cli import _messages
 from podium.cli._options import expand
+from podium.cli.audit import audit
 from podium.cli.compare import compare
 from podium.cli.demo import demo
 from podium.cli.estimate import estimate
@@ -72,7 +74,7 @@ app = typer.Typer(
 )
 COMMANDS = {
     "Evaluate": (measure, compare),
-    "Decide": (gate,),
+    "Decide": (gate, audit),
     "Train": (train, rank),
     "Recommend": (factorize, recommend),
     "Estimate from sampled candidates": (estimate, plan),

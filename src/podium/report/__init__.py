@@ -2,13 +2,14 @@
 
 ``evaluation_report`` and ``comparison_report`` convert the JSON of ``podium measure`` and
 ``podium compare`` to a report's dictionary. ``render`` and ``write`` convert any such dictionary
-to a page. ``gate`` writes the result of ``podium gate`` as a table, Markdown or JUnit XML.
+to a page. ``gate`` and ``audit`` write the results of ``podium gate`` and ``podium audit`` as
+tables, Markdown or JUnit XML.
 ``figures`` draws SVG from plain data. ``tables`` writes Markdown, LaTeX, CSV and text.
 """
 
 from __future__ import annotations
 
-from podium.report import figures, gate, tables
+from podium.report import audit, figures, gate, tables
 from podium.report._comparison import comparison_report
 from podium.report._evaluation import evaluation_report
 from podium.report._page import render, write
@@ -19,6 +20,7 @@ __all__ = [
     "Report",
     "Section",
     "Table",
+    "audit",
     "comparison_report",
     "evaluation_report",
     "figures",

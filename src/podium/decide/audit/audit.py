@@ -1,0 +1,134 @@
+"""The audit of an offline evaluation: it finds, counts and prices faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podium.decide.audit import (
+    checks_candidates,
+    checks_run,
+    checks_scores,
+    checks_test,
+    checks_time,
+    checks_train,
+)
+from podium.decide.audit.context import read_context
+from podium.decide.audit.finding import SEVERITIES, Audit, Finding
+from podium.decide.audit.pricing import Pricing
+from podium.decide.audit.reading import read_tables
+from podium.decide.audit.vocabulary import respell
+from podium.metrics import Measure
+
+OF_PARTS = (*checks_train.CHECKS, *checks_time.CHECKS, *checks_test.CHECKS)
+OF_RUNS = (*checks_run.CHECKS, *checks_scores.CHECKS, *checks_candidates.CHECKS)
+
+
+def audit(
+    train: Any,
+    test: Any,
+    runs: Mapping[str, Any] | None = None,
+    measure: str | Measure = "ndcg@10",
+    *,
+    min_relevance: float | None = None,
+    candidates: str | None = None,
+    n_negatives: int | None = None,
+    user: str | None = None,
+    item: str | None = None,
+    relevance: str | None = None,
+    score: str | None = None,
+    rank: str | None = None,
+    timestamp: str | None = None,
+) -> Audit:
+    """Find the faults of an offline evaluation, count them, and state what they do to a measure.
+
+    Parameters
+    ----------
+    train : path, frame, mapping of columns, or sparse matrix
+        The interactions that models were trained on: user, item, and timestamp if there is one.
+    test : path, frame, mapping of columns, or sparse matrix
+        The truth: user, item, relevance, and timestamp if there is one; see `podium.measure`.
+    runs : mapping of str to path, frame or mapping of columns, optional
+        The lists of models by name. Without them, only the two parts are audited, and faults are
+        priced by the list of the most popular items.
+    measure : str or Measure
+        The measure that faults are priced in.
+    min_relevance : float, optional
+        The smallest relevance of a positive item, 1 by default.
+    candidates : {"uniform"}, optional
+        How the lists were sampled, if they are said to be samples.
+    n_negatives : int, optional
+        The number of sampled items beside the targets, if the lists are said to be samples.
+    user, item, relevance, score, rank, timestamp : str, optional
+        The names of columns without a usual name; user and item apply to all tables.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    ArgumentError
+        If an option is wrong, or the times of one part are dates and those of the other numbers.
+    DataError
+        If a file is wrong.
+
+    Notes
+    -----
+    Values: users that a run lacks count as 0, repeated pairs count once, and equal scores count in
+    the worst order, unless a finding says otherwise.
+    Ids in two spellings are found first. All other checks see one spelling.
+    Cost: a sort of the training pairs, and one measurement per run for each fault that is found.
+
+    References
+    ----------
+    ji2020; ji2023; krichene2020.
+
+    Examples
+    --------
+    >>> train = {"user": [1, 1, 2, 2], "item": [5, 6, 5, 7], "timestamp": [1, 2, 3, 9]}
+    >>> test = {"user": [1, 2], "item": [7, 6], "timestamp": [6, 7]}
+    >>> [finding.check for finding in audit(train, test).of("error")]
+    ['future-of-user']
+    """
+    columns = {"user": user, "item": item, "relevance": relevance, "score": score}
+    tables = read_tables(
+        train,
+        test,
+        {} if runs is None else runs,
+        measure,
+        min_relevance=min_relevance,
+        candidates=candidates,
+        n_negatives=n_negatives,
+        columns={**columns, "rank": rank, "timestamp": timestamp},
+    )
+    tables, findings = respell(tables, Pricing)
+    if checks_time.differ_in_unit(tables):
+        findings.append(checks_time.time_units(tables))
+        tables = tables.without_times()
+    price = Pricing(tables)
+    findings.extend(_findings(price))
+    findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
+    return Audit(
+        tuple(findings),
+        read_context(price),
+        str(tables.request.measure),
+        {
+            "min_relevance": tables.request.threshold,
+            "candidates": candidates,
+            "n_negatives": n_negatives,
+        },
+    )
+
+
+def _findings(price: Pricing) -> Iterator[Finding]:
+    """Yield what the checks find, in the order of checks and then of runs."""
+    for check in OF_PARTS:
+        finding = check(price)
+        if finding is not None:
+            yield finding
+    for name in price.tables.runs:
+        for of_run in OF_RUNS:
+            finding = of_run(price, name)
+            if finding is not None:
+                yield finding

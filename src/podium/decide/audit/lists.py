@@ -1,0 +1,119 @@
+"""Lists to compare a run with: the most popular items, and random items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.decide.audit.tables import Ints, Part, Tables
+
+_SEED = 0
+_N_MOMENTS = 20  # a popularity list changes little within a twentieth of the test users
+
+
+def popularity_list(
+    tables: Tables,
+    counts: Ints,
+    length: int,
+    *,
+    with_seen: bool = False,
+    users: Ints | None = None,
+) -> Part:
+    """Return the most popular items for each user of the test part.
+
+    Parameters
+    ----------
+    tables : Tables
+    counts : int64, (n_items,)
+        The popularity of each item. Items with 0 are not listed.
+    length : int
+        The number of items per user.
+    with_seen : bool
+        Whether items that the user has in the training part may be listed.
+    users : int64, (n,), optional
+        Some of the users, in increasing order.
+
+    Notes
+    -----
+    Cost: one pass over the training pairs of the test users, and length numbers per user.
+    """
+    order = np.argsort(-counts, kind="stable")  # the lower id comes first among equal counts
+    n_listed = int((counts > 0).sum())
+    users = tables.test_users if users is None else users
+    position = np.tile(np.arange(length), (users.size, 1))
+    if not with_seen:
+        position += _n_seen_before(tables, order, length, users)
+    is_item = position < n_listed
+    rows = np.repeat(np.arange(users.size), length).reshape(position.shape)[is_item]
+    return Part(users[rows], order[position[is_item]], -position[is_item].astype(float))
+
+
+def popularity_before(tables: Tables, length: int, *, with_seen: bool = False) -> Part:
+    """Return the items that were the most popular before each user's first test event.
+
+    The users are divided into at most 20 groups by the time of their first test event. The
+    popularity is that of training events that are not later than the earliest of the group.
+
+    References
+    ----------
+    ji2020.
+    """
+    first = first_times(tables)[tables.test_users]
+    order = np.lexsort((tables.test_users, first))
+    groups = np.array_split(order, min(_N_MOMENTS, order.size))
+    by_time = np.argsort(tables.pair_times[0])
+    moments = [first[group[0]] for group in groups]
+    ends = np.searchsorted(tables.pair_times[0][by_time], moments, side="right")
+    items = tables.seen_pairs[1][by_time]
+    counts = np.zeros(tables.n_items, np.int64)
+    lists: list[Part] = []
+    for group, new in zip(groups, np.split(items, ends)[:-1], strict=True):
+        counts += np.bincount(new, minlength=tables.n_items)
+        users = np.sort(tables.test_users[group])
+        lists.append(popularity_list(tables, counts, length, with_seen=with_seen, users=users))
+    columns = zip(*((part.user, part.item, part.values) for part in lists), strict=True)
+    return Part(*map(np.concatenate, columns))
+
+
+def first_times(tables: Tables) -> NDArray[Any]:
+    """Return the time of the first test event of each user; the latest time for other users."""
+    time = tables.test.time
+    if time is None:
+        return np.zeros(tables.n_users)
+    first = np.full(tables.n_users, time.max(), dtype=time.dtype)
+    np.minimum.at(first, tables.test.user, time)
+    return first
+
+
+def _n_seen_before(tables: Tables, order: Ints, length: int, users: Ints) -> Ints:
+    """Return the number of seen items before each user's j-th unseen item, j < length."""
+    n_items, seen_user, seen_item = tables.n_items, *tables.seen_pairs
+    position = np.empty(n_items, np.int64)
+    position[order] = np.arange(n_items)
+    start, end = (np.searchsorted(seen_user, users, side=side) for side in ("left", "right"))
+    n_seen = end - start
+    row = np.repeat(np.arange(users.size), n_seen)
+    place = position[seen_item[np.arange(row.size) + np.repeat(end - np.cumsum(n_seen), n_seen)]]
+    # An item after length + n_seen places cannot come before the last of `length` unseen items.
+    is_early = place < length + n_seen[row]
+    key = np.sort(row[is_early] * n_items + place[is_early])
+    row, place = key // n_items, key % n_items
+    first_row = np.searchsorted(row, np.arange(users.size))
+    n_unseen_before = place - (np.arange(row.size) - first_row[row])
+    is_before = n_unseen_before < length
+    cells = row[is_before] * length + n_unseen_before[is_before]
+    counts = np.bincount(cells, minlength=users.size * length).reshape(users.size, length)
+    return np.cumsum(counts, axis=1)
+
+
+def random_list(tables: Tables, length: int) -> Part:
+    """Return items that are drawn uniformly for each user of the test part, without repeats."""
+    users, n_items = tables.test_users, tables.n_items
+    rng = np.random.default_rng(_SEED)
+    order, start = rng.permutation(n_items), rng.integers(n_items, size=users.size)
+    place = np.arange(min(length, n_items))
+    items = order[(start[:, None] + place) % n_items]
+    scores = np.broadcast_to(-place.astype(float), items.shape)
+    return Part(np.repeat(users, place.size), items.ravel(), scores.ravel().copy())

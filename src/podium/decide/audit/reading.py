@@ -1,0 +1,92 @@
+"""Reading the tables of an evaluation into common codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import _check
+from podium.data.several import read_pairs, read_times, share_all
+from podium.decide.audit.pricing import POPULARITY
+from podium.decide.audit.tables import Part, Request, Tables
+from podium.errors import ArgumentError
+from podium.metrics import Measure, parse
+
+_CANDIDATES = ("uniform",)
+
+
+def read_tables(
+    train: Any,
+    test: Any,
+    runs: Mapping[str, Any],
+    measure: str | Measure,
+    *,
+    min_relevance: float | None,
+    candidates: str | None,
+    n_negatives: int | None,
+    columns: Mapping[str, str | None],
+) -> Tables:
+    """Read the tables; `columns` are the names of columns by role. See `audit`."""
+    from podium import data
+
+    parsed = parse(measure)
+    if candidates is not None:
+        _check.choice(candidates, "candidates", _CANDIDATES)
+    if not isinstance(runs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"runs must be a mapping of names to runs, got {type(runs).__name__}.")
+    if POPULARITY in runs:
+        raise ArgumentError(f"runs has a run named {POPULARITY!r}. Choose another name.")
+    n_drawn = None if n_negatives is None else _check.cutoff(n_negatives, name="n_negatives")
+    if min_relevance is not None:
+        _check.number(min_relevance, "min_relevance", low=0.0, strict=True)
+    pair = {name: columns[name] for name in ("user", "item")}
+    past = read_pairs(train, "training part", **pair, timestamp=columns["timestamp"])
+    truth = data.read_truth(test, **pair, relevance=columns["relevance"])
+    is_timed = not isinstance(test, data.Truth) and past.timestamp is not None
+    times = read_times(test, "test part", timestamp=columns["timestamp"]) if is_timed else None
+    of_run = {**pair, "score": columns["score"], "rank": columns["rank"]}
+    listed = {name: data.read_run(run, **of_run) for name, run in runs.items()}
+    users = share_all([past.user, truth.user, *(run.user for run in listed.values())])
+    items = share_all([past.item, truth.item, *(run.item for run in listed.values())])
+    request = Request(
+        parsed,
+        1.0 if min_relevance is None else float(min_relevance),
+        min_relevance is not None,
+        truth.is_rating,
+        candidates,
+        n_drawn,
+    )
+    train_time, test_time = _comparable(past.timestamp if times is not None else None, times)
+    return Tables(
+        Part(users.columns[0], items.columns[0], None, train_time),
+        Part(users.columns[1], items.columns[1], truth.relevance, test_time),
+        {
+            name: Part(users.columns[i], items.columns[i], run.score)
+            for i, (name, run) in enumerate(listed.items(), start=2)
+        },
+        users.labels,
+        items.labels,
+        request,
+    )
+
+
+def _comparable(
+    train: NDArray[Any] | None, test: NDArray[Any] | None
+) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+    """Return times of one type: numbers, or nanoseconds."""
+    if train is None or test is None:
+        return None, None
+    kinds = [column.dtype.kind == "M" for column in (train, test)]
+    if kinds[0] != kinds[1]:
+        raise ArgumentError(
+            f"The times of the {'training' if kinds[0] else 'test'} part are dates, and those of "
+            "the other part are numbers. Convert one of the columns, so that they can be compared."
+        )
+    if kinds[0]:
+        return train.astype("datetime64[ns]").view(np.int64), test.astype("datetime64[ns]").view(
+            np.int64
+        )
+    return train, test

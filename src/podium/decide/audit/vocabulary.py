@@ -1,0 +1,148 @@
+"""Ids that are spelled in two ways, such as ``i31`` and ``31``, or ``7`` and ``7.0``."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.decide.audit.finding import Finding
+from podium.decide.audit.pricing import Pricing
+from podium.decide.audit.tables import Ints, Tables, present
+from podium.types import Mask
+
+_FORM = re.compile(r"(\D*?)0*(\d+)(?:\.0*)?")
+# A new prefix is a second spelling only if most of its ids have a twin. Otherwise "i31" and "31"
+# may be two items, as in a catalogue of films and books.
+_SYSTEMATIC = 0.5
+
+
+def respell(tables: Tables, price: Callable[[Tables], Pricing]) -> tuple[Tables, list[Finding]]:
+    """Find ids of the test part and of runs that other tables spell differently.
+
+    Parameters
+    ----------
+    tables : Tables
+    price : callable
+        A function that prices tables.
+
+    Returns
+    -------
+    Tables
+        The tables with one spelling of each id, so that later checks see other faults.
+    list of Finding
+    """
+    findings: list[Finding] = []
+    if all(labels.dtype.kind != "U" for labels in (tables.users, tables.items)):
+        return tables, findings  # all ids are plain integers
+    for noun in ("user", "item"):
+        for name in ("", *tables.runs):
+            twins = _twins_of(tables, noun, name)
+            if twins is not None:
+                after = tables.respelled(noun, twins.code)
+                findings.append(_finding(twins, noun, name, price(tables), price(after)))
+                tables = after
+    return tables, findings
+
+
+@dataclass(frozen=True, eq=False)
+class _Twins:
+    """The code of the other spelling of each id, or its own code."""
+
+    code: Ints
+    labels: NDArray[np.str_]
+    n_ids: int
+
+    @property
+    def respelled(self) -> Ints:
+        """The codes that have another spelling."""
+        return np.flatnonzero(self.code != np.arange(self.code.size))
+
+
+def _finding(twins: _Twins, noun: str, name: str, before: Pricing, after: Pricing) -> Finding:
+    first = twins.respelled[0]
+    texts = [str(twins.labels[code]) for code in (first, twins.code[first])]
+    pair = f"{texts[0]!r} against {texts[1]!r}"
+    one_form = r"str.extract(r'0*(\d+)')" if _form(texts[0])[1] else "str.to_lowercase()"
+    table, reference = (f"Run {name}", "the test part") if name else ("TEST", "TRAIN")
+    return Finding(
+        check=f"{noun}-spelling",
+        severity="error",
+        text=f"{table} spells {twins.respelled.size} of its {twins.n_ids} {noun} ids in another "
+        f"way than {reference}, such as {pair}. They count as different {noun}s.",
+        remedy=f"Write the {noun} ids of all tables in the same way, for example with polars: "
+        f"table.with_columns(pl.col('{noun}').cast(pl.String).{one_form}).",
+        run=name,
+        count=int(twins.respelled.size),
+        total=twins.n_ids,
+        noun=f"{noun}s",
+        examples=tuple(str(label) for label in twins.labels[twins.respelled[:3]]),
+        effects=tuple(
+            before.effect(run, before.base[run], after.base[run])
+            for run in before.base
+            if run == name or not name
+        ),
+    )
+
+
+def _twins_of(tables: Tables, noun: str, run: str) -> _Twins | None:
+    """Return the twins of ids that only the test part, or only a run, has."""
+    labels = tables.users if noun == "user" else tables.items
+    if labels.dtype.kind != "U":
+        return None
+    test, train = (_has(part, noun, labels.size) for part in (tables.test, tables.train))
+    own = _has(tables.runs[run], noun, labels.size) if run else test
+    # A run lists items of training, but its users are those of the test part.
+    reference = train if not run else test if noun == "user" else train | test
+    lone = np.flatnonzero(own & ~reference)
+    if not lone.size:
+        return None
+    known = np.flatnonzero(reference)
+    code = np.arange(labels.size)
+    for left, right in _matches(labels[lone].tolist(), labels[known].tolist()):
+        code[lone[left]] = known[right]
+    twins = _Twins(code, labels, int(own.sum()))
+    return twins if twins.respelled.size else None
+
+
+def _has(part: object, noun: str, size: int) -> Mask:
+    return present(getattr(part, noun), size)
+
+
+def _matches(lone: Sequence[str], known: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the positions of ids that are the same number, or the same text in another case."""
+    forms = [_form(text) for text in known]
+    prefixes = {prefix for prefix, _ in forms}
+    by_form, by_number = _positions(forms), _positions([number for _, number in forms])
+    of_prefix: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    n_of_prefix: Counter[str] = Counter()
+    for i, text in enumerate(lone):
+        prefix, number = _form(text)
+        same = by_form.get((prefix, number), ())
+        if len(same) == 1:
+            yield i, same[0]
+        elif number and prefix != "-" and prefix not in prefixes:  # -7 and 7 are two numbers
+            n_of_prefix[prefix] += 1
+            if len(by_number.get(number, ())) == 1:
+                of_prefix[prefix].append((i, by_number[number][0]))
+    for prefix, pairs in of_prefix.items():
+        if len(pairs) >= _SYSTEMATIC * n_of_prefix[prefix]:
+            yield from pairs
+
+
+def _form(text: str) -> tuple[str, str]:
+    """Return the text before a number, and the number without zeros that do not change it."""
+    folded = text.strip().casefold()
+    match = _FORM.fullmatch(folded)
+    return (folded, "") if match is None else (match[1], match[2])
+
+
+def _positions(values: Sequence[object]) -> dict[object, list[int]]:
+    positions: dict[object, list[int]] = defaultdict(list)
+    for i, value in enumerate(values):
+        positions[value].append(i)
+    return positions

@@ -1,0 +1,103 @@
+"""The JSON of ``podium audit`` as tables, paragraphs and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podium.report import _numbers, tables
+from podium.report._text import printable
+from podium.report._types import Table
+
+_POPULARITY = "a popularity list"
+
+
+def headline(result: Mapping[str, Any]) -> str:
+    """Return the numbers of findings in one line.
+
+    Examples
+    --------
+    >>> headline({"counts": {"error": 1, "warning": 0, "note": 2}})
+    '1 error, 0 warnings, 2 notes.'
+    """
+    counts = [f"{n} {severity}{'s' * (n != 1)}" for severity, n in result["counts"].items()]
+    return f"{', '.join(counts)}."
+
+
+def findings_table(result: Mapping[str, Any]) -> Table:
+    """Return one row for each finding, with its largest effect on the measure."""
+    columns = ["check", "run", "severity", "count", "of", "with", "without"]
+    rows = [_cells(finding) for finding in result["findings"]]
+    if not any(row[1] for row in rows):
+        return {"columns": [columns[0], *columns[2:]], "rows": [[row[0], *row[2:]] for row in rows]}
+    return {"columns": columns, "rows": rows}
+
+
+def context_table(result: Mapping[str, Any]) -> Table:
+    """Return the values that put the measure into context."""
+    rows = [[name, _value(value)] for name, value in result["context"].items()]
+    return {"columns": ["context", "value"], "rows": rows, "align": ["left", "right"]}
+
+
+def paragraphs(finding: Mapping[str, Any], measure: str) -> Iterator[str]:
+    """Yield what is wrong, what it does to the measure, examples, and the remedy."""
+    yield finding["text"]
+    for effect in finding["effects"]:
+        yield (
+            f"{measure} of {effect['run']}: {_number(effect['with'])} with the fault, "
+            f"{_number(effect['without'])} without (standard error {_number(effect['std_error'])})."
+        )
+    if finding["examples"]:
+        yield f"Such as {'; '.join(finding['examples'])}."
+    yield f"Remedy: {finding['remedy']}"
+
+
+def title(finding: Mapping[str, Any]) -> str:
+    """Return the severity, the check and the count of a finding."""
+    place = f" in {finding['run']}" if finding["run"] else ""
+    count = f"{finding['count']:,} of {finding['total']:,} {finding['noun']}"
+    return f"{finding['severity']}: {finding['check']}{place}, {count}"
+
+
+def to_markdown(result: Mapping[str, Any]) -> str:
+    """Return the findings and the context in GitHub's Markdown."""
+    measure = result["measure"]
+    parts = [f"### Audit of {printable(measure)}: {headline(result)}"]
+    if result["findings"]:
+        parts.append(tables.to_markdown(findings_table(result)))
+    for finding in result["findings"]:
+        lines = [f"- {printable(line)}" for line in paragraphs(finding, measure)]
+        parts.append("\n".join([f"**{printable(title(finding))}**", "", *lines]))
+    return "\n\n".join([*parts, tables.to_markdown(context_table(result))]) + "\n"
+
+
+def _cells(finding: Mapping[str, Any]) -> list[Any]:
+    effect = _largest(finding["effects"])
+    return [
+        finding["check"],
+        finding["run"],
+        finding["severity"],
+        str(finding["count"]),
+        str(finding["total"]),
+        _number(effect.get("with")),
+        _number(effect.get("without")),
+    ]
+
+
+def _largest(effects: list[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the effect with the largest difference: of runs, or of the popularity list."""
+    known = [effect for effect in effects if None not in (effect["with"], effect["without"])]
+    known = [effect for effect in known if not effect["run"].startswith(_POPULARITY)] or known
+    if known:
+        return max(known, key=lambda effect: abs(effect["with"] - effect["without"]))
+    return effects[0] if effects else {}
+
+
+def _number(value: float | None) -> str:
+    return _numbers.NOTHING if value is None else f"{value:.4f}"
+
+
+def _value(value: float | int | None) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return _number(value)

@@ -1,0 +1,173 @@
+"""What podium audit prints and writes, and its exit status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.conftest import Done
+
+import podium as library
+
+Run = Callable[..., Done]
+FOLDER = ("audit", "train.csv", "test.csv", "a.csv")
+
+
+@pytest.fixture
+def tables(folder: Path) -> None:
+    """Write parts without a leak; RUN_A lists items 0 to 7, and 0 and 1 are relevant."""
+    past = "".join(f"{u},{i},{u + i}\n" for u in range(4) for i in range(10, 14))
+    known = "".join(f"{9},{i},1\n" for i in range(8))
+    (folder / "train.csv").write_text("user,item,timestamp\n" + past + known)
+    truth = "".join(f"{u},{i},90\n" for u in range(4) for i in (0, 1))
+    (folder / "test.csv").write_text("user,item,timestamp\n" + truth)
+
+
+@pytest.fixture
+def leak(tables: None) -> None:
+    """Add a positive of user 2 to the training part, at the time of the test event."""
+    del tables
+    path = Path("train.csv")
+    path.write_text(path.read_text() + "2,1,90\n")
+
+
+@pytest.fixture
+def audited(json_of: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """Return `audited("-m", "recall@2")`: the JSON, after its schema has been checked."""
+    return partial(json_of, "audit.json", *FOLDER, "--fail-on", "never")
+
+
+def checks(result: dict[str, Any], *severities: str) -> list[str]:
+    return [f["check"] for f in result["findings"] if f["severity"] in severities]
+
+
+@pytest.mark.usefixtures("tables")
+def test_sound_parts_have_no_error(podium: Run, audited: Callable[..., dict[str, Any]]) -> None:
+    assert checks(audited("-m", "recall@2"), "error") == []
+    assert podium(*FOLDER, "-m", "recall@2").status == 0
+
+
+@pytest.mark.usefixtures("leak")
+def test_json_is_that_of_the_library(audited: Callable[..., dict[str, Any]]) -> None:
+    result = library.audit("train.csv", "test.csv", {"a": "a.csv"}, "recall@2")
+    assert audited("-m", "recall@2") == result.to_dict()
+    assert result.worst == "error"
+
+
+@pytest.mark.usefixtures("leak")
+def test_a_leak_is_counted_and_priced(audited: Callable[..., dict[str, Any]]) -> None:
+    result = audited("-m", "recall@2")
+    (finding,) = [f for f in result["findings"] if f["check"] == "train-test-overlap"]
+    assert (finding["severity"], finding["count"], finding["total"]) == ("error", 1, 8)
+    assert finding["examples"] == ["user 2, item 1"]
+    effect = finding["effects"][0]
+    # recall@2 is 1, 1/2, 0, 0; without the pair, user 2 has one positive, which is not listed.
+    assert (effect["run"], effect["with"], effect["without"]) == ("a", 1.5 / 4, 1.5 / 4)
+    assert result["counts"]["error"] == len(checks(result, "error"))
+
+
+@pytest.mark.usefixtures("leak")
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        ((), 1),
+        (("--fail-on", "error"), 1),
+        (("--fail-on", "warning"), 1),
+        (("--fail-on", "never"), 0),
+    ],
+)
+def test_the_status_is_that_of_the_worst_finding(
+    podium: Run, options: tuple[str, ...], status: int
+) -> None:
+    done = podium(*FOLDER, "-m", "recall@2", *options)
+    assert (done.status, done.err) == (status, "")
+
+
+@pytest.mark.usefixtures("tables")
+def test_a_warning_fails_only_if_that_is_asked_for(podium: Run) -> None:
+    Path("a.csv").write_text("user,item,score\n" + "".join(f"{u},7,1\n" for u in range(4)))
+    status = {
+        fail_on: podium(*FOLDER, "--fail-on", fail_on).status for fail_on in ("error", "warning")
+    }
+    assert status == {"error": 0, "warning": 1}
+
+
+@pytest.mark.usefixtures("leak")
+@pytest.mark.parametrize("format", ["table", "markdown"])
+def test_every_format_has_findings_and_context(podium: Run, format: str) -> None:
+    done = podium(*FOLDER, "-m", "recall@2", "--format", format)
+    assert done.err == ""
+    words = " ".join(done.out.split())
+    result = library.audit("train.csv", "test.csv", {"a": "a.csv"}, "recall@2")
+    for finding in result.findings:
+        assert finding.check in words
+        assert finding.remedy[:20] in words
+    assert "value of a popularity list" in words
+    assert f"Audit of recall@2: {len(result.of('error'))} error" in words
+    if format == "table":
+        assert max(map(len, done.out.splitlines())) <= 80
+
+
+@pytest.mark.usefixtures("leak")
+def test_out_writes_the_same_and_keeps_stdout(podium: Run) -> None:
+    done = podium(*FOLDER, "-m", "recall@2", "--out", "found.json", "--out", "found.md")
+    assert done.out.startswith("Audit of recall@2")
+    written = json.loads(Path("found.json").read_text())
+    assert written == json.loads(podium(*FOLDER, "-m", "recall@2", "--format", "json").out)
+    assert (
+        Path("found.md").read_text() == podium(*FOLDER, "-m", "recall@2", "--format=markdown").out
+    )
+
+
+@pytest.mark.usefixtures("leak")
+def test_parts_are_audited_without_runs(podium: Run) -> None:
+    done = podium("audit", "train.csv", "test.csv", "--format", "json", "--fail-on", "never")
+    result = json.loads(done.out)
+    assert checks(result, "error") == ["train-test-overlap"]
+    runs = {effect["run"] for finding in result["findings"] for effect in finding["effects"]}
+    assert runs == {"a popularity list with seen items"}
+
+
+@pytest.mark.usefixtures("tables")
+def test_column_names_are_options(podium: Run) -> None:
+    for name, old in (("train.csv", "timestamp"), ("test.csv", "timestamp")):
+        Path(name).write_text(Path(name).read_text().replace("user,item," + old, "who,what,moment"))
+    options = ("--user-col", "who", "--item-col", "what", "--time-col", "moment")
+    done = podium("audit", "train.csv", "test.csv", *options, "--format", "json")
+    assert done.status == 0
+    assert "no-times" not in done.out
+
+
+@pytest.mark.usefixtures("tables")
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (("audit", "none.csv", "test.csv"), "none.csv does not exist. Pass the path of"),
+        ((*FOLDER, "-m", "ndgc@10"), "measure 'ndgc' is not known. Did you mean 'ndcg'?"),
+        ((*FOLDER, "--fail-on", "note"), "--fail-on must be one of 'error', 'warning' or"),
+        ((*FOLDER, "--format", "csv"), "--format must be one of 'table', 'json' or"),
+        ((*FOLDER, "--out", "found.txt"), "--out must end in '.json' or '.md', got 'found.txt'."),
+        ((*FOLDER, "--candidates", "popular"), "--candidates must be one of 'uniform', got"),
+        ((*FOLDER, "--negatives", "0"), "--negatives must be an integer >= 1, got 0."),
+        ((*FOLDER, "--min-relevance", "0"), "--min-relevance must be a number > 0, got 0"),
+        ((*FOLDER, "--time-col", "when"), "train.csv has no column 'when'"),
+    ],
+)  # fmt: skip
+def test_wrong_options_and_files_are_told_in_one_line(
+    podium: Run, argv: tuple[str, ...], message: str
+) -> None:
+    done = podium(*argv)
+    assert done.message.startswith(message)
+    assert (done.status, done.out) == (2, "")
+
+
+@pytest.mark.usefixtures("tables")
+def test_a_file_that_is_read_is_not_written_over(podium: Run) -> None:
+    Path("found.json").write_text("{}")
+    done = podium("audit", "train.csv", "test.csv", "found.json", "--out", "found.json")
+    assert done.status == 2
+    assert Path("found.json").read_text() == "{}"

@@ -1,0 +1,348 @@
+"""An audit finds planted faults, counts them, prices them, and is silent on a clean evaluation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from tests.unit.audit_cases import (
+    N_LISTED,
+    N_USERS,
+    Case,
+    Columns,
+    clean,
+    earliest,
+    joined,
+    n_users_of,
+    popular,
+    rows,
+    sampled,
+    with_run,
+    without,
+)
+from tests.unit.audit_faults import (
+    PLANTED,
+    Planted,
+    planted_future_of_user,
+    planted_missing_users,
+    planted_repeated_items,
+    planted_repeated_test,
+    planted_repeated_train,
+    planted_reversal,
+    planted_short_lists,
+    planted_ties,
+)
+
+from podium.decide import Audit, Effect, Finding, audit
+from podium.decide.audit.finding import weigh
+from podium.errors import ArgumentError
+
+SCHEMA = Draft202012Validator(
+    json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "audit.json").read_text())
+)
+
+
+def found(result: Audit, check: str) -> Finding:
+    """Return the only finding of a check."""
+    (finding,) = [f for f in result.findings if f.check == check]
+    return finding
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_clean_evaluation_has_no_error_and_no_warning(seed: int) -> None:
+    result = clean(seed).audit()
+    assert not [str(f) for f in result.findings if f.severity != "note"]
+    assert result.context["value of model"] == pytest.approx(clean(seed).value())
+    assert (
+        result.context["value of model"]
+        > result.context["value of a popularity list"]
+        > result.context["value of a random list"]
+    )
+
+
+@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+def test_a_planted_fault_is_found_counted_and_priced(plant: Callable[[Case], Planted]) -> None:
+    planted = plant(clean())
+    finding = found(planted.case.audit(), planted.check)
+    assert finding.severity == planted.severity
+    if planted.count >= 0:
+        assert finding.count == planted.count
+    assert 0 < finding.count <= finding.total
+    if planted.examples is not None:
+        assert finding.examples == planted.examples
+    if planted.effect is not None:
+        (effect,) = [e for e in finding.effects if e.run in ("model", "a popularity list")][:1]
+        assert (effect.with_fault, effect.without_fault) == pytest.approx(planted.effect)
+
+
+def test_at_least_20_kinds_of_faults_are_planted() -> None:
+    assert len({plant(clean()).check for plant in PLANTED}) >= 20
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_clean_samples_that_are_said_to_be_samples_have_no_error(seed: int) -> None:
+    result = sampled(seed).audit()
+    assert [f.check for f in result.findings if f.severity != "note"] == []
+
+
+def summary_of(result: Audit) -> list[Any]:
+    """Return what a reader sees; values to 12 digits, as the order of a sum changes the last."""
+    return [
+        (
+            f.check,
+            f.severity,
+            f.count,
+            f.total,
+            f.examples,
+            [
+                (e.run, f"{e.with_fault:.12g}", f"{e.without_fault:.12g}", f"{e.std_error:.9g}")
+                for e in f.effects
+            ],
+        )
+        for f in result.findings
+    ]
+
+
+MIXED = (planted_future_of_user, planted_repeated_items, planted_ties, planted_repeated_test)
+
+
+@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+def test_the_order_of_rows_changes_nothing(plant: Callable[[Case], Planted]) -> None:
+    case, rng = plant(clean(1)).case, np.random.default_rng(5)
+
+    def shuffled(table: Columns) -> Columns:
+        return rows(table, rng.permutation(table["user"].size))
+
+    runs = {name: shuffled(run) for name, run in case.runs.items()}
+    other = replace(case, train=shuffled(case.train), test=shuffled(case.test), runs=runs)
+    assert summary_of(other.audit()) == summary_of(case.audit())
+
+
+@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+def test_ids_as_text_change_nothing(plant: Callable[[Case], Planted]) -> None:
+    case = plant(clean(1)).case
+
+    def as_text(table: Columns) -> Columns:
+        return {**table, "user": table["user"].astype(str), "item": table["item"].astype(str)}
+
+    expected = summary_of(case.audit())
+    runs = {name: as_text(run) for name, run in case.runs.items()}
+    every = replace(case, train=as_text(case.train), test=as_text(case.test), runs=runs)
+    assert summary_of(every.audit()) == expected
+    assert summary_of(replace(case, test=as_text(case.test)).audit()) == expected
+
+
+def test_a_random_split_is_priced_by_what_was_popular_at_the_time() -> None:
+    """Compare with a list for each of 20 groups of users, in order of the first test event."""
+    case = clean(2)
+    events = joined(case.train, case.test)
+    is_test = np.random.default_rng(0).random(events["user"].size) < 0.3
+    split = Case(rows(events, ~is_test), rows(events, is_test), {})
+    split = replace(split, test=rows(split.test, np.isin(split.test["item"], split.train["item"])))
+    users = np.unique(split.test["user"])
+    first = earliest(split.test, users)
+    parts: list[Columns] = []
+    for group in np.array_split(np.lexsort((users, first)), 20):
+        past = rows(split.train, split.train["timestamp"] <= first[group].min())
+        everyone = popular(split, n_users_of(past))
+        parts.append(rows(everyone, np.isin(everyone["user"], users[group])))
+    (effect,) = found(split.audit(), "future-of-all").effects
+    expected = (
+        split.value(run=popular(split, n_users_of(split.train))),
+        split.value(run=joined(*parts)),
+    )
+    assert (effect.with_fault, effect.without_fault) == pytest.approx(expected)
+    assert effect.change > 0
+
+
+def test_times_may_be_dates_but_not_dates_and_numbers() -> None:
+    case = planted_future_of_user(clean()).case
+    day = np.datetime64("2020-01-01", "ms")
+    dates = [
+        {**t, "timestamp": day + t["timestamp"] * np.timedelta64(1, "h")}
+        for t in (case.train, case.test)
+    ]
+    assert summary_of(replace(case, train=dates[0], test=dates[1]).audit()) == summary_of(
+        case.audit()
+    )
+    with pytest.raises(ArgumentError, match="times of the training part are dates"):
+        replace(case, train=dates[0]).audit()
+
+
+def test_without_times_the_audit_says_what_it_cannot_see() -> None:
+    case = planted_future_of_user(clean()).case
+    result = replace(case, train=without(case.train, "timestamp")).audit()
+    assert found(result, "no-times").severity == "note"
+    assert not [f.check for f in result.findings if f.check.startswith("future")]
+
+
+def test_repeated_training_pairs_without_times_are_a_note() -> None:
+    case = planted_repeated_train(clean()).case
+    train, test = (without(table, "timestamp") for table in (case.train, case.test))
+    finding = found(replace(case, train=train, test=test).audit(), "duplicate-train")
+    assert finding.severity == "note"
+
+
+def test_users_that_only_a_run_has_are_a_note() -> None:
+    case = clean()
+    run = case.runs["model"]
+    more = {**rows(run, run["user"] == 0), "user": np.full(N_LISTED, 5000)}
+    finding = found(with_run(case, joined(run, more)).audit(), "extra-users")
+    assert (finding.severity, finding.count, finding.examples) == ("note", 1, ("5000",))
+
+
+def test_a_run_that_lists_one_item_first_for_all_is_noted() -> None:
+    case = clean()
+    run = popular(case, n_users_of(case.train))
+    first = {"user": np.unique(run["user"]), "item": np.unique(run["user"]) * 0 + 4}
+    first["score"] = first["item"] + 100.0
+    run = joined(first, rows(run, run["item"] != 4))
+    finding = found(with_run(case, run).audit(), "same-lists")
+    assert (finding.severity, finding.examples) == ("note", ("4",))
+
+
+def test_a_new_prefix_with_few_twins_and_a_sign_are_other_ids() -> None:
+    train = {"user": [1, 1, 2, 2], "item": ["7", "8", "9", "-3"]}
+    test = {"user": [1, 2, 1, 2], "item": ["x7", "x70", "x71", "3"]}
+    checks = [finding.check for finding in audit(train, test).findings]
+    assert "item-spelling" not in checks
+    assert "unknown-items" in checks
+
+
+@pytest.mark.parametrize("form", ["{:03d}", " {}", "{}.0", "item{}", "ITEM_{}", "i-{}"])
+def test_spellings_of_one_number_are_joined(form: str) -> None:
+    items = np.array([7, 8, 12, 40])
+    train = {"user": np.array([1, 1, 2, 2]), "item": items}
+    test = {"user": np.array([1, 2]), "item": np.array([form.format(i) for i in (12, 8)])}
+    finding = found(audit(train, test), "item-spelling")
+    assert (finding.count, finding.total) == (2, 2)
+    same = audit(train, {**test, "item": np.array([12, 8])})
+    assert [e.without_fault for e in finding.effects] == [
+        same.context["value of a popularity list"]
+    ]
+
+
+def test_another_case_of_text_is_a_second_spelling() -> None:
+    train = {"user": ["a", "a", "b"], "item": ["B00X1Y", "B00Z", "C1"]}
+    test = {"user": ["A", "b"], "item": ["C1", "b00z"]}
+    result = audit(train, test)
+    assert found(result, "user-spelling").examples == ("A",)
+    assert found(result, "item-spelling").examples == ("b00z",)
+
+
+@pytest.mark.parametrize("measure", ["pap@10", "topk_loss@1", "auc", "recall@3", "rr"])
+@pytest.mark.parametrize("plant", [*MIXED, planted_missing_users])
+def test_every_measure_prices(plant: Callable[[Case], Planted], measure: str) -> None:
+    planted = plant(clean())
+    if (planted.check, measure) != ("ties", "auc"):  # undefined for a list that is not whole
+        found(planted.case.audit(measure=measure), planted.check)
+
+
+def test_pap_needs_lists_of_almost_twice_the_cutoff() -> None:
+    """At most 19 places settle pap@10, and none of 10 users has as many."""
+    case = planted_short_lists(clean()).case
+    assert found(case.audit(measure="pap@10"), "short-lists").count == 10
+    assert not [f for f in clean().audit(measure="pap@10").findings if f.check == "short-lists"]
+    assert not [f for f in case.audit(measure="recall@3").findings if f.check == "short-lists"]
+
+
+def test_of_a_loss_a_lower_value_is_better() -> None:
+    case = clean()
+    assert [f.check for f in case.audit(measure="topk_loss@1").of("warning")] == []
+    reverse = planted_reversal(case).case.audit(measure="topk_loss@1")
+    assert found(reverse, "reversed-scores").severity == "error"
+
+
+def test_a_rare_fault_without_effect_is_a_note() -> None:
+    def of(change: float, count: int) -> str:
+        return weigh("error", count, 10_000, [Effect("model", "rr", 0.5 + change, 0.5, 0.1)])
+
+    assert of(0.0, 9) == of(0.009, 9) == of(-0.009, 9) == "note"
+    assert of(0.02, 9) == of(0.0, 11) == of(np.nan, 9) == "error"
+    assert weigh("error", 9, 10_000, []) == "error"
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw small tables with any fault: repeats, other ids, ties, lists of any length."""
+    ids = st.sampled_from(draw(st.sampled_from([["1", "2", "3", "a"], ["01", "1", "1.0", "i1"]])))
+    other = st.sampled_from(["1", "2", "9", "i2", "x"])
+
+    def table(kind: Any, values: str, numbers: Any) -> dict[str, Any]:
+        n = draw(st.integers(1, 8))
+        columns = {name: st.lists(kind, min_size=n, max_size=n) for name in ("user", "item")}
+        result = {name: draw(column) for name, column in columns.items()}
+        return {**result, values: draw(st.lists(numbers, min_size=n, max_size=n))}
+
+    times = st.integers(0, 5)
+    test = table(draw(st.sampled_from([ids, other])), "timestamp", times)
+    name = draw(st.sampled_from(["relevance", "rating", "label"]))
+    test[name] = draw(
+        st.lists(
+            st.sampled_from([0.0, 0.5, 1.0, 4.0]),
+            min_size=len(test["user"]),
+            max_size=len(test["user"]),
+        )
+    )
+    return {
+        "train": table(ids, draw(st.sampled_from(["timestamp", "count"])), times),
+        "test": test,
+        "runs": {
+            f"run{i}": table(draw(st.sampled_from([ids, other])), "score", st.floats(-2, 2))
+            for i in range(draw(st.integers(0, 2)))
+        },
+    }
+
+
+@given(
+    tables(),
+    st.sampled_from(["ndcg@10", "recall@1", "pap@1", "pap@3", "ap", "auc", "topk_loss@2"]),
+    st.sampled_from([None, "uniform"]),
+    st.sampled_from([None, 1, 3]),
+)
+def test_no_tables_stop_an_audit(
+    drawn: dict[str, Any], measure: str, candidates: str | None, n_negatives: int | None
+) -> None:
+    result = audit(**drawn, measure=measure, candidates=candidates, n_negatives=n_negatives)
+    assert all(0 <= f.count <= f.total for f in result.findings)
+    assert [f.severity for f in result.findings] == sorted(
+        (f.severity for f in result.findings), key=["error", "warning", "note"].index
+    )
+    SCHEMA.validate(json.loads(json.dumps(result.to_dict(), allow_nan=False)))  # pyright: ignore[reportUnknownMemberType]
+
+
+def test_runs_have_names_and_none_is_that_of_the_list() -> None:
+    case = clean()
+    run = case.runs["model"]
+    renamed = audit(case.train, case.test, {"popularity": run})
+    assert renamed.context["value of popularity"] == case.audit().context["value of model"]
+    with pytest.raises(ArgumentError, match="runs must be a mapping of names to runs, got list"):
+        audit(case.train, case.test, [run])  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ArgumentError, match="runs has a run named 'a popularity list'"):
+        audit(case.train, case.test, {"a popularity list": run})
+
+
+@pytest.mark.parametrize("measure", ["ndcg@1000000000000", "pap@4000000000"])
+def test_a_cutoff_beyond_all_items_needs_no_more_memory(measure: str) -> None:
+    assert "value of a popularity list" in clean().audit(measure=measure).context
+
+
+def test_the_price_of_a_sample_is_close_to_the_value_of_all_items() -> None:
+    """Scores of targets are N(1, 1), of all other items N(0, 1), among the user's unseen items."""
+    case = replace(sampled(), options={})
+    (effect,) = found(case.audit(), "sampled-lists").effects
+    rng = np.random.default_rng(0)
+    n_unseen = np.unique(case.train["item"]).size - case.train["user"].size // N_USERS
+    target = 1 + rng.normal(size=20_000)
+    n_above = (rng.normal(size=(20_000, n_unseen - 1)) > target[:, None]).sum(axis=1)
+    exact = np.where(n_above < 10, 1 / np.log2(2 + n_above), 0).mean()
+    assert effect.with_fault > exact + 3 * effect.std_error
+    assert effect.without_fault == pytest.approx(exact, abs=3 * effect.std_error)
