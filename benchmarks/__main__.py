@@ -14,7 +14,7 @@ from benchmarks import _harness
 PARTS = (
     "startup",
     "measure",
-    "gate",
+    "decide",
     "pap",
     "catalogue",
     "losses",

@@ -1,9 +1,9 @@
-"""The gate: its cost beside two calls of measure, and its errors over replays on real values.
+"""The gate and the audit: their cost beside measure, and the errors of the gate over replays.
 
-``python -m benchmarks gate --errors 10000`` replays gates on users drawn from real per-user values
-whose true difference is known: -margin, or zero after base and candidate were exchanged at random.
-A replay has a false claim if it says superior at zero, or passes at -margin. ``--pairs FILE`` adds
-the values of a table of users and items, such as MovieLens-1M.
+``python -m benchmarks decide --errors 10000`` replays gates on users drawn from real values per
+user whose true difference is known: -margin, or zero after base and candidate were exchanged at
+random. A replay has a false claim if it says superior at zero, or passes at -margin. ``--pairs FILE``
+adds the values of a table of users and items, such as MovieLens-1M.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from benchmarks import _harness
 from benchmarks._harness import Values
-from benchmarks.workload import Lists, make_lists
+from benchmarks.workload import PRIME, Lists, make_lists
 
 SMALL = ("--users=300", "--errors=5")
 MEASURES = ("ndcg@10", "recall@10", "precision@1")
@@ -44,7 +44,26 @@ def measured_twice(lists: Lists) -> Callable[[], Values]:
 
     def call() -> Values:
         base, candidate = (podium.measure(lists.truth, run, MEASURES).values for run in runs)
-        return {name: float(np.mean(candidate[name] - base[name])) for name in MEASURES}
+        differences = {name: float(np.mean(candidate[name] - base[name])) for name in MEASURES}
+        return {**differences, "ndcg@10 of the base": float(base["ndcg@10"].mean())}
+
+    return call
+
+
+def audit(lists: Lists) -> Callable[[], Values]:
+    """Time podium.audit of the base, with a training part of ten pairs per user."""
+    import podium
+
+    rng = np.random.default_rng(3)
+    n_rows = 10 * lists.n_users
+    train = {
+        "user": np.repeat(np.arange(lists.n_users), 10),
+        "item": rng.integers(PRIME, size=n_rows),
+    }
+
+    def call() -> Values:
+        result = podium.audit(train, lists.truth, {"base": lists.run}, "ndcg@10")
+        return {"ndcg@10 of the base": result.context["value of base"]}
 
     return call
 
@@ -91,12 +110,13 @@ ENTRIES: dict[str, tuple[Callable[[Lists], Callable[[], Values]], int]] = {
     REFERENCE: (measured_twice, 3),
     "podium.gate, two guards": (gate, 3),
     "podium.gate, sequential": (gate_any_time, 3),
+    "podium.audit, one run": (audit, 1),
 }
 
 
 def _compare_cost(n_users: int) -> None:
     results: dict[str, Any] = {
-        name: _harness.in_process("benchmarks.gate", name, [f"--users={n_users}"])
+        name: _harness.in_process("benchmarks.decide", name, [f"--users={n_users}"])
         for name in ENTRIES
     }
     reference = results[REFERENCE]
