@@ -2,8 +2,8 @@
 
 ``python -m benchmarks decide --errors 10000`` replays gates on users drawn from real values per
 user whose true difference is known: -margin, or zero after base and candidate were exchanged at
-random. A replay has a false claim if it says superior at zero, or passes at -margin. ``--pairs FILE``
-adds the values of a table of users and items, such as MovieLens-1M.
+random. A replay has a false claim if it says superior at zero, or passes at -margin.
+``--pairs FILE`` adds the values of a table of users and items, such as MovieLens-1M.
 """
 
 from __future__ import annotations
