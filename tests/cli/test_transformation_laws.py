@@ -38,6 +38,12 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
          "--catalogue", "@past", "--format", "csv"),
     ),
     "compare": (("compare", "@truth", "@run", "@other", *MEASURES, "--format", "json"),),
+    "gate": (
+        ("gate", "@truth", "@run", "@other", "-m", "ndcg@3", "--margin", "0.95", "--by", "country",
+         "--users", "@people", "--guard", "novelty@3:-9", "--catalogue", "@past", "--fail-on",
+         "inferior", "--format", "json"),
+    ),
+    "audit": (("audit", "@past", "@truth", "@run", "--fail-on", "never", "--format", "json"),),
     "train and rank": (
         ("train", "@rows", "--loss", "pap-avg", "-k", "2", "--max-iter", "20", "--out", "model"),
         ("rank", "model", "@rows", "--out", "ranked.csv"),
