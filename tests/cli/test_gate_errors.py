@@ -66,7 +66,7 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "few": (
         ("--users", "few.csv", "--weight", "w"),
-        r"^--users has no w for 39 of 40 users, first 1\. --weight needs a value for each\.$",
+        r"^--users has no w for 39 of 40 users, first 1\. --weight needs a value for each user\.$",
     ),
     "catalogue": (
         ("--catalogue", "past.csv"),
@@ -87,7 +87,7 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "no bounds": (
         (*SEQUENTIAL, "--guard", "dcg@3:0"),
-        r"^dcg@3 has no bounds, which --sequential needs\. Pass --horizon, or leave the measure",
+        r"^dcg@3 has no bounds, which --sequential requires\. Pass --horizon, or leave the measure",
     ),
     "state folder": (
         ("--sequential", "--state", "none/s"),

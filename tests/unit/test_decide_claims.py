@@ -100,7 +100,7 @@ def test_verdict_follows_from_interval_and_limit(
 def test_no_number_of_users_is_given_if(one: Claim, reason: str) -> None:
     del reason
     assert one.users_needed is None
-    assert "would tell" not in one.sentence()
+    assert "would probably suffice" not in one.sentence()
 
 
 def test_users_needed_is_that_of_the_normal_distribution() -> None:
@@ -153,7 +153,7 @@ def test_sentence_says_the_verdict_with_the_interval() -> None:
 def test_sentence_that_cannot_tell_says_what_would() -> None:
     assert claim(-2, 2).sentence() == (
         "ndcg@10: can't tell (+0.0000, 0.95 interval [-2.0000, +2.0000], limit -1). About 810 "
-        "users (now 100) would tell, if the true difference is the observed one."
+        "users (now 100) would probably suffice, if the true difference is the observed one."
     )
 
 
@@ -162,7 +162,7 @@ def test_sentence_that_cannot_tell_says_what_would() -> None:
     [
         (1, 0, "an interval requires two users, got 1."),
         (0, 7, "an interval requires two users, got 0 (7 undefined)."),
-        (5, 0, "5 users are too few clusters for an interval."),
+        (5, 0, "the 5 users are in too few clusters for an interval."),
     ],
 )
 def test_sentence_without_an_interval_says_why(n_users: int, n_undefined: int, reason: str) -> None:

@@ -53,11 +53,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no weight": (
         {"users": {"user": [1, 2], "w": [1, 2]}, "weight": "w"},
-        r"^users has no w for 58 of 60 users, first 0\. weight needs a value for each\.$",
+        r"^users has no w for 58 of 60 users, first 0\. weight needs a value for each user\.$",
     ),
     "no cluster": (
         {"users": {"user": [1, 2], "w": [1, 2]}, "cluster": "w"},
-        r"^users has no w for 58 of 60 users, first 0\. cluster needs a value for each\.$",
+        r"^users has no w for 58 of 60 users, first 0\. cluster needs a value for each user\.$",
     ),
     "text weight": (
         {"users": USERS, "weight": "country"},
@@ -85,7 +85,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "n_pos": (
         {"by": "n_pos", "sequential": True, "state": "s"},
-        r"^by='n_pos' divides users anew .* Use 'engagement' or a column of users\.$",
+        r"^by='n_pos' divides all users again .* Use 'engagement' or a column of users\.$",
     ),
     "sequential weight": (
         {"weight": "visits", "users": USERS, "sequential": True, "state": "s"},
@@ -97,7 +97,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "unbounded": (
         {"guards": {"dcg@5": 0}, "sequential": True, "state": "s"},
-        r"^dcg@5 has no bounds, which sequential=True needs\. Pass horizon, or leave",
+        r"^dcg@5 has no bounds, which sequential=True requires\. Pass horizon, or leave",
     ),
     "folder": (
         {"sequential": True, "state": "none/s"},

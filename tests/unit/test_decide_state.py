@@ -137,7 +137,8 @@ def test_changed_values_of_a_user_are_refused_with_the_id() -> None:
     changed = raised([7, 3])
     refused_look(
         r"^state has .+ of candidate \S+ for user 3, but it is \S+ now \(2 users differ\)\. "
-        r"A user counts once: pass only users whose .* final, or begin a new state\.$",
+        r"The values of earlier users can't change: pass only users whose .* final, or begin a new "
+        r"state\.$",
         FIRST | SECOND,
         changed=of(FIRST | SECOND, changed),
     )
@@ -205,7 +206,7 @@ def test_horizon_is_the_end() -> None:
     last = look(SECOND, horizon=40)
     assert last.look == {"number": 2, "n_users": 45, "n_new": 25, "horizon": 40}
     refused_look(
-        r"^state has 45 users, so the horizon of 40 was reached\. Its verdict is final\. Begin",
+        r"^state has 45 users, so the horizon of 40 was reached\. The last verdict is final\. ",
         THIRD,
         horizon=40,
     )

@@ -49,7 +49,10 @@ def audit(
     measure: Annotated[
         str,
         typer.Option(
-            "--measure", "-m", metavar="MEASURE", help="Measure that faults are priced in."
+            "--measure",
+            "-m",
+            metavar="MEASURE",
+            help="Measure on which the effects of faults are shown.",
         ),
     ] = "ndcg@10",
     min_relevance: Annotated[
@@ -66,7 +69,8 @@ def audit(
     negatives: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Number of sampled items beside the targets, if lists are samples."
+            metavar="N",
+            help="Number of sampled items in addition to the targets, if lists are samples.",
         ),
     ] = None,
     time_col: Annotated[
@@ -103,12 +107,12 @@ def audit(
         ),
     ] = None,
 ) -> int:
-    """Find, count and price the faults of an offline evaluation.
+    """Find and count the faults of an offline evaluation, and show their effects.
 
-    Faults are leaks between the parts, ids in two spellings, lists that are too short or tied,
-    samples that were not drawn as said, and more. For each, the measure is shown with it and
-    without it. The exit status is 1 if there is an error (see --fail-on), and 2 after a wrong
-    option or file.
+    Faults include leaks between the parts, ids in two spellings, lists that are
+    too short or tied, and samples that were not drawn as stated. For each fault,
+    the measure is shown with the fault and without it. The exit status is 1 if
+    there is an error (see --fail-on), and 2 if an option or a file is wrong.
     """
     _check_output(fail_on, format, out or [])
     from podium import decide

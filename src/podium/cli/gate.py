@@ -48,14 +48,17 @@ def gate(
     ] = None,
     margin: Annotated[
         float,
-        typer.Option(metavar="X", help="Largest acceptable loss in the measure, in its own units."),
+        typer.Option(
+            metavar="X", help="Largest acceptable loss in the primary measure, in its units."
+        ),
     ] = 0.0,
     guard: Annotated[
         list[str] | None,
         typer.Option(
             metavar="MEASURE:LIMIT",
             help="Another measure, and the difference that it must stay above, such as "
-            "recall@50:-0.005. coverage@k and novelty@k require --catalogue. May be repeated.",
+            "recall@50:-0.005 (stay below, if lower values are better). coverage@k and novelty@k "
+            "require --catalogue. May be repeated.",
         ),
     ] = None,
     by: Annotated[
@@ -95,8 +98,8 @@ def gate(
         bool,
         typer.Option(
             "--sequential",
-            help="Keep the errors of all looks together at their level, so that the gate can be "
-            "used again when users arrive. Requires --state.",
+            help="Use the gate again as more users arrive. The probability of a false claim in any "
+            "look is then at most that of a single look. Requires --state.",
             rich_help_panel="Repeated looks",
         ),
     ] = False,
@@ -104,7 +107,7 @@ def gate(
         int | None,
         typer.Option(
             metavar="N",
-            help="Number of users of the last look. Intervals are shorter with it.",
+            help="Number of users at which the test ends. It makes the intervals shorter.",
             rich_help_panel="Repeated looks",
         ),
     ] = None,
@@ -147,7 +150,7 @@ def gate(
 ) -> int:
     """Decide whether a candidate may replace the base: superior, non-inferior or inferior.
 
-    The exit status is 0 (pass), 1 (fail), 2 (error) or 3 (too few users).
+    The exit status is 0 (pass), 1 (fail), 2 (error) or 3 (cannot tell); see --fail-on.
     """
     conventions.check()
     _check_output(fail_on, format, out or [])

@@ -36,9 +36,11 @@ class Claim:
     interval : Interval
         The confidence interval of the difference.
     level : float
-        The level of the interval. It is higher in segments, so that all of them hold together.
+        The level of the interval. It is higher in segments, so that all their intervals hold
+        together.
     limit : float
-        The difference that the candidate may not reach: -margin if higher is better.
+        The difference that the candidate must not reach; for the primary measure, -margin if
+        higher values are better and margin otherwise.
     n_users, n_undefined : int
         The users in the means, and those for whom the measure is undefined.
     """
@@ -80,10 +82,11 @@ class Claim:
 
     @property
     def users_needed(self) -> int | None:
-        """The users with which the verdict would probably be known (80 % power).
+        """The number of users that would probably suffice for a verdict (80 % power).
 
-        It assumes that the true difference is the observed one. None if the verdict is known, or
-        if the observed difference is the limit.
+        It assumes that the true difference is the observed one, and it ignores a horizon. None if
+        the verdict is known, if the observed difference is the limit or outside the interval, or
+        if the interval is infinite.
         """
         low, high = self._gains
         gain = self._oriented(self.difference)
@@ -104,7 +107,7 @@ class Claim:
         return self.segment if self.by in BUILT_IN else f"{self.by} {self.segment}"
 
     def sentence(self, base: str = "base", candidate: str = "candidate") -> str:
-        """Return the verdict as a sentence, with the interval and what would settle it."""
+        """Return the verdict as a sentence, with the interval and the users that would suffice."""
         low, high = self.interval
         if math.isnan(low):
             return f"{self._subject}: can't tell, because {self._lack}."
@@ -129,7 +132,7 @@ class Claim:
     def _lack(self) -> str:
         """Why there is no interval."""
         if self.n_users > 1:
-            return f"{self.n_users} users are too few clusters for an interval"
+            return f"the {self.n_users} users are in too few clusters for an interval"
         undefined = f" ({self.n_undefined} undefined)" if self.n_undefined else ""
         return f"an interval requires two users, got {self.n_users}{undefined}"
 
@@ -138,14 +141,14 @@ class Claim:
         low, high = self.interval
         if low > high:
             return (
-                " The intervals of two looks contradict each other, so the users of later looks "
-                "differ from earlier ones."
+                " The intervals of two looks contradict each other, so later users probably differ "
+                "from earlier ones."
             )
         if self.users_needed is None:
             return ""
         return (
-            f" About {_rounded_up(self.users_needed):,} users (now {self.n_users:,}) would tell, "
-            "if the true difference is the observed one."
+            f" About {_rounded_up(self.users_needed):,} users (now {self.n_users:,}) would "
+            "probably suffice, if the true difference is the observed one."
         )
 
     def to_dict(self, base: str = "base", candidate: str = "candidate") -> dict[str, Any]:

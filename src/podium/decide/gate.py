@@ -49,9 +49,9 @@ def gate(
     """Decide whether a candidate may replace the base, by paired intervals over users.
 
     The verdict on a measure follows from the interval of the mean difference candidate - base:
-    "superior" if the whole interval is better than 0, "non-inferior" if it is better than the
-    limit, "inferior" if it is worse than the limit, and otherwise "cannot tell". The limit of the
-    primary measure is a loss of `margin`.
+    "superior" if the whole interval is better than 0 and than the limit, "non-inferior" if it is
+    better than the limit only, "inferior" if it is worse than the limit, and otherwise "cannot
+    tell". The limit of the primary measure is a loss of `margin`.
 
     Parameters
     ----------
@@ -62,13 +62,14 @@ def gate(
     measure : str or Measure
         The primary measure.
     margin : float
-        The largest loss that is acceptable, >= 0, in units of the measure.
+        The largest acceptable loss, >= 0, in units of the measure.
     guards : mapping of str to float, optional
         Further measures, and the difference candidate - base that each must stay above (below, if
         lower is better), such as {"recall@50": -0.005}. ``coverage@k`` and ``novelty@k`` require
         `catalogue`.
-    by : str or several
-        Segments in which no measure may be inferior: "engagement", "n_pos", or columns of `users`.
+    by : str or sequence of str
+        The segments in which no measure may be inferior: "engagement", "n_pos", or columns of
+        `users`.
     users : path, frame or mapping of columns, optional
         A table with a user column and the columns that by, cluster and weight name.
     cluster : str, optional
@@ -79,18 +80,19 @@ def gate(
     catalogue : path, frame or mapping of columns, optional
         The past interactions of users and items.
     level : float
-        The level of the intervals. Each claim is false with probability (1 - level) / 2 at most.
+        The level of the intervals. A claim is false with a probability of about (1 - level) / 2 at
+        most.
     undefined : {"skip", "zero", "one", "error"}
         The rule for undefined groups, as in `podium.evaluate`.
     sequential : bool
-        Whether the gate is used again when users arrive. The intervals of all looks then hold
+        Whether the gate is used again as more users arrive. The intervals of all looks then hold
         together. `state` is required.
     horizon : int, optional
-        The number of users of the last look. Intervals are then almost as short as those of a
-        single look.
+        The number of users at which the test ends. The interval of the last look is then almost
+        as short as that of a single look.
     state : path, optional
-        The file that keeps the users of all looks. It is created at the first look. Users that it
-        has are not counted again.
+        The file that keeps the users of all looks. It is created at the first look. Users in
+        the file are not counted again.
     names : (str, str)
         The names of base and candidate in texts.
     **options
@@ -112,11 +114,14 @@ def gate(
     -----
     Multiplicity: a candidate passes only if every guard holds, so guards need no correction. The
     intervals of segments have the level 1 - (1 - level) / number of segment claims.
-    Intervals: t intervals of the jackknife standard error over clusters. For a measure with bounds,
-    the variance is increased by (width of the bounds / number of clusters)². Without this, sparse
-    measures such as recall@10 give false claims in up to a quarter of small samples. Sequential
-    without a horizon: confidence sequence by betting, over clusters in the order of arrival.
-    Sequential with a horizon: repeated confidence intervals with O'Brien-Fleming-type spending.
+    Intervals of one look: t intervals with the jackknife standard error over clusters. For a
+    measure with bounds, the variance is increased by (width of the bounds / number of clusters)².
+    Without this, sparse measures such as recall@10 give false claims in up to a quarter of small
+    samples.
+    Intervals without a horizon: a confidence sequence by betting, over clusters in the order of
+    arrival.
+    Intervals with a horizon: repeated confidence intervals with O'Brien-Fleming-type spending, and
+    the same increase of the variance.
 
     References
     ----------
@@ -260,7 +265,7 @@ def _check_request(rules: Rules, by: Sequence[str], users: Any, catalogue: Any, 
         )
     if rules.looks != "once" and "n_pos" in by:
         raise ArgumentError(
-            "by='n_pos' divides users anew at each look, so sequential=True can't use it. Use "
+            "by='n_pos' divides all users again at each look, so sequential=True can't use it. Use "
             "'engagement' or a column of users."
         )
     if rules.looks == "any time" and rules.weight is not None:
@@ -276,7 +281,7 @@ def _check_request(rules: Rules, by: Sequence[str], users: Any, catalogue: Any, 
 
 
 def _check_state(rules: Rules, state: Any) -> None:
-    """Refuse a state without a use, or whose file could not be written after the measuring."""
+    """Refuse a state without a use, or with a path that cannot be written."""
     if rules.looks != "once" and state is None:
         raise ArgumentError("sequential=True requires state, the file that keeps earlier users.")
     if state is None:

@@ -1,4 +1,4 @@
-"""Intervals of paired differences: for one look, for any number of looks, until a horizon."""
+"""Intervals of paired differences: for one look, for looks at any time, and until a horizon."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def interval(
     pairs : Pairs
         Some or all users, in the order of arrival.
     arrival : int64, (n_users,)
-        The position of each of them among all users in the order of arrival.
+        The position of each of these users among all users in the order of arrival.
     measure : GateMeasure
     rules : Rules
     level : float

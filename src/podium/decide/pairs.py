@@ -195,7 +195,7 @@ def _column(
         first = _check.label(labels[is_unknown.argmax()])
         raise ArgumentError(
             f"users has no {column} for {int(is_unknown.sum())} of {labels.size} users, first "
-            f"{first}. {name} needs a value for each."
+            f"{first}. {name} needs a value for each user."
         )
     return values
 

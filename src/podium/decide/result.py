@@ -12,14 +12,15 @@ Decision: TypeAlias = Literal["pass", "fail", "cannot tell"]
 
 @dataclass(frozen=True, eq=False)
 class Gate:
-    """The decision of a gate, with the claims that it rests on.
+    """The decision of a gate, and the claims that it follows from.
 
     Attributes
     ----------
     claims : tuple of Claim
         The primary claim, then one for each guard, then those of the segments.
     look : dict or None
-        The number of this look, its users and the horizon, if the gate is sequential.
+        The number of this look, its users and its new users, and the horizon. None if the gate is
+        not sequential.
     conventions : dict
         The conventions of the values, such as ties, min_relevance and missing.
     base, candidate : str
@@ -55,7 +56,7 @@ class Gate:
 
     @property
     def reasons(self) -> list[str]:
-        """Why the decision is not "pass", one sentence per claim; empty if it is."""
+        """The sentences of the claims that prevent a pass; empty if the decision is "pass"."""
         decision = self.decision
         if decision == "pass":
             return []

@@ -24,7 +24,7 @@ class Rules:
     measures : tuple of GateMeasure
         The primary measure, then those of the guards.
     limits : tuple of float
-        The difference candidate - base that each measure may not reach.
+        The difference candidate - base that each measure must not reach.
     level : float
         The level of the intervals of all users.
     looks : {"once", "any time", "until horizon"}
@@ -60,8 +60,8 @@ class Rules:
         Raises
         ------
         ArgumentError
-            If a measure is unknown, twice there, or cannot be used with these looks; if margin is
-            negative, or horizon is given without sequential.
+            If a measure is unknown, is named twice or cannot be used with these looks, if margin is
+            negative, or if horizon is given without sequential.
         """
         primary = GateMeasure.parse(measure)
         if primary.measure is None:
@@ -104,7 +104,7 @@ class Rules:
             )
         if self.looks == "any time" and math.isinf(measure.width):
             raise ArgumentError(
-                f"{measure.text} has no bounds, which sequential=True needs. Pass horizon, or "
+                f"{measure.text} has no bounds, which sequential=True requires. Pass horizon, or "
                 "leave the measure out."
             )
 
@@ -127,7 +127,7 @@ def read_guards(texts: Sequence[str]) -> dict[str, float]:
     Raises
     ------
     ArgumentError
-        If a text has another form, or a measure is named twice.
+        If a text has another form, a limit is not a finite number, or a measure is named twice.
 
     Examples
     --------

@@ -45,7 +45,7 @@ class State:
         return cls(rules, _shuffled(pairs, 0), (pairs.n_users,))
 
     def added(self, pairs: Pairs) -> State:
-        """Return the state with the users of `pairs` that are new, or itself if none is.
+        """Return the state with the new users of `pairs`, or the same state if there are none.
 
         Raises
         ------
@@ -113,8 +113,8 @@ class State:
                 raise ArgumentError(
                     f"state has {name} {_shown(then[row])} for user "
                     f"{_check.label(again.labels[row])}, but it is {_shown(now[row])} now "
-                    f"({int(differs.sum())} users differ). A user counts once: pass only users "
-                    "whose lists and truth are final, or begin a new state."
+                    f"({int(differs.sum())} users differ). The values of earlier users can't "
+                    "change: pass only users whose lists and truth are final, or begin a new state."
                 )
 
     def _refuse_late(self, new: Pairs) -> None:
@@ -122,7 +122,7 @@ class State:
         if horizon is not None and self.pairs.n_users >= horizon:
             raise ArgumentError(
                 f"state has {self.pairs.n_users} users, so the horizon of {horizon} was reached. "
-                "Its verdict is final. Begin a new state for another test."
+                "The last verdict is final. Begin a new state for another test."
             )
         if new.cluster is None or self.pairs.cluster is None:
             return

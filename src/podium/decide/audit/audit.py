@@ -1,4 +1,4 @@
-"""The audit of an offline evaluation: it finds, counts and prices faults."""
+"""The audit of an offline evaluation: it finds and counts faults, and measures their effects."""
 
 from __future__ import annotations
 
@@ -40,27 +40,30 @@ def audit(
     rank: str | None = None,
     timestamp: str | None = None,
 ) -> Audit:
-    """Find the faults of an offline evaluation, count them, and state what they do to a measure.
+    """Find and count the faults of an offline evaluation, and measure their effects.
+
+    The effect of a fault is the mean of the measure with the fault and without it.
 
     Parameters
     ----------
     train : path, frame, mapping of columns, or sparse matrix
-        The interactions that models were trained on: user, item, and timestamp if there is one.
+        The interactions on which models were trained: user, item, and timestamp if there is one.
     test : path, frame, mapping of columns, or sparse matrix
         The truth: user, item, relevance, and timestamp if there is one; see `podium.measure`.
     runs : mapping of str to path, frame or mapping of columns, optional
-        The lists of models by name. Without them, only the two parts are audited, and faults are
-        priced by the list of the most popular items.
+        The lists of models by name. Without them, only the two parts are audited, and effects are
+        those on the list of the most popular items.
     measure : str or Measure
-        The measure that faults are priced in.
+        The measure on which effects are computed.
     min_relevance : float, optional
         The smallest relevance of a positive item, 1 by default.
     candidates : {"uniform"}, optional
-        How the lists were sampled, if they are said to be samples.
+        How the items of the lists were sampled, if the lists are samples.
     n_negatives : int, optional
-        The number of sampled items beside the targets, if the lists are said to be samples.
+        The number of sampled items in addition to the targets, if the lists are samples.
     user, item, relevance, score, rank, timestamp : str, optional
-        The names of columns without a usual name; user and item apply to all tables.
+        The names of the columns, if they are not the usual ones. `user` and `item` apply to all
+        tables.
 
     Returns
     -------
@@ -75,10 +78,10 @@ def audit(
 
     Notes
     -----
-    Values: users that a run lacks count as 0, repeated pairs count once, and equal scores count in
-    the worst order, unless a finding says otherwise.
-    Ids in two spellings are found first. All other checks see one spelling.
-    Cost: a sort of the training pairs, and one measurement per run for each fault that is found.
+    Values: users that a run lacks have the worst value, repeated pairs count once, and equal scores
+    are ordered with positives last, unless a finding states otherwise.
+    Ids in two spellings are found first. All other checks use one spelling.
+    Cost: a sort of the training pairs, and one measurement per run for each finding.
 
     References
     ----------

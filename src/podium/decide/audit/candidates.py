@@ -1,4 +1,4 @@
-"""Lists of sampled candidates: their negatives, what uniform draws would be, and their price."""
+"""Lists of sampled candidates: their negatives, what uniform draws would give, and effects."""
 
 from __future__ import annotations
 

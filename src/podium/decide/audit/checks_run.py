@@ -27,9 +27,9 @@ def missing_users(price: Pricing, name: str) -> Finding | None:
         severity="error" if none else weigh("warning", lost.size, users.size, effects),
         text=f"Run {name} lacks {lost.size} of the {users.size} users of TEST with positives. "
         + (
-            "They have no user in common. Check the user ids."
+            "It has none of them. Check the user ids."
             if none
-            else "A mean over its own users leaves out those that it can't serve."
+            else "A mean over the users of the run leaves out the missing ones."
         ),
         remedy="podium measure TEST RUN --missing zero counts them as 0.",
         run=name,
@@ -53,7 +53,7 @@ def extra_users(price: Pricing, name: str) -> Finding | None:
         severity="note",
         text=f"Run {name} lists items for {counted(extra.size, 'user')} outside TEST. The measure "
         "ignores these lists.",
-        remedy="Nothing, if TEST holds a part of the users on purpose.",
+        remedy="None, if TEST has only some of the users on purpose.",
         run=name,
         count=extra.size,
         total=users.size,
@@ -74,8 +74,8 @@ def repeated_items(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="duplicate-run",
         severity=weigh("error", count, total, effects),
-        text=f"Run {name} has {counted(count, 'repeat')} of other items of the same list. podium "
-        "measure refuses them. Repeats take places that other items could have.",
+        text=f"Run {name} has {counted(count, 'repeat')} of items that are already in the list. "
+        "podium measure refuses them. Repeats take the places of other items.",
         remedy="Keep the best row of each pair: run.sort('score', descending=True)"
         ".unique(['user', 'item'], keep='first').",
         run=name,
@@ -105,7 +105,7 @@ def short_lists(price: Pricing, name: str) -> Finding | None:
         check="short-lists",
         severity="warning",
         text=f"Run {name} has {counted(count, 'list')} shorter than the {needed} items that "
-        f"{price.request.measure} compares; the shortest has {int(size[is_short].min())}. The "
+        f"{price.request.measure} may require; the shortest has {int(size[is_short].min())}. The "
         "missing places count as not relevant.",
         remedy=f"Write at least {needed} items per user: podium recommend MODEL -k {needed}.",
         run=name,
@@ -133,7 +133,7 @@ def seen_items(price: Pricing, name: str) -> Finding | None:
         check="seen-items",
         severity=weigh("warning", count, total, effects),
         text=f"Run {name} uses {count} of its {total} rows for items that the user has in TRAIN, "
-        "and that are not relevant in TEST. They take places of new items.",
+        "and that are not relevant in TEST. They take the places of new items.",
         remedy="Leave seen items out of lists: podium recommend leaves them out, and "
         "run.join(train, on=['user', 'item'], how='anti') removes them.",
         run=name,
@@ -157,7 +157,7 @@ def unknown_run_items(price: Pricing, name: str) -> Finding | None:
         check="unknown-run-items",
         severity="error" if count == total else weigh("warning", count, total, effects),
         text=f"Run {name} uses {count} of its {total} rows for items that neither TRAIN nor TEST "
-        "has. They can't be relevant, and take places of other items.",
+        "has. They can't be relevant, and take the places of other items.",
         remedy="Check the item ids of the run, and the mapping from the model's columns to ids.",
         run=name,
         count=count,

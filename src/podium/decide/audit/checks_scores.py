@@ -30,8 +30,8 @@ def tied_scores(price: Pricing, name: str) -> Finding | None:
         check="ties",
         severity=weigh("warning", count, total, effects),
         text=f"The value of {count} of the {total} lists of run {name} changes with the order of "
-        "equal scores. An evaluator that places positives first reports the value with the fault; "
-        "podium places them last.",
+        "equal scores. The value with the fault places positives first, and the value without it "
+        "places them last, as podium does by default.",
         remedy="Write scores with more digits, or break ties in the model. podium measure TEST "
         "RUN --ties average reports the mean over orders.",
         run=name,
@@ -64,8 +64,8 @@ def saturated_scores(price: Pricing, name: str) -> Finding | None:
         check="saturated-scores",
         severity=weigh("warning", users.size, n_lists, effects),
         text=f"Run {name} begins {users.size} of its {n_lists} lists with several items of its "
-        f"highest score, {run.values.max():g}. Scores that reach a limit lose the order of the "
-        "best items.",
+        f"highest score, {run.values.max():g}. Scores that are cut off at a limit lose the order "
+        "of the best items.",
         remedy="Write scores before the sigmoid, clipping or rounding.",
         run=name,
         count=users.size,
@@ -89,9 +89,9 @@ def reversed_scores(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="reversed-scores",
         severity="error",
-        text=f"Run {name} is better in reverse order. Its scores may be distances or ranks, of "
-        "which the lowest is the best.",
-        remedy="Negate the scores, or name the column --rank-col.",
+        text=f"Run {name} is better in reverse order. Its scores may be distances or ranks, for "
+        "which lower values are better.",
+        remedy="Negate the scores, or, if they are ranks, name their column with --rank-col.",
         run=name,
         count=gain.n_groups,
         total=gain.n_groups,
@@ -113,10 +113,10 @@ def below_popularity(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="below-popularity",
         severity="warning",
-        text=f"Run {name} has {price.request.measure} {run:.4f}, and the list of the most popular "
-        f"unseen items {other:.4f}. The run is no better than a list that ignores the user.",
+        text=f"Run {name} has {price.request.measure} {run:.4f}, and a list of the most popular "
+        f"items has {other:.4f}. The run is no better than a list that ignores the user's taste.",
         remedy="Check the model, its training, and the ids of its lists. "
-        "podium.recommenders.Popularity makes the other list.",
+        "podium.recommenders.Popularity ranks items by popularity.",
         run=name,
         count=n_users,
         total=n_users,
@@ -136,9 +136,9 @@ def same_lists(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="same-lists",
         severity="note",
-        text=f"Run {name} has the same first item for {share:.0%} of its users: its lists are not "
-        "personal.",
-        remedy="Check that the run was written for each user's own row of the model.",
+        text=f"Run {name} has the same first item for {share:.0%} of its users. Its lists may "
+        "not be personal.",
+        remedy="Check that the list of each user was computed from this user's row of the model.",
         run=name,
         count=int(np.bincount(best).max()),
         total=best.size,

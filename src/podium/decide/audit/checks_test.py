@@ -29,7 +29,7 @@ def repeated_pairs(price: Pricing) -> Finding | None:
         check="duplicate-test",
         severity=weigh("error", count, total, effects),
         text=f"TEST has {counted(count, 'repeat')} of other pairs. podium measure refuses them. "
-        "Programs that count rows divide by too many positives, of which lists can find one each.",
+        "Programs that count rows expect these items several times, but a list has each item once.",
         remedy="Keep one row of each pair: test.unique(['user', 'item']).",
         count=count,
         total=total,
@@ -51,7 +51,7 @@ def ratings(price: Pricing) -> Finding | None:
         severity="error",
         text=f"The relevance of TEST is a rating, and min_relevance is missing. All ratings from 1 "
         f"count as positive, {int(is_low.sum())} of them below {high:g}.",
-        remedy=f"Pass the smallest rating of a positive item: --min-relevance {high:g}.",
+        remedy=f"Pass the lowest rating of a positive item, such as --min-relevance {high:g}.",
         count=int(is_low.sum()),
         total=tables.truth.n_rows,
         examples=tables.pair_examples(tables.truth.rows(is_low)) if is_low.any() else (),
@@ -106,7 +106,7 @@ def users_without_positives(price: Pricing) -> Finding | None:
         severity="note" if count < _FEW * total else "warning" if count < total else "error",
         text="TEST has no pair with a relevance of at least "
         f"{price.request.threshold:g} for {count} of its {total} users. Means leave them out.",
-        remedy="Lower --min-relevance, or count these users as 0: podium measure TEST RUN "
+        remedy="Lower --min-relevance, or count these users as 0 with podium measure TEST RUN "
         "--undefined zero.",
         count=count,
         total=total,
@@ -127,10 +127,10 @@ def few_users(price: Pricing) -> Finding | None:
     return Finding(
         check="few-users",
         severity="note",
-        text=f"With {summary.n_groups} users, the {price.request.measure} of {name} is known to "
-        f"within {share:.0%} of its value only (two standard errors).",
-        remedy="Compare runs on the same users, podium compare TEST RUN_A RUN_B, which needs fewer "
-        "users than two separate means.",
+        text=f"With {summary.n_groups} users, the {price.request.measure} of {name} is known only "
+        f"to within {share:.0%} of its value (two standard errors).",
+        remedy="Compare runs on the same users with podium compare TEST RUN_A RUN_B. Paired "
+        "differences usually have smaller standard errors than separate means.",
         count=summary.n_groups,
         total=summary.n_groups,
         noun="users",

@@ -42,9 +42,9 @@ def time_units(tables: Tables) -> Finding:
         check="time-units",
         severity="error",
         text=f"The times of TRAIN and TEST have different units: their medians are {train:.4g} "
-        f"and {test:.4g}. Leaks in time can't be found.",
-        remedy="Convert the times of one part, such as milliseconds: test.with_columns("
-        "pl.col('timestamp') // 1000).",
+        f"and {test:.4g}. Leaks in time can't be checked.",
+        remedy="Convert the times of one part, for example from milliseconds to seconds: "
+        "test.with_columns(pl.col('timestamp') // 1000).",
         count=tables.test.n_rows,
         total=tables.test.n_rows,
         noun="events",
@@ -59,7 +59,7 @@ def no_times(price: Pricing) -> Finding | None:
     return Finding(
         check="no-times",
         severity="note",
-        text="TRAIN and TEST don't both have times, so future interactions can't be found.",
+        text="TRAIN and TEST don't both have times, so leaks in time can't be checked.",
         remedy="Keep the time of each event as a column named timestamp, or name it with "
         "--time-col.",
         count=price.tables.train.n_rows,
@@ -84,8 +84,8 @@ def future_of_user(price: Pricing) -> Finding | None:
         check="future-of-user",
         severity=weigh("error", count, total, effects),
         text=f"TRAIN has {counted(count, 'event')} after the first test event of the same user, "
-        f"for {counted(n_users, 'user')}. Models are trained on the future of the users that they "
-        "are tested on.",
+        f"for {counted(n_users, 'user')}. Models are trained on the future of the users on whom "
+        "they are tested.",
         remedy=_SPLIT,
         count=count,
         total=total,
@@ -109,8 +109,8 @@ def future_of_all(price: Pricing) -> Finding | None:
     return Finding(
         check="future-of-all",
         severity=weigh("warning", count, total, effects),
-        text=f"TRAIN has {counted(count, 'event')} after the earliest test event. Models know what "
-        "was popular after the moment of the first recommendation, which no live model knows.",
+        text=f"TRAIN has {counted(count, 'event')} after the earliest test event. Models are "
+        "trained on later popularity, which is unknown at the time of the recommendation.",
         remedy=_SPLIT,
         count=count,
         total=total,

@@ -24,7 +24,7 @@ def trained_on(price: Pricing) -> Finding | None:
         is_leaked,
         check="train-test-overlap",
         severity="error",
-        text=f"TRAIN has {{}} positive test pairs{when}. Models were trained on them.",
+        text=f"TRAIN has {{}} positive test pairs{when}. Models were trained on these pairs.",
         remedy="Remove the pairs of TEST from TRAIN and train again: train.join(test, "
         "on=['user', 'item'], how='anti').",
     )
@@ -39,17 +39,17 @@ def repeat_consumption(price: Pricing) -> Finding | None:
     which = (
         ", earlier than TEST"
         if price.tables.has_times
-        else ", and repeats other pairs too; some may be the same event"
+        else ", and TRAIN also repeats other pairs; some of them may be leaks"
     )
     return _of_pairs(
         price,
         is_repeat,
         check="repeat-consumption",
         severity="warning",
-        text=f"TRAIN has {{}} positive test pairs{which}. The measure rewards lists of items that "
-        "users know already, not only new ones.",
+        text=f"TRAIN has {{}} positive test pairs{which}. The measure also rewards lists "
+        "of items that users know already.",
         remedy="Report new pairs separately: test.join(train, on=['user', 'item'], how='anti'). "
-        "Or, if repeats are the goal, say so, and don't exclude seen items from lists.",
+        "If repeats are part of the goal, state so, and keep seen items in the lists.",
     )
 
 
@@ -67,7 +67,7 @@ def unknown_users(price: Pricing) -> Finding | None:
         severity=weigh("warning", count, total, effects) if is_known.any() else "error",
         text=f"TRAIN lacks {count} of the {total} users of TEST. "
         + (
-            "Models can't know their taste, and the mean mixes them with users that models know."
+            "Models have no data on them, and the mean combines them with users who have a history."
             if is_known.any()
             else "TRAIN and TEST have no user in common. Check their user ids."
         ),
@@ -96,12 +96,12 @@ def unknown_items(price: Pricing) -> Finding | None:
         text=f"TRAIN lacks the item of {count} of the {total} positive test pairs: "
         f"{counted(distinct(lost).size, 'item')}. "
         + (
-            "Most models can't list them, so that no model reaches the highest value."
+            "Most models can't recommend them, and so can't reach the highest value."
             if count < total
             else "TRAIN and TEST have no item in common. Check their item ids."
         ),
-        remedy="Leave them out, test.join(train, on='item', how='semi'), or use a model of item "
-        "features.",
+        remedy="Leave them out with test.join(train, on='item', how='semi'), or use a model with "
+        "item features.",
         count=count,
         total=total,
         examples=tables.item_examples(lost),
@@ -126,8 +126,8 @@ def repeated_training(price: Pricing) -> Finding | None:
     return Finding(
         check="duplicate-train",
         severity=weigh("warning", count, total, effects) if is_timed else "note",
-        text=f"TRAIN has {counted(count, 'repeat')} of other events of the same pair{when}. Models "
-        "that count events weigh these pairs more.",
+        text=f"TRAIN has {counted(count, 'repeat')} of other rows with the same pair{when}. Models "
+        "that count events give these pairs a higher weight.",
         remedy="Keep one row of each: train.unique()."
         if is_timed
         else "Keep one row of each "

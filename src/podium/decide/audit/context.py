@@ -1,4 +1,4 @@
-"""Values that put a measure into context: sizes, and how far lists without a model come."""
+"""Values that put a measure into context: sizes, and the values of lists without a model."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Effect:
 
     @property
     def change(self) -> float:
-        """What the fault adds to the measure."""
+        """The mean with the fault minus the mean without it."""
         return self.with_fault - self.without_fault
 
     def to_dict(self) -> dict[str, Any]:
@@ -58,27 +58,27 @@ class Effect:
 
 @dataclass(frozen=True)
 class Finding:
-    """One kind of fault in an evaluation, counted and priced.
+    """One kind of fault in an evaluation, with its count and its effects.
 
     Attributes
     ----------
     check : str
         The name of the check, such as "train-test-overlap".
     severity : {"error", "warning", "note"}
-        "error" if the measure is wrong, "warning" if it means something other than it seems to,
-        and "note" for what a reader needs to know.
+        "error" if the measure is wrong, "warning" if its meaning differs from the expected one,
+        and "note" for other facts that a reader of the results should know.
     text : str
         What was found, in one or two sentences.
     remedy : str
-        What to do, a command or a sentence.
+        What to do: a command or a sentence.
     run : str
         The name of the run, or "" if the fault is in the training or test part.
     count, total : int
-        The number of faulty things, and the number that were checked.
+        The number of faulty pairs, users or other things, and the number that were checked.
     noun : str
         What is counted, such as "pairs" or "users".
     examples : tuple of str
-        Up to 3 ids, the first in the order of ids.
+        Up to 3 users, items or pairs: the first in the order of ids.
     effects : tuple of Effect
         The measure with and without the fault, for each run that it concerns.
     """
@@ -96,7 +96,7 @@ class Finding:
 
     @property
     def effect(self) -> Effect | None:
-        """The effect with the largest change; None if there is none."""
+        """The effect with the largest change, of either sign; None if there is none."""
         known = [effect for effect in self.effects if effect.change == effect.change]
         return max(known, key=lambda effect: abs(effect.change), default=None)
 
@@ -128,7 +128,7 @@ class Audit:
         Sizes of the tables, and the values of each run, of a popularity list and of a random list.
     measure : str
     conventions : dict
-        The threshold of positives, and how candidates are said to be drawn.
+        The threshold of positives, and how candidates were drawn according to the caller.
     """
 
     findings: tuple[Finding, ...]
@@ -142,11 +142,11 @@ class Audit:
 
     @property
     def worst(self) -> Severity | None:
-        """The highest severity of the findings, or None."""
+        """The highest severity of the findings; None without findings."""
         return self.findings[0].severity if self.findings else None
 
     def fails(self, fail_on: str) -> bool:
-        """Return whether a finding is at least as severe as `fail_on`; "never" is never reached."""
+        """Return whether a finding is at least as severe as `fail_on`; with "never", False."""
         if fail_on == "never":
             return False
         levels = SEVERITIES[: SEVERITIES.index("warning" if fail_on == "warning" else "error") + 1]

@@ -1,4 +1,4 @@
-"""The price of a fault: the mean of the measure with it and without it."""
+"""The effect of a fault: the mean of the measure with the fault and without it."""
 
 from __future__ import annotations
 

@@ -67,14 +67,17 @@ def _finding(twins: _Twins, noun: str, name: str, before: Pricing, after: Pricin
     first = twins.respelled[0]
     texts = [str(twins.labels[code]) for code in (first, twins.code[first])]
     pair = f"{texts[0]!r} against {texts[1]!r}"
-    one_form = r"str.extract(r'0*(\d+)')" if _form(texts[0])[1] else "str.to_lowercase()"
-    table, reference = (f"Run {name}", "the test part") if name else ("TEST", "TRAIN")
+    one_form = (
+        r"str.extract(r'0*(\d+)')" if _form(texts[0])[1] else "str.strip_chars().str.to_lowercase()"
+    )
+    table = f"Run {name}" if name else "TEST"
+    reference = "TRAIN" if not name else "TEST" if noun == "user" else "TRAIN or TEST"
     return Finding(
         check=f"{noun}-spelling",
         severity="error",
-        text=f"{table} spells {twins.respelled.size} of its {twins.n_ids} {noun} ids in another "
-        f"way than {reference}, such as {pair}. They count as different {noun}s.",
-        remedy=f"Write the {noun} ids of all tables in the same way, for example with polars: "
+        text=f"{table} spells {twins.respelled.size} of its {twins.n_ids} {noun} ids differently "
+        f"from {reference}, such as {pair}. They count as different {noun}s.",
+        remedy=f"Spell the {noun} ids of all tables in the same way, for example with polars: "
         f"table.with_columns(pl.col('{noun}').cast(pl.String).{one_form}).",
         run=name,
         count=int(twins.respelled.size),

@@ -41,13 +41,13 @@ def betting_interval(
     """Confidence interval for the mean of bounded values that holds after every value.
 
     With probability at least `level`, the intervals after 1, 2, 3, … values all contain the mean.
-    So the interval may be computed as often as one likes, and its result may decide whether more
+    The interval may therefore be computed at any time, and the result may decide whether more
     values are collected. Each end is wrong with probability at most (1 - level) / 2.
 
     Parameters
     ----------
     values : float, (n,)
-        The values in the order of their arrival. All have the same mean, given the earlier ones.
+        The values in the order of arrival. Given the earlier values, each has the same mean.
     bounds : (low, high)
         The bounds of all possible values, which do not depend on the values.
     level : float
@@ -65,14 +65,14 @@ def betting_interval(
 
     Notes
     -----
-    Definition: a gambler bets on "the mean is above m" before each value. If the mean is m, the
+    Definition: before each value, a gambler bets that the mean is above m. If the mean is m, the
     capital is multiplied by 2 / (1 - level) at some time with probability at most (1 - level) / 2.
     The lower end is the highest m for which this has happened after some value. The upper end is
     minus the lower end for the negated values.
-    Bets: the gambler divides the capital by fixed shares among eight predictable plug-in bettors.
-    Bettor k uses the best bet for 10^(k + 1) values with the variance so far, but at most 3/4 of
-    its capital.
-    Order: the interval depends on the order of the values. Further values never widen it.
+    Bets: the gambler divides the capital in fixed shares among eight predictable plug-in bettors.
+    Bettor k uses the best bet for 10^(k + 1) values with the variance so far, and risks at most
+    3/4 of its capital on one value.
+    Order: the interval depends on the order of the values. More values never widen it.
     Contradictions: if the mean drifts, `low` may exceed `high`. With a constant mean, the
     probability of this is at most 1 - level.
     Precision: the ends are rounded outwards to multiples of 2^-40 (high - low).
@@ -147,7 +147,7 @@ def _lower_end(values: NDArray[np.float64], alpha: float) -> float:
 
 
 def _guess(values: NDArray[np.float64]) -> tuple[int, int]:
-    """Return about where the lower end is, and about how far that is wrong, in steps."""
+    """Return a guess of the lower end and the size of its error, both in steps."""
     radius = 3 * float(values.std()) / values.size**0.5 + 3 / values.size
     guess = min(max(float(values.mean()) - radius, 0.0), 1.0)
     return min(max(round(guess * _STEPS), 1), _STEPS - 1), max(round(radius * _STEPS) // 8, 1)

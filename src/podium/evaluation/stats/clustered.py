@@ -18,7 +18,7 @@ from podium.types import PerGroup
 class ClusteredMean:
     """A weighted mean and its standard error over clusters.
 
-    `n_clusters` is the effective number: that of equally heavy clusters with the same precision.
+    `n_clusters` is the effective number: (sum of cluster weights)² / (sum of their squares).
     """
 
     mean: float
@@ -28,8 +28,8 @@ class ClusteredMean:
     def interval(self, level: float, width: float = np.inf, *, widened: float = 0.0) -> Interval:
         """Return the t interval of the mean, cut off at -width and width.
 
-        `widened` is the size of the differences that a few more clusters could have had. The
-        variance of the mean is increased by (widened / n_clusters)².
+        `widened` is the largest difference that rare clusters, missing in the sample, could have.
+        The variance of the mean is increased by (widened / n_clusters)².
         """
         error = self.error(widened)
         interval = intervals.t_interval(self.mean, error, self.n_clusters, level)
@@ -60,8 +60,8 @@ def clustered_mean(
     Returns
     -------
     ClusteredMean
-        Its std_error is nan with fewer than two clusters, or if one has all weight but for
-        rounding.
+        Its std_error is nan with fewer than two clusters, or if the weight of all other clusters is
+        lost in rounding.
 
     Raises
     ------
@@ -70,8 +70,8 @@ def clustered_mean(
 
     Notes
     -----
-    The standard error is that of the jackknife: the mean is computed without each cluster in turn.
-    With equal weights and one group per cluster it is the usual standard error. The effective
+    The standard error is that of the jackknife, which leaves out one cluster at a time. With equal
+    weights and one group per cluster, it is the usual standard error. The effective
     number of clusters is (sum of cluster weights)² / (sum of squared cluster weights).
 
     References

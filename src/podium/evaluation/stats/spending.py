@@ -25,7 +25,7 @@ _N_HALVINGS = 60
 def spending_boundaries(fractions: ArrayLike, alpha: float) -> NDArray[np.float64]:
     """One-sided normal boundaries for repeated looks, by error spending of O'Brien-Fleming type.
 
-    Z_j is the z statistic of the data up to look j. If the true effect is 0, the probability that
+    Z_j is the z statistic of all data up to look j. If the true effect is 0, the probability that
     Z_i >= c_i for some look i <= j equals the spent error f(t_j) = 2 (1 - Phi(z / sqrt(t_j))),
     where Phi(z) = 1 - alpha / 2. Early looks spend little, and f(1) = alpha.
 
@@ -50,12 +50,13 @@ def spending_boundaries(fractions: ArrayLike, alpha: float) -> NDArray[np.float6
     Notes
     -----
     Later looks: a boundary depends on its own look and on earlier ones. The number and the times of
-    looks need no plan, but the results must not determine them.
+    looks need not be planned, but the times must not depend on the results.
     Looks that spend nothing: a look spends nothing if it is less than 0.005 after the last look
     that spent, or after 0, unless its fraction is 1. It also spends nothing if it would spend less
-    than 1e-12. Its boundary is infinite, and the next look spends its error too.
+    than 1e-12. Its boundary is infinite, and its error is left to the next look that spends.
     Precision: boundaries are accurate to about 1e-8.
-    Cost: a few hundred points squared per look; 100 looks take 0.2 seconds.
+    Cost: a few hundred integration points per look, and a square matrix of their densities; 100
+    looks take 0.2 seconds.
 
     References
     ----------
@@ -85,10 +86,10 @@ def spending_boundaries(fractions: ArrayLike, alpha: float) -> NDArray[np.float6
 def repeated_interval(mean: float, std_error: float, dof: float, boundary: float) -> Interval:
     """Confidence interval for a mean at one of several looks, from the look's boundary.
 
-    It is the mean ± t quantile × standard error. The t distribution exceeds that quantile with the
-    same probability as the normal distribution exceeds the boundary. With the boundaries of
+    The interval is mean ± t quantile × standard error. A t variable exceeds the t quantile with the
+    same probability as a normal variable exceeds the boundary. With the boundaries of
     `spending_boundaries` at alpha, the intervals at all looks contain the true mean with
-    probability about 1 - 2 alpha; exactly, if the values are normal with a known variance.
+    probability about 1 - 2 alpha or more.
 
     Parameters
     ----------
@@ -102,12 +103,12 @@ def repeated_interval(mean: float, std_error: float, dof: float, boundary: float
     Returns
     -------
     Interval
-        In the unit of the mean; (-inf, inf) for an infinite boundary.
+        The interval in the unit of the mean; (-inf, inf) for an infinite boundary.
 
     Raises
     ------
     ArgumentError
-        If an argument is nan or outside its range.
+        If an argument is nan or outside its range, or if mean, std_error or dof is infinite.
 
     References
     ----------
