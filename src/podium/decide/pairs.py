@@ -151,8 +151,8 @@ def read_pairs(
     )
     first = evaluations["base"]
     clusters = _column(users, "cluster", cluster, first.labels, options)
-    shown = [m for m in measures if m.measure is None]
-    of_shown = _shown_values(shown, runs, catalogue, first.labels, clusters, options)
+    shown_measures = [m for m in measures if m.measure is None]
+    of_shown = _shown_values(shown_measures, runs, catalogue, first.labels, clusters, options)
     values = {
         name: {text: fill(v, undefined) for text, v in evaluation.values.items()} | of_shown[name]
         for name, evaluation in evaluations.items()

@@ -101,9 +101,9 @@ class State:
             raise DataError(f"{path} is not a complete {_NOUN} ({error}).") from None
 
     def _refuse_changes(self, pairs: Pairs, known: NDArray[np.int64]) -> None:
-        again, before = pairs.rows(known >= 0), self.pairs.rows(known[known >= 0])
-        then_by_name = _kept(before)
-        for name, now in _kept(again).items():
+        current, earlier = pairs.rows(known >= 0), self.pairs.rows(known[known >= 0])
+        then_by_name = _kept(earlier)
+        for name, now in _kept(current).items():
             then = then_by_name[name]
             differs = now != then
             if now.dtype.kind == "f":
@@ -112,7 +112,7 @@ class State:
                 row = int(differs.argmax())
                 raise ArgumentError(
                     f"state has {name} {_shown(then[row])} for user "
-                    f"{_check.label(again.labels[row])}, but it is {_shown(now[row])} now "
+                    f"{_check.label(current.labels[row])}, but it is {_shown(now[row])} now "
                     f"({int(differs.sum())} users differ). The values of earlier users can't "
                     "change: pass only users whose lists and truth are final, or begin a new state."
                 )

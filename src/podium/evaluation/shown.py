@@ -163,10 +163,10 @@ def _coverage_values(
         _, codes, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
     _, item_codes = np.unique(items, return_inverse=True)
     # An item that one cluster shows to several users is still in its lists only.
-    shown = np.unique(np.stack([codes[users], item_codes]), axis=1)
-    is_alone = np.bincount(shown[1])[shown[1]] == 1
+    pairs = np.unique(np.stack([codes[users], item_codes]), axis=1)
+    is_alone = np.bincount(pairs[1])[pairs[1]] == 1
     # Without a cluster, the coverage loses the items that are in no list of the others.
-    n_lost = np.bincount(shown[0], is_alone, minlength=sizes.size)
+    n_lost = np.bincount(pairs[0], is_alone, minlength=sizes.size)
     n_others = n_users - sizes
     n_lost -= np.average(n_lost, weights=n_others) if n_others.any() else n_lost.mean()
-    return shown[1].max(initial=-1) + 1 + (n_others / sizes * n_lost)[codes]
+    return pairs[1].max(initial=-1) + 1 + (n_others / sizes * n_lost)[codes]

@@ -41,10 +41,10 @@ def gate_table(result: Mapping[str, Any]) -> Table:
             row.append(str(claim["n_undefined"]))
     if set(places) == {"all"}:
         return {"columns": columns, "rows": rows}
-    shown = ["" if i and place == places[i - 1] else place for i, place in enumerate(places)]
+    first_places = ["" if i and place == places[i - 1] else place for i, place in enumerate(places)]
     return {
         "columns": ["segment", *columns],
-        "rows": [[place, *row] for place, row in zip(shown, rows, strict=True)],
+        "rows": [[place, *row] for place, row in zip(first_places, rows, strict=True)],
     }
 
 

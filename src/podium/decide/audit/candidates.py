@@ -66,12 +66,12 @@ def effect_of_sampling(price: Pricing, name: str, lists: Lists) -> tuple[Effect,
                 catalogue_size(price),
                 replacement=False,
             )
-            found = sampled.evaluate(ranks, price.request.measure, bounds=False)
+            estimate = sampled.evaluate(ranks, price.request.measure, bounds=False)
         except PodiumError:  # such as a measure that ranks don't determine
             return ()
     base = price.summary(price.base[name])
     text = str(price.request.measure)
-    return (Effect(name, text, base.mean, found.means[text], base.std_error),)
+    return (Effect(name, text, base.mean, estimate.means[text], base.std_error),)
 
 
 def effect_of_popularity(price: Pricing, name: str, lists: Lists) -> tuple[Effect, ...]:
@@ -93,12 +93,12 @@ def effect_of_popularity(price: Pricing, name: str, lists: Lists) -> tuple[Effec
     drawn = np.clip(drawn, np.repeat(first, size), np.repeat(first + size - 1, size))
     new_items = price.tables.n_items + np.arange(drawn.size)  # repeats count as other items
     targets = lists.rows.rows(lists.is_positive)
-    again = Part(
+    redrawn = Part(
         np.concatenate([targets.user, negatives.user]),
         np.concatenate([targets.item, new_items]),
         np.concatenate([targets.values, negatives.values[drawn]]),
     )
-    return price.of_run(name, again)
+    return price.of_run(name, redrawn)
 
 
 def popularity_rank(price: Pricing) -> Floats:
@@ -114,13 +114,14 @@ def expected_rank(price: Pricing, lists: Lists, rank: Floats) -> float:
     """Return the mean popularity rank of uniform draws from each user's unseen items."""
     tables = price.tables
     in_train = tables.in_train[1]
-    own = np.concatenate([tables.seen, tables.key(tables.positives)])
-    own = distinct(own)
-    own = own[in_train[own % tables.n_items]]
-    user = own // tables.n_items
-    n_own = np.bincount(user, minlength=tables.n_users)
-    sum_own = np.bincount(user, weights=rank[own % tables.n_items], minlength=tables.n_users)
-    mean = (rank[in_train].sum() - sum_own) / np.maximum(in_train.sum() - n_own, 1)
+    excluded = distinct(np.concatenate([tables.seen, tables.key(tables.positives)]))
+    excluded = excluded[in_train[excluded % tables.n_items]]
+    user = excluded // tables.n_items
+    n_excluded = np.bincount(user, minlength=tables.n_users)
+    excluded_sum = np.bincount(
+        user, weights=rank[excluded % tables.n_items], minlength=tables.n_users
+    )
+    mean = (rank[in_train].sum() - excluded_sum) / np.maximum(in_train.sum() - n_excluded, 1)
     return float(mean[lists.negatives.user].mean())
 
 
@@ -134,6 +135,6 @@ def expected_never(price: Pricing, lists: Lists) -> float:
 def _n_drawers(price: Pricing, lists: Lists) -> Ints:
     """Return the number of users who don't own each item, so that it could be drawn for them."""
     tables = price.tables
-    own = distinct(np.concatenate([tables.seen, tables.key(tables.positives)]))
-    own = own[present(lists.users, tables.n_users)[own // tables.n_items]]
-    return lists.users.size - np.bincount(own % tables.n_items, minlength=tables.n_items)
+    excluded = distinct(np.concatenate([tables.seen, tables.key(tables.positives)]))
+    excluded = excluded[present(lists.users, tables.n_users)[excluded // tables.n_items]]
+    return lists.users.size - np.bincount(excluded % tables.n_items, minlength=tables.n_items)

@@ -148,7 +148,7 @@ def unlisted_targets(price: Pricing, name: str) -> Finding | None:
     if listed.all():
         return None
     lost = tables.positives.rows(~listed)
-    kept = tables.truth.rows(~np.isin(tables.key(tables.truth), tables.key(lost)))
+    listed_truth = tables.truth.rows(~np.isin(tables.key(tables.truth), tables.key(lost)))
     base = price.base[name]
     return Finding(
         check="targets-not-listed",
@@ -160,7 +160,7 @@ def unlisted_targets(price: Pricing, name: str) -> Finding | None:
         count=lost.n_rows,
         total=listed.size,
         examples=tables.pair_examples(lost),
-        effects=(price.effect(name, base, price.values(kept, tables.list_of(name))),),
+        effects=(price.effect(name, base, price.values(listed_truth, tables.list_of(name))),),
     )
 
 

@@ -208,8 +208,8 @@ class Tables:
         is_repeat = np.zeros(part.n_rows, np.bool_)
         key = self.key(part)
         in_order = np.sort(key)
-        twice = distinct(in_order[1:][in_order[1:] == in_order[:-1]])
-        rows = np.flatnonzero(is_among(key, twice))
+        repeated_keys = distinct(in_order[1:][in_order[1:] == in_order[:-1]])
+        rows = np.flatnonzero(is_among(key, repeated_keys))
         columns = [key[rows], -part.values[rows]]
         columns += [] if part.time is None else [part.time[rows]]
         order = rows[np.lexsort(columns[::-1])]  # by pair, then the highest value, then the time

@@ -98,17 +98,17 @@ def _twins_of(tables: Tables, noun: str, run: str) -> _Twins | None:
     if labels.dtype.kind != "U":
         return None
     test, train = (_has(part, noun, labels.size) for part in (tables.test, tables.train))
-    own = _has(tables.runs[run], noun, labels.size) if run else test
+    has_id = _has(tables.runs[run], noun, labels.size) if run else test
     # A run lists items of training, but its users are those of the test part.
     reference = train if not run else test if noun == "user" else train | test
-    lone = np.flatnonzero(own & ~reference)
+    lone = np.flatnonzero(has_id & ~reference)
     if not lone.size:
         return None
     known = np.flatnonzero(reference)
     code = np.arange(labels.size)
     for left, right in _matches(labels[lone].tolist(), labels[known].tolist()):
         code[lone[left]] = known[right]
-    twins = _Twins(code, labels, int(own.sum()))
+    twins = _Twins(code, labels, int(has_id.sum()))
     return twins if twins.respelled.size else None
 
 
