@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
+from podium import data
 from podium.cli import main
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "schemas"
@@ -105,3 +106,18 @@ def learnable() -> Callable[[int], str]:
         return "\n".join(lines) + "\n"
 
     return text
+
+
+@pytest.fixture
+def gate_lists(folder: Path) -> None:
+    """Write runs of 40 users whose first item is the relevant one, or is the last one."""
+    del folder
+    users = [u for u in range(40) for _ in range(3)]
+    data.write_table({"user": list(range(40)), "item": [0] * 40}, Path("truth.csv"))
+    for name, scores in (("best", [3.0, 2.0, 1.0]), ("worst", [1.0, 2.0, 3.0])):
+        data.write_table(
+            {"user": users, "item": [0, 1, 2] * 40, "score": scores * 40}, Path(f"{name}.csv")
+        )
+    rows = "".join(f"{u},{'FR' if u % 2 else 'a|b'},{u // 2},{1 + u % 3}\n" for u in range(40))
+    Path("users.csv").write_text(f"user,country,home,visits\n{rows}")
+    Path("past.csv").write_text("user,item\n0,0\n1,1\n1,2\n")

@@ -124,6 +124,13 @@ def test_out_writes_the_same_and_keeps_stdout(podium: Run) -> None:
 
 
 @pytest.mark.usefixtures("leak")
+def test_name_of_an_out_file_may_be_its_suffix(podium: Run) -> None:
+    done = podium("audit", "train.csv", "test.csv", "--fail-on", "never", "--out", ".json")
+    assert (done.status, done.err) == (0, "")
+    assert json.loads(Path(".json").read_text(encoding="utf-8"))["measure"] == "ndcg@10"
+
+
+@pytest.mark.usefixtures("leak")
 def test_parts_are_audited_without_runs(podium: Run) -> None:
     done = podium("audit", "train.csv", "test.csv", "--format", "json", "--fail-on", "never")
     result = json.loads(done.out)

@@ -10,25 +10,10 @@ from typing import Any
 
 import pytest
 
-from podium import data
-
 Run = Callable[..., Any]
 N = 40
 
-
-@pytest.fixture(autouse=True)
-def lists(folder: Path) -> None:
-    """Write runs of 40 users whose first item is the relevant one, or is the last one."""
-    del folder
-    users = [u for u in range(N) for _ in range(3)]
-    data.write_table({"user": list(range(N)), "item": [0] * N}, Path("truth.csv"))
-    for name, scores in (("best", [3.0, 2.0, 1.0]), ("worst", [1.0, 2.0, 3.0])):
-        data.write_table(
-            {"user": users, "item": [0, 1, 2] * N, "score": scores * N}, Path(f"{name}.csv")
-        )
-    rows = "".join(f"{u},{'FR' if u % 2 else 'a|b'},{u // 2},{1 + u % 3}\n" for u in range(N))
-    Path("users.csv").write_text(f"user,country,home,visits\n{rows}")
-    Path("past.csv").write_text("user,item\n0,0\n1,1\n1,2\n")
+pytestmark = pytest.mark.usefixtures("gate_lists")
 
 
 USERS = ("--users", "users.csv")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from podium._files import Named
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
+_FORMAT_OF = {".json": "json", ".md": "markdown", ".xml": "junit"}
 TABLES = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".arrow", ".feather")
 
 
@@ -144,6 +145,34 @@ def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | Non
         check_writable(path)
     except OSError as error:
         raise ArgumentError(f"{option} {path} can't be written: {error.strerror}.") from None
+
+
+def check_results(
+    fail_on: str,
+    severities: tuple[str, ...],
+    format: str,
+    formats: tuple[str, ...],
+    out: list[Path],
+) -> None:
+    """Refuse a wrong --fail-on, --format or --out of a decision, before anything is computed."""
+    from podium import _check
+
+    _check.choice(fail_on, "--fail-on", severities)
+    _check.choice(format, "--format", formats)
+    for path in out:
+        check_target(path, "--out", tuple(s for s, f in _FORMAT_OF.items() if f in formats))
+
+
+def format_of(path: Path) -> str:
+    """Return the format of a file of results by its suffix.
+
+    Examples
+    --------
+    >>> format_of(Path("gate.md"))
+    'markdown'
+    """
+    name = path.name.lower()
+    return next(format for suffix, format in _FORMAT_OF.items() if name.endswith(suffix))
 
 
 def expand(function: Callable[..., Any]) -> Callable[..., Any]:

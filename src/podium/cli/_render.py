@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+from podium._files import replacing
 from podium.cli._fit import WIDTH, Table, narrow
+from podium.cli._options import format_of
 
 _NOTHING = "–"
 _SMALLEST_P = 1e-4
@@ -41,9 +44,15 @@ def comparison(result: Mapping[str, Any], format: str) -> None:
     print_result(result, format, tables=tables, flat=comparison_table(result), note=note)
 
 
-def gate(result: Mapping[str, Any], format: str, *, fail_on: str) -> None:
-    """Print the JSON form of a Gate."""
-    _print(gate_text(result, format, fail_on=fail_on).rstrip("\n"))
+def results(text: Callable[[str], str], format: str, out: Iterable[Path]) -> None:
+    """Write a result to files, each in the format of its suffix, and print it.
+
+    `text` returns the result in a format.
+    """
+    for path in out:
+        with replacing(path) as beside:
+            beside.write_text(text(format_of(path)), encoding="utf-8")
+    _print(text(format).rstrip("\n"))
 
 
 def gate_text(result: Mapping[str, Any], format: str, *, fail_on: str) -> str:
@@ -61,6 +70,30 @@ def gate_text(result: Mapping[str, Any], format: str, *, fail_on: str) -> str:
     content = [tables.to_text(part) for part in narrow([{**writers.gate_table(result)}])]
     start = "\n".join(_note(line, "") for line in lines)
     return "\n\n".join([start, *content, _note(_conventions(result["conventions"]), "")])
+
+
+def audit_text(result: Mapping[str, Any], format: str) -> str:
+    """Return the JSON form of an Audit as text: a table, JSON or Markdown."""
+    from podium.report import audit as writers
+
+    if format == "json":
+        return _json(result) + "\n"
+    return writers.to_markdown(result) if format == "markdown" else "\n\n".join(_findings(result))
+
+
+def _findings(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the parts of an audit's text for a terminal."""
+    from podium.report import audit as writers
+    from podium.report import tables
+
+    yield f"Audit of {result['measure']}: {writers.headline(result)}"
+    if result["findings"]:
+        for part in narrow([{**writers.findings_table(result)}]):
+            yield tables.to_text(part)
+    for finding in result["findings"]:
+        lines = writers.paragraphs(finding, result["measure"])
+        yield "\n".join([writers.title(finding), *(_note(line, "  ") for line in lines)])
+    yield tables.to_text(writers.context_table(result))
 
 
 def table(content: Table, *, note: str = "") -> None:

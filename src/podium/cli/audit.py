@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import textwrap
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from podium.cli._options import WRITTEN, check_target
+from podium.cli._options import WRITTEN, check_results
 from podium.cli.compare import run_names
 from podium.cli.measure import Columns
 
 FORMATS = ("table", "json", "markdown")
 FAIL_ON = ("error", "warning", "never")
-_BY_SUFFIX = {".json": "json", ".md": "markdown"}
 _SOUND, _FAULTY = 0, 1
-_WIDTH = 80
 
 
 def audit(
@@ -114,9 +109,9 @@ def audit(
     the measure is shown with the fault and without it. The exit status is 1 if
     there is an error (see --fail-on), and 2 if an option or a file is wrong.
     """
-    _check_output(fail_on, format, out or [])
+    check_results(fail_on, FAIL_ON, format, FORMATS, out or [])
     from podium import decide
-    from podium.cli import _messages
+    from podium.cli import _messages, _render
 
     names = run_names(runs or [])
     with _messages.naming_options(_as_options):
@@ -135,9 +130,7 @@ def audit(
             rank=columns.rank_col,
             timestamp=time_col,
         )
-    for path in out or []:
-        _write(_text(result.to_dict(), _BY_SUFFIX[path.suffix.lower()]), path)
-    sys.stdout.write(_text(result.to_dict(), format).rstrip("\n") + "\n")
+    _render.results(partial(_render.audit_text, result.to_dict()), format, out or [])
     return _FAULTY if result.fails(fail_on) else _SOUND
 
 
@@ -147,56 +140,3 @@ def _as_options(text: str) -> str:
     for argument, option in options.items():
         text = text.replace(argument, option)
     return text.replace("timestamp=", "--time-col")
-
-
-def _text(result: dict[str, Any], format: str) -> str:
-    from podium.report import audit as writers
-
-    if format == "json":
-        return json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    return writers.to_markdown(result) if format == "markdown" else "\n\n".join(_parts(result))
-
-
-def _parts(result: dict[str, Any]) -> Iterator[str]:
-    """Yield the parts of the text for a terminal."""
-    from podium.cli._fit import narrow
-    from podium.report import audit as writers
-    from podium.report import tables
-
-    yield f"Audit of {result['measure']}: {writers.headline(result)}"
-    if result["findings"]:
-        for table in narrow([{**writers.findings_table(result)}]):
-            yield tables.to_text(table)
-    for finding in result["findings"]:
-        lines = [writers.title(finding)]
-        for paragraph in writers.paragraphs(finding, result["measure"]):
-            lines += _wrapped(paragraph)
-        yield "\n".join(lines)
-    yield tables.to_text(writers.context_table(result))
-
-
-def _wrapped(paragraph: str) -> list[str]:
-    return textwrap.wrap(
-        paragraph,
-        _WIDTH,
-        initial_indent="  ",
-        subsequent_indent="  ",
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
-
-
-def _check_output(fail_on: str, format: str, out: list[Path]) -> None:
-    from podium import _check
-
-    _check.choice(fail_on, "--fail-on", FAIL_ON)
-    _check.choice(format, "--format", FORMATS)
-    for path in out:
-        check_target(path, "--out", tuple(_BY_SUFFIX))
-
-
-def _write(text: str, path: Path) -> None:
-    from podium._files import replacing
-
-    with replacing(path) as beside:
-        beside.write_text(text, encoding="utf-8")

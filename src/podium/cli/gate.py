@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from podium.cli import _messages
-from podium.cli._options import WRITTEN, check_target
+from podium.cli._options import WRITTEN, check_results, check_target
 from podium.cli.compare import run_names
 from podium.cli.measure import Columns, Conventions, read_run, read_truth
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "json", "markdown", "junit")
 FAIL_ON = ("inferior", "cannot-tell", "non-inferior")
-_BY_SUFFIX = {".json": "json", ".md": "markdown", ".xml": "junit"}
 _PASS, _FAIL, _CANNOT_TELL = 0, 1, 3
 
 
@@ -153,7 +153,7 @@ def gate(
     The exit status is 0 (pass), 1 (fail), 2 (error) or 3 (cannot tell); see --fail-on.
     """
     conventions.check()
-    _check_output(fail_on, format, out or [])
+    check_results(fail_on, FAIL_ON, format, FORMATS, out or [])
     check_target(state, "--state", ("",))  # any suffix
     from podium import decide
     from podium.cli import _render
@@ -182,9 +182,9 @@ def gate(
             names=(names[0], names[1]),
             **options,
         )
-    for path in out or []:
-        _write(result.to_dict(), path, fail_on=fail_on)
-    _render.gate(result.to_dict(), format, fail_on=fail_on)
+    _render.results(
+        partial(_render.gate_text, result.to_dict(), fail_on=fail_on), format, out or []
+    )
     return _status(result, fail_on)
 
 
@@ -205,22 +205,3 @@ def _status(result: Gate, fail_on: str) -> int:
     if result.decision == "cannot tell":
         return _PASS if fail_on == "inferior" else _CANNOT_TELL
     return _FAIL if fail_on == "non-inferior" and result.verdict != "superior" else _PASS
-
-
-def _check_output(fail_on: str, format: str, out: list[Path]) -> None:
-    from podium import _check
-
-    _check.choice(fail_on, "--fail-on", FAIL_ON)
-    _check.choice(format, "--format", FORMATS)
-    for path in out:
-        check_target(path, "--out", tuple(_BY_SUFFIX))
-
-
-def _write(result: dict[str, Any], path: Path, *, fail_on: str) -> None:
-    from podium._files import replacing
-    from podium.cli import _render
-
-    format = next(f for suffix, f in _BY_SUFFIX.items() if path.name.lower().endswith(suffix))
-    text = _render.gate_text(result, format, fail_on=fail_on)
-    with replacing(path) as beside:
-        beside.write_text(text, encoding="utf-8")

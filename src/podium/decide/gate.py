@@ -162,15 +162,20 @@ def gate(
         undefined=undefined,
         **options,
     )
-    result, n_known = State.first(rules, pairs), 0
-    if state is not None and Path(state).exists():
-        earlier = State.read(state, rules, pairs)
-        result, n_known = earlier.added(pairs), earlier.pairs.n_users
+    result, n_known = _state(rules, pairs, state)
     look = _look(result, result.pairs.n_users - n_known)
     decided = Gate(tuple(claims(result)), look, result.pairs.conventions, names[0], names[1])
     if state is not None:
         result.write(state)
     return decided
+
+
+def _state(rules: Rules, pairs: Pairs, path: Any) -> tuple[State, int]:
+    """Return the users of all looks, and the number of those that earlier looks had."""
+    if path is None or not Path(path).exists():
+        return State.first(rules, pairs), 0
+    earlier = State.read(path, rules, pairs)
+    return earlier.added(pairs), earlier.pairs.n_users
 
 
 def claims(state: State) -> Iterator[Claim]:
@@ -222,7 +227,7 @@ def _claim(
         candidate=candidate,
         difference=estimate.mean,
         std_error=estimate.std_error,
-        interval=interval(pairs, rows, measure, rules, level, state.looks),
+        interval=interval(pairs, rows, estimate, measure, rules, level, state.looks),
         level=level,
         limit=rules.limits[number],
         n_users=int(is_used.sum()),

@@ -30,6 +30,7 @@ def difference(pairs: Pairs, measure: GateMeasure) -> ClusteredMean:
 def interval(
     pairs: Pairs,
     arrival: NDArray[np.int64],
+    estimate: ClusteredMean,
     measure: GateMeasure,
     rules: Rules,
     level: float,
@@ -43,6 +44,8 @@ def interval(
         Some or all users, in the order of arrival.
     arrival : int64, (n_users,)
         The position of each of these users among all users in the order of arrival.
+    estimate : ClusteredMean
+        The mean difference of these users, from `difference`.
     measure : GateMeasure
     rules : Rules
     level : float
@@ -59,7 +62,6 @@ def interval(
         width = measure.width
         return betting_interval(_by_cluster(pairs, measure), (-width, width), level=level)
     if rules.looks == "once":
-        estimate = difference(pairs, measure)
         return estimate.interval(level, measure.width, widened=_widening(measure))
     horizon = rules.horizon or looks[-1]
     boundaries = _boundaries(tuple(min(n / horizon, 1.0) for n in looks), (1 - level) / 2)
