@@ -1,4 +1,4 @@
-"""The gate and the audit: their cost beside measure, and the errors of the gate over replays.
+"""The cost of gate, compare and audit beside measure, and the errors of the gate over replays.
 
 ``python -m benchmarks decide --errors 10000`` replays gates on users drawn from real values per
 user whose true difference is known: -margin, or zero after base and candidate were exchanged at
@@ -105,11 +105,51 @@ def gate_any_time(lists: Lists) -> Callable[[], Values]:
     return call
 
 
+def compare(lists: Lists) -> Callable[[], Values]:
+    """Time podium.compare of two runs, also in four segments."""
+    return _comparison(lists, by="n_pos")
+
+
+def compare_seeds(lists: Lists) -> Callable[[], Values]:
+    """Time podium.compare over two equal seeds."""
+    runs = {"base": lists.run, "candidate": _candidate(lists)}
+    return _comparison(lists, {name: [run, run] for name, run in runs.items()})
+
+
+def compare_shown(lists: Lists) -> Callable[[], Values]:
+    """Time podium.compare, also by four measures of the items shown."""
+    names = [f"{name}@10" for name in ("coverage", "gini", "novelty", "popularity")]
+    return _comparison(lists, measures=(*MEASURES, *names), catalogue=lists.truth)
+
+
+def compare_bounds(lists: Lists) -> Callable[[], Values]:
+    """Time podium.compare with ranges over unjudged items, which are all items not relevant."""
+    return _comparison(lists, unjudged="bounds", ties="id")
+
+
+def _comparison(
+    lists: Lists, runs: Any = None, *, measures: tuple[str, ...] = MEASURES, **options: Any
+) -> Callable[[], Values]:
+    import podium
+
+    given = runs or {"base": lists.run, "candidate": _candidate(lists)}
+
+    def call() -> Values:
+        result = podium.compare(lists.truth, given, measures, n_permutations=100, **options)
+        return {name: result.difference(name, "candidate").test.difference for name in MEASURES}
+
+    return call
+
+
 REFERENCE = "podium.measure, twice"
 ENTRIES: dict[str, tuple[Callable[[Lists], Callable[[], Values]], int]] = {
     REFERENCE: (measured_twice, 3),
     "podium.gate, two guards": (gate, 3),
     "podium.gate, sequential": (gate_any_time, 3),
+    "podium.compare, 4 segments": (compare, 3),
+    "podium.compare, two seeds": (compare_seeds, 1),
+    "podium.compare, items shown": (compare_shown, 1),
+    "podium.compare, bounds": (compare_bounds, 1),
     "podium.audit, one run": (audit, 1),
 }
 
@@ -154,7 +194,8 @@ def _populations(pairs: Path | None) -> Iterator[tuple[str, Any]]:
 def _population(user: Any, item: Any, split: Any) -> Any:
     """Return the values of item neighbours (base) and EASE (candidate) for every test user."""
     from podium import recommenders
-    from podium.decide.pairs import GateMeasure, read_pairs
+    from podium.decide.pairs import read_pairs
+    from podium.metrics import parse_all
 
     train = {"user": user[split.train], "item": item[split.train]}
     truth = {"user": user[split.test], "item": item[split.test]}
@@ -165,12 +206,13 @@ def _population(user: Any, item: Any, split: Any) -> Any:
     return read_pairs(
         truth,
         *runs,
-        [GateMeasure.parse(measure) for measure in MEASURES],
+        parse_all(MEASURES),
         by=["engagement"],
         users=None,
         cluster=None,
         weight=None,
         catalogue=None,
+        items=None,
         undefined="skip",
     )
 
@@ -226,11 +268,11 @@ def _shares(population: Any, looks: Any, size: int, n_replays: int) -> list[floa
 def _claims(pairs: Any, looks: Any, limits: Any = (0.0, 0.0, 0.0)) -> list[Any]:
     """Return the claims of a gate whose users arrive in equal parts."""
     from podium.decide.gate import claims
-    from podium.decide.pairs import GateMeasure
     from podium.decide.rules import Rules
     from podium.decide.state import State
+    from podium.metrics import parse_all
 
-    n, measures = pairs.n_users, tuple(map(GateMeasure.parse, MEASURES[: len(limits)]))
+    n, measures = pairs.n_users, tuple(parse_all(MEASURES[: len(limits)]))
     sizes = (n,) if looks == "once" else tuple(n * (i + 1) // N_PEEKS for i in range(N_PEEKS))
     horizon = n if looks == "until horizon" else None
     rules = Rules(measures, tuple(limits), 0.95, looks, horizon)

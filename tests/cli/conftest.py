@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from podium import data
+from podium import data, demo
 from podium.cli import main
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "schemas"
@@ -67,6 +67,14 @@ def json_of(podium: Callable[..., Done]) -> Callable[..., dict[str, Any]]:
         return found
 
     return run
+
+
+@pytest.fixture(scope="session")
+def demo_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the files of the demo, made once per session."""
+    folder = tmp_path_factory.mktemp("demo")
+    demo.run(folder)
+    return folder
 
 
 @pytest.fixture(autouse=True)

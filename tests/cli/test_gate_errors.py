@@ -55,7 +55,7 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "catalogue": (
         ("--catalogue", "past.csv"),
-        r"^--catalogue has no effect without a guard on",
+        r"^--catalogue has no effect without",
     ),
     "guard alone": (("--guard", "novelty@1:0"), r"^novelty@1 requires --catalogue, a table of the"),
     "sequential": (("--sequential",), r"^--sequential requires --state, the file that keeps earli"),

@@ -16,9 +16,9 @@ from podium.cli._options import Written
 Run = Callable[..., Any]
 
 READ = {
-    "measure": {"truth", "run", "users", "catalogue"},
-    "compare": {"truth", "runs"},
-    "gate": {"truth", "base", "candidate", "users", "catalogue"},
+    "measure": {"truth", "run", "users", "catalogue", "items"},
+    "compare": {"truth", "runs", "users", "catalogue", "items"},
+    "gate": {"truth", "base", "candidate", "users", "catalogue", "items"},
     "audit": {"train", "test", "runs"},
     "train": {"data", "valid"},
     "rank": {"model", "data"},
@@ -62,12 +62,13 @@ def files(podium: Run, learnable: Callable[[int], str]) -> None:
 
 COMMANDS = {
     "measure": ("measure truth.csv a.csv --users users.csv --by country", "--per-user"),
-    "measure catalogue": ("measure truth.csv a.csv --catalogue past.csv", "--per-user"),
+    "measure catalogue": ("measure truth.csv a.csv -m gini@2 --catalogue past.csv", "--per-user"),
     "measure report": ("measure truth.csv a.csv", "--report"),
     "compare": ("compare truth.csv a.csv b.csv", "--per-user"),
     "compare report": ("compare truth.csv a.csv b.csv", "--report"),
     "gate": ("gate truth.csv a.csv b.csv --users users.csv --by country", "--state"),
-    "gate catalogue": ("gate truth.csv a.csv b.csv --catalogue past.csv", "--out"),
+    "gate labels": ("gate truth.csv a.csv b.csv --unjudged bounds", "--labels"),
+    "gate catalogue": ("gate truth.csv a.csv b.csv --guard gini@2:1 --catalogue past.csv", "--out"),
     "train": ("train rows.csv --valid rows.csv --loss logistic", "--out"),
     "train several": ("train rows.svmlight rows.svmlight", "--out"),
     "train table": ("train rows.csv --tune --out other", "--tune-table"),

@@ -87,11 +87,42 @@ def test_pooled_form_divides_by_all_pairs(measured: Callable[..., dict[str, Any]
     assert found["measures"]["recall@2"]["pooled"]["mean"] == sum(RECALL) * 2 / 8
 
 
-def test_catalogue_adds_coverage_and_novelty(measured: Callable[..., dict[str, Any]]) -> None:
-    found = measured("--catalogue", "past.csv")
-    assert list(found["run"]) == ["coverage@1", "novelty@1", "coverage@2", "novelty@2"]
+def test_bounds_are_in_json_tables_and_files(podium: Callable[..., Any]) -> None:
+    argv = ("measure", "truth.csv", "a.csv", "-m", "recall@2", "--unjudged", "bounds")
+    found = parsed(podium(*argv, "--format", "json", "--by", "n_pos", "--report", "page.html"))
+    validator("evaluation").validate(found)
+    # Items 2 to 7 are unjudged. All of them lower recall@2 as relevant items below rank 2.
+    ends = found["measures"]["recall@2"]["unjudged"]
+    assert ends["low"] == pytest.approx((2 / (2 + 6) + 1 / (2 + 5) + 0 + 0) / 4)
+    assert ends["high"] == pytest.approx((2 / 2 + (1 + 1) / (2 + 1) + 2 / (2 + 2) * 2) / 4)
+    assert found["segments"][0]["measures"]["recall@2"]["unjudged"] == ends
+    span = f"[{ends['low']:.4f}, {ends['high']:.4f}]"
+    assert span in podium(*argv).out
+    assert "unjudged_low,unjudged_high" in podium(*argv, "--format", "csv").out
+    assert "unjudged" in Path("page.html").read_text()
+    podium(*argv, "--per-user", "users.tsv")
+    assert "recall@2 low\trecall@2 high" in Path("users.tsv").read_text()
+
+
+def test_measures_of_the_items_shown_are_rows(measured: Callable[..., dict[str, Any]]) -> None:
+    Path("items.csv").write_text("item,kind,x\n" + "".join(f"{i},k{i % 3},1\n" for i in range(9)))
+    shown = ("coverage@1", "gini@1", "arp@1", "diversity(column=kind)@2")
+    options = [option for measure in shown for option in ("-m", measure)]
+    found = measured(*options, "--catalogue", "past.csv", "--items", "items.csv", "--by", "n_pos")
     # The catalogue is items 0 to 7 of the run and 9 of the past; lists start with 0, 2, 2, 4.
-    assert found["run"]["coverage@1"] == pytest.approx(3 / 9)
+    assert found["measures"]["coverage@1"]["mean"] == pytest.approx(3 / 9)
+    # Three items have counts 2, 1, 1, and six have none.
+    assert found["measures"]["gini@1"]["mean"] == pytest.approx((1 + 1 + 6 * 4) / (9 * 4))
+    assert all(found["measures"][m]["std_error"] > 0 for m in ("coverage@1", "gini@1"))
+    of_segment = found["segments"][0]["measures"]
+    assert "gini@1" not in of_segment
+    assert {"popularity@1", "diversity(column=kind)@2"} <= set(of_segment)
+
+
+def test_table_says_which_measures_segments_lack(podium: Callable[..., Any]) -> None:
+    options = ("-m", "gini@1", "-m", "rr", "--catalogue", "past.csv", "--by", "n_pos")
+    done = podium("measure", "truth.csv", "a.csv", *options)
+    assert "gini@1 is not a mean over users and can't be divided into segments." in done.out
 
 
 def test_conventions_are_told(measured: Callable[..., dict[str, Any]]) -> None:
@@ -111,17 +142,22 @@ def test_conventions_are_told(measured: Callable[..., dict[str, Any]]) -> None:
 def test_bootstrap_and_level_change_the_interval(measured: Callable[..., dict[str, Any]]) -> None:
     summaries = [
         measured(*options)["measures"]["recall@2"]
-        for options in ((), ("--level", "0.5"), ("--bootstrap",), ("--bootstrap", "--seed", "1"))
+        for options in (
+            *((), ("--level", "0.5"), ("--interval", "wilson")),
+            *(("--interval", "bootstrap", "--seed", seed) for seed in "01"),
+        )
     ]
-    assert [s["level"] for s in summaries] == [0.95, 0.5, 0.95, 0.95]
-    t, narrow, bootstrap, _ = (s["interval"] for s in summaries)
+    assert [s["level"] for s in summaries] == [0.95, 0.5, 0.95, 0.95, 0.95]
+    t, narrow, wilson, bootstrap, _ = (s["interval"] for s in summaries)
+    assert 0 < wilson[0] < wilson[1] < 1
     assert t[0] < narrow[0] < narrow[1] < t[1]
     assert 0 <= bootstrap[0] <= bootstrap[1] <= 1
     assert t[0] == 0  # where t alone would be below
 
 
 def test_schema_refuses_what_is_not_documented(measured: Callable[..., dict[str, Any]]) -> None:
-    found = measured("--pooled", "--catalogue", "past.csv", "--by", "n_pos")
+    shown = ("-m", "gini@2", "--catalogue", "past.csv")
+    found = measured("--pooled", *shown, "--by", "n_pos")
     check = validator("evaluation")
     for spoil in (
         lambda d: d.update(more=1),
@@ -130,7 +166,6 @@ def test_schema_refuses_what_is_not_documented(measured: Callable[..., dict[str,
         lambda d: d["measures"]["pap@1"].update(interval=[0.1]),
         lambda d: d["segments"][0].pop("n_groups"),
         lambda d: d["conventions"].update(ties="any"),
-        lambda d: d["run"].update({"gini@1": 1}),
     ):
         other = json.loads(json.dumps(found))
         spoil(other)
@@ -200,7 +235,7 @@ def test_every_format_holds_the_values(podium: Callable[..., Any], format: str) 
 
 def test_csv_has_every_digit(podium: Callable[..., Any]) -> None:
     Path("truth.csv").write_text(Path("truth.csv").read_text() + "0,2,1\n")
-    options = ("-m", "recall@2", "--by", "country", "--users", "users.csv", "--catalogue=past.csv")
+    options = ("-m", "recall@2", "--by", "country", "--users", "users.csv")
     done = podium("measure", "truth.csv", "a.csv", *options, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(done.out)))
     assert [(r["by"], r["segment"], r["measure"]) for r in rows[:3]] == [
@@ -209,7 +244,7 @@ def test_csv_has_every_digit(podium: Callable[..., Any]) -> None:
         ("country", "UK", "recall@2"),
     ]
     assert float(rows[0]["mean"]) == pytest.approx((2 / 3 + 1 / 2 + 0 + 0) / 4, rel=1e-15)
-    assert [r["measure"] for r in rows[3:]] == ["coverage@2", "novelty@2"]
+    assert len(rows) == 3
 
 
 def test_csv_of_a_comparison_has_a_row_per_measure_and_run(podium: Callable[..., Any]) -> None:
@@ -352,10 +387,11 @@ def test_runs_of_one_name_are_told_apart() -> None:
 
 def test_conventions_line_tells_what_was_drawn(podium: Callable[..., Any]) -> None:
     plain = podium("measure", "truth.csv", "a.csv", "-m", "rr")
-    drawn = podium("measure", "truth.csv", "a.csv", "-m", "rr", "--bootstrap", "--seed", "3")
+    options = ("--interval", "bootstrap", "--seed", "3")
+    drawn = podium("measure", "truth.csv", "a.csv", "-m", "rr", *options)
     assert "--seed" not in plain.out
     assert "--seed 3" in drawn.out
-    assert "--bootstrap" in drawn.out
+    assert "--interval bootstrap" in drawn.out
 
 
 @pytest.fixture

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shlex
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -15,16 +11,25 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.cli.pages import (
+    blocks,
+    check_commands,
+    commands,
+    copy_files,
+    lost_links,
+    page,
+    printed,
+    section,
+    shell,
+)
 
-from podium import demo
 from podium.evaluation import measure
 from podium.evaluation.stats import clustered_mean
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "ship.md").read_text(encoding="utf-8")
-CLI = (DOCS / "cli.md").read_text(encoding="utf-8")
-(SECTION,) = re.findall(r"^## gate\n.*?(?=^## )", CLI, re.M | re.S)
-PYTHON = re.findall(r"^```python\n(.*?)^```", PAGE, re.M | re.S)
+PAGE = page("ship.md")
+SECTION = section("cli.md", "gate")
+COMMANDS = commands(PAGE + SECTION)
+PYTHON = blocks(PAGE, "python")
 STATUSES = {0: "ship", 1: "keep the base", 3: "measure more users"}
 RUNS = (
     "popularity",
@@ -35,39 +40,11 @@ RUNS = (
 )
 
 
-def commands() -> list[tuple[list[str], str]]:
-    """Return the commands of both pages as lists of arguments, each with the output shown."""
-    blocks = re.findall(r"^```\n(\$ .*?)^```", PAGE + SECTION, re.M | re.S)
-    calls = [call for block in blocks for call in re.split(r"^\$ podium ", block, flags=re.M)[1:]]
-    return [(shlex.split(line), shown) for line, _, shown in (c.partition("\n") for c in calls)]
-
-
 def scripts() -> dict[str, str]:
     """Return the shell script and the two steps of the page, by name."""
-    (script,) = re.findall(r"^```sh\n(.*?)^```", PAGE, re.M | re.S)
-    (steps,) = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.M | re.S)
+    (script,), (steps,) = blocks(PAGE, "sh"), blocks(PAGE, "yaml")
     decide, show = re.findall(r"^  run: (?:\|\n)?((?:(?!- name).*\n)+)", steps, re.M)
     return {"script": script, "decide": textwrap.dedent(decide), "show": show}
-
-
-def shell(script: str) -> subprocess.CompletedProcess[str]:
-    """Run a script as GitHub Actions does, with podium from this environment."""
-    function = f'podium() {{ {shlex.quote(sys.executable)} -m podium "$@"; }}\n'
-    return subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", function + script],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        env={**os.environ, "GITHUB_STEP_SUMMARY": "summary.md"},
-    )
-
-
-def printed(block: str, capsys: pytest.CaptureFixture[str]) -> tuple[list[str], list[str]]:
-    """Run Python, and return the lines that it prints and those that its comments promise."""
-    capsys.readouterr()
-    exec(compile(block, "ship.md", "exec"), {})
-    return capsys.readouterr().out.splitlines(), re.findall(r"^print\(.*\)  # (.*)$", block, re.M)
 
 
 @pytest.fixture
@@ -88,8 +65,8 @@ def small() -> None:
 
 @pytest.mark.usefixtures("small")
 def test_commands_of_the_pages_are_accepted(podium: Callable[..., Any]) -> None:
-    assert len(commands()) == 4
-    for argv, _ in commands():
+    assert len(COMMANDS) == 5
+    for argv, _ in COMMANDS:
         done = podium(*argv)
         assert done.err == ""
         assert done.status in STATUSES
@@ -152,29 +129,15 @@ def test_table_of_statuses_is_that_of_the_command(podium: Callable[..., Any]) ->
 
 
 def test_links_lead_somewhere() -> None:
-    links = re.findall(r"\]\(([^)#:]+)\)", PAGE)
-    assert [link for link in links if not (DOCS / link).exists()] == []
-    titles = re.findall(r"^#+ (.+)$", PAGE, re.M)
-    anchors = {title.lower().replace(" ", "-") for title in titles}
-    assert set(re.findall(r"\]\(#([^)]+)\)", PAGE)) <= anchors
-    assert set(re.findall(r"\]\(ship\.md#([^)]+)\)", SECTION)) <= anchors
-
-
-def same_output(shown: str, out: str) -> bool:
-    """Return whether the output is the one shown, which may end with … for the rest."""
-    beginning, is_cut, _ = shown.partition("…")
-    words = out.split()
-    return beginning.split() == (words[: len(beginning.split())] if is_cut else words)
+    assert lost_links("ship.md") == []
 
 
 @pytest.mark.long
 def test_pages_show_the_results_on_the_demo(
-    podium: Callable[..., Any], capsys: pytest.CaptureFixture[str], folder: Path
+    podium: Callable[..., Any], capsys: pytest.CaptureFixture[str], demo_files: Path
 ) -> None:
-    demo.run(folder)
-    for argv, shown in commands():
-        done = podium(*argv)
-        assert same_output(shown, done.out), done.out
+    copy_files(demo_files)
+    check_commands(PAGE + SECTION, podium)
     for block in PYTHON:
         lines, promised = printed(block, capsys)
         assert lines == promised

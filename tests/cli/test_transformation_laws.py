@@ -35,7 +35,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     ),
     "measure by": (
         ("measure", "@truth", "@run", *MEASURES, "--by", "country", "--users", "@people",
-         "--catalogue", "@past", "--format", "csv"),
+         "-m", "novelty@3", "-m", "gini@3", "--catalogue", "@past", "--format", "csv"),
     ),
     "compare": (("compare", "@truth", "@run", "@other", *MEASURES, "--format", "json"),),
     "gate": (

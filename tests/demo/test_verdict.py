@@ -79,7 +79,7 @@ def test_verdict_counts_products_from_precision(clear):
 
 
 def test_table_has_a_row_per_method_and_the_baseline_is_not_compared(clear):
-    result = table(compare_evaluations(clear), duels(clear))
+    result = table(clear, compare_evaluations(clear), duels(clear))
     assert [row[0] for row in result["rows"]] == ["low", "high", "middle"]
     assert all(len(row) == len(result["columns"]) for row in result["rows"])
     assert result["rows"][0][-2:] == ["", ""]

@@ -72,9 +72,14 @@ def _measure(files: Files) -> list[str]:
     argv += files.maybe("-m", files.rng.choice(("ndcg@3", "pap@2", "ap", "rr", "err@2")))
     argv += files.maybe("--missing", files.rng.choice(("zero", "skip")), share=0.6)
     argv += files.maybe("--ties", files.rng.choice(("best", "average", "id", "random")))
-    argv += files.maybe("--n-items", "9") + files.maybe("--bootstrap", share=0.1)
+    argv += files.maybe("--n-items", "9") + files.maybe(
+        "--interval", files.rng.choice(("wilson", "bootstrap")), share=0.2
+    )
     if files.rng.random() < 0.2:
         argv += ["--catalogue", files.add("past", tables.interactions(files.rng))]
+        argv += ["-m", files.rng.choice(("coverage@2", "gini@3", "novelty@1", "popularity@2"))]
+    if files.rng.random() < 0.1:
+        argv += ["--items", files.add("items", tables.truth(files.rng)), "-m", "diversity@3"]
     if files.rng.random() < 0.2:
         argv += ["--users", files.add("people", [*truth, ("country", truth[0][1])])]
         argv += ["--by", files.rng.choice(("country", "relevance", "n_pos", "engagement"))]
@@ -105,7 +110,7 @@ def _gate(files: Files) -> list[str]:
     argv += files.maybe("--format", rng.choice(("json", "markdown", "junit")))
     if rng.random() < 0.3:
         argv += ["--catalogue", files.add("past", tables.interactions(rng))]
-        argv += ["--guard", rng.choice(("coverage@2:-0.5", "novelty@2:-1"))]
+        argv += ["--guard", rng.choice(("coverage@2:-0.5", "novelty@2:-1", "gini@2:1"))]
     if rng.random() < 0.3:
         people = [*truth, ("country", truth[0][1]), ("weight", [1.0] * len(truth[0][1]))]
         argv += ["--users", files.add("people", people), "--by", "country"]
@@ -114,6 +119,8 @@ def _gate(files: Files) -> list[str]:
         argv += ["--sequential", "--state", files.out("state"), *files.maybe("--horizon", "9")]
     if rng.random() < 0.3:
         argv += ["--out", files.out("gate.json", "gate.md", "gate.xml")]
+    if rng.random() < 0.2:
+        argv += ["--unjudged", "bounds", "--ties", "id", "--labels", files.out()]
     return argv
 
 

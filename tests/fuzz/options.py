@@ -22,14 +22,15 @@ _LEFT_OUT = {
 # Options that determine the amount of work, and so may take any time if large.
 _WORK = {"--epochs", "--max-iter", "--resamples", "--repeats", "--factors", "--negatives-per-pair"}
 _FOLDS = {"--folds"}
-_OUTPUTS = {"--out", "-o", "--report", "--per-user", "--tune-table", "--state"}
+_OUTPUTS = {"--out", "-o", "--report", "--per-user", "--tune-table", "--state", "--labels"}
 _READ = {"--seen", "--users", "--allow", "--deny", "--valid", "--catalogue", "--pilot"}
-_READ |= {"--negatives-file"}
+_READ |= {"--negatives-file", "--items"}
 _FILES = ("truth.csv", "run.csv", "rows.csv", "pairs.csv", "ranks.csv", "scores.csv", "factors")
 _FILES += ("linear", "negatives", "none.csv", ".", "")
 
 _METRICS = ("pap", "ndcg", "recall", "precision", "ap", "rr", "err", "auc", "pauc", "rbp", "dcg")
 _METRICS += ("hit_rate", "r_precision", "coverage", "novelty", "topk_loss", "auc_at")
+_METRICS += ("gini", "popularity", "diversity")
 _PARTS = ("norm=min", "gain=exp2", "gain=linear", "p=0.8", "max_grade=4", "norm=retrieved", "p=")
 _LOSSES = ("pap-ramp", "pap-avg", "listmle", "softmax", "logistic", "lambdarank", "robirank")
 _LOSSES += ("pairwise-logistic", "listnet", "group-logistic", "pauc-hinge", "squared", "bpr")
@@ -37,6 +38,7 @@ _METHODS = ("mle", "bv", "cls", "mn", "mes", "wmle", "naive", "smooth", "auto", 
 _WORDS = ("zero", "skip", "one", "error", "worst", "best", "average", "id", "random", "negative")
 _WORDS += ("json", "csv", "latex", "markdown", "table", "value", "exp2", "lbfgs", "bundle", "time")
 _WORDS += ("users", "rows", "user", "item", "x", "relevance", "engagement", "n_pos", "neural")
+_WORDS += ("bounds",)
 _SETS = ("n_trees=2", "n_trees=0", "xi=exact", "xi_rate=0.2", "decay=none", "decay=x", "n_leaves=1")
 _SETS += ("a=b=c", "=", "random_state=1", "l2=nan", "l2=1e308", "loss=3", "hidden=[]", "options={}")
 _GRIDS = ("l2=1e-4,1e-2", "l2='log(1e-6,1)'", "l2=log(0,1)", "loss=logistic,x", "k=1,2", "l2=")

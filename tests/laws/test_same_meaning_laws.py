@@ -76,10 +76,19 @@ def results(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[...,
             data.write_table(table.to_dict(), tmp_path / f"{name}{suffix}")
         truth, a, b = (str(tmp_path / f"{name}{suffix}") for name in ("truth", "a", "b"))
         words = [word for m in MEASURES for word in ("-m", m)]
-        options = [*words, "--ties", ties, "--bootstrap", "--n-items", "60", "--format", "json"]
+        options = [
+            *words,
+            "--ties",
+            ties,
+            "--interval=bootstrap",
+            "--n-items",
+            "60",
+            "--format",
+            "json",
+        ]
         users = tmp_path / "users.parquet"
         result: dict[str, Any] = {}
-        more_options = ["--by", "n_pos", "--pooled", "--catalogue", truth]
+        more_options = ["--by", "n_pos", "--pooled", "-m", "gini@2", "--catalogue", truth]
         for argv in (["measure", truth, a, *more_options], ["compare", truth, a, b]):
             with pytest.raises(SystemExit) as stop:
                 main([*argv, *options, "--per-user", str(users)])

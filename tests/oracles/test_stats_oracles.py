@@ -96,6 +96,16 @@ def test_bootstrap_interval_is_scipys_bca(rounded: bool) -> None:
     )  # the interval leans towards the long tail, as a t interval cannot
 
 
+@pytest.mark.parametrize("n_hits", [3, 800, 1993])
+def test_wilson_interval_of_hits_is_scipys(n_hits: int) -> None:
+    """With many users, the t quantile and n_eff = n - 1 do not matter."""
+    n = 2000
+    expected = scipy.stats.binomtest(n_hits, n).proportion_ci(0.9, method="wilson")
+    values = np.arange(n) < n_hits
+    low, high = stats.summarize(values, level=0.9, method="wilson", bounds=(0, 1)).interval
+    assert (low, high) == pytest.approx((expected.low, expected.high), rel=2e-3)
+
+
 def test_t_interval_covers_the_mean_as_often_as_it_says() -> None:
     rng = np.random.default_rng(0)
     tries = 1500

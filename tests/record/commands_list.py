@@ -25,7 +25,7 @@ _GATE = (
     ),
     (
         "gate truth.csv a.csv b.csv -m rr --guard coverage@3:-0.1 --guard novelty@3:-5 "
-        "--catalogue past.csv"
+        "--guard gini@3:0.1 --guard diversity@3:-0.1 --catalogue past.csv --items kinds.csv"
     ),
     "gate truth.csv a.csv b.csv -m rr --margin 0.9 --by country --users users.csv",
     *(
@@ -38,6 +38,12 @@ _GATE = (
             "--horizon 30",
         )
     ),
+    *(
+        f"gate truth.csv a.csv b.csv -m rr --unjudged bounds --ties id {each}"
+        for each in ("", "--by n_pos --format json", "--format junit", "--labels labels.csv")
+    ),
+    "gate truth.csv a.csv b.csv -m rr --labels labels.csv",
+    "gate truth.csv a.csv b.csv -m rr --unjudged bounds --sequential --state u",
     *(f"gate truth.csv a.csv b.csv -m rr --fail-on {x}" for x in ("inferior", "non-inferior", "x")),
     *(f"gate truth.csv a.csv b.csv -m rr --out gate.{x}" for x in ("md", "xml", "json", "pdf")),
 )
@@ -53,9 +59,11 @@ _MEASURE = (
     "measure truth.csv a.csv -m pap@2 --by country --by age --users users.csv",
     "measure truth.csv a.csv -m pap@2 --by country --users users.csv --format json",
     *(f"measure truth.csv a.csv -m ndcg@5 -m recall@3 --pooled --format {x}" for x in _FORMATS),
-    "measure truth.csv a.csv -m ndcg@5 --catalogue past.csv",
-    "measure truth.csv a.csv -m ndcg@5 --catalogue past.csv --format json",
-    "measure truth.csv a.csv -m ndcg@5 -m pap@3 --bootstrap --seed 3",
+    "measure truth.csv a.csv -m ndcg@5 -m coverage@5 -m gini@5 --catalogue past.csv --by n_pos",
+    "measure truth.csv a.csv -m novelty@5 -m arp@5 --catalogue past.csv --format json",
+    "measure truth.csv a.csv -m diversity@5 --items kinds.csv",
+    "measure truth.csv a.csv -m diversity@5",
+    "measure truth.csv a.csv -m ndcg@5 -m pap@3 --interval bootstrap --seed 3",
     "measure truth.csv a.csv -m ndcg@5 --level 0.8",
     *(
         f"measure truth.csv a.csv -m ndcg@5 -m recall@5 --ties {each}"
@@ -67,6 +75,10 @@ _MEASURE = (
     ),
     *(f"measure truth.csv few.csv -m ndcg@5 --missing {x}" for x in ("error", "zero", "skip")),
     *(f"measure truth.csv a.csv -m pap@3 --unjudged {x}" for x in ("negative", "skip", "error")),
+    "measure truth.csv a.csv -m pap@3 --unjudged bounds",
+    "measure truth.csv a.csv -m ndcg@3 -m recall --unjudged bounds",
+    "measure truth.csv a.csv -m ndcg@3 -m recall --unjudged bounds --ties id --by n_pos",
+    "measure truth.csv a.csv -m ndcg@3 --unjudged bounds --ties id --format csv",
     "measure truth.csv a.csv -m pap@3 -m auc --n-items 40",
     "measure truth.csv a.csv -m precision@3 --min-relevance 2",
     "measure ratings.csv a.csv -m precision@3",
@@ -88,7 +100,7 @@ _MEASURE = (
 _COMPARE = (
     "compare truth.csv a.csv b.csv",
     *(f"compare truth.csv a.csv b.csv c.csv -m ndcg@5 -m pap@3 --format {x}" for x in _FORMATS),
-    "compare truth.csv a.csv b.csv -m ndcg@5 --bootstrap --seed 1",
+    "compare truth.csv a.csv b.csv -m ndcg@5 --interval bootstrap --seed 1",
     "compare truth.csv a.csv few.csv -m ndcg@5",
     "compare truth.csv a.csv few.csv -m ndcg@5 --missing zero",
     "compare truth.csv a.csv few.csv -m ndcg@5 --missing skip",

@@ -61,6 +61,8 @@ def _truth_and_runs(rng: np.random.Generator) -> None:
     _csv(
         "past.csv", "user,item", ((u, i) for u in range(N_USERS) for i in range(u % 4, N_ITEMS, 4))
     )
+    kinds = ("a", "b|c", "c", "a|c")
+    _csv("kinds.csv", "item,kind", ((i, kinds[i % 4]) for i in range(N_ITEMS)))
 
 
 def _rows(rng: np.random.Generator) -> None:

@@ -402,3 +402,10 @@ def test_colours_stay_apart_under_colour_blindness(scheme: dict[str, str]) -> No
         seen = [lab(blindness @ linear(scheme[f"c{i}"])) for i in range(_svg.N_COLOURS)]
         assert min(math.dist(a, b) for a, b in itertools.combinations(seen[:6], 2)) >= 20
         assert min(math.dist(a, b) for a, b in itertools.combinations(seen, 2)) >= 15
+
+
+def test_label_is_above_its_mark_if_it_would_be_shortened_beside_it() -> None:
+    label = "run-logistic-regression - run-item-similarity"
+    row = {"label": label, "value": 0.02, "low": 0.01, "high": 0.03}
+    svg = figures.draw({"kind": "difference_plot", "title": "ndcg@10", "rows": [row]}, width=720)
+    assert "…" not in svg

@@ -75,6 +75,8 @@ def difference(run: str, value: float, p: float) -> dict[str, Any]:
         "t_statistic": value / 0.01,
         "t_p_value": p,
         "randomisation_p_value": p,
+        "effect_size": value / 0.3,
+        "relative_difference": value / 0.1,
         "holm_p_value": p,
         "wins": 411,
         "losses": 302,
@@ -105,7 +107,6 @@ EVALUATION: dict[str, Any] = {
         ]
     ],
     "conventions": {"ties": "worst", "min_relevance": 1.0, "n_items": None},
-    "run": {"coverage": 0.41},
     "histograms": {"pap@10": {"edges": [0, 0.5, 1], "counts": [500, 312]}},
 }
 RUNS = ["popularity", NASTY, "linear"]
@@ -234,7 +235,7 @@ def test_contents_are_listed_where_there_are_many() -> None:
 
 def test_evaluation_report_shows_every_measure_segment_and_convention() -> None:
     text = " ".join(Outline(report.render(PAGES["evaluation"])).text)
-    for part in ("pap@10 (pooled)", "dcg@10", "n_pos > 10", NASTY, "coverage", "min_relevance"):
+    for part in ("pap@10 (pooled)", "dcg@10", "n_pos > 10", NASTY, "min_relevance"):
         assert part in text
     assert "n_items" not in text  # left open
     assert "Mean pap@10 is 0.310 (95% interval 0.290 to 0.330) over 812 users; 3 undefined." in text
@@ -256,6 +257,23 @@ def test_comparison_report_marks_what_a_test_shows() -> None:
     section = report.comparison_report(COMPARISON)["sections"][1]
     assert section["tables"][0]["highlight"] == [(1, 1)]
     assert section["tables"][0]["rows"][1][3:] == ["<0.001"] * 3
+
+
+def test_comparison_report_explains_letters() -> None:
+    measures = COMPARISON["measures"]
+    lettered = {name: {**r, "letters": dict.fromkeys(RUNS, "a")} for name, r in measures.items()}
+    means = report.comparison_report({**COMPARISON, "pairs": "all", "measures": lettered})
+    assert means["sections"][0]["table"]["caption"].startswith("Runs with a letter in common")
+    assert means["sections"][0]["table"]["rows"][0][1].endswith(" a")
+
+
+def test_comparison_report_shows_ranges_over_judgements() -> None:
+    unjudged = {"low": -0.02, "high": 0.06, "exact": True, "can_reverse": True, "n_labels": 12}
+    measure = COMPARISON["measures"]["pap@10"]
+    tests = [measure["differences"][0], {**measure["differences"][1], "unjudged": unjudged}]
+    with_range = {**COMPARISON, "measures": {"pap@10": {**measure, "differences": tests}}}
+    *_, table = report.comparison_report(with_range)["sections"][1]["tables"]
+    assert table["rows"] == [["linear", "[−0.0200, +0.0600]", 12]]
 
 
 def test_comparison_report_gives_a_run_one_colour() -> None:

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from podium.data import build
-from podium.evaluation import from_runs
+from podium.evaluation import from_rankings
 from podium.metrics import REGISTRY, choices
 from podium.ranking import TIES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "conventions.md").read_text()
 POLICIES = {
     "ties": TIES,
-    "undefined": from_runs.UNDEFINED,
+    "undefined": from_rankings.UNDEFINED,
     "missing": build.MISSING,
     "unjudged": build.UNJUDGED,
 }

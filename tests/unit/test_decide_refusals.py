@@ -24,7 +24,7 @@ NUMBERS = {"user": list(range(N)), "w": [1.0] * N}
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "measure": ({"measure": "ndgc@5"}, r"'ndgc' is not known\. Did you mean 'ndcg'\?"),
     "coverage": ({"measure": "coverage@5"}, r"^measure must be .*, got coverage@5\. .* a guard"),
-    "no cutoff": ({"guards": {"novelty": 0}}, r"^'novelty' needs a cutoff: write novelty@10"),
+    "no cutoff": ({"guards": {"novelty": 0}}, r"^novelty needs a cutoff: write novelty@10"),
     "margin": ({"margin": -0.1}, r"^margin must be a number >= 0, got -0\.1\.$"),
     "margin text": ({"margin": "x"}, r"^margin must be a number >= 0, got 'x'\.$"),
     "level": ({"level": 95}, r"^level must be a number > 0 and < 1, got 95\.$"),
@@ -43,7 +43,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "idle users": ({"users": USERS}, r"^users has no effect, because .* Leave it out, or name one"),
     "idle catalogue": (
         {"catalogue": PAST},
-        r"^catalogue has no effect without a guard on .* Leave",
+        r"^catalogue has no effect without .* Leave",
     ),
     "catalogue": ({"guards": SHOWN}, r"^coverage@2, novelty@2 requires catalogue, a table of"),
     "no column": ({"users": USERS, "by": "contry"}, r"no column 'contry'.*Did you mean 'country'"),

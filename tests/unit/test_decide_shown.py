@@ -1,4 +1,4 @@
-"""Coverage and novelty as guards, with brute-force errors of coverage."""
+"""Measures of the items shown as guards, with brute-force errors of coverage."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from tests.unit.gate_tables import (
     without,
 )
 
-from podium import data
+import podium
 from podium.decide import gate
-from podium.evaluation import coverage_and_novelty
 
 SHOWN = {"coverage@2": -1.0, "novelty@2": -5.0}
 
@@ -36,6 +35,7 @@ def few_items(seed: int) -> Table:
 
 
 CATALOGUE = {"user": [1] * 25, "item": list(range(25))}
+ITEMS = {"item": list(range(25)), "genre": [f"g{i % 6}" for i in range(25)]}
 SPARSE_TRUTH = {"user": list(range(N)), "item": [u % 4 for u in range(N)]}
 
 
@@ -45,14 +45,17 @@ def n_covered(run_table: Table, users: Any) -> int:
     return len(set(best[list(users)].ravel().tolist()))
 
 
-def test_coverage_and_novelty_are_those_of_the_run() -> None:
+def test_guards_are_the_measures_of_the_runs() -> None:
     base, candidate = few_items(0), few_items(1)
-    result = gate(SPARSE_TRUTH, base, candidate, guards=SHOWN, catalogue=CATALOGUE)
-    past = data.read_interactions(CATALOGUE)
+    guards = {**SHOWN, "gini@2": 1.0, "popularity@2": 9.0, "diversity@2": -1.0}
+    tables: Table = {"catalogue": CATALOGUE, "items": ITEMS}
+    result = gate(SPARSE_TRUTH, base, candidate, guards=guards, **tables)
     for name, table in (("base", base), ("candidate", candidate)):
-        expected = coverage_and_novelty(data.read_run(table), past, [2])
+        measured = podium.measure(SPARSE_TRUTH, table, list(guards), **tables)
         for claim in result.claims[1:]:
-            assert getattr(claim, name) == pytest.approx(expected[claim.measure])
+            assert getattr(claim, name) == pytest.approx(measured.means[claim.measure])
+    lower_is_better = {c.measure for c in result.claims if not c.higher_is_better}
+    assert lower_is_better == {"gini@2", "popularity@2"}
 
 
 def test_lists_of_users_without_truth_are_left_out() -> None:

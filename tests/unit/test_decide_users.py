@@ -59,10 +59,12 @@ def test_ids_of_tables_may_be_numbers_or_text(is_text: tuple[bool, ...]) -> None
 
 
 def test_comparison_pairs_users_whose_ids_are_numbers_and_text() -> None:
-    expected = podium.compare(TRUTH, {"a": BASE, "b": CANDIDATE}, "ndcg@5").tests["ndcg@5"]["b"]
+    expected = (
+        podium.compare(TRUTH, {"a": BASE, "b": CANDIDATE}, "ndcg@5").difference("ndcg@5", "b").test
+    )
     mixed = podium.compare(TRUTH, {"a": BASE, "b": with_text_ids(CANDIDATE)}, "ndcg@5")
-    assert mixed.tests["ndcg@5"]["b"].std_error == pytest.approx(expected.std_error)
-    assert mixed.tests["ndcg@5"]["b"].wins == expected.wins
+    assert mixed.difference("ndcg@5", "b").test.std_error == pytest.approx(expected.std_error)
+    assert mixed.difference("ndcg@5", "b").test.wins == expected.wins
 
 
 def test_users_that_a_run_lacks_follow_the_convention() -> None:

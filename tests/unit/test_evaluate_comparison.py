@@ -32,14 +32,19 @@ def test_tests_are_paired_by_group_against_the_first_run() -> None:
     a, b, c = run(2.0), run(1.0, seed=1), run(0.1, seed=2)
     comparison = compare_evaluations({"a": a, "b": b, "c": c})
     assert comparison.baseline == "a"
-    assert set(comparison.tests) == set(MEASURES)
-    assert comparison.tests["rr"]["b"] == stats.paired(a.values["rr"], b.values["rr"])
-    assert comparison.tests["rr"]["c"].difference == pytest.approx(c.means["rr"] - a.means["rr"])
+    assert {d.measure for d in comparison.differences} == set(MEASURES)
+    assert comparison.difference("rr", "b").test == stats.paired(a.values["rr"], b.values["rr"])
+    assert comparison.difference("rr", "c").test.difference == pytest.approx(
+        c.means["rr"] - a.means["rr"]
+    )
 
 
 def test_a_win_is_a_better_value_also_for_a_loss() -> None:
     comparison = compare_evaluations({"noisy": run(5.0), "clear": run(0.01, seed=1)})
-    gain, loss = comparison.tests["rr"]["clear"], comparison.tests["topk_loss@1"]["clear"]
+    gain, loss = (
+        comparison.difference("rr", "clear").test,
+        comparison.difference("topk_loss@1", "clear").test,
+    )
     assert gain.difference > 0 > loss.difference
     assert gain.wins == loss.wins > 0
     assert gain.losses == loss.losses == 0
@@ -53,7 +58,7 @@ def test_groups_that_only_some_runs_hold_are_left_out() -> None:
     for e in comparison.evaluations.values():
         assert e.labels.tolist() == shared.tolist()
     expected = stats.paired(a.values["rr"][10:], b.values["rr"][: N - 10])
-    assert comparison.tests["rr"]["b"] == expected
+    assert comparison.difference("rr", "b").test == expected
 
 
 def test_groups_are_matched_by_label_whatever_order_a_stream_had() -> None:
@@ -66,7 +71,7 @@ def test_groups_are_matched_by_label_whatever_order_a_stream_had() -> None:
         for i in reversed(range(1, N))
     ]
     comparison = compare_evaluations({"whole": whole, "stream": evaluate(blocks, MEASURES)})
-    test = comparison.tests["rr"]["stream"]
+    test = comparison.difference("rr", "stream").test
     assert (test.wins, test.losses, test.equal) == (0, 0, N - 1)
 
 
@@ -84,18 +89,22 @@ def test_holm_corrects_over_all_measures_and_runs() -> None:
     runs = {"a": run(2.0), "b": run(1.0, seed=1), "c": run(0.3, seed=2)}
     comparison = compare_evaluations(runs)
     cells = [(m, r) for m in MEASURES for r in ("b", "c")]
-    raw = [comparison.tests[m][r].randomisation_p_value for m, r in cells]
-    np.testing.assert_allclose([comparison.holm[m][r] for m, r in cells], stats.holm(raw))
+    raw = [comparison.difference(m, r).p_value for m, r in cells]
+    np.testing.assert_allclose(
+        [comparison.difference(m, r).holm_p_value for m, r in cells], stats.holm(raw)
+    )
     smallest = int(np.argmin(raw))
     m, r = cells[smallest]
-    assert comparison.holm[m][r] == pytest.approx(min(1, len(cells) * raw[smallest]))
+    assert comparison.difference(m, r).holm_p_value == pytest.approx(
+        min(1, len(cells) * raw[smallest])
+    )
 
 
 def test_equal_runs_differ_by_nothing() -> None:
     comparison = compare_evaluations({"a": run(1.0), "b": run(1.0)})
-    test = comparison.tests["rr"]["b"]
+    test = comparison.difference("rr", "b").test
     assert (test.difference, test.randomisation_p_value, test.equal) == (0, 1, N)
-    assert comparison.holm["rr"]["b"] == 1
+    assert comparison.difference("rr", "b").holm_p_value == 1
 
 
 @pytest.mark.parametrize(("undefined", "n_groups"), [("skip", 1), ("zero", 2), ("one", 2)])
@@ -105,7 +114,7 @@ def test_undefined_groups_follow_the_policy(undefined: Any, n_groups: int) -> No
         evaluate(Ranking.from_scores(s, relevance, qid), "rr", undefined=undefined)
         for s in ([1.0, 2.0, 2.0, 1.0], [2.0, 1.0, 2.0, 1.0])
     )
-    test = compare_evaluations({"a": a, "b": b}).tests["rr"]["b"]
+    test = compare_evaluations({"a": a, "b": b}).difference("rr", "b").test
     assert test.n_groups == n_groups
     assert test.difference == (1 - 1 / 2) / n_groups
     assert (test.wins, test.equal) == (1, n_groups - 1)
@@ -119,8 +128,8 @@ def test_json_lists_every_difference() -> None:
     assert set(entry["means"]) == {"a", "b"}
     (difference,) = entry["differences"]
     assert (difference["run"], difference["baseline"]) == ("b", "a")
-    assert difference["holm_p_value"] == comparison.holm["rr"]["b"]
-    assert difference["difference"] == comparison.tests["rr"]["b"].difference
+    assert difference["holm_p_value"] == comparison.difference("rr", "b").holm_p_value
+    assert difference["difference"] == comparison.difference("rr", "b").test.difference
     assert plain["conventions"]["ties"] == "worst"
 
 

@@ -69,6 +69,9 @@ def test_summary_is_that_of_stats_with_the_evaluations_level(ranking: Ranking) -
     e = evaluate(ranking, "rr", level=0.8)
     cut = stats.summarize([1, 1 / 3, np.nan], level=0.8, bounds=(0, 1))
     assert e.summary("rr") == cut
+    w = evaluate(ranking, "rr", interval="wilson")
+    expected = stats.summarize([1, 1 / 3, np.nan], method="wilson", bounds=(0, 1))
+    assert w.summary("rr") == expected
     b = evaluate(ranking, "rr", interval="bootstrap", seed=3)
     assert b.summary("rr") == stats.summarize([1, 1 / 3, np.nan], method="bootstrap", seed=3)
 
@@ -280,7 +283,11 @@ def test_undefined_groups_of_a_stream_are_counted_over_all_blocks(ranking: Ranki
         ({"undefined": "skp"}, "Did you mean 'skip'"),
         ({"level": 95}, "level must be a number > 0 and < 1, got 95"),
         ({"level": 0}, "level must be a number > 0 and < 1, got 0"),
-        ({"interval": "normal"}, "interval must be one of 't' or 'bootstrap'"),
+        ({"interval": "normal"}, "interval must be one of 't', 'wilson' or 'bootstrap'"),
+        (
+            {"interval": "wilson", "measures": ["rr", "dcg@5"]},
+            "interval='wilson' requires measures with finite bounds, and dcg@5 has none",
+        ),
         ({"measures": "ndgc@3"}, "Did you mean 'ndcg'"),
         ({"measures": []}, "measures must name at least one measure"),
         ({"measures": ["rr", "mrr"]}, "measures names rr twice"),

@@ -99,7 +99,7 @@ def test_lists_that_are_too_short_are_counted() -> None:
 
 def test_tables_of_two_runs_are_compared_by_user() -> None:
     comparison = compare(TRUTH, {"run": RUN, "other": OTHER}, ["rr", "recall@2"], missing="skip")
-    test = comparison.tests["recall@2"]["other"]
+    test = comparison.difference("recall@2", "other").test
     assert test.difference == ((2 / 2 + 1 / 1) - (1 / 2 + 0 / 1)) / 2
     assert (test.wins, test.losses, test.equal) == (2, 0, 0)
     assert json.loads(json.dumps(comparison.to_dict()))["runs"] == ["run", "other"]

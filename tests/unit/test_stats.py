@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from podium.errors import ArgumentError
 from podium.evaluation import stats
@@ -29,26 +31,65 @@ def test_summarize_drops_and_counts_undefined() -> None:
     assert dataclasses.replace(with_nan, n_undefined=0) == without
 
 
-@pytest.mark.parametrize("method", ["t", "bootstrap"])
+@pytest.mark.parametrize("method", stats.INTERVAL_METHODS)
 @pytest.mark.parametrize("values", [[], [NAN]])
 def test_summarize_of_nothing_is_nan(values: list[float], method: stats.IntervalMethod) -> None:
-    s = stats.summarize(values, method=method)
+    s = stats.summarize(values, method=method, bounds=(0, 1))
     assert math.isnan(s.mean)
     assert math.isnan(s.interval.low)
     assert (s.n_groups, s.n_undefined) == (0, len(values))
 
 
-@pytest.mark.parametrize("method", ["t", "bootstrap"])
+@pytest.mark.parametrize("method", stats.INTERVAL_METHODS)
 def test_summarize_of_one_group_has_no_interval(method: stats.IntervalMethod) -> None:
-    s = stats.summarize([0.4], method=method)
+    s = stats.summarize([0.4], method=method, bounds=(0, 1))
     assert s.mean == 0.4
     assert math.isnan(s.std_error)
     assert all(map(math.isnan, s.interval))
 
 
-@pytest.mark.parametrize("method", ["t", "bootstrap"])
+@pytest.mark.parametrize("method", stats.INTERVAL_METHODS)
 def test_summarize_of_a_constant_is_a_point(method: stats.IntervalMethod) -> None:
-    assert stats.summarize([0.5] * 7, method=method).interval == (0.5, 0.5)
+    assert stats.summarize([0.5] * 7, method=method, bounds=(0, 1)).interval == (0.5, 0.5)
+
+
+def test_wilson_of_values_at_a_bound_has_a_width() -> None:
+    """Without any hit among n users, the upper end is q² / (n + q²)."""
+    low, high = stats.summarize([0.0] * 7, method="wilson", bounds=(0, 1)).interval
+    q = 2.4469  # t quantile of 0.975 with 6 degrees of freedom
+    assert low == 0
+    assert high == pytest.approx(q**2 / (7 + q**2), rel=1e-4)
+    mirrored = stats.summarize([1.0] * 7, method="wilson", bounds=(0, 1)).interval
+    assert mirrored == pytest.approx((1 - high, 1))
+    users, splits = [1, 2, 3] * 2, [1, 1, 1, 2, 2, 2]
+    crossed = stats.summarize(
+        [0.0] * 6, method="wilson", bounds=(0, 1), users=users, splits=splits
+    ).interval
+    assert crossed == stats.summarize([0.0] * 3, method="wilson", bounds=(0, 1)).interval
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 1 / 3, 0.5, 1.0]), min_size=2, max_size=30),
+    st.floats(0.5, 0.999),
+    st.floats(-5, 5),
+    st.floats(0.01, 10),
+)
+def test_wilson_is_inside_the_bounds_holds_the_mean_and_has_its_unit(
+    values: list[float], level: float, low: float, width: float
+) -> None:
+    summary = stats.summarize(values, method="wilson", level=level, bounds=(0, 1))
+    start, end = summary.interval
+    assert 0 <= start <= end <= 1
+    assert start - 1e-12 <= summary.mean <= end + 1e-12
+    assert (start < end) or (0 < values[0] < 1 and len(set(values)) == 1)
+    other = stats.summarize(
+        low + width * (1 - np.array(values)),
+        method="wilson",
+        level=level,
+        bounds=(low, low + width),
+    ).interval
+    if len(set(values)) > 1:  # rounding makes a constant not quite constant
+        assert other == pytest.approx((low + width * (1 - end), low + width * (1 - start)))
 
 
 def test_interval_widens_with_level() -> None:
@@ -129,6 +170,14 @@ def test_paired_is_b_minus_a_over_groups_where_both_are_defined() -> None:
     assert (test.n_groups, test.n_undefined) == (3, 2)
 
 
+def test_effect_size_and_relative_difference_are_over_the_groups_of_the_test() -> None:
+    test = stats.paired([0.1, NAN, 0.5, 0.5, 0.3], [0.4, 0.9, NAN, 0.5, 0.2])
+    mean = ((0.4 - 0.1) + 0 + (0.2 - 0.3)) / 3
+    variance = ((0.3 - mean) ** 2 + (0 - mean) ** 2 + (-0.1 - mean) ** 2) / (3 - 1)
+    assert test.effect_size == pytest.approx(mean / math.sqrt(variance))
+    assert test.relative_difference == pytest.approx(mean / ((0.1 + 0.5 + 0.3) / 3))
+
+
 def test_paired_the_other_way_round_is_its_mirror() -> None:
     rng = np.random.default_rng(3)
     a, b = rng.random(50), rng.random(50)
@@ -143,12 +192,15 @@ def test_paired_without_any_difference_has_p_one() -> None:
     test = stats.paired([0.3] * 20, [0.3] * 20)
     assert (test.t_statistic, test.t_p_value, test.randomisation_p_value) == (0, 1, 1)
     assert (test.detectable, test.equal) == (0, 20)
+    assert (test.effect_size, test.relative_difference) == (0, 0)
 
 
 def test_paired_with_a_constant_difference_is_certain() -> None:
     test = stats.paired([0.0] * 5, [0.5] * 5)
     assert (test.t_statistic, test.t_p_value) == (math.inf, 0)
     assert test.randomisation_p_value == 2 / 2**5
+    assert test.effect_size == math.inf
+    assert math.isnan(test.relative_difference)  # the baseline's mean is 0
 
 
 def test_paired_of_one_or_no_group() -> None:
@@ -156,6 +208,8 @@ def test_paired_of_one_or_no_group() -> None:
     assert one.randomisation_p_value == 1
     assert math.isnan(one.t_p_value)
     assert math.isnan(one.detectable)
+    assert math.isnan(one.effect_size)
+    assert math.isnan(none.relative_difference)
     assert math.isnan(none.randomisation_p_value)
     assert none.n_groups == 0
 
@@ -210,6 +264,10 @@ def test_holm_ignores_nan_and_stops_at_one() -> None:
         (lambda: stats.summarize([0.1], level=1), "level must be a number > 0 and < 1, got 1"),
         (lambda: stats.summarize([0.1], method="boot"), "method.*Did you mean 'bootstrap'"),  # type: ignore[arg-type]
         (lambda: stats.summarize([1, 2], method="bootstrap", n_resamples=0), "n_resamples"),
+        (
+            lambda: stats.summarize([1, 2], method="wilson", bounds=(0, math.inf)),
+            "method='wilson' requires finite bounds, got 0 and inf. Use 't' or 'bootstrap'",
+        ),
         (lambda: stats.summarize([1, 2], method="bootstrap", seed=-1), "seed must be an integer"),
         (lambda: stats.paired([1, 2], [1]), "a and b must have equal length, got 2 and 1"),
         (lambda: stats.paired([1, 2], [2, 1], power=0), "power"),

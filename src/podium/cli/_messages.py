@@ -41,6 +41,7 @@ _RENAMED = {
 }
 _ARGUMENTS = (
     *("min_relevance", "missing", "unjudged", "undefined", "ties", "n_items", "level", "seed"),
+    "interval",
     *("features", "ignore", "by", "users", "loss", "clip", "l2", "learning_rate", "max_iter"),
     *("tol", "patience", "eval_metric", "solver", "start", "split", "catalogue"),
     *("data", "repeats", "jobs", "fresh", "margin", "guard", "sequential", "horizon"),
@@ -74,7 +75,13 @@ _ELSEWHERE = {
     re.compile(r"\bPass gain='value' or 'one'"): "Pass --gain value or one",
     re.compile(r"^allow and deny leave\b"): "--allow and --deny leave",
     re.compile(r"^(cluster|weight|horizon|state)(?= requires (?:users|sequential)\b)"): r"--\1",
-    re.compile(r"\brequires (users|state|catalogue)(?=, (?:a table|the file)\b)"): r"requires --\1",
+    re.compile(
+        r"\brequires (users|state|catalogue|items)(?=, (?:a table|the file)\b)"
+    ): r"requires --\1",
+    re.compile(r"^(catalogue|items)(?= has no effect\b)"): r"--\1",
+    re.compile(
+        r"Use it in podium\.measure, podium\.compare or podium\.gate, with (?:catalogue|items)="
+    ): "Use it in podium measure, podium compare or podium gate",
     re.compile(r"\bPass a horizon\b"): "Pass --horizon",
     re.compile(r"^guard names\b"): "--guard names",
     re.compile(r"^measure and guards name\b"): "--measure and --guard name",
@@ -114,11 +121,9 @@ _OF_GATE = {
     re.compile(r"^measure and guards\b(?= name)"): "--measure and --guard",
     re.compile(r"^(guard|horizon|margin|measure|weight)\b(?= (?:must|names)\b)"): r"--\1",
     re.compile(r"\bsequential=True\b"): "--sequential",
-    re.compile(
-        r"^(cluster|horizon|state|users|weight|catalogue)\b(?= (?:has|requires)\b)"
-    ): r"--\1",
+    re.compile(r"^(cluster|horizon|state|users|weight)\b(?= (?:has|requires)\b)"): r"--\1",
     re.compile(r"^(state)\b(?= .+ (?:is a folder|is in a folder|was begun)\b)"): r"--\1",
-    re.compile(r"(?<=requires )(catalogue|state|users)\b(?=, )"): r"--\1",
+    re.compile(r"(?<=requires )(state|users)\b(?=, )"): r"--\1",
     re.compile(r"(?<=\bPass )(horizon|users)\b(?= to|,| too)"): r"--\1",
     re.compile(r"\. (cluster|weight)\b(?= needs a value)"): r". --\1",
     re.compile(r"(?<=, because )by, cluster and weight\b(?= name)"): "--by, --cluster and --weight",

@@ -27,7 +27,7 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
         If the model or loss is unknown, or if an option has no effect with this model.
     """
     from podium import _check
-    from podium.metrics import parse
+    from podium.metrics import parse_relevance
 
     if model.k is not None:
         _check.cutoff(model.k, name="-k")
@@ -53,7 +53,7 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
         _refuse_idle_steps(estimator, params)
     if "eval_metric" in model_parameters:
         measure_text = measure or measure_of(model, estimator)
-        estimator.set_params(eval_metric=str(parse(measure_text)))
+        estimator.set_params(eval_metric=str(parse_relevance(measure_text)))
     return estimator
 
 

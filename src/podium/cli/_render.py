@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,14 +20,12 @@ _GLUE = "\N{NO-BREAK SPACE}"  # joins words that must stay on one line
 
 
 def evaluation(result: Mapping[str, Any], format: str) -> None:
-    """Print the JSON form of an Evaluation.
-
-    It may have a "run" with the coverage and novelty of the run.
-    """
+    """Print the JSON form of an Evaluation."""
     from podium.evaluation.flat import evaluation_table
 
-    tables, note = [_means_table(result), *_run_table(result)], _conventions(result["conventions"])
-    print_result(result, format, tables=tables, flat=evaluation_table(result), note=note)
+    note = _without_segments(result) + _conventions(result["conventions"])
+    flat = evaluation_table(result)
+    print_result(result, format, tables=[_means_table(result)], flat=flat, note=note)
 
 
 def comparison(result: Mapping[str, Any], format: str) -> None:
@@ -34,14 +33,41 @@ def comparison(result: Mapping[str, Any], format: str) -> None:
     from podium.evaluation.flat import comparison_table
 
     tables = [_run_means_table(result), _differences_table(result), _wins_table(result)]
-    note = (
-        f"Differences are from {result['baseline']}. p rand., p Holm: paired randomisation "
-        "test, before and after Holm's correction for all tests here. p t: paired t test. "
-        "Detectable: the smallest true difference that a test with this many users detects "
-        "(5% level, 80% power).\n"
-    )
-    note += _conventions(result["conventions"])
+    note = f"{_tests_note(result)}\n{_conventions(result['conventions'])}"
     print_result(result, format, tables=tables, flat=comparison_table(result), note=note)
+
+
+def _tests_note(result: Mapping[str, Any]) -> str:
+    """Return how to read the differences and tests of a comparison."""
+    is_first = result["pairs"] == "first"
+    text = f"Differences are from {result['baseline']}. " if is_first else ""
+    if result["splits"] == 1:
+        text += (
+            "p rand., p Holm: paired randomisation test, before and after Holm's correction for "
+            "all tests here. p t: paired t test. "
+        )
+        if any(test["randomisation_p_value"] is None for _, test in _tests(result)):
+            text += "Without p rand., p Holm corrects p t. "
+    else:
+        text += (
+            f"There are {result['splits']} splits, and users counts each user once per split. The "
+            "standard errors include the variation of users and of splits. p t, p Holm: paired t "
+            "test, before and after Holm's correction for all tests here. "
+        )
+    text += (
+        "Detectable: the smallest true difference that a test with this many users detects (5% "
+        "level, 80% power). Effect: mean difference, divided by the standard deviation of the "
+        "differences. Relative: difference, divided by the baseline's mean."
+    )
+    if _has_unjudged(result):
+        text += (
+            " Unjudged: the range of the difference over all ways to judge the items that the "
+            "truth lacks. Labels: if this range contains both signs, the number of items to judge "
+            "(--labels writes them). If none of them is relevant, the sign cannot change."
+        )
+    if not is_first:
+        text += " Runs with a letter in common do not differ significantly (p Holm)."
+    return re.sub(r"\bp (?=t\b|Holm|rand\.)", f"p{_GLUE}", text)
 
 
 def results(text: Callable[[str], str], format: str, out: Iterable[Path]) -> None:
@@ -148,22 +174,25 @@ def _note(text: str, start: str) -> str:
 def _conventions(conventions: Mapping[str, Any]) -> str:
     """Return the conventions as options that reproduce them."""
     remaining = dict(conventions)
-    is_bootstrap = remaining.pop("interval") == "bootstrap"
-    if not is_bootstrap and remaining["ties"] != "random":
+    interval = remaining.pop("interval")
+    if interval != "bootstrap" and remaining["ties"] != "random":
         del remaining["seed"]  # no random numbers were used
     options = [
         f"--{name.replace('_', '-')}{_GLUE}{value:{'g' if isinstance(value, float) else ''}}"
         for name, value in remaining.items()
         if value is not None
     ]
-    return " ".join([*options, *(["--bootstrap"] if is_bootstrap else [])])
+    return " ".join([*options, *([f"--interval{_GLUE}{interval}"] if interval != "t" else [])])
 
 
 def _means_table(result: Mapping[str, Any]) -> Table:
-    from podium.evaluation.flat import summaries
+    from podium.evaluation.flat import has_bounds, summaries
 
     level = next(iter(result["measures"].values()))["level"]
     columns = ["measure", "mean", f"{level:.4g} interval", "std error", "users", "undefined"]
+    is_bounded = has_bounds(result)
+    if is_bounded:
+        columns.insert(3, "unjudged")
     rows: list[list[str]] = []
     previous_segment = ""
     for by, name, measure, summary in summaries(result):
@@ -171,7 +200,10 @@ def _means_table(result: Mapping[str, Any]) -> Table:
         rows.append(
             [] if not result["segments"] else [segment if segment != previous_segment else ""]
         )
-        rows[-1] += [measure, *_mean_cells(summary)]
+        cells = _mean_cells(summary)
+        if is_bounded:
+            cells.insert(2, span(summary["unjudged"].values()) if "unjudged" in summary else "")
+        rows[-1] += [measure, *cells]
         previous_segment = segment
     return {"columns": [*(["segment"] if result["segments"] else []), *columns], "rows": rows}
 
@@ -191,52 +223,87 @@ def _mean_cells(summary: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _run_table(result: Mapping[str, Any]) -> list[Table]:
-    if "run" not in result:
-        return []
-    rows = [[name, number(value)] for name, value in result["run"].items()]
-    return [{"columns": ["of the run", "value"], "rows": rows}]
+def _without_segments(result: Mapping[str, Any]) -> str:
+    """Return a line on the measures that segments lack, empty if there are none."""
+    if not result["segments"]:
+        return ""
+    names = [name for name in result["measures"] if name not in result["segments"][0]["measures"]]
+    if not names:
+        return ""
+    is_or_are = "is not a mean" if len(names) == 1 else "are not means"
+    return f"{' and '.join(names)} {is_or_are} over users and can't be divided into segments.\n"
 
 
 def _run_means_table(result: Mapping[str, Any]) -> Table:
-    interval = f"{_first_level(result):.4g} interval"
+    from podium.evaluation.flat import comparisons
+
+    has_letters = result["pairs"] == "all"
     rows = [
-        [measure if i == 0 else "", run, *_mean_cells(summary)]
-        for measure, results in result["measures"].items()
+        [
+            _measure_in(by, name, measure) if i == 0 else "",
+            run,
+            *([results["letters"][run]] if has_letters else []),
+            *_mean_cells(summary),
+        ]
+        for by, name, measure, results in comparisons(result)
         for i, (run, summary) in enumerate(results["means"].items())
     ]
-    columns = ["measure", "run", "mean", interval, "std error", "users", "undefined"]
+    columns = ["measure", "run", *(["letters"] if has_letters else []), "mean"]
+    columns += [f"{_first_level(result):.4g} interval", "std error", "users", "undefined"]
     return {"columns": columns, "rows": rows}
 
 
 def _differences_table(result: Mapping[str, Any]) -> Table:
+    p_columns = {"randomisation_p_value": "p rand.", "holm_p_value": "p Holm"}
+    if result["splits"] > 1:
+        p_columns = {"t_p_value": "p t", "holm_p_value": "p Holm"}
+    columns = ["measure", "run", "diff.", f"{_first_level(result):.4g} interval"]
+    has_bounds = _has_unjudged(result)
     return {
         "columns": [
-            *("measure", "run", "diff.", f"{_first_level(result):.4g} interval"),
-            *("p rand.", "p Holm"),
+            *(*columns, *p_columns.values()),
+            *(["unjudged", "labels"] if has_bounds else []),
         ],
         "rows": [
             [
                 *start,
                 number(test["difference"], "+"),
                 span(test["interval"], "+"),
-                _p_value(test["randomisation_p_value"]),
-                _p_value(test["holm_p_value"]),
+                *(_p_value(test[name]) for name in p_columns),
+                *(_unjudged_cells(test) if has_bounds else []),
             ]
             for start, test in _tests(result)
         ],
     }
 
 
+def _has_unjudged(result: Mapping[str, Any]) -> bool:
+    return any("unjudged" in test for _, test in _tests(result))
+
+
+def _unjudged_cells(test: Mapping[str, Any]) -> list[str]:
+    """Return the range of a difference over all judgements, and the number of labels."""
+    unjudged = test.get("unjudged")
+    if unjudged is None:
+        return [_NOTHING, _NOTHING]
+    n_labels = unjudged["n_labels"]
+    bounds = span((unjudged["low"], unjudged["high"]), "+")
+    return [bounds, _NOTHING if n_labels is None else str(n_labels)]
+
+
 def _wins_table(result: Mapping[str, Any]) -> Table:
+    has_t = result["splits"] == 1
+    columns = ["measure", "run", "wins", "losses", "equal", "detectable", "effect", "relative"]
     return {
-        "columns": ["measure", "run", "wins", "losses", "equal", "detectable", "p t"],
+        "columns": [*columns, *(["p t"] if has_t else [])],
         "rows": [
             [
                 *start,
-                *(str(test[name]) for name in ("wins", "losses", "equal")),
+                *(_count(test[name]) for name in ("wins", "losses", "equal")),
                 number(test["detectable"]),
-                _p_value(test["t_p_value"]),
+                _NOTHING if test["effect_size"] is None else f"{test['effect_size']:+.2f}",
+                _percent(test["relative_difference"]),
+                *([_p_value(test["t_p_value"])] if has_t else []),
             ]
             for start, test in _tests(result)
         ],
@@ -244,9 +311,27 @@ def _wins_table(result: Mapping[str, Any]) -> Table:
 
 
 def _tests(result: Mapping[str, Any]) -> Iterator[tuple[list[str], Mapping[str, Any]]]:
-    for measure, results in result["measures"].items():
+    from podium.evaluation.flat import comparisons
+
+    for by, name, measure, results in comparisons(result):
         for i, test in enumerate(results["differences"]):
-            yield [measure if i == 0 else "", test["run"]], test
+            run = test["run"]
+            if result["pairs"] == "all":
+                run = f"{run} - {test['baseline']}"
+            yield [_measure_in(by, name, measure) if i == 0 else "", run], test
+
+
+def _measure_in(by: str, name: str, measure: str) -> str:
+    """Return the name of a measure, followed by that of its segment."""
+    return f"{measure}, {_segment(by, name)}" if by else measure
+
+
+def _count(value: int | None) -> str:
+    return _NOTHING if value is None else str(value)
+
+
+def _percent(value: float | None) -> str:
+    return _NOTHING if value is None else f"{100 * value:+.1f}%"
 
 
 def _first_level(result: Mapping[str, Any]) -> float:

@@ -1,66 +1,178 @@
-"""The command podium compare: runs on one truth, each compared with the first."""
+"""The command podium compare: runs on the same users, compared in pairs."""
 
 from __future__ import annotations
 
+import glob
+import re
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from podium.cli.measure import Columns, Output, Scoring, evaluate, read_run, read_truth
+from podium.cli._options import WRITTEN, check_target
+from podium.cli.measure import Catalogue, Columns, Items, Output, Scoring, check_segments
 
 
 def compare(
     truth: Annotated[
         Path,
         typer.Argument(
-            help="Truth, a table of relevant items: user, item, relevance.", metavar="TRUTH"
+            help="Truth, a table of relevant items: user, item, relevance. A quoted path with *, "
+            "such as 'split*/truth.csv', is one truth per split.",
+            metavar="TRUTH",
         ),
     ],
     runs: Annotated[
         list[Path],
         typer.Argument(
             help="Two or more runs, tables of ranked items: user, item, and score or rank. The "
-            "first run is the baseline.",
+            "first run is the baseline. A quoted path with *, such as 'split*/als.csv', is one run "
+            "per split or seed.",
             metavar="RUN_A RUN_B…",
         ),
     ],
     scoring: Scoring,
     output: Output,
     columns: Columns,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SEGMENTS",
+            help="Segments in which runs are compared too: engagement, n_pos, or a column of "
+            "--users. May be repeated.",
+        ),
+    ] = None,
+    users: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Table of users with the columns for --by."),
+    ] = None,
+    catalogue: Catalogue = None,
+    items: Items = None,
+    pairs: Annotated[
+        str,
+        typer.Option(
+            metavar="PAIRS",
+            help="Pairs of runs to compare: first (each run with the first one) or all. With all, "
+            "letters show which runs do not differ significantly.",
+        ),
+    ] = "first",
+    labels: Annotated[
+        Path | None,
+        WRITTEN,
+        typer.Option(
+            metavar="FILE",
+            help="File to write items to judge to: measure, baseline, run, user, item. If none of "
+            "them is relevant, it is settled which run is better. Requires --unjudged bounds.",
+            rich_help_panel="Output",
+        ),
+    ] = None,
 ) -> None:
-    """Compare runs with the first one on the same users: differences, intervals, paired tests.
+    """Compare runs on the same users: differences, intervals, paired tests.
 
-    Runs are named after their files. The p values are of the paired t test and of the paired
-    randomisation test, before and after Holm's correction for all tests of the comparison.
+    Runs are named after their files. The p values are those of the paired randomisation test,
+    before and after Holm's correction for all tests of the comparison, and of the paired t test.
     """
     output.check()
     scoring.check()
-    from podium import data, report
+    check_target(labels, "--labels")
+    from podium import _check, data, report
     from podium.cli import _render
     from podium.errors import ArgumentError
-    from podium.evaluation import compare_evaluations, per_user
+    from podium.evaluation import PAIRS, per_user
+    from podium.evaluation import compare as compare_runs
     from podium.metrics import parse_all
 
     if len(runs) < 2:
         raise ArgumentError(
             "RUN_A RUN_B… must be at least two runs, got 1. For one run, use podium measure."
         )
+    _check.choice(pairs, "--pairs", PAIRS)
+    if labels is not None and scoring.unjudged != "bounds":
+        raise ArgumentError("--labels requires --unjudged bounds.")
     measures = parse_all(scoring.names)
-    truth_data = read_truth(truth, columns)
-    comparison = compare_evaluations(
-        {
-            name: evaluate(truth_data, read_run(path, columns), measures, scoring)
-            for name, path in zip(run_names(runs), runs, strict=True)
-        }
+    check_segments(measures, by or [], users)
+    names = run_names(runs)
+    splits, (truths, *tables) = _by_split([truth, *runs])
+    files = {"--report": output.report, "--per-user": output.per_user, "--labels": labels}
+    _refuse_overwriting([truths, *tables], files)
+    comparison = compare_runs(
+        truths,
+        dict(zip(names, tables, strict=True)),
+        measures,
+        by=by or [],
+        users=users,
+        catalogue=catalogue,
+        items=items,
+        pairs=pairs,  # pyright: ignore[reportArgumentType]
+        splits=splits,
+        **scoring.keywords(columns),
     )
     result = comparison.to_dict()
     if output.report is not None:
         report.write(report.comparison_report(result), output.report)
     if output.per_user is not None:
         data.write_table(per_user(comparison.evaluations), output.per_user)
+    if labels is not None:
+        data.write_table(comparison.labels(), labels)
     _render.comparison(result, output.format)
+
+
+def _by_split(paths: list[Path]) -> tuple[list[str], list[Path | list[Path]]]:
+    """Return the names of splits, and each path, or its files by split if it contains a *.
+
+    Raises
+    ------
+    DataError
+        If a path with * matches no file, or the files of two paths are not of the same splits.
+    """
+    from podium.errors import DataError
+
+    splits: list[str] = []
+    files: list[Path | list[Path]] = []
+    first: Path | None = None
+    for path in paths:
+        if "*" not in str(path):
+            files.append(path)
+            continue
+        matches = _matches(path)
+        if first is None:
+            first, splits = path, sorted(matches)
+        if missing := sorted(matches.keys() ^ set(splits)):
+            raise DataError(
+                f"{first} and {path} must match the same splits, but only one of them matches "
+                f"{missing[0]!r}."
+            )
+        files.append([matches[name] for name in splits])
+    return splits, files
+
+
+def _matches(path: Path) -> dict[str, Path]:
+    """Return the files that match a path with one *, by the text that the * stands for."""
+    from podium.errors import DataError
+
+    start, *ends = str(path).split("*")
+    if len(ends) > 1:
+        raise DataError(f"{path} must contain a single *, which stands for the split.")
+    pattern = re.compile(f"{re.escape(start)}(.*){re.escape(ends[0])}")
+    from_root = f"{glob.escape(start)}*{glob.escape(ends[0])}".removeprefix(path.anchor)
+    files = [str(file) for file in Path(path.anchor).glob(from_root)]
+    matches = {match[1]: Path(match[0]) for match in map(pattern.fullmatch, files) if match}
+    if not matches:
+        raise DataError(f"{path} matches no file. Check the path, or leave out the *.")
+    if len(matches) == 1:
+        raise DataError(f"{path} matches a single file, {files[0]}. Give two or more splits.")
+    return matches
+
+
+def _refuse_overwriting(read: list[Path | list[Path]], files: Mapping[str, Path | None]) -> None:
+    """Refuse to write a file that is read as one of several splits."""
+    from podium._files import Named, refuse_same
+
+    written = [Named(name, path) for name, path in files.items() if path is not None]
+    several = [path for paths in read if isinstance(paths, list) for path in paths]
+    refuse_same([Named(str(path), path) for path in several], written)
 
 
 def run_names(paths: list[Path]) -> list[str]:

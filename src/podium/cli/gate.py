@@ -11,7 +11,7 @@ import typer
 from podium.cli import _messages
 from podium.cli._options import WRITTEN, check_results, check_target
 from podium.cli.compare import run_names
-from podium.cli.measure import Columns, Conventions, read_run, read_truth
+from podium.cli.measure import Catalogue, Columns, Conventions, Items, read_run, read_truth
 
 if TYPE_CHECKING:
     from podium.decide import Gate
@@ -57,8 +57,8 @@ def gate(
         typer.Option(
             metavar="MEASURE:LIMIT",
             help="Another measure, and the difference that it must stay above, such as "
-            "recall@50:-0.005 (stay below, if lower values are better). coverage@k and novelty@k "
-            "require --catalogue. May be repeated.",
+            "recall@50:-0.005 (stay below, if lower values are better). coverage, gini, novelty "
+            "and popularity require --catalogue, diversity requires --items. May be repeated.",
         ),
     ] = None,
     by: Annotated[
@@ -87,11 +87,16 @@ def gate(
         str | None,
         typer.Option(metavar="NAME", help="Column of --users with the weight of each user."),
     ] = None,
-    catalogue: Annotated[
+    catalogue: Catalogue = None,
+    items: Items = None,
+    labels: Annotated[
         Path | None,
+        WRITTEN,
         typer.Option(
-            metavar="INTERACTIONS",
-            help="Table of past interactions, for coverage@k and novelty@k: user, item.",
+            metavar="FILE",
+            help="File to write the user-item pairs to whose labels would settle the order of the "
+            "runs, the most effective first. Requires --unjudged bounds.",
+            rich_help_panel="Output",
         ),
     ] = None,
     sequential: Annotated[
@@ -155,7 +160,9 @@ def gate(
     conventions.check()
     check_results(fail_on, FAIL_ON, format, FORMATS, out or [])
     check_target(state, "--state", ("",))  # any suffix
-    from podium import decide
+    check_target(labels, "--labels")
+    _check_labels(labels, conventions.unjudged)
+    from podium import data, decide
     from podium.cli import _render
 
     names = run_names([base, candidate])
@@ -174,6 +181,7 @@ def gate(
             cluster=cluster,
             weight=weight,
             catalogue=catalogue,
+            items=items,
             level=conventions.level,
             undefined=conventions.undefined,  # pyright: ignore[reportArgumentType]
             sequential=sequential,
@@ -182,10 +190,22 @@ def gate(
             names=(names[0], names[1]),
             **options,
         )
+    if labels is not None and result.labels_to_settle is not None:
+        data.write_table(result.labels_to_settle, labels)
     _render.results(
         partial(_render.gate_text, result.to_dict(), fail_on=fail_on), format, out or []
     )
     return _status(result, fail_on)
+
+
+def _check_labels(labels: Path | None, unjudged: str) -> None:
+    from podium.errors import ArgumentError
+
+    if labels is not None and unjudged != "bounds":
+        raise ArgumentError(
+            "--labels requires --unjudged bounds, which finds the items to judge. Add it, or leave "
+            "out --labels."
+        )
 
 
 def _one(measures: list[str]) -> str:

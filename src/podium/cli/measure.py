@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import typer
 
@@ -13,9 +13,25 @@ from podium.cli._options import FORMATS, WRITTEN, ColumnNames, Format, check_tar
 
 DEFAULT_MEASURES = ("pap@10", "ndcg@10", "precision@10", "recall@10")
 
+Catalogue: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="INTERACTIONS",
+        help="Table of past interactions, for coverage@k, gini@k, novelty@k and popularity@k: "
+        "user, item.",
+    ),
+]
+Items: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Table of items with categories or features, for diversity@k: item, and a column "
+        "of categories (a|b for several) or columns of features.",
+    ),
+]
+
 if TYPE_CHECKING:
     from podium.data import RankingOptions, Run, Truth
-    from podium.evaluation import Evaluation
     from podium.metrics import Measure
 
 
@@ -130,7 +146,8 @@ class Conventions:
         str,
         typer.Option(
             metavar="RULE",
-            help="Rule for items of the run that the truth lacks: negative, skip or error.",
+            help="Rule for items of the run that the truth lacks: negative, skip, error or bounds "
+            "(the range over all their judgements).",
         ),
     ] = "negative"
     n_items: Annotated[
@@ -141,7 +158,9 @@ class Conventions:
     seed: Annotated[
         int,
         typer.Option(
-            metavar="N", help="Seed of random ties, the bootstrap and the randomisation test."
+            metavar="N",
+            help="Seed of random ties. In measure and compare, also of the bootstrap and of the "
+            "randomisation test.",
         ),
     ] = 0
 
@@ -181,24 +200,28 @@ class Scoring(Conventions):
             rich_help_panel="Options",
         ),
     ] = None
-    bootstrap: Annotated[
-        bool,
+    interval: Annotated[
+        str,
         typer.Option(
-            "--bootstrap", help="Compute bootstrap intervals (BCa) of means instead of t intervals."
+            metavar="METHOD",
+            help="Method of the intervals of means: t, wilson (for measures with bounds; stays "
+            "inside them) or bootstrap (BCa).",
         ),
-    ] = False
+    ] = "t"
 
     @property
     def names(self) -> list[str]:
         """The given measures, or the default ones."""
         return list(self.measures or DEFAULT_MEASURES)
 
-    def intervals(self) -> dict[str, Any]:
-        """Return the keyword arguments of `podium.measure` on undefined users and intervals."""
+    def keywords(self, columns: Columns) -> dict[str, Any]:
+        """Return the keyword arguments of `podium.measure` on conventions, intervals, columns."""
         return {
             "undefined": self.undefined,
             "level": self.level,
-            "interval": "bootstrap" if self.bootstrap else "t",
+            "interval": self.interval,
+            **self.conventions(),
+            **columns.names_by_role(),
         }
 
 
@@ -239,14 +262,8 @@ def measure(
             "measures that have one.",
         ),
     ] = False,
-    catalogue: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="INTERACTIONS",
-            help="Table of past interactions: user, item. It adds coverage@k and novelty@k of the "
-            "run, with the cutoffs of the measures.",
-        ),
-    ] = None,
+    catalogue: Catalogue = None,
+    items: Items = None,
 ) -> None:
     """Measure a run against a truth: means over users with intervals, optionally by segment.
 
@@ -256,21 +273,24 @@ def measure(
     scoring.check()
     from podium import data, report
     from podium.cli import _render
-    from podium.evaluation import coverage_and_novelty, divide, per_user
+    from podium.evaluation import measure as measure_run
+    from podium.evaluation import per_user
     from podium.metrics import parse_all
 
     measures = parse_all(scoring.names)
-    _check_request(measures, by or [], users, pooled=pooled, catalogue=catalogue)
-    truth_data, run_data = read_truth(truth, columns), read_run(run, columns)
-    evaluation = evaluate(truth_data, run_data, measures, scoring)
-    evaluation = divide(evaluation, by or [], users, user=columns.user_col)
+    _check_pooled(measures, pooled=pooled)
+    check_segments(measures, by or [], users)
+    evaluation = measure_run(
+        truth,
+        run,
+        measures,
+        by=by or [],
+        users=users,
+        catalogue=catalogue,
+        items=items,
+        **scoring.keywords(columns),
+    )
     result = evaluation.to_dict(pooled=pooled)
-    if catalogue is not None:
-        interactions = data.read_interactions(
-            catalogue, user=columns.user_col, item=columns.item_col
-        )
-        cutoffs = {m.k for m in measures if m.k is not None}
-        result["run"] = coverage_and_novelty(run_data, interactions, cutoffs, name=str(catalogue))
     if output.report is not None:
         report.write(report.evaluation_report(result), output.report)
     if output.per_user is not None:
@@ -300,35 +320,13 @@ def read_run(path: Path, columns: Columns) -> Run:
     )
 
 
-def evaluate(truth: Truth, run: Run, measures: list[Measure], scoring: Scoring) -> Evaluation:
-    """Measure a run; all conventions are passed explicitly, including defaults."""
-    from podium.evaluation import measure as measure_run
-
-    return measure_run(truth, run, measures, **scoring.intervals(), **scoring.conventions())
-
-
-def _check_request(
-    measures: list[Measure],
-    by: list[str],
-    users: Path | None,
-    *,
-    pooled: bool,
-    catalogue: Path | None,
-) -> None:
-    """Refuse options that contradict each other, before any file is read."""
+def check_segments(measures: list[Measure], by: list[str], users: Path | None) -> None:
+    """Refuse segments without what they need, before any file is read."""
     from podium import _check
     from podium.errors import ArgumentError
     from podium.evaluation import BUILT_IN
 
-    has_cutoff = any(measure.k is not None for measure in measures)
-    if pooled and all(measure.metric.weights is None for measure in measures):
-        raise ArgumentError(
-            f"--pooled: none of {', '.join(map(str, measures))} has a pooled form. "
-            "Drop it, or add a measure that has one, such as pap@10."
-        )
-    if catalogue is not None and not has_cutoff:
-        raise ArgumentError("--catalogue needs a measure with a cutoff, such as ndcg@10.")
-    if "engagement" in by and not has_cutoff:
+    if "engagement" in by and all(measure.k is None for measure in measures):
         raise ArgumentError("--by engagement needs a measure with a cutoff, such as pap@10.")
     for name in by:
         if users is None and name not in BUILT_IN:
@@ -336,3 +334,14 @@ def _check_request(
                 f"--by {name} needs --users, a table with this column."
                 f"{_check.nearest(name, BUILT_IN)}"
             )
+
+
+def _check_pooled(measures: list[Measure], *, pooled: bool) -> None:
+    """Refuse --pooled if no measure has a pooled form, before any file is read."""
+    from podium.errors import ArgumentError
+
+    if pooled and all(measure.metric.weights is None for measure in measures):
+        raise ArgumentError(
+            f"--pooled: none of {', '.join(map(str, measures))} has a pooled form. "
+            "Drop it, or add a measure that has one, such as pap@10."
+        )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from podium.data import splits
     from podium.data.build import RankingOptions, ranking, top_items
     from podium.data.features import Features, read_features
+    from podium.data.items import ItemTable, read_items
     from podium.data.normalize import normalize_by_query
     from podium.data.pooling import Pooling, pool, pooled_relevance
     from podium.data.publishers import Letor, OnlineRetail, letor, load_onlineretail, movielens
@@ -37,17 +38,20 @@ if TYPE_CHECKING:
         read_truth,
     )
     from podium.data.streaming import stream_features
+    from podium.data.unjudged import UnjudgedPool, pool_unjudged
     from podium.data.users import user_column, user_positions
     from podium.data.write import atomic, to_frame, write_table
 
 _HOME = {
     "build": ("RankingOptions", "ranking", "top_items"),
     "features": ("Features", "read_features"),
+    "items": ("ItemTable", "read_items"),
     "normalize": ("normalize_by_query",),
     "pooling": ("Pooling", "pool", "pooled_relevance"),
     "publishers": ("Letor", "OnlineRetail", "letor", "load_onlineretail", "movielens"),
     "runs": ("Interactions", "Run", "Truth", "read_interactions", "read_run", "read_truth"),
     "streaming": ("stream_features",),
+    "unjudged": ("UnjudgedPool", "pool_unjudged"),
     "users": ("user_column", "user_positions"),
     "write": ("atomic", "to_frame", "write_table"),
 }
@@ -56,22 +60,26 @@ _MODULE = {name: f"podium.data.{module}" for module, names in _HOME.items() for 
 __all__ = [
     "Features",
     "Interactions",
+    "ItemTable",
     "Letor",
     "OnlineRetail",
     "Pooling",
     "RankingOptions",
     "Run",
     "Truth",
+    "UnjudgedPool",
     "atomic",
     "letor",
     "load_onlineretail",
     "movielens",
     "normalize_by_query",
     "pool",
+    "pool_unjudged",
     "pooled_relevance",
     "ranking",
     "read_features",
     "read_interactions",
+    "read_items",
     "read_run",
     "read_truth",
     "splits",

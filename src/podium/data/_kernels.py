@@ -13,7 +13,7 @@ import numpy as np
 
 from podium._kernels import kernel, mix
 
-NEGATIVE, SKIP, ERROR = 0, 1, 2  # the treatment of items that are not in the truth
+NEGATIVE, SKIP, ERROR, BOUNDS = 0, 1, 2, 3  # the treatment of items that are not in the truth
 DUPLICATE_RUN, DUPLICATE_TRUTH, UNJUDGED = 1, 2, 3
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio
@@ -86,6 +86,7 @@ class Joined(NamedTuple):
     item: Any
     n_distinct: Any  # number of distinct items in the run and the truth
     n_whole: Any  # length of a list with exactly the truth's items, or -1
+    judged: Any  # whether the truth has the item; empty if not needed
 
 
 class Ideal(NamedTuple):
@@ -106,7 +107,7 @@ def join_groups(run, truth, names_negatives, unjudged, joined, ideal, problem):
     """
     run_group, run_offsets, run_order, run_item, run_score = run
     truth_group, truth_offsets, truth_order, truth_item, truth_relevance = truth
-    out_offsets, out_score, out_relevance, out_item, n_distinct, n_whole = joined
+    out_offsets, out_score, out_relevance, out_item, n_distinct, n_whole, out_judged = joined
     ideal_offsets, ideal_relevance = ideal
     largest = 8
     for g in range(run_group.size):
@@ -172,6 +173,8 @@ def join_groups(run, truth, names_negatives, unjudged, joined, ideal, problem):
                 out_score[n_rows] = run_score[row]
             if out_item.size:
                 out_item[n_rows] = item
+            if out_judged.size:
+                out_judged[n_rows] = marks[slot] & 3 == _BOTH
             n_rows += 1
         out_offsets[g + 1] = n_rows
         n_distinct[g] = (hi - lo) + (last - first) - n_judged
@@ -180,6 +183,55 @@ def join_groups(run, truth, names_negatives, unjudged, joined, ideal, problem):
         is_whole = names_negatives and n_judged == hi - lo and n_judged == n_rows - start
         n_whole[g] = n_judged if is_whole else -1
     return n_rows, n_ideal
+
+
+class Listed(NamedTuple):
+    """The unjudged items of one run by group, in rank order; ``group[g]`` as in `Table`."""
+
+    group: Any
+    offsets: Any
+    item: Any
+    rank: Any
+
+
+@kernel
+def unite(base, candidate, offsets, item, base_rank, candidate_rank):
+    """Write the union of two lists of items of each group, with the ranks in both; 0 is unlisted.
+
+    The items of the base come first. It returns the number of items written.
+    """
+    base_group, base_offsets, base_item, base_ranks = base
+    other_group, other_offsets, other_item, other_ranks = candidate
+    largest = 8
+    for g in range(base_group.size):
+        n = base_offsets[base_group[g] + 1] - base_offsets[base_group[g]]
+        largest = max(
+            largest, n + other_offsets[other_group[g] + 1] - other_offsets[other_group[g]]
+        )
+    n_slots = 1 << _bits(largest)
+    keys, places = np.empty(n_slots, np.int64), np.empty(n_slots, np.int64)
+    marks = np.full(n_slots, -1, np.int64)
+    end = 0
+    for g in range(base_group.size):
+        lo, hi = base_offsets[base_group[g]], base_offsets[base_group[g] + 1]
+        first, last = other_offsets[other_group[g]], other_offsets[other_group[g] + 1]
+        bits = _bits(hi - lo + last - first)
+        mask = (1 << bits) - 1
+        shift = np.uint64(64 - bits)
+        for i in range(lo, hi):
+            slot = _slot(base_item[i], g, keys, marks, mask, shift)
+            keys[slot], marks[slot], places[slot] = base_item[i], 4 * g, end
+            item[end], base_rank[end], candidate_rank[end] = base_item[i], base_ranks[i], 0
+            end += 1
+        for i in range(first, last):
+            slot = _slot(other_item[i], g, keys, marks, mask, shift)
+            if marks[slot] >> 2 == g:
+                candidate_rank[places[slot]] = other_ranks[i]
+                continue
+            item[end], base_rank[end], candidate_rank[end] = other_item[i], 0, other_ranks[i]
+            end += 1
+        offsets[g + 1] = end
+    return end
 
 
 @kernel

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._kernels import read_only
+from podium._kernels import rank_rows, read_only
 from podium.data import _kernels
 from podium.data.columns import threshold
 from podium.data.ids import codes_of
-from podium.data.join import MISSING, NOTHING, UNJUDGED, Join, Missing, Unjudged
+from podium.data.join import MISSING, NOTHING, UNJUDGED, Join, Missing, Rows, Unjudged
 from podium.data.runs import read_run, read_truth
-from podium.errors import DataError, PodiumWarning
+from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.groups import Groups
 from podium.ranking import TIES, Ranking, count_between
 from podium.types import Labels, Ties
@@ -75,9 +75,11 @@ def ranking(
     missing : {"error", "zero", "skip"}
         The treatment of users of the truth who are not in the run: raise an error, give them the
         worst possible value, or leave them out.
-    unjudged : {"negative", "skip", "error"}
+    unjudged : {"negative", "skip", "error", "bounds"}
         The treatment of items of the run that the truth does not contain for the user: relevance 0,
-        remove them from the list, or raise an error.
+        remove them from the list, or raise an error. "bounds" gives them relevance 0 and marks
+        them in `Ranking.judged`, so that `podium.evaluation.judgement_bounds` can compute the range
+        over all their judgements.
     n_items : int, optional
         The number of items that each user could have been shown. By default, a list is known to be
         whole only if the truth contains negatives and the run lists exactly the truth's items.
@@ -95,8 +97,8 @@ def ranking(
     ------
     ArgumentError
         If an option is unknown, users are missing with missing="error", items are not judged with
-        unjudged="error", a user has more than n_items items, or relevances are ratings and
-        min_relevance is missing.
+        unjudged="error", unjudged="bounds" and the order of equal scores depends on judgements, a
+        user has more than n_items items, or relevances are ratings and min_relevance is missing.
     DataError
         If a file or table is wrong (see `read_run`), a (user, item) pair occurs twice, or the
         tables have no user or no item in common.
@@ -133,20 +135,36 @@ def ranking(
     rows = join.look_up(
         judged, listed, positive, unjudged_rule, with_items=tie_rule in ("id", "random")
     )
-    result = Ranking.from_grouped(
+    result = ranked(join, rows, positive, tie_rule, missing_rule, total, seed)
+    _warn_of_samples(result, join.common_items.n_right, listed.name)
+    return result
+
+
+def ranked(
+    join: Join,
+    rows: Rows,
+    min_relevance: float,
+    ties: Ties,
+    missing: Missing,
+    n_items: int | None,
+    seed: int,
+) -> Ranking:
+    """Rank the joined rows."""
+    if rows.judged is not None:
+        _refuse_tied(rows, join.labels, ties)
+    return Ranking.from_grouped(
         Groups(join.labels, rows.offsets),
         rows.score,
         rows.relevance,
         ideal=rows.ideal,
-        n_items=rows.n_whole if total is None else join.check_total(rows.n_distinct, total),
-        min_relevance=positive,
-        ties=tie_rule,
-        item=join.random_order_keys(rows.item) if tie_rule == "random" else rows.item,
-        absent=join.run_group < 0 if missing_rule == "zero" else None,
+        n_items=rows.n_whole if n_items is None else join.check_total(rows.n_distinct, n_items),
+        min_relevance=min_relevance,
+        ties=ties,
+        item=join.random_order_keys(rows.item) if ties == "random" else rows.item,
+        absent=join.run_group < 0 if missing == "zero" else None,
+        judged=rows.judged,
         seed=seed,
     )
-    _warn_of_samples(result, join.common_items.n_right, listed.name)
-    return result
 
 
 def top_items(run: Any, k: int, **columns: str | None) -> tuple[Groups, NDArray[np.int64], Labels]:
@@ -202,13 +220,32 @@ def top_items(run: Any, k: int, **columns: str | None) -> tuple[Groups, NDArray[
 
 def _refuse_duplicates(name: str, top: Groups, codes: NDArray[np.int64], ids: Labels) -> None:
     """Raise if one list contains an item twice."""
-    order = np.lexsort((codes, top.index))
-    item, group = codes[order], top.index[order]
-    repeated = np.flatnonzero((item[1:] == item[:-1]) & (group[1:] == group[:-1]))
+    pairs = np.sort(top.index * ids.size + codes)
+    repeated = np.flatnonzero(pairs[1:] == pairs[:-1])
     if repeated.size:
-        user = _check.label(top.labels[group[repeated[0]]])
-        item_label = _check.label(ids[item[repeated[0]]])
+        group, item = divmod(int(pairs[repeated[0]]), ids.size)
+        user, item_label = _check.label(top.labels[group]), _check.label(ids[item])
         raise DataError(f"{name} lists item {item_label} twice for user {user}. Keep one.")
+
+
+def _refuse_tied(rows: Rows, labels: Labels, ties: Ties) -> None:
+    """Raise if unjudged items have tied scores, and the rule would order them by relevance."""
+    if rows.judged is None or ties in ("id", "random"):
+        return
+    is_judged = rows.judged.astype(np.float64)
+    is_tied = np.zeros(is_judged.size, np.bool_)
+    rank_rows(rows.offsets, read_only(rows.score), np.empty(0), 1.0, is_judged, is_tied)
+    in_tie = is_tied.copy()  # `is_tied` excludes the last row of each tie
+    in_tie[1:] |= is_tied[:-1]
+    wrong_rows = np.flatnonzero(in_tie & (is_judged == 0))
+    if wrong_rows.size:
+        groups = np.unique(np.searchsorted(rows.offsets, wrong_rows, side="right") - 1)
+        raise ArgumentError(
+            f"unjudged='bounds' requires an order that no judgement changes, but {groups.size} of "
+            f"{labels.size} users, first {_check.label(labels[groups[0]])}, have unjudged items "
+            f"with equal scores, which ties='{ties}' orders by relevance. Use ties='id' or "
+            "'random'."
+        )
 
 
 def _warn_of_samples(ranking: Ranking, n_items: int, name: str) -> None:

@@ -20,10 +20,10 @@ from podium.groups import Groups
 from podium.types import Counts, Labels, Mask, Offsets
 
 Missing: TypeAlias = Literal["error", "zero", "skip"]
-Unjudged: TypeAlias = Literal["negative", "skip", "error"]
+Unjudged: TypeAlias = Literal["negative", "skip", "error", "bounds"]
 
 MISSING: tuple[Missing, ...] = ("error", "zero", "skip")
-UNJUDGED: tuple[Unjudged, ...] = ("negative", "skip", "error")
+UNJUDGED: tuple[Unjudged, ...] = ("negative", "skip", "error", "bounds")
 
 NOTHING = np.empty(0, np.int64)
 
@@ -39,6 +39,7 @@ class Rows:
     ideal: tuple[Offsets, NDArray[np.float64]]
     n_distinct: Counts
     n_whole: Counts
+    judged: Mask | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,7 @@ class Join:
         score = np.empty(0 if keeps_scores else n_rows)
         relevance = np.empty(n_rows)
         item = np.empty(n_rows if with_items else 0, np.int64)
+        is_judged = np.empty(n_rows if unjudged == "bounds" else 0, np.bool_)
         ideal = np.empty(int(self.truths.sizes[self.truth_group].sum()))
         problem = np.zeros(3, np.int64)
         n_written, n_positives = _kernels.join_groups(
@@ -103,7 +105,7 @@ class Join:
             _table(self.truth_group, self.truths, self.items.left, truth.relevance),
             bool((truth.relevance < threshold).any()),
             UNJUDGED.index(unjudged),
-            _kernels.Joined(offsets, score, relevance, item, counts[0], counts[1]),
+            _kernels.Joined(offsets, score, relevance, item, counts[0], counts[1], is_judged),
             _kernels.Ideal(ideal_offsets, ideal),
             problem,
         )
@@ -118,6 +120,7 @@ class Join:
             (ideal_offsets, ideal[:n_positives]),
             counts[0],
             counts[1],
+            is_judged if unjudged == "bounds" else None,
         )
 
     def random_order_keys(self, item: NDArray[np.int64] | None) -> NDArray[np.int64] | None:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from podium.evaluation import BUILT_IN
+from podium.evaluation import BUILT_IN, UnjudgedRange
 from podium.evaluation.stats import Interval
 
 Verdict: TypeAlias = Literal["superior", "non-inferior", "inferior", "cannot tell"]
@@ -43,6 +43,9 @@ class Claim:
         higher values are better and margin otherwise.
     n_users, n_undefined : int
         The users in the means, and those for whom the measure is undefined.
+    unjudged : UnjudgedRange or None
+        The range of the difference over all judgements of unjudged items. None without
+        unjudged="bounds", and for measures of the items shown.
     """
 
     role: Role
@@ -59,6 +62,7 @@ class Claim:
     limit: float
     n_users: int
     n_undefined: int
+    unjudged: UnjudgedRange | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -161,6 +165,7 @@ class Claim:
         return {
             **numbers,
             "interval": bounds,
+            "unjudged": None if self.unjudged is None else _range(self.unjudged),
             "place": self.place,
             "verdict": self.verdict,
             "users_needed": self.users_needed,
@@ -175,6 +180,17 @@ class Claim:
 
     def _oriented(self, difference: float) -> float:
         return difference if self.higher_is_better else -difference
+
+
+def _range(unjudged: UnjudgedRange) -> dict[str, Any]:
+    """Return the JSON form of a range; nan becomes None."""
+    low, high = (None if math.isnan(end) else end for end in (unjudged.low, unjudged.high))
+    return {
+        "low": low,
+        "high": high,
+        "exact": unjudged.exact,
+        "can_reverse": unjudged.can_reverse,
+    }
 
 
 def _rounded_up(n: int) -> int:

@@ -16,8 +16,10 @@ from podium.decide.pairs import Pairs, read_pairs
 from podium.decide.result import Gate
 from podium.decide.rules import Rules
 from podium.decide.state import State
+from podium.decide.unjudged import Ranges, read_ranges, read_tables
 from podium.errors import ArgumentError
-from podium.evaluation import BUILT_IN
+from podium.evaluation import BUILT_IN, check_tables
+from podium.evaluation.unjudged import check_supported
 from podium.metrics import Measure
 from podium.types import Undefined
 
@@ -38,6 +40,7 @@ def gate(
     cluster: str | None = None,
     weight: str | None = None,
     catalogue: Any = None,
+    items: Any = None,
     level: float = 0.95,
     undefined: Undefined = "skip",
     sequential: bool = False,
@@ -65,8 +68,8 @@ def gate(
         The largest acceptable loss, >= 0, in units of the measure.
     guards : mapping of str to float, optional
         Further measures, and the difference candidate - base that each must stay above (below, if
-        lower is better), such as {"recall@50": -0.005}. ``coverage@k`` and ``novelty@k`` require
-        `catalogue`.
+        lower is better), such as {"recall@50": -0.005}. Measures of the items shown can be guards:
+        coverage, gini, novelty and popularity require `catalogue`, and diversity requires `items`.
     by : str or sequence of str
         The segments in which no measure may be inferior: "engagement", "n_pos", or columns of
         `users`.
@@ -76,9 +79,12 @@ def gate(
         The column of `users` with the cluster of each user, for lists that depend on each other,
         such as several lists of one person or the lists of several seeds.
     weight : str, optional
-        The column of `users` with the weight of each user, >= 0. Coverage has no weights.
+        The column of `users` with the weight of each user, >= 0. Coverage and gini have no
+        weights.
     catalogue : path, frame or mapping of columns, optional
         The past interactions of users and items.
+    items : path, frame or mapping of columns, optional
+        The table of items with their categories or features.
     level : float
         The level of the intervals. A claim is false with a probability of about (1 - level) / 2 at
         most.
@@ -96,7 +102,10 @@ def gate(
     names : (str, str)
         The names of base and candidate in texts.
     **options
-        Conventions and column names, as in `podium.data.ranking`.
+        Conventions and column names, as in `podium.data.ranking`. With unjudged="bounds", each
+        claim also has the range of its difference over all judgements of unjudged items, and the
+        gate has the labels that would settle the order of the runs. Verdicts are those of
+        unjudged="negative".
 
     Returns
     -------
@@ -105,8 +114,9 @@ def gate(
     Raises
     ------
     ArgumentError
-        If an option is wrong, or the rules, values or users of a sequential gate contradict those
-        of an earlier look.
+        If an option is wrong, if the rules, values or users of a sequential gate contradict those
+        of an earlier look, or if unjudged="bounds" is passed with sequential=True or with a measure
+        of relevance that has no bounds (see `podium.evaluation.difference_bounds`).
     DataError
         If a file is wrong.
 
@@ -147,24 +157,35 @@ def gate(
         cluster=cluster,
         weight=weight,
     )
-    _check_request(rules, divisions, users, catalogue, state)
+    has_bounds = options.get("unjudged") == "bounds"
+    _check_request(rules, divisions, users, state)
+    _check_bounds(rules, has_bounds)
+    of_shown = [m for m in rules.measures if m.metric.reads != "relevance"]
+    check_tables(of_shown, catalogue, items)
     _check_names(names)
+    tables = truth, base, candidate
+    if has_bounds:
+        tables = read_tables(*tables, options)
     pairs = read_pairs(
-        truth,
-        base,
-        candidate,
+        *tables,
         rules.measures,
         by=divisions,
         users=users,
         cluster=cluster,
         weight=weight,
         catalogue=catalogue,
+        items=items,
         undefined=undefined,
         **options,
     )
     result, n_known = _state(rules, pairs, state)
     look = _look(result, result.pairs.n_users - n_known)
-    decided = Gate(tuple(claims(result)), look, result.pairs.conventions, names[0], names[1])
+    ranges = None
+    if has_bounds:
+        ranges = read_ranges(tables, result.pairs, rules.measures, undefined, **options)
+    all_claims = tuple(claims(result, ranges))
+    unjudged = None if ranges is None else ranges.summary(all_claims[0])
+    decided = Gate(all_claims, look, result.pairs.conventions, *names, unjudged)
     if state is not None:
         result.write(state)
     return decided
@@ -178,19 +199,19 @@ def _state(rules: Rules, pairs: Pairs, path: Any) -> tuple[State, int]:
     return earlier.added(pairs), earlier.pairs.n_users
 
 
-def claims(state: State) -> Iterator[Claim]:
+def claims(state: State, ranges: Ranges | None = None) -> Iterator[Claim]:
     """Yield the claims of the measures for all users, then those of each segment."""
     everyone = np.arange(state.pairs.n_users)
     rules = state.rules
     for number, _ in enumerate(rules.measures):
         role: Role = "primary" if number == 0 else "guard"
-        yield _claim(state, number, everyone, rules.level, role)
+        yield _claim(state, ranges, number, everyone, rules.level, role)
     segments = [*_segments(state.pairs, state.looks[0])]
-    measures = [i for i, measure in enumerate(rules.measures) if measure.is_mean]
+    measures = [i for i, measure in enumerate(rules.measures) if measure.metric.is_mean]
     level = 1 - (1 - rules.level) / max(len(segments) * len(measures), 1)
     for by, name, rows in segments:
         for number in measures:
-            yield _claim(state, number, rows, level, "segment", by, name)
+            yield _claim(state, ranges, number, rows, level, "segment", by, name)
 
 
 def _segments(pairs: Pairs, n_first: int) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
@@ -203,6 +224,7 @@ def _segments(pairs: Pairs, n_first: int) -> Iterator[tuple[str, str, NDArray[np
 
 def _claim(
     state: State,
+    ranges: Ranges | None,
     number: int,
     rows: NDArray[np.int64],
     level: float,
@@ -214,15 +236,15 @@ def _claim(
     pairs = state.pairs if rows.size == state.pairs.n_users else state.pairs.rows(rows)
     estimate = difference(pairs, measure)
     base, candidate = pairs.means(measure)
-    is_defined = ~np.isnan(pairs.candidate[measure.text] - pairs.base[measure.text])
+    is_defined = ~np.isnan(pairs.candidate[str(measure)] - pairs.base[str(measure)])
     weights = pairs.weights(measure)
     is_used = is_defined if weights is None else is_defined & (weights > 0)
     return Claim(
         role=role,
-        measure=measure.text,
+        measure=str(measure),
         by=by,
         segment=segment,
-        higher_is_better=measure.higher_is_better,
+        higher_is_better=measure.metric.higher_is_better,
         base=base,
         candidate=candidate,
         difference=estimate.mean,
@@ -232,6 +254,7 @@ def _claim(
         limit=rules.limits[number],
         n_users=int(is_used.sum()),
         n_undefined=int(is_defined.size - is_defined.sum()),
+        unjudged=None if ranges is None else ranges.of(measure, rows),
     )
 
 
@@ -261,13 +284,9 @@ def _check_names(names: Any) -> None:
         raise ArgumentError(f"names must be the two names of base and candidate, got {names!r}.")
 
 
-def _check_request(rules: Rules, by: Sequence[str], users: Any, catalogue: Any, state: Any) -> None:
+def _check_request(rules: Rules, by: Sequence[str], users: Any, state: Any) -> None:
     """Refuse combinations that have no effect or no valid interval."""
     _check_state(rules, state)
-    if catalogue is not None and all(measure.measure is not None for measure in rules.measures):
-        raise ArgumentError(
-            "catalogue has no effect without a guard on coverage@k or novelty@k. Leave it out."
-        )
     if rules.looks != "once" and "n_pos" in by:
         raise ArgumentError(
             "by='n_pos' divides all users again at each look, so sequential=True can't use it. Use "
@@ -282,6 +301,18 @@ def _check_request(rules: Rules, by: Sequence[str], users: Any, catalogue: Any, 
         raise ArgumentError(
             "users has no effect, because by, cluster and weight name none of its columns. Leave "
             "it out, or name one."
+        )
+
+
+def _check_bounds(rules: Rules, has_bounds: bool) -> None:
+    """Refuse bounds that would need the lists of earlier looks, or that a measure lacks."""
+    if not has_bounds:
+        return
+    check_supported([m for m in rules.measures if m.metric.reads == "relevance"])
+    if rules.looks != "once":
+        raise ArgumentError(
+            "unjudged='bounds' is not available with sequential=True, because the state keeps no "
+            "lists of earlier looks. Use the gate once, or use unjudged='negative'."
         )
 
 

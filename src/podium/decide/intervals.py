@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.decide.pairs import GateMeasure, Pairs
-from podium.decide.rules import Rules
+from podium.decide.pairs import Pairs
+from podium.decide.rules import Rules, width
 from podium.evaluation.stats import (
     ClusteredMean,
     Interval,
@@ -19,10 +19,11 @@ from podium.evaluation.stats import (
     running_means,
     spending_boundaries,
 )
+from podium.metrics import Measure
 from podium.types import PerGroup
 
 
-def difference(pairs: Pairs, measure: GateMeasure) -> ClusteredMean:
+def difference(pairs: Pairs, measure: Measure) -> ClusteredMean:
     """Return the mean of candidate - base over users."""
     return clustered_mean(_differences(pairs, measure), pairs.weights(measure), pairs.cluster)
 
@@ -31,7 +32,7 @@ def interval(
     pairs: Pairs,
     arrival: NDArray[np.int64],
     estimate: ClusteredMean,
-    measure: GateMeasure,
+    measure: Measure,
     rules: Rules,
     level: float,
     looks: Sequence[int],
@@ -46,7 +47,7 @@ def interval(
         The position of each of these users among all users in the order of arrival.
     estimate : ClusteredMean
         The mean difference of these users, from `difference`.
-    measure : GateMeasure
+    measure : Measure
     rules : Rules
     level : float
         The level of the interval.
@@ -59,14 +60,14 @@ def interval(
         Its low end exceeds its high end if the intervals of two looks contradict each other.
     """
     if rules.looks == "any time":
-        width = measure.width
-        return betting_interval(_by_cluster(pairs, measure), (-width, width), level=level)
+        bounds = (-width(measure), width(measure))
+        return betting_interval(_by_cluster(pairs, measure), bounds, level=level)
     if rules.looks == "once":
-        return estimate.interval(level, measure.width, widened=_widening(measure))
+        return estimate.interval(level, width(measure), widened=_widening(measure))
     horizon = rules.horizon or looks[-1]
     boundaries = _boundaries(tuple(min(n / horizon, 1.0) for n in looks), (1 - level) / 2)
     estimates = _estimates(pairs, measure, np.searchsorted(arrival, looks))
-    low, high = -measure.width, measure.width
+    low, high = -width(measure), width(measure)
     for estimate, boundary in zip(estimates, boundaries, strict=True):
         error = estimate.error(_widening(measure))
         if np.isnan(error) or np.isinf(boundary):
@@ -76,25 +77,23 @@ def interval(
     return Interval(low, high)
 
 
-def _estimates(
-    pairs: Pairs, measure: GateMeasure, counts: NDArray[np.int64]
-) -> list[ClusteredMean]:
+def _estimates(pairs: Pairs, measure: Measure, counts: NDArray[np.int64]) -> list[ClusteredMean]:
     """Return the mean differences of the first users at each look."""
     if pairs.weight is None and pairs.cluster is None:
         return running_means(_differences(pairs, measure), counts)
     return [difference(pairs.rows(slice(count)), measure) for count in counts.tolist()]
 
 
-def _widening(measure: GateMeasure) -> float:
+def _widening(measure: Measure) -> float:
     """Return the size of the differences by which the variance is increased; see `gate`."""
-    return measure.width if np.isfinite(measure.width) else 0.0
+    return width(measure) if np.isfinite(width(measure)) else 0.0
 
 
-def _differences(pairs: Pairs, measure: GateMeasure) -> PerGroup:
-    return pairs.candidate[measure.text] - pairs.base[measure.text]
+def _differences(pairs: Pairs, measure: Measure) -> PerGroup:
+    return pairs.candidate[str(measure)] - pairs.base[str(measure)]
 
 
-def _by_cluster(pairs: Pairs, measure: GateMeasure) -> PerGroup:
+def _by_cluster(pairs: Pairs, measure: Measure) -> PerGroup:
     """Return the defined differences, or their mean per cluster, in the order of arrival."""
     values = _differences(pairs, measure)
     is_defined = ~np.isnan(values)

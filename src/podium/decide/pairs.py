@@ -10,62 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._grammar import read
 from podium.errors import ArgumentError
-from podium.evaluation import (
-    BUILT_IN,
-    SHOWN,
-    Evaluation,
-    Shown,
-    align,
-    divide,
-    fill,
-    measure,
-    shown_per_user,
-)
-from podium.metrics import Measure, parse
+from podium.evaluation import BUILT_IN, Evaluation, divide, fill, measure_runs
+from podium.metrics import Measure
 from podium.types import Labels, Mask, PerGroup, Undefined
-
-
-@dataclass(frozen=True)
-class GateMeasure:
-    """A measure of relevance, or the coverage or novelty of the k items shown."""
-
-    text: str
-    measure: Measure | None = None
-    k: int = 0
-
-    @classmethod
-    def parse(cls, text: str | Measure) -> GateMeasure:
-        """Parse a measure; ``coverage@k`` and ``novelty@k`` are known here too."""
-        if isinstance(text, str) and text.partition("@")[0] in SHOWN:
-            parts = read(text, "measure", "name@k")
-            if parts.k is None or parts.params:
-                raise ArgumentError(f"{text!r} needs a cutoff: write {parts.name}@10, for example.")
-            return cls(f"{parts.name}@{parts.k}", None, parts.k)
-        parsed = parse(text)
-        return cls(str(parsed), parsed)
-
-    @property
-    def name(self) -> str:
-        return self.text.partition("@")[0]
-
-    @property
-    def higher_is_better(self) -> bool:
-        return self.measure is None or self.measure.metric.higher_is_better
-
-    @property
-    def width(self) -> float:
-        """The largest difference between two users' values; infinite without bounds."""
-        if self.measure is None:
-            return np.inf
-        low, high = self.measure.metric.bounds
-        return high - low
-
-    @property
-    def is_mean(self) -> bool:
-        """Whether the measure is a mean of values that depend on one user only."""
-        return self.name != "coverage"
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +44,13 @@ class Pairs:
     def n_users(self) -> int:
         return self.labels.size
 
-    def weights(self, measure: GateMeasure) -> PerGroup | None:
-        """Return the weights of users; coverage has none, because it is not a mean over users."""
-        return self.weight if measure.is_mean else None
+    def weights(self, measure: Measure) -> PerGroup | None:
+        """Return the weights of users; None if the measure is not a mean over users."""
+        return self.weight if measure.metric.is_mean else None
 
-    def means(self, measure: GateMeasure) -> tuple[float, float]:
+    def means(self, measure: Measure) -> tuple[float, float]:
         """Return the weighted means of base and candidate over users who have both values."""
-        base, candidate = self.base[measure.text], self.candidate[measure.text]
+        base, candidate = self.base[str(measure)], self.candidate[str(measure)]
         is_defined = ~np.isnan(base + candidate)
         weights = self.weights(measure)
         weights = None if weights is None else weights[is_defined]
@@ -130,31 +78,38 @@ def read_pairs(
     truth: Any,
     base: Any,
     candidate: Any,
-    measures: Sequence[GateMeasure],
+    measures: Sequence[Measure],
     *,
     by: Sequence[str],
     users: Any,
     cluster: str | None,
     weight: str | None,
     catalogue: Any,
+    items: Any,
     undefined: Undefined,
     **options: Any,
 ) -> Pairs:
     """Measure both runs, and read the columns of users; see `gate`."""
-    runs = {"base": base, "candidate": candidate}
-    of_relevance = [m.measure for m in measures if m.measure is not None]
-    evaluations = align(
-        {
-            name: measure(truth, run, of_relevance, undefined=undefined, **options)
-            for name, run in runs.items()
-        }
+
+    def clusters_of(labels: Labels) -> Labels | None:
+        return _column(users, "cluster", cluster, labels, options)
+
+    rule = options.get("unjudged", "negative")
+    # Claims have bounds of differences (podium.decide.unjudged). Those of each run are not used.
+    options = {**options, "unjudged": "negative" if rule == "bounds" else rule}
+    evaluations = measure_runs(
+        truth,
+        {"base": base, "candidate": candidate},
+        measures,
+        catalogue=catalogue,
+        items=items,
+        clusters=clusters_of,
+        undefined=undefined,
+        **options,
     )
     first = evaluations["base"]
-    clusters = _column(users, "cluster", cluster, first.labels, options)
-    shown_measures = [m for m in measures if m.measure is None]
-    of_shown = _shown_values(shown_measures, runs, catalogue, first.labels, clusters, options)
     values = {
-        name: {text: fill(v, undefined) for text, v in evaluation.values.items()} | of_shown[name]
+        name: {text: fill(v, undefined) for text, v in evaluation.values.items()}
         for name, evaluation in evaluations.items()
     }
     return Pairs(
@@ -162,9 +117,9 @@ def read_pairs(
         values["base"],
         values["candidate"],
         _segments(first, by, users, options),
-        clusters,
+        clusters_of(first.labels),
         _weights(users, weight, first.labels, options),
-        dict(first.conventions),
+        {**first.conventions, "unjudged": rule},
     )
 
 
@@ -214,34 +169,3 @@ def _weights(
     if not weights.any():
         raise ArgumentError(f"weight must be positive for some user, but {column} is 0 for all.")
     return weights
-
-
-def _shown_values(
-    measures: Sequence[GateMeasure],
-    runs: Mapping[str, Any],
-    catalogue: Any,
-    labels: Labels,
-    clusters: Labels | None,
-    options: Mapping[str, Any],
-) -> dict[str, dict[str, PerGroup]]:
-    """Return the values of coverage and novelty by run and measure."""
-    if not measures:
-        return {name: {} for name in runs}
-    from podium import data
-
-    if catalogue is None:
-        names = ", ".join(m.text for m in measures)
-        raise ArgumentError(
-            f"{names} requires catalogue, a table of the past interactions of users and items."
-        )
-    past = data.read_interactions(catalogue, user=options.get("user"), item=options.get("item"))
-    columns = {name: options.get(name) for name in ("user", "item", "score", "rank")}
-    shown = {name: Shown.of(data.read_run(run, **columns), past) for name, run in runs.items()}
-    n_past = min(one.n_items - len(one.outside) for one in shown.values())
-    n_items = n_past + len(set[Any]().union(*(one.outside for one in shown.values())))
-    return {
-        name: {
-            m.text: shown_per_user(one, m.name, m.k, labels, n_items, clusters) for m in measures
-        }
-        for name, one in shown.items()
-    }

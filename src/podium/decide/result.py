@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from podium.decide.claims import Claim, Verdict
+from podium.decide.unjudged import Unjudged
+from podium.types import Labels
 
 Decision: TypeAlias = Literal["pass", "fail", "cannot tell"]
 
@@ -25,6 +27,8 @@ class Gate:
         The conventions of the values, such as ties, min_relevance and missing.
     base, candidate : str
         The names of the runs in texts.
+    unjudged : Unjudged or None
+        The unjudged items of both runs; None without unjudged="bounds".
     """
 
     claims: tuple[Claim, ...]
@@ -32,6 +36,7 @@ class Gate:
     conventions: dict[str, Any] = field(default_factory=dict[str, Any])
     base: str = "base"
     candidate: str = "candidate"
+    unjudged: Unjudged | None = None
 
     @property
     def primary(self) -> Claim:
@@ -66,6 +71,16 @@ class Gate:
             if (claim.verdict == "inferior" if decision == "fail" else _is_open(claim))
         ]
 
+    @property
+    def labels_to_settle(self) -> dict[str, Labels] | None:
+        """The columns user and item of labels that would settle the order of the runs.
+
+        The order is that of the primary measure, and the most effective labels are first. If none
+        of these items turns out relevant, no judgement of the others reverses the order. There are
+        no rows if no judgement can reverse it. None without unjudged="bounds".
+        """
+        return None if self.unjudged is None else self.unjudged.to_settle
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/gate.json); nan becomes None."""
         return {
@@ -76,11 +91,14 @@ class Gate:
             "candidate": self.candidate,
             "claims": [claim.to_dict(self.base, self.candidate) for claim in self.claims],
             "look": self.look,
+            "unjudged": None if self.unjudged is None else self.unjudged.to_dict(self.primary),
             "conventions": dict(self.conventions),
         }
 
     def __str__(self) -> str:
         sentences = self.reasons or [self.primary.sentence(self.base, self.candidate)]
+        if self.unjudged is not None:
+            sentences = [*sentences, self.unjudged.sentence(self.primary)]
         return "\n".join([self.decision, *sentences])
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 from podium import _check
-from podium.decide.pairs import GateMeasure
 from podium.errors import ArgumentError
-from podium.metrics import Measure
+from podium.metrics import Measure, parse
 
 Looks: TypeAlias = Literal["once", "any time", "until horizon"]
 
@@ -21,7 +20,7 @@ class Rules:
 
     Attributes
     ----------
-    measures : tuple of GateMeasure
+    measures : tuple of Measure
         The primary measure, then those of the guards.
     limits : tuple of float
         The difference candidate - base that each measure must not reach.
@@ -34,7 +33,7 @@ class Rules:
         The columns of the clusters and weights of users.
     """
 
-    measures: tuple[GateMeasure, ...]
+    measures: tuple[Measure, ...]
     limits: tuple[float, ...]
     level: float
     looks: Looks = "once"
@@ -63,17 +62,17 @@ class Rules:
             If a measure is unknown, is named twice or cannot be used with these looks, if margin is
             negative, or if horizon is given without sequential.
         """
-        primary = GateMeasure.parse(measure)
-        if primary.measure is None:
+        primary = parse(measure)
+        if primary.metric.reads != "relevance":
             raise ArgumentError(
-                f"measure must be a measure of relevance, such as ndcg@10, got {primary.text}. "
+                f"measure must be a measure of relevance, such as ndcg@10, got {primary}. "
                 "It can be a guard."
             )
         size = _check.number(margin, "margin", low=0.0)
         sequential = _check.flag(sequential, "sequential")
-        first_limit = 0.0 - size if primary.higher_is_better else size  # -size could be -0.0
+        first_limit = 0.0 - size if primary.metric.higher_is_better else size  # -size could be -0.0
         guard_limits = _guard_limits(guards)
-        measures = (primary, *map(GateMeasure.parse, guard_limits))
+        measures = (primary, *map(parse, guard_limits))
         limits = (first_limit, *guard_limits.values())
         _refuse_twice(measures)
         rules = cls(
@@ -93,25 +92,25 @@ class Rules:
             rules.check_looks(gate_measure)
         return rules
 
-    def check_looks(self, measure: GateMeasure) -> None:
+    def check_looks(self, measure: Measure) -> None:
         """Refuse measures for which repeated looks have no valid interval."""
         if self.looks == "once":
             return
-        if not measure.is_mean:
+        if not measure.metric.is_mean:
             raise ArgumentError(
-                f"{measure.text} is not a mean over users, so sequential=True has no interval for "
+                f"{measure} is not a mean over users, so sequential=True has no interval for "
                 "it. Leave it out, or use the gate once."
             )
-        if self.looks == "any time" and math.isinf(measure.width):
+        if self.looks == "any time" and math.isinf(width(measure)):
             raise ArgumentError(
-                f"{measure.text} has no bounds, which sequential=True requires. Pass horizon, or "
+                f"{measure} has no bounds, which sequential=True requires. Pass horizon, or "
                 "leave the measure out."
             )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the form in which a state keeps the rules."""
         return {
-            "measures": [measure.text for measure in self.measures],
+            "measures": [str(measure) for measure in self.measures],
             "limits": list(self.limits),
             "level": self.level,
             "looks": self.looks,
@@ -119,6 +118,15 @@ class Rules:
             "cluster": self.cluster,
             "weight": self.weight,
         }
+
+
+def width(measure: Measure) -> float:
+    """Return the largest difference between two users' values; infinite without bounds.
+
+    The values of measures that are not means over users, such as coverage@10, have no bounds.
+    """
+    low, high = measure.metric.bounds
+    return high - low if measure.metric.is_mean else math.inf
 
 
 def read_guards(texts: Sequence[str]) -> dict[str, float]:
@@ -174,7 +182,7 @@ def _limit(measure: Any, value: Any) -> float:
     return limit + 0.0  # -0.0 becomes 0.0
 
 
-def _refuse_twice(measures: Sequence[GateMeasure]) -> None:
+def _refuse_twice(measures: Sequence[Measure]) -> None:
     for i, measure in enumerate(measures):
         if measure in measures[:i]:
-            raise ArgumentError(f"measure and guards name {measure.text} twice. Keep one.")
+            raise ArgumentError(f"measure and guards name {measure} twice. Keep one.")

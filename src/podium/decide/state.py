@@ -203,7 +203,7 @@ def _arrays(pairs: Pairs) -> dict[str, NDArray[Any]]:
 
 
 def _pairs(arrays: Mapping[str, NDArray[Any]], rules: Rules, now: Pairs) -> Pairs:
-    names = [measure.text for measure in rules.measures]
+    names = [str(measure) for measure in rules.measures]
     return Pairs(
         arrays["labels"],
         {name: arrays[f"base {name}"] for name in names},

@@ -87,7 +87,7 @@ def run(
     content = page.report(results, summary)
     step("writing")
     additions = {
-        "table": page.table(results.comparison, results.duels),
+        "table": page.table(results.evaluations, results.comparison, results.duels),
         "verdict": summary["verdict"],
     }
     if folder is not None:

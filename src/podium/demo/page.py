@@ -96,19 +96,23 @@ def _p_value(duel: Duel) -> str:
     return "<0.001" if duel.p_value < 0.001 else f"{duel.p_value:.2g}"
 
 
-def table(comparison: Comparison, duels: Sequence[Duel]) -> dict[str, Any]:
+def table(
+    evaluations: Mapping[str, Evaluation], comparison: Comparison, duels: Sequence[Duel]
+) -> dict[str, Any]:
     """Return a table with one row per method.
 
     The columns are the means, the first measure by engagement, and its paired test against the
     baseline. The first measure, `pap@10`, is followed by half its 95 % interval. The p values are
     corrected for all pairs.
     """
-    baseline, first = next(iter(comparison.evaluations.items()))
+    baseline = comparison.baseline
+    first = evaluations[baseline]
     first_measure, *others = first.measures
     segments = [segment for segment in first.segments if segment.by == "engagement"]
     p_texts = {frozenset((duel.better, duel.worse)): _p_value(duel) for duel in duels}
     rows: list[list[str]] = []
-    for name, evaluation in comparison.evaluations.items():
+    for name in comparison.evaluations:
+        evaluation = evaluations[name]
         low, high = evaluation.summary(first_measure).interval
         rows.append([name, f"{evaluation.means[first_measure]:.4f} ± {(high - low) / 2:.4f}"])
         rows[-1] += [f"{evaluation.means[measure]:.4f}" for measure in others]
@@ -116,7 +120,7 @@ def table(comparison: Comparison, duels: Sequence[Duel]) -> dict[str, Any]:
             f"{evaluation.summary(first_measure, segment.mask).mean:.4f}" for segment in segments
         ]
         if name != baseline:
-            rows[-1].append(f"{comparison.tests[first_measure][name].difference:+.4f}")
+            rows[-1].append(f"{comparison.difference(first_measure, name).test.difference:+.4f}")
             rows[-1].append(p_texts[frozenset((name, baseline))])
     rows[0] += ["", ""]
     columns = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -193,8 +193,9 @@ def train_and_compare(shop: OnlineRetail, step: Callable[[str], None]) -> Result
     evaluations = {
         name: evaluate(shop, test, method_scores) for name, method_scores in scores.items()
     }
-    comparison = compare_evaluations({baseline: evaluations[baseline], **evaluations})
-    pairs = duels(evaluations)
+    undivided = {name: replace(evaluations[name], segments=()) for name in evaluations}
+    comparison = compare_evaluations({baseline: undivided[baseline], **undivided})
+    pairs = duels(undivided)
     return Results(shop, tasks, forms, trials, scores, evaluations, comparison, pairs)
 
 
@@ -281,9 +282,9 @@ def duels(evaluations: Mapping[str, Evaluation]) -> list[Duel]:
     order = sorted(evaluations, key=lambda name: -evaluations[name].means[TARGET])
     pairs = list(combinations(order, 2))
     tests = [
-        compare_evaluations({worse: evaluations[worse], better: evaluations[better]}).tests[TARGET][
-            better
-        ]
+        compare_evaluations({worse: evaluations[worse], better: evaluations[better]})
+        .difference(TARGET, better)
+        .test
         for better, worse in pairs
     ]
     p_values = stats.holm([test.randomisation_p_value for test in tests]).tolist()

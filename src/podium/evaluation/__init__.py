@@ -4,27 +4,44 @@
 values over groups are here, so metrics only return values per group.
 """
 
-from podium.evaluation.comparison import Comparison, align, compare, compare_evaluations
+from podium.evaluation.alignment import align
+from podium.evaluation.comparison import PAIRS, Comparison, Difference, compare_evaluations
 from podium.evaluation.evaluation import Evaluation, fill, per_user
-from podium.evaluation.from_runs import divide, evaluate, measure
+from podium.evaluation.from_rankings import evaluate
+from podium.evaluation.from_runs import divide, measure, measure_runs
 from podium.evaluation.segments import BUILT_IN, Segment
-from podium.evaluation.shown import SHOWN, Shown, coverage_and_novelty, shown_per_user
+from podium.evaluation.several_runs import compare
+from podium.evaluation.shown import check_tables
+from podium.evaluation.unjudged import (
+    DifferenceBounds,
+    UnjudgedRange,
+    difference_bounds,
+    judgement_bounds,
+    labels_to_settle,
+    range_of_mean,
+)
 
 __all__ = [
     "BUILT_IN",
-    "SHOWN",
+    "PAIRS",
     "Comparison",
+    "Difference",
+    "DifferenceBounds",
     "Evaluation",
     "Segment",
-    "Shown",
+    "UnjudgedRange",
     "align",
+    "check_tables",
     "compare",
     "compare_evaluations",
-    "coverage_and_novelty",
+    "difference_bounds",
     "divide",
     "evaluate",
     "fill",
+    "judgement_bounds",
+    "labels_to_settle",
     "measure",
+    "measure_runs",
     "per_user",
-    "shown_per_user",
+    "range_of_mean",
 ]

@@ -1,224 +1,320 @@
-"""Comparison of runs on the same truth: each run against the first, group by group."""
+"""Comparison of runs on the same groups, in pairs: differences, tests and letters."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Unpack
+from itertools import combinations
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation import stats
+from podium.evaluation.alignment import align
 from podium.evaluation.evaluation import Evaluation, fill
-from podium.evaluation.from_runs import measure
 from podium.evaluation.json_form import as_json, number
-from podium.evaluation.stats import IntervalMethod, PairedTest
-from podium.metrics import ByMeasure, Measure, parse, parse_all
-from podium.types import Labels, Undefined
+from podium.evaluation.segments import Segment
+from podium.evaluation.stats import PairedTest
+from podium.evaluation.unjudged import UnjudgedRange
+from podium.metrics import ByMeasure, Measure, parse
+from podium.types import Labels
 
-if TYPE_CHECKING:
-    from podium.data import RankingOptions
+PairsCompared: TypeAlias = Literal["first", "all"]
+PAIRS: tuple[PairsCompared, ...] = ("first", "all")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A run compared with a baseline, in one measure.
+
+    Attributes
+    ----------
+    measure, run, baseline : str
+    test : PairedTest
+        The paired test of run - baseline. A win is a group in which the run has the better value,
+        which is the lower one for a measure such as topk_loss. Coverage and gini have no wins.
+    by, segment : str
+        The segment of the groups, as in `Segment`; empty for all groups.
+    holm_p_value : float
+        The p value after Holm's correction for all tests of the comparison.
+    unjudged : UnjudgedRange or None
+        The range of the mean difference over all judgements of unjudged items; None unless
+        unjudged="bounds".
+    labels : dict of column to array, or None
+        The columns user and item of pairs to judge, most effective first. If none of them is
+        relevant, the sign cannot change. None in segments, or if the range does not contain both
+        signs, or if the difference is 0.
+    """
+
+    measure: str
+    run: str
+    baseline: str
+    test: PairedTest
+    by: str = ""
+    segment: str = ""
+    holm_p_value: float = np.nan
+    unjudged: UnjudgedRange | None = None
+    labels: dict[str, Labels] | None = None
+
+    @property
+    def p_value(self) -> float:
+        """The p value before correction: the randomisation test's, or the t test's if undefined."""
+        p = self.test.randomisation_p_value
+        return self.test.t_p_value if np.isnan(p) else p
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form (docs/schemas/comparison.json); nan becomes None."""
+        result = {
+            "run": self.run,
+            "baseline": self.baseline,
+            **as_json(self.test),
+            "holm_p_value": number(self.holm_p_value),
+        }
+        if not parse(self.measure).metric.is_mean:
+            result |= dict.fromkeys(("wins", "losses", "equal"))
+        if self.unjudged is not None:
+            result["unjudged"] = {
+                "low": number(self.unjudged.low),
+                "high": number(self.unjudged.high),
+                "exact": self.unjudged.exact,
+                "can_reverse": self.unjudged.can_reverse,
+                "n_labels": None if self.labels is None else int(self.labels["user"].size),
+            }
+        return result
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Runs on the same truth, each compared with the baseline group by group.
+    """Runs on the same groups, compared in pairs.
 
     Attributes
     ----------
     evaluations : dict of str to Evaluation
         The evaluations by run, on the groups that all runs share; the first is the baseline.
-    tests : dict of str to dict of str to PairedTest
-        The tests by measure, then by run. Differences are run - baseline. A win is a group in which
-        the run has the better value, which is the lower one for a measure such as topk_loss.
-    holm : dict of str to dict of str to float
-        The p values of the randomisation tests, corrected by Holm's procedure for the number of all
-        tests of this comparison.
+    differences : tuple of Difference
+        The differences of all pairs, by measure, for all groups and then for each segment.
+    pairs : {"first", "all"}
+        The pairs: each run with the first one, or all pairs.
     """
 
     evaluations: dict[str, Evaluation]
-    tests: dict[str, dict[str, PairedTest]]
-    holm: dict[str, dict[str, float]]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "tests", ByMeasure(self.tests))
-        object.__setattr__(self, "holm", ByMeasure(self.holm))
+    differences: tuple[Difference, ...]
+    pairs: PairsCompared = "first"
 
     @property
     def baseline(self) -> str:
         return next(iter(self.evaluations))
 
+    def difference(
+        self,
+        measure: str | Measure,
+        run: str,
+        baseline: str | None = None,
+        *,
+        by: str = "",
+        segment: str = "",
+    ) -> Difference:
+        """Return the difference of a run from a baseline, by default from the first run.
+
+        Raises
+        ------
+        ArgumentError
+            If the comparison does not contain this difference.
+        """
+        start = self.baseline if baseline is None else baseline
+        name = str(parse(measure))
+        for d in self.differences:
+            if (d.measure, d.run, d.baseline, d.by, d.segment) == (name, run, start, by, segment):
+                return d
+        where = f" in segment {segment!r} of {by!r}" if by else ""
+        raise ArgumentError(
+            f"{run} - {start} was not compared in {name}{where}. The runs are "
+            f"{', '.join(self.evaluations)}; pairs='all' compares all pairs."
+        )
+
+    def labels(self) -> dict[str, Any]:
+        """Return the columns measure, baseline, run, user and item of all pairs to judge.
+
+        These are the `labels` of all differences over all groups.
+        """
+        parts = [
+            {
+                **{
+                    name: np.full(d.labels["user"].size, text)
+                    for name, text in (
+                        ("measure", d.measure),
+                        ("baseline", d.baseline),
+                        ("run", d.run),
+                    )
+                },
+                **d.labels,
+            }
+            for d in self.differences
+            if d.labels is not None
+        ]
+        names = ("measure", "baseline", "run", "user", "item")
+        empty = np.empty(0, np.str_)
+        return {
+            name: np.concatenate([part[name] for part in parts]) if parts else empty
+            for name in names
+        }
+
+    @property
+    def letters(self) -> dict[str, dict[str, str]]:
+        """The letters of each run, by measure, over all groups; empty unless pairs="all".
+
+        Two runs have a letter in common if and only if their difference is not significant: the p
+        value after Holm's correction is above 1 - level.
+        """
+        if self.pairs != "all":
+            return {}
+        measures = self.evaluations[self.baseline].measures
+        return ByMeasure({measure: self._letters(measure, None) for measure in measures})
+
+    def _letters(self, measure: str, segment: Segment | None) -> dict[str, str]:
+        runs = list(self.evaluations)
+        level = self.evaluations[self.baseline].level
+        mask = None if segment is None else segment.mask
+        sign = 1.0 if parse(measure).metric.higher_is_better else -1.0
+        means = [sign * self.evaluations[run].summary(measure, mask).mean for run in runs]
+        differs = np.zeros((len(runs), len(runs)), np.bool_)
+        for d in self._of(measure, segment):
+            i, j = runs.index(d.run), runs.index(d.baseline)
+            differs[i, j] = differs[j, i] = d.holm_p_value <= 1 - level
+        return dict(zip(runs, stats.letters(means, differs), strict=True))
+
+    def _of(self, measure: str, segment: Segment | None) -> list[Difference]:
+        """Return the differences in a measure over all groups, or over a segment."""
+        key = (measure, *_names_of(segment))
+        return [d for d in self.differences if (d.measure, d.by, d.segment) == key]
+
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/comparison.json); nan becomes None."""
+        first = self.evaluations[self.baseline]
         return {
             "runs": list(self.evaluations),
             "baseline": self.baseline,
-            "measures": {
-                measure_name: {
-                    "higher_is_better": parse(measure_name).metric.higher_is_better,
-                    "means": {
-                        run: as_json(evaluation.summary(measure_name))
-                        for run, evaluation in self.evaluations.items()
-                    },
-                    "differences": [
-                        {
-                            "run": run,
-                            "baseline": self.baseline,
-                            **as_json(test),
-                            "holm_p_value": number(self.holm[measure_name][run]),
-                        }
-                        for run, test in by_run.items()
-                    ],
+            "pairs": self.pairs,
+            "splits": 1 if first.splits is None else int(np.unique(first.splits).size),
+            "measures": self._measures(None),
+            "segments": [
+                {
+                    "by": segment.by,
+                    "name": segment.name,
+                    "n_groups": int(segment.mask.sum()),
+                    "measures": self._measures(segment),
                 }
-                for measure_name, by_run in self.tests.items()
-            },
-            "conventions": dict(self.evaluations[self.baseline].conventions),
+                for segment in first.segments
+            ],
+            "conventions": dict(first.conventions),
         }
 
-
-def compare(
-    truth: Any,
-    runs: Mapping[str, Any],
-    measures: str | Measure | Iterable[str | Measure],
-    *,
-    undefined: Undefined = "skip",
-    level: float = 0.95,
-    interval: IntervalMethod = "t",
-    n_permutations: int = 10_000,
-    **options: Unpack[RankingOptions],
-) -> Comparison:
-    """Compare several runs with the first one, by paired tests over users.
-
-    All runs are measured on the same truth. The p values are corrected for the number of tests.
-
-    Parameters
-    ----------
-    truth : path, frame, mapping of columns, or sparse matrix
-        The truth; see `measure`.
-    runs : mapping of name to run
-        Two or more runs, by name. The first is the baseline.
-    measures : str, Measure, or several
-        The measures, such as ["pap@10", "ndcg@10"].
-    undefined, level, interval
-        The rule for undefined groups, and the level and the method of the intervals, as in
-        `evaluate`.
-    n_permutations : int
-        The number of sign patterns that the randomisation test draws. With up to 16 nonzero
-        differences, it uses all patterns instead.
-    **options
-        Conventions and column names, as in `podium.data.ranking`.
-
-    References
-    ----------
-    smucker2007; holm1979.
-    """
-    if not isinstance(runs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"runs must be a mapping of names to runs, got {runs!r}.")
-    if len(runs) < 2:
-        raise ArgumentError(f"runs must hold at least two runs, got {len(runs)}.")
-    parsed = parse_all(measures)
-    evaluations = {
-        name: measure(
-            truth, run, parsed, undefined=undefined, level=level, interval=interval, **options
-        )
-        for name, run in runs.items()
-    }
-    return compare_evaluations(evaluations, n_permutations=n_permutations)
+    def _measures(self, segment: Segment | None) -> dict[str, Any]:
+        mask = None if segment is None else segment.mask
+        is_all = self.pairs == "all"
+        return {
+            measure: {
+                "higher_is_better": parse(measure).metric.higher_is_better,
+                "means": {
+                    run: as_json(evaluation.summary(measure, mask))
+                    for run, evaluation in self.evaluations.items()
+                },
+                "differences": [d.to_dict() for d in self._of(measure, segment)],
+                **({"letters": self._letters(measure, segment)} if is_all else {}),
+            }
+            for measure in _measures_of(self.evaluations[self.baseline], segment)
+        }
 
 
 def compare_evaluations(
-    evaluations: Mapping[str, Evaluation], *, n_permutations: int = 10_000
+    evaluations: Mapping[str, Evaluation],
+    *,
+    pairs: PairsCompared = "first",
+    n_permutations: int = 10_000,
 ) -> Comparison:
-    """Compare evaluations of the same measures, on the groups that all of them have."""
-    aligned = align(evaluations)
-    baseline, *others = aligned
-    tests = {
-        name: {
-            run: _paired(aligned[baseline], aligned[run], name, n_permutations) for run in others
-        }
-        for name in aligned[baseline].values
-    }
-    cells = [(name, run) for name in tests for run in others]
-    corrected = stats.holm([tests[name][run].randomisation_p_value for name, run in cells])
-    holm: dict[str, dict[str, float]] = {name: {} for name in tests}
-    for (name, run), p in zip(cells, corrected, strict=True):
-        holm[name][run] = float(p)
-    return Comparison(aligned, tests, holm)
+    """Compare evaluations of the same measures, on the groups that all of them have.
 
+    Differences are also tested in each segment of the first evaluation, except those of coverage
+    and gini. Holm's correction is for the number of all tests.
 
-def align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
-    """Return evaluations of the same measures on the groups that all of them have.
+    Parameters
+    ----------
+    evaluations : mapping of str to Evaluation
+        Two or more evaluations by run. The first is the baseline.
+    pairs : {"first", "all"}
+        The pairs to compare: each run with the first one, or all pairs.
+    n_permutations : int
+        The number of sign patterns of each randomisation test; see `stats.paired`.
 
     Raises
     ------
     ArgumentError
-        If there are fewer than two, their measures differ, or they have no group in common.
+        If there are fewer than two evaluations, their measures differ, or they have no group in
+        common.
     """
-    if len(evaluations) < 2:
-        raise ArgumentError(f"evaluations must hold at least two runs, got {len(evaluations)}.")
-    evaluations = _with_labels_of_one_kind(evaluations)
-    (baseline, first), *others = evaluations.items()
-    common = first.labels
-    for name, compared in others:
-        if compared.values.keys() != first.values.keys():
-            raise ArgumentError(
-                f"evaluations must have the same measures, got {', '.join(first.values)} in "
-                f"{baseline} and {', '.join(compared.values)} in {name}."
-            )
-        common = np.intersect1d(common, compared.labels, assume_unique=True)
-    if not common.size:
-        raise ArgumentError(
-            "runs have no user in common. Check that their ids are of the same kind."
-        )
-    return {name: _select(evaluation, common) for name, evaluation in evaluations.items()}
-
-
-def _with_labels_of_one_kind(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
-    """Return evaluations whose labels are text, if those of any are; 10 is before 9 then."""
-    if len({evaluation.labels.dtype.kind for evaluation in evaluations.values()}) == 1:
-        return dict(evaluations)
-    as_text = {
-        name: replace(evaluation, labels=evaluation.labels.astype(np.str_))
-        for name, evaluation in evaluations.items()
-    }
-    return {
-        name: _rows(evaluation, np.argsort(evaluation.labels))
-        for name, evaluation in as_text.items()
-    }
-
-
-def _select(evaluation: Evaluation, labels: Labels) -> Evaluation:
-    if np.array_equal(evaluation.labels, labels):
-        return evaluation
-    return _rows(evaluation, np.searchsorted(evaluation.labels, labels))
-
-
-def _rows(evaluation: Evaluation, rows: NDArray[np.int64]) -> Evaluation:
-    return replace(
-        evaluation,
-        labels=evaluation.labels[rows],
-        n_pos=evaluation.n_pos[rows],
-        values={name: values[rows] for name, values in evaluation.values.items()},
-        weights={name: weights[rows] for name, weights in evaluation.weights.items()},
-        segments=tuple(
-            replace(segment, mask=segment.mask[rows]) for segment in evaluation.segments
-        ),
+    _check.choice(pairs, "pairs", PAIRS)
+    aligned = align(evaluations)
+    baseline, *others = aligned
+    chosen = (
+        [*combinations(aligned, 2)] if pairs == "all" else [(baseline, other) for other in others]
+    )
+    differences = list(_differences(aligned, chosen, n_permutations))
+    corrected = stats.holm([d.p_value for d in differences]).tolist()
+    return Comparison(
+        aligned,
+        tuple(replace(d, holm_p_value=p) for d, p in zip(differences, corrected, strict=True)),
+        pairs,
     )
 
 
-def _paired(a: Evaluation, b: Evaluation, name: str, n_permutations: int) -> PairedTest:
-    """Test b - a; a win of b is a better value, which is a lower one if lower is better."""
+def _differences(
+    evaluations: Mapping[str, Evaluation], pairs: Sequence[tuple[str, str]], n_permutations: int
+) -> Iterator[Difference]:
+    """Yield the differences of all pairs, in every measure, over all groups and segments."""
+    first = next(iter(evaluations.values()))
+    for segment in (None, *first.segments):
+        by, name = _names_of(segment)
+        for measure in _measures_of(first, segment):
+            for a, b in pairs:
+                test = _paired(evaluations[a], evaluations[b], measure, segment, n_permutations)
+                yield Difference(measure, b, a, test, by, name)
+
+
+def _names_of(segment: Segment | None) -> tuple[str, str]:
+    """Return what divides the groups, and the name of the part; empty for all groups."""
+    return ("", "") if segment is None else (segment.by, segment.name)
+
+
+def _measures_of(evaluation: Evaluation, segment: Segment | None) -> list[str]:
+    """Return the measures that are defined for all groups, or for a segment."""
+    return list(evaluation.values if segment is None else evaluation.per_group())
+
+
+def _paired(
+    a: Evaluation, b: Evaluation, name: str, segment: Segment | None, n_permutations: int
+) -> PairedTest:
+    """Test b - a; a win of b is a better value, which is a lower one if lower is better.
+
+    Coverage and gini have only a t test.
+    """
     metric = parse(name).metric
+    rows = slice(None) if segment is None else segment.mask
     test = stats.paired(
-        fill(a.values[name], a.undefined),
-        fill(b.values[name], b.undefined),
+        fill(a.values[name], a.undefined)[rows],
+        fill(b.values[name], b.undefined)[rows],
         level=a.level,
         n_permutations=n_permutations,
         seed=a.seed,
         bounds=metric.bounds,
+        users=None if a.users is None else a.users[rows],
+        splits=None if a.splits is None else a.splits[rows],
     )
+    if not metric.is_mean:  # its values are not those of single groups
+        zero = dict.fromkeys(("wins", "losses", "equal"), 0)
+        undefined = dict.fromkeys(("randomisation_p_value", "effect_size"), np.nan)
+        return replace(test, **zero, **undefined)
     if metric.higher_is_better:
         return test
     return replace(test, wins=test.losses, losses=test.wins)

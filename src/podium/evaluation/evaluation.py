@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation import stats
-from podium.evaluation.json_form import as_json
+from podium.evaluation.json_form import as_json, number
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.evaluation.stats import IntervalMethod, Summary
 from podium.metrics import ByMeasure, Measure, parse
@@ -34,7 +34,8 @@ class Evaluation:
         The number of positives of each group.
     values : dict of str to float64 (n_groups,)
         The values by measure; nan if undefined. A key can be any text of the measure, such as
-        "ap@5" or, with an alias, "map@5".
+        "ap@5" or, with an alias, "map@5". For coverage and gini, which are not means over groups,
+        they are values whose mean is the measure (`podium.evaluation.influence`).
     weights : dict of str to float64 (n_groups,)
         The weights of groups in `pooled`, for measures that have a pooled form.
     segments : tuple of Segment
@@ -44,6 +45,13 @@ class Evaluation:
         The level, method and bootstrap seed of the confidence intervals.
     conventions : dict
         The conventions of the values, such as ties, min_relevance and missing.
+    bounds : dict of str to (float64 (n_groups,), float64 (n_groups,))
+        The smallest and largest values by measure over all judgements of unjudged items; empty
+        unless unjudged="bounds".
+    users, splits : (n_groups,), optional
+        The user and the split of each group, if groups are users in several splits, such as
+        "split1/u7". Intervals then include the variation of both, and
+        `interval` cannot be "bootstrap".
     """
 
     labels: Labels
@@ -56,9 +64,15 @@ class Evaluation:
     interval: IntervalMethod = "t"
     seed: int = 0
     conventions: dict[str, Any] = field(default_factory=dict[str, Any])
+    bounds: dict[str, tuple[PerGroup, PerGroup]] = field(
+        default_factory=dict[str, tuple[PerGroup, PerGroup]]
+    )
+    users: Labels | None = None
+    splits: Labels | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", ByMeasure(self.values))
+        object.__setattr__(self, "bounds", ByMeasure(self.bounds))
         object.__setattr__(self, "weights", ByMeasure(self.weights))
 
     @property
@@ -75,18 +89,52 @@ class Evaluation:
         return ByMeasure({name: self.summary(name).mean for name in self.values})
 
     def summary(self, measure: str | Measure, mask: Mask | None = None) -> Summary:
-        """Return the mean, standard error and interval of a measure over all groups or a mask."""
+        """Return the mean, standard error and interval of a measure over all groups or a mask.
+
+        Raises
+        ------
+        ArgumentError
+            If the measure was not evaluated, or it is not a mean over groups and there is a mask.
+        """
         values = self._lookup(self.values, measure)
+        metric = parse(measure).metric
+        if mask is not None and not metric.is_mean:
+            raise ArgumentError(
+                f"{parse(measure)} is not a mean over groups, so it can't be computed for some of "
+                "them. Measure the run of these groups alone."
+            )
         selected = values if mask is None else values[mask]
         n_undefined = int(np.isnan(selected).sum())
         result = stats.summarize(
             fill(selected, self.undefined),
             level=self.level,
-            method=self.interval,
+            method=self.interval if metric.is_mean else "t",
             seed=self.seed,
-            bounds=parse(measure).metric.bounds,
+            bounds=metric.bounds,
+            users=self.users if mask is None or self.users is None else self.users[mask],
+            splits=self.splits if mask is None or self.splits is None else self.splits[mask],
         )
         return replace(result, n_undefined=n_undefined)
+
+    def bounds_of_mean(
+        self, measure: str | Measure, mask: Mask | None = None
+    ) -> tuple[float, float]:
+        """Return the smallest and largest mean of a measure over all judgements of unjudged items.
+
+        Raises
+        ------
+        ArgumentError
+            If the measure was not evaluated with unjudged="bounds".
+        """
+        name = str(parse(measure))
+        if name not in self.bounds:
+            raise ArgumentError(f"{name} has no bounds. Measure it with unjudged='bounds'.")
+        rows = slice(None) if mask is None else mask
+        low, high = (fill(ends[rows], self.undefined) for ends in self.bounds[name])
+        is_defined = ~np.isnan(low)
+        if not is_defined.any():
+            return np.nan, np.nan
+        return float(low[is_defined].mean()), float(high[is_defined].mean())
 
     def pooled(self, measure: str | Measure) -> Summary:
         """Return the sum of value x weight over the sum of weights.
@@ -144,10 +192,17 @@ class Evaluation:
         return replace(self, segments=self.segments + new_segments)
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a Polars frame with one row per group: group, n_pos and every measure."""
+        """Return a Polars frame with one row per group: group, n_pos and every measure.
+
+        Measures that are not means over groups, such as coverage@10, are left out.
+        """
         from podium.data import to_frame
 
-        return to_frame({"group": self.labels, "n_pos": self.n_pos, **self.values})
+        return to_frame({"group": self.labels, "n_pos": self.n_pos, **self.per_group()})
+
+    def per_group(self) -> dict[str, PerGroup]:
+        """Return the values of the measures that are means over groups."""
+        return {n: values for n, values in self.values.items() if parse(n).metric.is_mean}
 
     def to_dict(self, *, pooled: bool = False) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/evaluation.json); nan becomes None."""
@@ -166,7 +221,11 @@ class Evaluation:
         }
 
     def _measures(self, mask: Mask | None, *, pooled: bool = False) -> dict[str, Any]:
-        result = {name: as_json(self.summary(name, mask)) for name in self.values}
+        names = self.values if mask is None else self.per_group()
+        result = {name: as_json(self.summary(name, mask)) for name in names}
+        for name in self.bounds:
+            low, high = self.bounds_of_mean(name, mask)
+            result[name]["unjudged"] = {"low": number(low), "high": number(high)}
         if pooled:
             for name in self.weights:
                 result[name]["pooled"] = as_json(self.pooled(name))
@@ -206,15 +265,24 @@ class Evaluation:
 def per_user(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
     """Return columns with one row per group: its label as user, n_pos and every measure.
 
-    The rows of several evaluations follow each other, with their names in a column run.
+    The rows of several evaluations follow each other, with their names in a column run. Users of
+    several splits have the name of their split in a column split. Measures that are not means over
+    groups are left out. Measures with bounds have two more columns, "<measure> low" and "<measure>
+    high".
     """
     several = len(evaluations) > 1
     tables = [
         {
             **({"run": np.full(evaluation.n_groups, name)} if several else {}),
-            "user": evaluation.labels,
+            **({} if evaluation.splits is None else {"split": evaluation.splits}),
+            "user": evaluation.labels if evaluation.users is None else evaluation.users,
             "n_pos": evaluation.n_pos,
-            **evaluation.values,
+            **evaluation.per_group(),
+            **{
+                f"{measure} {end}": values
+                for measure, ends in evaluation.bounds.items()
+                for end, values in zip(("low", "high"), ends, strict=True)
+            },
         }
         for name, evaluation in evaluations.items()
     ]

@@ -11,35 +11,74 @@ Table: TypeAlias = dict[str, Any]
 _SUMMARY = ("mean", "std_error", "low", "high", "level", "n_groups", "n_undefined")
 _TEST = (
     *("difference", "std_error", "low", "high", "level", "t_p_value", "randomisation_p_value"),
-    *("holm_p_value", "wins", "losses", "equal", "detectable", "n_groups", "n_undefined"),
+    *(
+        "holm_p_value",
+        "effect_size",
+        "relative_difference",
+        "wins",
+        "losses",
+        "equal",
+        "detectable",
+        "n_groups",
+        "n_undefined",
+    ),
 )
+
+_UNJUDGED = ("low", "high", "exact", "can_reverse", "n_labels")
 
 
 def evaluation_table(result: Mapping[str, Any]) -> Table:
     """Return one row per segment and measure of an Evaluation's JSON form."""
+    ends = ("low", "high") if has_bounds(result) else ()
     rows = [
-        [by, name, measure, *_flat(summary, _SUMMARY)]
+        [
+            *(by, name, measure, *_flat(summary, _SUMMARY)),
+            *(summary.get("unjudged", {}).get(end) for end in ends),
+        ]
         for by, name, measure, summary in summaries(result)
     ]
-    rows += [
-        ["", "run", measure, value, *[None] * (len(_SUMMARY) - 1)]
-        for measure, value in result.get("run", {}).items()
-    ]
-    return {"columns": ["by", "segment", "measure", *_SUMMARY], "rows": rows}
+    columns = ["by", "segment", "measure", *_SUMMARY, *(f"unjudged_{end}" for end in ends)]
+    return {"columns": columns, "rows": rows}
+
+
+def has_bounds(result: Mapping[str, Any]) -> bool:
+    """Return whether an Evaluation's JSON form has the bounds over unjudged items."""
+    return any("unjudged" in summary for summary in result["measures"].values())
 
 
 def comparison_table(result: Mapping[str, Any]) -> Table:
-    """Return one row per measure and run of a Comparison's JSON form.
+    """Return one row per segment, measure, run and test of a Comparison's JSON form.
 
-    A row has the run's mean, then its test against the baseline.
+    A row has the run's mean, its letters, and its test against a baseline. A run without a test
+    has one row.
     """
     rows: list[list[Any]] = []
-    for measure, comparison in result["measures"].items():
-        tests = {test["run"]: test for test in comparison["differences"]}
-        for run, summary in comparison["means"].items():
-            test = _flat(tests[run], _TEST) if run in tests else [None] * len(_TEST)
-            rows.append([measure, run, summary["mean"], result["baseline"], *test])
-    return {"columns": ["measure", "run", "mean", "baseline", *_TEST], "rows": rows}
+    has_ranges = result["conventions"].get("unjudged") == "bounds"
+    of_unjudged = _UNJUDGED if has_ranges else ()
+    for by, name, measure, results in comparisons(result):
+        for run, summary in results["means"].items():
+            start = [by, name, measure, run, summary["mean"], results.get("letters", {}).get(run)]
+            tests = [test for test in results["differences"] if test["run"] == run]
+            rows += [
+                [
+                    *(*start, test["baseline"], *_flat(test, _TEST)),
+                    *(test.get("unjudged", {}).get(name) for name in of_unjudged),
+                ]
+                for test in tests
+            ]
+            if not tests:
+                rows.append([*start, None, *[None] * (len(_TEST) + len(of_unjudged))])
+    columns = ["by", "segment", "measure", "run", "mean", "letters", "baseline", *_TEST]
+    return {"columns": [*columns, *(f"unjudged_{name}" for name in of_unjudged)], "rows": rows}
+
+
+def comparisons(
+    result: Mapping[str, Any],
+) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
+    """Yield (by, name, measure, results) of a Comparison's JSON form."""
+    for by, name, measures in _segments(result):
+        for measure, results in measures.items():
+            yield by, name, measure, results
 
 
 def summaries(result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:

@@ -1,172 +1,266 @@
-"""Coverage and novelty of a run's lists, independent of relevance, against past interactions."""
+"""Measures of the items shown: their values per user for one or several runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium import metrics
+from podium import _check, metrics
+from podium.errors import ArgumentError, PodiumWarning
+from podium.evaluation.influence import coverage_values, gini_values
+from podium.groups import Groups, encode, find
+from podium.metrics import Measure
 from podium.types import Labels, PerGroup
 
 if TYPE_CHECKING:
-    from podium.data import Interactions, Run
+    from podium.data import Interactions, ItemTable, Run
+    from podium.data.ids import Shared
 
-SHOWN = ("coverage", "novelty")
-"""The measures of the items shown."""
+_TABLES = {
+    "catalogue": "a table of the past interactions of users and items",
+    "items": "a table of items with their categories or features",
+}
+"""The tables that measures read, by the name of the parameter."""
+
+RUN_COLUMNS = ("user", "item", "score", "rank")
+"""The columns of a run."""
+
+
+def shown_values(
+    runs: Mapping[str, Any],
+    measures: Sequence[Measure],
+    labels: Labels,
+    *,
+    clusters: Labels | None = None,
+    catalogue: Any = None,
+    items: Any = None,
+    columns: Mapping[str, Any] | None = None,
+) -> dict[str, dict[str, PerGroup]]:
+    """Return values per user, whose means are the measures of the items that runs show.
+
+    The catalogue of `coverage` and `gini` is every item of the past interactions or of any of the
+    runs, so that it is the same for all runs.
+
+    Parameters
+    ----------
+    runs : mapping of name to run
+        The runs: paths, frames, mappings of columns, sparse matrices, or `podium.data.Run`.
+    measures : sequence of Measure
+        Measures of the items shown, whose metric has ``reads`` "catalogue" or "items".
+    labels : (n_groups,)
+        The users; all others are left out.
+    clusters : (n_groups,), optional
+        The label of the cluster of each user. Default: each user is a cluster.
+    catalogue : path, frame or mapping of columns, optional
+        The past interactions of users and items.
+    items : path, frame or mapping of columns, optional
+        The table of items.
+    columns : mapping, optional
+        The names of the columns user, item, score and rank, if they are not usual ones.
+
+    Returns
+    -------
+    dict of run to dict of measure to float64 (n_groups,)
+        The values. Novelty, popularity and diversity are means over users: the value of a user is
+        that of the list, nan without one (diversity: nan with fewer than two known items).
+        Coverage and gini are not means over users. The mean of their values is the measure, and
+        the standard error of this mean over users, or over clusters, is the measure's jackknife
+        standard error; see `podium.evaluation.influence`.
+
+    Raises
+    ------
+    ArgumentError
+        If a measure requires a table that is None, or a table has no measure that reads it.
+    DataError
+        If a table is wrong, or has no item in common with a run.
+
+    Warns
+    -----
+    PodiumWarning
+        If `items` lacks items shown, or their categories or features. Pairs with them are left out.
+
+    Examples
+    --------
+    >>> run = {"user": [1, 1], "item": [5, 6], "score": [0.9, 0.1]}
+    >>> past = {"user": [1, 2], "item": [5, 7]}
+    >>> measures = metrics.parse_all(["coverage@1", "novelty@1"])
+    >>> shown_values({"a": run}, measures, np.array([1]), catalogue=past)
+    {'a': {'coverage@1': array([0.33333333]), 'novelty@1': array([1.])}}
+    """
+    check_tables(measures, catalogue, items)
+    if not measures:
+        return {name: {} for name in runs}
+    from podium import data
+
+    named = {name: (columns or {}).get(name) for name in RUN_COLUMNS}
+    listed = {name: data.read_run(run, **named) for name, run in runs.items()}
+    past = None
+    if catalogue is not None:
+        past = data.read_interactions(catalogue, user=named["user"], item=named["item"])
+    coded = _coded(listed, past, name=_name(catalogue))
+    table = None if items is None else data.read_items(items, item=named["item"])
+    return {
+        name: _Shown(run, labels, clusters, table).values(measures) for name, run in coded.items()
+    }
+
+
+def check_tables(measures: Sequence[Measure], catalogue: Any, items: Any) -> None:
+    """Refuse a measure without the table that it reads, and a table without such a measure.
+
+    Raises
+    ------
+    ArgumentError
+        If there is one.
+    """
+    for parameter, table in (("catalogue", catalogue), ("items", items)):
+        readers = [str(m) for m in measures if m.metric.reads == parameter]
+        if readers and table is None:
+            raise ArgumentError(f"{', '.join(readers)} requires {parameter}, {_TABLES[parameter]}.")
+        if table is not None and not readers:
+            names = [f"{n}@k" for n, m in metrics.SHOWN.items() if m.reads == parameter]
+            raise ArgumentError(
+                f"{parameter} has no effect without {_check.listed(names)}. Leave it out, or add "
+                "such a measure."
+            )
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """A run and the past interactions, with the same codes for the same items.
+class _CodedRun:
+    """A run whose items have the codes of the past interactions.
 
-    `n_items` is the size of the catalogue: every item of the past or of the run. `outside` are the
-    items of the run without a past interaction.
+    `ids` has the codes of the run's items and of the past ones, by value. Of items with equal
+    scores, the lower id is shown first: 9 before 10, even if ids are text.
     """
 
     run: Run
-    past: NDArray[np.int64]
+    ids: Shared
     n_items: int
-    outside: set[Any]
 
-    @classmethod
-    def of(cls, run: Run, catalogue: Interactions, *, name: str = "the catalogue") -> Shown:
-        """Match the items.
+    @property
+    def past(self) -> NDArray[np.int64]:
+        return self.ids.right
 
-        Raises
-        ------
-        DataError
-            If the run and the catalogue have no item in common.
-        """
-        from podium.data.ids import share
-        from podium.data.overlap import Side, check_common
 
-        items = share(run.item, catalogue.item)
-        sides = Side("the run", run.name, run.item), Side("catalogue=", name, catalogue.item)
-        overlap = check_common(items, "item", *sides)
-        n_items = overlap.n_left + overlap.right.size
-        outside = {str(label) for label in items.labels(overlap.left).tolist()}
-        items = items.by_value()  # equal scores: the lower id first, 9 before 10 also for text ids
-        coded_run: Any = replace(run, item=items.left)
-        return cls(coded_run, items.right, n_items, outside)
+def _coded(
+    runs: Mapping[str, Run], catalogue: Interactions | None, *, name: str
+) -> dict[str, _CodedRun]:
+    """Match the items of runs with the past ones, and count the items of all of them."""
+    from podium.data.ids import share
+    from podium.data.overlap import Side, check_common
 
-    def lists(self, k: int) -> tuple[Any, NDArray[Any]]:
-        """Return the groups of the best k items of each user, and these items."""
+    coded: dict[str, _CodedRun] = {}
+    outside: set[str] = set()
+    n_past = 0
+    for run_name, run in runs.items():
+        ids = share(run.item, run.item[:0] if catalogue is None else catalogue.item)
+        if catalogue is not None:
+            sides = Side("the run", run.name, run.item), Side("catalogue=", name, catalogue.item)
+            overlap = check_common(ids, "item", *sides)
+            n_past = overlap.n_right
+            outside |= {str(label) for label in ids.labels(overlap.left).tolist()}
+        coded[run_name] = _CodedRun(run, ids.by_value(), 0)
+    n_items = n_past + len(outside)
+    return {run_name: replace(run, n_items=n_items) for run_name, run in coded.items()}
+
+
+class _Shown:
+    """The lists of one run for some users, cut at any k."""
+
+    def __init__(
+        self, coded: _CodedRun, labels: Labels, clusters: Labels | None, table: ItemTable | None
+    ) -> None:
+        from podium.data import user_positions
+
+        self.coded, self.clusters, self.table, self.n_users = coded, clusters, table, labels.size
+        users = user_positions(coded.run.user, labels)
+        rows = users >= 0
+        lists: Any = coded.run
+        self.run: Any = replace(
+            lists, user=users[rows], item=coded.ids.left[rows], score=lists.score[rows]
+        )
+        self.positions = None if table is None else table.positions(lists.item, lists.name)[rows]
+
+    def values(self, measures: Sequence[Measure]) -> dict[str, PerGroup]:
+        lists = {k: self.lists(k) for k in {m.k or 1 for m in measures}}
+        return {str(m): _VALUES[m.name](self, m, *lists[m.k or 1]) for m in measures}
+
+    def lists(self, k: int) -> tuple[Groups, NDArray[np.int64]]:
+        """Return the groups of the best k items of each user, and the codes of these items."""
         from podium.data import top_items
 
         groups, codes, ids = top_items(self.run, k)
         return groups, ids[codes]
 
-
-def coverage_and_novelty(
-    run: Run, catalogue: Interactions, cutoffs: Iterable[int], *, name: str = "the catalogue"
-) -> dict[str, float]:
-    """Return coverage and mean novelty of a run's lists at each cutoff.
-
-    The catalogue is every item in the past pairs or in the run.
-
-    Parameters
-    ----------
-    run : Run
-    catalogue : Interactions
-        The past pairs of users and items.
-    cutoffs : iterable of int
-        The cutoffs in items, each at least 1.
-    name : str
-        The name of the table of these pairs in messages.
-
-    Returns
-    -------
-    dict of str to float
-        The values of ``coverage@k`` and ``novelty@k`` for each cutoff k, in ascending order.
-
-    Raises
-    ------
-    DataError
-        If the run and the catalogue have no item in common.
-
-    Examples
-    --------
-    >>> from podium import data
-    >>> run = data.read_run({"user": [1, 1], "item": [5, 6], "score": [0.9, 0.1]})
-    >>> past = data.read_interactions({"user": [1, 2], "item": [5, 7]})
-    >>> coverage_and_novelty(run, past, [1])
-    {'coverage@1': 0.3333333333333333, 'novelty@1': 1.0}
-    """
-    shown = Shown.of(run, catalogue, name=name)
-    values: dict[str, float] = {}
-    for k in sorted(set(cutoffs)):
-        groups, items = shown.lists(k)
-        values[f"coverage@{k}"] = metrics.coverage(items, shown.n_items)
-        values[f"novelty@{k}"] = float(metrics.novelty(items, groups, shown.past).mean())
-    return values
+    def of_users(self, groups: Groups, values: PerGroup) -> PerGroup:
+        """Return the values of lists for all users, nan for users without a list."""
+        result = np.full(self.n_users, np.nan)
+        result[groups.labels] = values
+        return result
 
 
-def shown_per_user(
-    shown: Shown,
-    name: str,
-    k: int,
-    labels: Labels,
-    n_items: int,
-    clusters: Labels | None = None,
-) -> PerGroup:
-    """Return values of users whose mean is the coverage or novelty of their lists.
-
-    Parameters
-    ----------
-    shown : Shown
-    name : {"coverage", "novelty"}
-    k : int
-        The cutoff in items, at least 1.
-    labels : (n_groups,)
-        The users to use, all others are left out.
-    n_items : int
-        The size of the catalogue.
-    clusters : (n_groups,), optional
-        The label of the cluster of each user. Default: each user is a cluster.
-
-    Returns
-    -------
-    float64, (n_groups,)
-        For novelty, the novelty of each list in bits; nan without a list. Coverage is not a mean
-        over users. Its values are jackknife values: their mean is the coverage, and the standard
-        error of their mean over clusters is the jackknife standard error of the coverage.
-
-    References
-    ----------
-    efron1981.
-    """
-    from podium.data import user_positions
-
-    positions = user_positions(shown.run.user, labels)
-    rows = positions >= 0
-    run: Any = shown.run
-    of_labels = replace(run, user=positions[rows], item=run.item[rows], score=run.score[rows])
-    groups, items = replace(shown, run=of_labels).lists(k)
-    if name == "novelty":
-        values = np.full(labels.size, np.nan)
-        values[groups.labels] = metrics.novelty(items, groups, shown.past)
-        return values
-    return _coverage_values(groups.labels[groups.index], items, labels.size, clusters) / n_items
+def _coverage(shown: _Shown, _: Measure, groups: Groups, items: NDArray[Any]) -> PerGroup:
+    users = groups.labels[groups.index]
+    return coverage_values(users, items, shown.n_users, shown.coded.n_items, shown.clusters)
 
 
-def _coverage_values(
-    users: NDArray[np.int64], items: NDArray[Any], n_users: int, clusters: Labels | None
-) -> PerGroup:
-    """Return jackknife values of the number of distinct items, one value per user."""
-    if clusters is None:
-        codes, sizes = np.arange(n_users), np.ones(n_users)
-    else:
-        _, codes, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
-    _, item_codes = np.unique(items, return_inverse=True)
-    # An item that one cluster shows to several users is still in its lists only.
-    pairs = np.unique(np.stack([codes[users], item_codes]), axis=1)
-    is_alone = np.bincount(pairs[1])[pairs[1]] == 1
-    # Without a cluster, the coverage loses the items that are in no list of the others.
-    n_lost = np.bincount(pairs[0], is_alone, minlength=sizes.size)
-    n_others = n_users - sizes
-    n_lost -= np.average(n_lost, weights=n_others) if n_others.any() else n_lost.mean()
-    return pairs[1].max(initial=-1) + 1 + (n_others / sizes * n_lost)[codes]
+def _gini(shown: _Shown, _: Measure, groups: Groups, items: NDArray[Any]) -> PerGroup:
+    return gini_values(groups.labels[groups.index], items, shown.n_users, shown.coded.n_items)
+
+
+def _novelty(shown: _Shown, _: Measure, groups: Groups, items: NDArray[Any]) -> PerGroup:
+    return shown.of_users(groups, metrics.novelty(items, groups, shown.coded.past))
+
+
+def _popularity(shown: _Shown, _: Measure, groups: Groups, items: NDArray[Any]) -> PerGroup:
+    return shown.of_users(groups, metrics.popularity(items, groups, shown.coded.past))
+
+
+def _diversity(shown: _Shown, measure: Measure, groups: Groups, items: NDArray[Any]) -> PerGroup:
+    table: Any = shown.table
+    categories = table.categories(dict(measure.options).get("column", ""))
+    features = table.features() if categories is None else metrics.Categories(*categories)
+    # The row in the table of each distinct item of the run, then of each item shown.
+    run_codes, distinct = encode(shown.run.item)
+    row_of_item = np.full(distinct.size, -1)
+    row_of_item[run_codes] = shown.positions
+    codes = find(distinct, items)
+    rows = row_of_item[codes]
+    is_known = (rows >= 0) & metrics.known_items(features)[rows]
+    _warn_of_unknown(shown, measure, items, is_known)
+    return shown.of_users(groups, metrics.diversity(rows, groups, features))
+
+
+def _warn_of_unknown(
+    shown: _Shown, measure: Measure, items: NDArray[Any], is_known: NDArray[np.bool_]
+) -> None:
+    unknown = np.unique(items[~is_known])
+    if unknown.size:
+        table: Any = shown.table
+        n_shown = np.unique(items).size
+        warnings.warn(
+            f"{measure}: {table.name} lacks {unknown.size} of the {n_shown} items that "
+            f"{shown.run.name} shows, or their categories or features, first item "
+            f"{_check.label(shown.coded.ids.label(unknown[0]))}. Pairs with them are left out.",
+            PodiumWarning,
+            stacklevel=5,
+        )
+
+
+_VALUES: dict[str, Callable[[_Shown, Measure, Groups, NDArray[Any]], PerGroup]] = {
+    "coverage": _coverage,
+    "novelty": _novelty,
+    "gini": _gini,
+    "popularity": _popularity,
+    "diversity": _diversity,
+}
+"""The function of each metric of `metrics.SHOWN`."""
+
+
+def _name(catalogue: Any) -> str:
+    return str(catalogue) if isinstance(catalogue, str | Path) else "the catalogue"

@@ -4,12 +4,15 @@ Each metric is a function of a `Ranking` and keyword arguments that returns one 
 `parse` makes a `Measure` from a text such as ``ndcg@10``. To add a metric, decorate a function with
 `register`. The command line, estimates from sampled ranks and the tests in tests/laws then include
 it. podium's own metrics are in `pairs`, `hits` and `grades`.
+
+Metrics of the items shown, such as ``coverage@10``, read no relevance. They are functions of arrays
+in `shown`, and have measures too; `podium.measure` and `podium.gate` compute these from a run.
 """
 
 from typing import TYPE_CHECKING
 
 from podium.metrics._one_relevant import rank_weights
-from podium.metrics._registry import REGISTRY, Metric, register
+from podium.metrics._registry import REGISTRY, SHOWN, Metric, register
 from podium.metrics.grades import dcg, err, ndcg, topk_loss
 from podium.metrics.hits import ap, hit_rate, precision, r_precision, rbp, recall, rr
 from podium.metrics.measures import (
@@ -20,16 +23,27 @@ from podium.metrics.measures import (
     listed_measures,
     parse,
     parse_all,
+    parse_relevance,
 )
 from podium.metrics.pairs import auc, auc_at, pap, pauc
-from podium.metrics.shown import coverage, novelty
+from podium.metrics.shown import (
+    Categories,
+    coverage,
+    diversity,
+    gini,
+    known_items,
+    novelty,
+    popularity,
+)
 
 if TYPE_CHECKING:
     from podium.metrics.scorer import make_scorer
 
 __all__ = [
     "REGISTRY",
+    "SHOWN",
     "ByMeasure",
+    "Categories",
     "Measure",
     "Metric",
     "ap",
@@ -38,9 +52,12 @@ __all__ = [
     "choices",
     "coverage",
     "dcg",
+    "diversity",
     "err",
     "get",
+    "gini",
     "hit_rate",
+    "known_items",
     "listed_measures",
     "make_scorer",
     "ndcg",
@@ -48,7 +65,9 @@ __all__ = [
     "pap",
     "parse",
     "parse_all",
+    "parse_relevance",
     "pauc",
+    "popularity",
     "precision",
     "r_precision",
     "rank_weights",

@@ -68,6 +68,13 @@ class Metric:
         lists of n_items items whose only relevant item, of grade 1, is at rank 1, 2, and so on.
         Without it, values up to a cutoff are computed from such lists
         (`podium.metrics.rank_weights`).
+    reads : {"relevance", "catalogue", "items"}
+        What the metric is computed from: the relevance in a Ranking; the items shown and the
+        catalogue of past interactions; or the items shown and a table of items. Only metrics that
+        read relevance have a value for a Ranking; `podium.measure` computes the others.
+    is_mean : bool
+        Whether the metric is a mean over groups. If not, the values of groups only serve to compute
+        its standard error; their mean is the metric.
     """
 
     name: str
@@ -86,6 +93,8 @@ class Metric:
     needs: str = ""
     weights: Callable[..., PerGroup] | None = None
     rank_weights: Callable[..., PerRow] | None = None
+    reads: Literal["relevance", "catalogue", "items"] = "relevance"
+    is_mean: bool = True
 
     @property
     def options(self) -> dict[str, Any]:
@@ -111,7 +120,10 @@ class Metric:
 REGISTRY: Registry[Metric] = Registry(
     "measure", "name@k or name(option=value)@k, such as ndcg@10", suffix="@k"
 )
-"""Every metric by its name. "auc@k" and "auc" are different metrics."""
+"""Every metric of relevance by its name. "auc@k" and "auc" are different metrics."""
+
+SHOWN: Registry[Metric] = Registry(REGISTRY.noun, REGISTRY.form, suffix=REGISTRY.suffix)
+"""Every metric of the items shown by its name."""
 
 
 def register(
@@ -163,16 +175,26 @@ def _set_undefined(values: PerGroup, ranking: Ranking, entry: Metric) -> PerGrou
     return values
 
 
+def error_of_shown(measure: str, parameter: str) -> ArgumentError:
+    """Return the error for a measure of the items shown where relevance is measured."""
+    return ArgumentError(
+        f"{measure} measures the items shown, not their relevance. Use it in podium.measure, "
+        f"podium.compare or podium.gate, with {parameter}=."
+    )
+
+
 def lookup(name: str, *, has_cutoff: bool) -> Metric:
     """Return the metric with this name or alias, or raise with the known names."""
     with_k = f"{name}@k"
-    metric = REGISTRY.find(*((with_k, name) if has_cutoff else (name,)))
+    names = (with_k, name) if has_cutoff else (name,)
+    metric = REGISTRY.find(*names) or SHOWN.find(*names)
     if metric is not None:
         return metric
     if REGISTRY.find(with_k) is not None:
         raise ArgumentError(f"{name} needs a cutoff: write {name}@10, for example.")
-    names = sorted({n.removesuffix("@k") for n in REGISTRY})
-    close = _check.nearest(name.lower(), [*names, *REGISTRY.aliases])
+    known = sorted({n.removesuffix("@k") for n in REGISTRY})
+    close = _check.nearest(name.lower(), [*known, *REGISTRY.aliases, *SHOWN, *SHOWN.aliases])
     raise ArgumentError(
-        f"measure {name!r} is not known.{close} The measures are: {', '.join(names)}."
+        f"measure {name!r} is not known.{close} The measures are: {', '.join(known)}; and, of the "
+        f"items shown, {', '.join(SHOWN)}."
     )

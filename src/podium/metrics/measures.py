@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 from podium import _check
 from podium._grammar import read, write
 from podium.errors import ArgumentError
-from podium.metrics._registry import REGISTRY, Metric, lookup
+from podium.metrics._registry import REGISTRY, Metric, error_of_shown, lookup
 from podium.ranking import Ranking
 from podium.types import PerGroup
 
@@ -45,7 +45,13 @@ class Measure:
         return lookup(self.name, has_cutoff=self.k is not None)
 
     def __call__(self, ranking: Ranking) -> PerGroup:
-        """Return the value of each group, float64, (n_groups,), nan where it is undefined."""
+        """Return the value of each group, float64, (n_groups,), nan where it is undefined.
+
+        Raises
+        ------
+        ArgumentError
+            If the measure reads the items shown, such as coverage@10.
+        """
         return self.metric.function(ranking, **self.arguments())
 
     def weights(self, ranking: Ranking) -> PerGroup | None:
@@ -88,6 +94,27 @@ def parse(text: str | Measure) -> Measure:
     values = {option: _value(metric, option, value) for option, value in option_texts.items()}
     options = tuple(sorted((n, v) for n, v in values.items() if v != defaults[n]))
     return Measure(metric.name.removesuffix(REGISTRY.suffix), k, options)
+
+
+def parse_relevance(text: str | Measure) -> Measure:
+    """Parse a measure that is computed from relevance.
+
+    Raises
+    ------
+    ArgumentError
+        If the text cannot be parsed (see `parse`), or is a measure of the items shown.
+
+    Examples
+    --------
+    >>> parse_relevance("coverage@10")
+    Traceback (most recent call last):
+    podium.errors.ArgumentError: coverage@10 measures the items shown, not their relevance. Use it \
+in podium.measure, podium.compare or podium.gate, with catalogue=.
+    """
+    measure = parse(text)
+    if measure.metric.reads != "relevance":
+        raise error_of_shown(str(measure), measure.metric.reads)
+    return measure
 
 
 def get(name: str, *, k: int | None = None, **options: Any) -> Measure:
@@ -156,7 +183,7 @@ def _advice_on_mapping(measures: Any) -> str:
 
 
 def _value(metric: Metric, name: str, text: str) -> Any:
-    """Return an option's value, parsed as the type of its default: bool, number or choice."""
+    """Return an option's value, parsed as the type of its default: bool, number, choice or text."""
     default = metric.options[name]
     if isinstance(default, bool):
         return _check.choice(text.lower(), name, ("true", "false")) == "true"
@@ -164,11 +191,12 @@ def _value(metric: Metric, name: str, text: str) -> Any:
         return _check.count(_check.plain_value(text), name)
     if isinstance(default, float):
         return _check.number(text, name, low=0.0)
-    return _check.choice(text, name, choices(metric, name))
+    allowed = choices(metric, name)
+    return _check.choice(text, name, allowed) if allowed else text
 
 
 def choices(metric: Metric, option: str) -> tuple[str, ...]:
-    """Return the allowed values of an option of type text, from its annotation."""
+    """Return the allowed values of an option of type text, from its annotation; () for any."""
     return typing.get_args(typing.get_type_hints(metric.function)[option])
 
 

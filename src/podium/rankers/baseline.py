@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.metrics import Measure, parse
+from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.rankers import inputs
 from podium.rankers.estimator import LinearScores
@@ -86,7 +86,7 @@ class LinearBaseline(LinearScores):
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # attributes of an earlier fit
         data = {"sample_weight": sample_weight, "group": group, "eval_set": eval_set}
-        parse(self._measure())
+        parse_relevance(self._measure())
         self._learn(X, y, qid, data, or_silent(progress))
         return self
 
@@ -117,7 +117,7 @@ class LinearBaseline(LinearScores):
         return self.min_relevance
 
     def _evaluator(self, rows: inputs.Rows, weights: PerRow | None) -> Callable[[PerRow], float]:
-        measure, min_relevance = parse(self._measure()), self.min_relevance
+        measure, min_relevance = parse_relevance(self._measure()), self.min_relevance
         sign = 1.0 if measure.metric.higher_is_better else -1.0
         labels = rows.groups.index
 

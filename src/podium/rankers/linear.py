@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.errors import ConvergenceWarning
 from podium.losses import Loss
-from podium.metrics import Measure, parse
+from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.rankers import fitting, inputs
 from podium.rankers.estimator import LinearScores
@@ -222,7 +222,7 @@ class LinearRanker(LinearScores):
         """
         settings, loss = self._settings(), cast("Loss", self.loss_in_use())
         solver = self.solver_in_use()
-        parse(self.eval_metric)
+        parse_relevance(self.eval_metric)
         features = self._features(X, reset=True)
         rows = inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))
         weights = inputs.row_weights(sample_weight, rows.groups)

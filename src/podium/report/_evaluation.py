@@ -25,8 +25,8 @@ def evaluation_report(
     ----------
     evaluation : mapping
         A mapping with "measures" and "segments" (docs/schemas/evaluation.json); optionally with
-        "conventions", "run" (names and values of statistics of the whole run), and "histograms",
-        by measure, in the form of `podium.report.figures.bin_values`.
+        "conventions", and with "histograms" by measure, in the form of
+        `podium.report.figures.bin_values`.
     title, subtitle : str
         The title and subtitle of the page.
     groups : str
@@ -50,7 +50,6 @@ def evaluation_report(
         *_means_section(measures, groups),
         *_segment_sections(evaluation.get("segments", ()), groups),
         *_histogram_sections(evaluation.get("histograms", {}), measures, groups),
-        *_run_sections(evaluation.get("run", {})),
     ]
     return {
         "title": title,
@@ -71,6 +70,12 @@ def interval(summary: Summary) -> str:
     """Return an interval as text, with the decimals of its mean."""
     low, high = summary["interval"]
     return _numbers.bounds(low, high, _numbers.decimals([summary["mean"]]))
+
+
+def unjudged(summary: Summary) -> str:
+    """Return the range over all judgements of unjudged items as text; a dash without it."""
+    ends = summary.get("unjudged", {"low": None, "high": None})
+    return _numbers.bounds(ends["low"], ends["high"], _numbers.decimals([summary["mean"]]))
 
 
 def estimate(summary: Summary) -> str:
@@ -112,11 +117,15 @@ def _means_section(measures: Mapping[str, Summary], groups: str) -> list[Section
         return []
     level = percent(next(iter(measures.values()))["level"])
     columns = ["measure", "mean", f"{level} interval", "std error", groups, "undefined"]
+    has_bounds = any("unjudged" in summary for summary in measures.values())
+    if has_bounds:
+        columns.append("unjudged")
     rows = [
         [
             *(name, mean(summary), interval(summary)),
             _numbers.fixed(summary["std_error"], _numbers.decimals([summary["mean"]]) + 1),
             *(summary["n_groups"], summary["n_undefined"]),
+            *([unjudged(summary)] if has_bounds else []),
         ]
         for name, summary in _with_pooled(measures)
     ]
@@ -192,15 +201,3 @@ def _histogram_sections(
         for name, bins in histograms.items()
     ]
     return [{"title": "Distributions", "figures": figures}] if figures else []
-
-
-def _run_sections(run: Mapping[str, Any]) -> list[Section]:
-    if not run:
-        return []
-    rows = [[name, _numbers.fixed(v, _numbers.decimals([v]))] for name, v in run.items()]
-    return [
-        {
-            "title": "Measures of the whole run",
-            "table": {"columns": ["measure", "value"], "rows": rows},
-        }
-    ]

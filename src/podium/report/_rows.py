@@ -89,10 +89,16 @@ def described(rows: Iterable[Row]) -> str:
 
 
 def is_stacked(rows: Sequence[Row], width: float) -> bool:
-    """Return whether text is above the marks: on a phone, or if it would leave little room."""
+    """Return whether text is above the marks.
+
+    It is on a phone, or if it would leave little room, or if a label would be shortened beside
+    the marks but not above them.
+    """
     values = max((_text.width(row.text, _SIZE) for row in rows), default=0.0)
     labels = label_room(rows, width) if rows else 0.0
-    return width < PHONE or width - labels - values < _LEAST_PLOT
+    longest = max((_text.width(row.label, _SIZE) for row in rows), default=0.0)
+    is_short_above = labels < longest < width - values - 20
+    return width < PHONE or width - labels - values < _LEAST_PLOT or is_short_above
 
 
 def forest_scale(rows: Sequence[Row], place: Place, *, stacked: bool) -> Scale:

@@ -35,6 +35,11 @@ def gate_table(result: Mapping[str, Any]) -> Table:
     places = [claim["place"] for claim in result["claims"]]
     columns = ["measure", "diff.", "interval", "limit", "verdict", "base", "candidate", "users"]
     rows = [_cells(claim) for claim in result["claims"]]
+    if result["unjudged"]:
+        place = columns.index("base")
+        columns.insert(place, "unjudged")
+        for row, claim in zip(rows, result["claims"], strict=True):
+            row.insert(place, _range(claim["unjudged"]))
     if any(claim["n_undefined"] for claim in result["claims"]):
         columns.append("undefined")
         for row, claim in zip(rows, result["claims"], strict=True):
@@ -86,10 +91,20 @@ def to_junit(result: Mapping[str, Any], *, fail_on: str) -> str:
             ET.SubElement(case, "skipped", message=printable(text))
         else:
             ET.SubElement(case, "system-out").text = printable(text)
+        if claim["role"] == "primary" and result["unjudged"]:
+            _add_output(case, result["unjudged"]["sentence"])
     n_tests = len(result["claims"])
     suite.attrib |= {"tests": f"{n_tests}", "failures": f"{n_failures}", "skipped": f"{n_skipped}"}
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_output(case: ET.Element, text: str) -> None:
+    """Add a line to the output of a test case."""
+    output = case.find("system-out")
+    if output is None:
+        output = ET.SubElement(case, "system-out")
+    output.text = "\n".join(filter(None, [output.text, printable(text)]))
 
 
 def _failures(role: str, fail_on: str) -> set[str]:
@@ -140,8 +155,13 @@ def _interval(bounds: tuple[float | None, float | None]) -> str:
     return f"[{_number(low, '+')}, {_number(high, '+')}]"
 
 
+def _range(unjudged: Mapping[str, Any] | None) -> str:
+    """Return the range over judgements of unjudged items; empty if the measure has none."""
+    return "" if unjudged is None else _interval((unjudged["low"], unjudged["high"]))
+
+
 def notes(result: Mapping[str, Any]) -> list[str]:
-    """Return the level of segments, and the number of the look and of its users, if any."""
+    """Return the lines on the level of segments, the look and unjudged items, if any."""
     levels = {claim["level"] for claim in result["claims"]}
     first = result["claims"][0]["level"]
     lines = [
@@ -152,4 +172,7 @@ def notes(result: Mapping[str, Any]) -> list[str]:
         horizon = f", horizon {look['horizon']:,}" if look["horizon"] else ""
         users = f"{look['n_users']:,} users, {look['n_new']:,} of them new"
         lines.append(f"Look {look['number']}: {users}{horizon}.")
+    if unjudged := result["unjudged"]:
+        file = " --labels FILE writes the items to judge." if unjudged["n_labels"] else ""
+        lines.append(f"{unjudged['sentence']}{file}")
     return lines

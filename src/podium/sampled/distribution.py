@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from podium import _check, metrics
 from podium.errors import ArgumentError
-from podium.metrics import Measure, parse
+from podium.metrics import Measure, parse, parse_relevance
 from podium.sampled.design import Floats
 
 RANK_AUC = "rank_auc"
@@ -35,7 +35,7 @@ def read_measure(measure: str | Measure, k: int | None = None) -> Measure:
     name, at_sign, cutoff = str(measure).strip().partition("@")
     if name.strip() == RANK_AUC:
         return Measure(RANK_AUC, parse(f"recall{at_sign}{cutoff}").k)
-    parsed = parse(measure)
+    parsed = parse_relevance(measure)
     if parsed.metric.rank_weights is None:
         metrics.rank_weights(
             parsed, 2 * (parsed.k or 1) + 1

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from podium import _check
 from podium.errors import ArgumentError, ConvergenceWarning
-from podium.metrics import Measure, parse
+from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.ranking import Ranking
 from podium.tuning import fitting, folds
@@ -141,7 +141,7 @@ def search(
     (2, True, np.int64(0))
     """
     fitting.check(estimator)
-    parsed, seed = parse(measure), _check.seed(seed)
+    parsed, seed = parse_relevance(measure), _check.seed(seed)
     one_group = _one_group(estimator, one_group)
     reader = "" if one_group else str(parsed)
     _check.grouped(qid, reader, request="set_fit_request")

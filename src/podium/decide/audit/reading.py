@@ -13,7 +13,7 @@ from podium.data.several import read_pairs, read_times, share_all
 from podium.decide.audit.pricing import POPULARITY
 from podium.decide.audit.tables import Part, Request, Tables
 from podium.errors import ArgumentError
-from podium.metrics import Measure, parse
+from podium.metrics import Measure, parse_relevance
 
 _CANDIDATES = ("uniform",)
 
@@ -32,7 +32,7 @@ def read_tables(
     """Read the tables; `columns` are the names of columns by role. See `audit`."""
     from podium import data
 
-    parsed = parse(measure)
+    parsed = parse_relevance(measure)
     if candidates is not None:
         _check.choice(candidates, "candidates", _CANDIDATES)
     if not isinstance(runs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -7,11 +7,20 @@ arrays and return small frozen dataclasses; ``dataclasses.asdict`` gives the JSO
 from podium.evaluation.stats.betting import betting_interval
 from podium.evaluation.stats.clustered import ClusteredMean, clustered_mean, running_means
 from podium.evaluation.stats.comparing import PairedTest, detectable, holm, paired
+from podium.evaluation.stats.crossed import crossed_mean
 from podium.evaluation.stats.intervals import Interval
-from podium.evaluation.stats.means import IntervalMethod, Summary, pooled, summarize
+from podium.evaluation.stats.lettering import letters
+from podium.evaluation.stats.means import (
+    INTERVAL_METHODS,
+    IntervalMethod,
+    Summary,
+    pooled,
+    summarize,
+)
 from podium.evaluation.stats.spending import repeated_interval, spending_boundaries
 
 __all__ = [
+    "INTERVAL_METHODS",
     "ClusteredMean",
     "Interval",
     "IntervalMethod",
@@ -19,8 +28,10 @@ __all__ = [
     "Summary",
     "betting_interval",
     "clustered_mean",
+    "crossed_mean",
     "detectable",
     "holm",
+    "letters",
     "paired",
     "pooled",
     "repeated_interval",

@@ -12,6 +12,7 @@ from podium.types import PerGroup
 
 _EXACT = 16  # up to this many nonzero differences, all 2**16 sign patterns are enumerated
 _BYTE = 8  # sign flips are drawn a byte at a time; each byte selects an entry of a table of sums
+_TABLES = 1024  # tables of sums made at a time: 2 MiB
 _BLOCK = 1 << 22  # draws that the bootstrap holds at a time
 
 
@@ -71,7 +72,7 @@ def sign_flip_p_value(differences: PerGroup, n_permutations: int, seed: int) -> 
     # Equal sums can differ in their last bits: they count as reached.
     reached = abs(nonzero.sum()) - 1e-12 * np.abs(nonzero).sum()
     if nonzero.size <= _EXACT:
-        return float((np.abs(_signed_sums(nonzero)) >= reached).mean())
+        return float((np.abs(_signed_sums(nonzero[None])) >= reached).mean())
     sums = _random_signed_sums(nonzero, n_permutations, seed)
     # The observed pattern counts as one of the draws, so p is never 0 and the test is valid.
     return (1 + int((np.abs(sums) >= reached).sum())) / (1 + n_permutations)
@@ -81,18 +82,22 @@ def _random_signed_sums(values: PerGroup, n_draws: int, seed: int) -> NDArray[np
     """Draw sums under random signs: a random byte selects one of 256 sums of eight values."""
     rng = _generator(seed, "sign-flip")
     sums = np.zeros(n_draws)
-    for start in range(0, values.size, _BYTE):
-        table = _signed_sums(values[start : start + _BYTE])
-        patterns = rng.integers(table.size, size=n_draws, dtype=np.uint8)
-        sums += table[patterns]
+    n_whole = values.size // _BYTE * _BYTE
+    for start in range(0, n_whole, _BYTE * _TABLES):
+        rows = values[start : min(start + _BYTE * _TABLES, n_whole)].reshape(-1, _BYTE)
+        for table in _signed_sums(rows):
+            sums += table[rng.integers(table.size, size=n_draws, dtype=np.uint8)]
+    if n_whole < values.size:
+        [table] = _signed_sums(values[None, n_whole:])
+        sums += table[rng.integers(table.size, size=n_draws, dtype=np.uint8)]
     return sums
 
 
-def _signed_sums(values: PerGroup) -> NDArray[np.float64]:
-    """Return all 2**n sums ±v1 ±v2 … ±vn."""
-    sums = np.zeros(1)
-    for value in values:
-        sums = np.concatenate([sums + value, sums - value])
+def _signed_sums(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return all 2**n sums ±v1 ±v2 … ±vn of each row, (n_rows, 2**n)."""
+    sums = np.zeros((rows.shape[0], 1))
+    for column in rows.T[:, :, None]:
+        sums = np.concatenate([sums + column, sums - column], axis=1)
     return sums
 
 

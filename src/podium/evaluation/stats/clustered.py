@@ -159,4 +159,9 @@ def _codes(clusters: ArrayLike, is_used: NDArray[np.bool_]) -> NDArray[np.int64]
         raise ArgumentError(
             f"clusters must have one label per group ({is_used.size}), got shape {labels.shape}."
         )
-    return np.unique(labels[is_used], return_inverse=True)[1]
+    try:
+        return np.unique(labels[is_used], return_inverse=True)[1]
+    except TypeError:
+        raise ArgumentError(
+            "Labels of clusters, users or splits must all be integers or all be strings."
+        ) from None

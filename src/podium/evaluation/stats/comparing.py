@@ -8,19 +8,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.evaluation.stats import intervals
+from podium.evaluation.stats import crossed, intervals
 from podium.evaluation.stats._resampling import sign_flip_p_value
 from podium.evaluation.stats.intervals import Interval
+from podium.types import PerGroup
 
 
 @dataclass(frozen=True)
 class PairedTest:
     """The mean of b - a over groups on which both are defined, and its significance.
 
-    `wins`, `losses` and `equal` count the groups in which b is higher, lower or exactly equal.
-    `detectable` is the smallest true mean difference that a test on this many groups detects with a
-    given probability; see `detectable`. `level` is the coverage of `interval`; p values are
-    two-sided.
+    `effect_size` is the difference over the standard deviation of the groups' differences. It is
+    infinite if these are constant but not 0, and nan with fewer than two groups.
+    `relative_difference` is the difference over the mean of a on the same groups, or nan if that
+    mean is 0. Both are unitless. `wins`, `losses` and `equal` count the groups in which b is
+    higher, lower or exactly equal. `detectable` is the smallest true mean difference that a test on
+    this many groups detects with a given probability; see `detectable`. `level` is the coverage of
+    `interval`; p values are two-sided.
     """
 
     difference: float
@@ -30,6 +34,8 @@ class PairedTest:
     t_statistic: float
     t_p_value: float
     randomisation_p_value: float
+    effect_size: float
+    relative_difference: float
     wins: int
     losses: int
     equal: int
@@ -48,6 +54,8 @@ def paired(
     n_permutations: int = 10_000,
     seed: int = 0,
     bounds: tuple[float, float] = (-np.inf, np.inf),
+    users: ArrayLike | None = None,
+    splits: ArrayLike | None = None,
 ) -> PairedTest:
     """Compare two runs on the same groups, by the differences b - a of each group.
 
@@ -66,6 +74,11 @@ def paired(
     bounds : (low, high)
         The bounds of all values of a and b. A difference is then within high - low of 0, and the
         interval is cut off there, which does not reduce its coverage.
+    users, splits : (n_groups,), optional
+        The labels of the user and of the split of each group, if groups are users in several
+        splits. The standard error, the interval, the t test and `detectable` are then those of
+        `crossed_mean`. The randomisation test is undefined (nan), because it treats groups as
+        independent.
 
     Returns
     -------
@@ -74,7 +87,7 @@ def paired(
     Raises
     ------
     ArgumentError
-        If lengths differ or a value is infinite.
+        If lengths differ, a value is infinite, or only one of users and splits is given.
 
     Notes
     -----
@@ -100,29 +113,37 @@ def paired(
     """
     baseline_values, run_values = intervals.values(a, "a"), intervals.values(b, "b")
     _check.equal_length(a=baseline_values, b=run_values)
-    differences, n_undefined = intervals.defined(run_values - baseline_values)
+    is_defined = ~np.isnan(run_values - baseline_values)
+    differences = (run_values - baseline_values)[is_defined]
     level = _check.open_fraction(level, "level")
     n_permutations = _check.cutoff(n_permutations, name="n_permutations")
-    mean, std_error = intervals.mean(differences), intervals.std_error(differences)
-    t_statistic = intervals.t_statistic(mean, std_error)
-    width = bounds[1] - bounds[0]
+    estimate = crossed.estimate(run_values - baseline_values, users, splits)
+    t_statistic = intervals.t_statistic(estimate.mean, estimate.std_error)
+    standard_deviation = intervals.std_error(differences) * np.sqrt(differences.size)
     return PairedTest(
-        difference=mean,
-        std_error=std_error,
-        interval=intervals.inside(
-            intervals.t_interval(mean, std_error, differences.size, level), (-width, width)
-        ),
+        difference=estimate.mean,
+        std_error=estimate.std_error,
+        interval=estimate.interval(level, bounds[1] - bounds[0]),
         level=level,
         t_statistic=t_statistic,
-        t_p_value=intervals.t_p_value(t_statistic, differences.size),
-        randomisation_p_value=sign_flip_p_value(differences, n_permutations, seed),
+        t_p_value=intervals.t_p_value(t_statistic, estimate.n_clusters),
+        randomisation_p_value=(
+            sign_flip_p_value(differences, n_permutations, seed) if splits is None else np.nan
+        ),
+        effect_size=intervals.t_statistic(estimate.mean, standard_deviation),
+        relative_difference=_relative(estimate.mean, baseline_values[is_defined]),
         wins=int((differences > 0).sum()),
         losses=int((differences < 0).sum()),
         equal=int((differences == 0).sum()),
-        detectable=detectable(std_error, differences.size, alpha=alpha, power=power),
+        detectable=_detectable(estimate.std_error, estimate.n_clusters, alpha, power),
         n_groups=differences.size,
-        n_undefined=n_undefined,
+        n_undefined=is_defined.size - differences.size,
     )
+
+
+def _relative(difference: float, baseline_values: PerGroup) -> float:
+    baseline = intervals.mean(baseline_values)
+    return difference / baseline if baseline else np.nan
 
 
 def detectable(
@@ -139,10 +160,13 @@ def detectable(
     >>> round(detectable(0.01, 1000), 4)
     0.028
     """
-    alpha, power = _check.open_fraction(alpha, "alpha"), _check.open_fraction(power, "power")
     error = float(_check.column([std_error], "std_error")[0])
-    n = _check.count(n_groups, "n_groups")
-    return (intervals.t_quantile(1 - alpha / 2, n) + intervals.t_quantile(power, n)) * error
+    return _detectable(error, _check.count(n_groups, "n_groups"), alpha, power)
+
+
+def _detectable(std_error: float, n: float, alpha: float, power: float) -> float:
+    alpha, power = _check.open_fraction(alpha, "alpha"), _check.open_fraction(power, "power")
+    return (intervals.t_quantile(1 - alpha / 2, n) + intervals.t_quantile(power, n)) * std_error
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

@@ -52,6 +52,30 @@ def t_interval(mean: float, std_error: float, n: float, level: float) -> Interva
     return Interval(mean - half, mean + half)
 
 
+def wilson_interval(
+    mean: float, std_error: float, n: float, level: float, bounds: tuple[float, float]
+) -> Interval:
+    """Return the Wilson score interval of a mean of bounded values, in the unit of the values.
+
+    The mean is that of the share (value - low) / (high - low), of n_eff = m (1 - m) / std_error²
+    users with values of 0 and 1. The quantile is that of the t interval, with n - 1 degrees of
+    freedom. n_eff is n if all values are equal to a bound; other constants are a point.
+    """
+    low, high = bounds
+    width = high - low
+    share = min(max((mean - low) / width, 0.0), 1.0)
+    variance = share * (1 - share)
+    if std_error == 0 and variance > 0:
+        return Interval(mean, mean)
+    n_effective = variance * (width / std_error) ** 2 if std_error > 0 else n
+    if not n_effective > 0:
+        return Interval(np.nan, np.nan)
+    ratio = t_quantile((1 + level) / 2, n) ** 2 / n_effective
+    centre = (share + ratio / 2) / (1 + ratio)
+    half = np.sqrt(ratio * (variance + ratio / 4)) / (1 + ratio)
+    return Interval(float(low + width * (centre - half)), float(low + width * (centre + half)))
+
+
 def inside(interval: Interval, bounds: tuple[float, float]) -> Interval:
     """Return the interval, cut off at the bounds of the mean; nan stays nan."""
     low, high = (float(bound) for bound in np.clip(interval, *bounds))
@@ -65,7 +89,7 @@ def t_statistic(mean: float, std_error: float) -> float:
     return mean / std_error
 
 
-def t_p_value(t: float, n: int) -> float:
+def t_p_value(t: float, n: float) -> float:
     """Return the two-sided p value of a t statistic of n values."""
     from scipy.special import stdtr
 

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check
-from podium.evaluation.stats import intervals
+from podium.errors import ArgumentError
+from podium.evaluation.stats import crossed, intervals
 from podium.evaluation.stats._resampling import bca_interval
 from podium.evaluation.stats.intervals import Interval
 
-IntervalMethod: TypeAlias = Literal["t", "bootstrap"]
+IntervalMethod: TypeAlias = Literal["t", "wilson", "bootstrap"]
+INTERVAL_METHODS: tuple[IntervalMethod, ...] = ("t", "wilson", "bootstrap")
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ def summarize(
     n_resamples: int = 10_000,
     seed: int = 0,
     bounds: tuple[float, float] = (-np.inf, np.inf),
+    users: ArrayLike | None = None,
+    splits: ArrayLike | None = None,
 ) -> Summary:
     """Return the mean over the defined groups, its standard error sd / sqrt(n) and an interval.
 
@@ -49,8 +53,10 @@ def summarize(
         One value per group, in any unit; nan is undefined.
     level : float
         The coverage of the interval, between 0 and 1.
-    method : {"t", "bootstrap"}
+    method : {"t", "wilson", "bootstrap"}
         The kind of interval. "t": mean ± t quantile with n - 1 degrees of freedom × std_error.
+        "wilson": the Wilson score interval, for values with finite bounds. It stays inside the
+        bounds, and has a width > 0 if all values are equal to a bound.
         "bootstrap": groups resampled with replacement; bias-corrected and accelerated (BCa)
         percentiles.
     n_resamples : int
@@ -60,21 +66,29 @@ def summarize(
     bounds : (low, high)
         The bounds of every value, and so of the mean. The interval is cut off there, which does
         not reduce its coverage.
+    users, splits : (n_groups,), optional
+        The labels of the user and of the split of each group, if groups are users in several
+        splits. The standard error and the degrees of freedom are then those of `crossed_mean`.
 
     Raises
     ------
     ArgumentError
-        If a value is infinite, or level is outside (0, 1).
+        If a value is infinite, if level is outside (0, 1), if "wilson" is used without finite
+        bounds, if only one of users and splits is given, or if they are given for "bootstrap".
 
     Notes
     -----
     Undefined: nan is dropped and counted. One group has a mean and no interval (nan).
+    Wilson: let m be the mean, as a share of the width of the bounds. The interval is that of
+    n_eff = m (1 - m) / se² values of 0 and 1, where se is the standard error of m and the t
+    quantile replaces the normal one. If all values are equal to a bound, n_eff is their number. If
+    they are constant inside the bounds, the interval is a point.
     Cost: "t" is one pass. "bootstrap" draws n_groups × n_resamples integers in blocks of 32 MiB,
     or, if few values are distinct, n_resamples multinomial counts.
 
     References
     ----------
-    efron1987 (BCa).
+    wilson1927; franco2019 for effective sample sizes; efron1987 (BCa).
 
     Examples
     --------
@@ -82,15 +96,33 @@ def summarize(
     >>> round(s.mean, 3), round(s.std_error, 3), s.n_groups, s.n_undefined
     (0.4, 0.115, 3, 1)
     """
-    column, n_undefined = intervals.defined(intervals.values(values, "values"))
+    group_values = intervals.values(values, "values")
+    column, n_undefined = intervals.defined(group_values)
     level = _check.open_fraction(level, "level")
-    mean, std_error = intervals.mean(column), intervals.std_error(column)
-    if _check.choice(method, "method", ("t", "bootstrap")) == "t":
-        interval = intervals.t_interval(mean, std_error, column.size, level)
+    mean = crossed.estimate(group_values, users, splits)
+    estimated = (mean.mean, mean.std_error, mean.n_clusters, level)
+    if _check.choice(method, "method", INTERVAL_METHODS) == "t":
+        interval = intervals.t_interval(*estimated)
+    elif method == "wilson":
+        interval = intervals.wilson_interval(*estimated, _finite(bounds))
+    elif splits is not None:
+        raise ArgumentError(
+            "method='bootstrap' is not available with splits: it draws groups, and ignores the "
+            "variation of splits. Use 't' or 'wilson'."
+        )
     else:
         interval = bca_interval(column, level, _check.cutoff(n_resamples, name="n_resamples"), seed)
     interval = intervals.inside(interval, bounds)
-    return Summary(mean, std_error, interval, level, column.size, n_undefined)
+    return Summary(mean.mean, mean.std_error, interval, level, column.size, n_undefined)
+
+
+def _finite(bounds: tuple[float, float]) -> tuple[float, float]:
+    if not np.isfinite(bounds).all():
+        raise ArgumentError(
+            f"method='wilson' requires finite bounds, got {bounds[0]:g} and {bounds[1]:g}. Use 't' "
+            "or 'bootstrap'."
+        )
+    return bounds
 
 
 def pooled(

@@ -18,7 +18,7 @@ from podium._arrays import check_arrays
 from podium._forks import Pool
 from podium.errors import ArgumentError
 from podium.losses import Loss
-from podium.metrics import Measure, parse
+from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.rankers import fitting, inputs
 from podium.rankers._threads import idle_threads_sleep
@@ -114,7 +114,7 @@ class BoostedRanker(Ranker):
             If the library is not installed.
         """
         loss, settings = self.loss_in_use(), self._settings()
-        measure = parse(self.eval_metric)
+        measure = parse_relevance(self.eval_metric)
         self._library()
         self._enter_threads()
         features = self._features(X, reset=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium.groups import Groups
-from podium.metrics import Measure, parse
+from podium.metrics import Measure, parse_relevance
 from podium.rankers.boosting._rows import Labels, OncePerData, is_data
 from podium.rankers.objective import defined_mean
 from podium.ranking import Ranking
@@ -70,7 +70,7 @@ class _Metric:
     """Base of both libraries' metrics; pickles and copies leave out the cache."""
 
     def __init__(self, measure: str | Measure, qid: ArrayLike | None, min_relevance: float) -> None:
-        self.measure = parse(measure)
+        self.measure = parse_relevance(measure)
         self.qid: NDArray[Any] | None = None if qid is None else np.asarray(qid)
         self.min_relevance = min_relevance
         self.__name__ = str(self.measure)

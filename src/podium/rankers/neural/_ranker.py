@@ -13,7 +13,7 @@ from podium import _check
 from podium._arrays import check_arrays
 from podium.errors import ArgumentError, ConvergenceWarning
 from podium.losses import Loss
-from podium.metrics import Measure, parse
+from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.rankers import fitting, inputs
 from podium.rankers.estimator import Ranker
@@ -176,7 +176,7 @@ class NeuralRanker(Ranker):
             If scores overflowed in a later epoch.
         """
         settings, loss = self._settings(), cast("Loss", self.loss_in_use())
-        parse(self.eval_metric)
+        parse_relevance(self.eval_metric)
         _training.load_torch()
         features = self._features(X, reset=True)
         rows = inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))

@@ -14,7 +14,7 @@ from podium import _check
 from podium._arrays import Arrays
 from podium.errors import ArgumentError
 from podium.executors import Executor, or_threads
-from podium.metrics import Measure, parse
+from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.recommenders import _pairs
 from podium.recommenders._base import Floats, Items
@@ -230,7 +230,7 @@ class Factorization(FactorRecommender):
             If there is no checkpoint to resume from.
         """
         self.check()
-        measure, patience = parse(self.eval_metric), self.patience
+        measure, patience = parse_relevance(self.eval_metric), self.patience
         executor, progress = or_threads(executor), or_silent(progress)
         pairs = _pairs.read(user_items, self.gain)
         settings = read_settings(self, pairs)
@@ -250,7 +250,7 @@ class Factorization(FactorRecommender):
 
     def check(self) -> None:
         """Raise an ArgumentError if a parameter is wrong for any data."""
-        parse(self.eval_metric)
+        parse_relevance(self.eval_metric)
         read_settings(self)
 
     def partial_fit(

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium import _check
 from podium.errors import ArgumentError, ConvergenceWarning
-from podium.metrics import Measure, parse
+from podium.metrics import Measure, parse_relevance
 from podium.papers.xia2009.rankboost.rounds import Course, Judge, boost, pairs_of
 from podium.papers.xia2009.rankboost.thresholds import coded
 from podium.progress import or_silent
@@ -229,7 +229,7 @@ class RankBoost(Ranker):
     def _checked(self) -> tuple[tuple[int, int | None], int | None, str]:
         """Return the checked ((n_rounds, patience), n_thresholds, per)."""
         _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
-        parse(self.eval_metric)
+        parse_relevance(self.eval_metric)
         patience, n_thresholds = self.patience, self.n_thresholds
         if patience is not None:
             patience = _check.cutoff(patience, name="patience")

@@ -1,0 +1,195 @@
+"""Tables of items: one row per item, with its categories or features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from podium import _check
+from podium.data.columns import ITEM, column_list, resolve
+from podium.data.convert import Ids, one_chunk, to_ids
+from podium.data.ids import share
+from podium.data.overlap import Side, check_common
+from podium.data.source import POLARS
+from podium.data.tables import open_table
+from podium.errors import DataError
+from podium.groups import find
+
+SEPARATOR = "|"
+"""The text between several categories of an item."""
+
+
+@dataclass(frozen=True, eq=False)
+class ItemTable:
+    """A table of items.
+
+    Attributes
+    ----------
+    name : str
+        The name of the table in messages.
+    item : (n_items,)
+        int64 array, or Polars String Series, without duplicates.
+    columns : dict of str to Series (n_items,)
+        All other columns, by name.
+    """
+
+    name: str
+    item: Ids
+    columns: dict[str, pl.Series]
+
+    def positions(self, items: Ids, name: str) -> NDArray[np.int64]:
+        """Return the row of each item, -1 if the table lacks it.
+
+        Parameters
+        ----------
+        items : (n_rows,)
+        name : str
+            The name of the table of these items in messages.
+
+        Raises
+        ------
+        DataError
+            If the table has none of the items.
+        """
+        shared = share(items, self.item)
+        sides = Side("the run", name, items), Side("items=", self.name, self.item)
+        check_common(shared, "item", *sides, min_share=0.0)
+        order = np.argsort(shared.right, kind="stable")
+        position = find(shared.right[order], shared.left)
+        return np.where(position < 0, -1, order[position])
+
+    def categories(self, column: str = "") -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+        """Return the categories of each item, or None if the columns are features.
+
+        Parameters
+        ----------
+        column : str
+            The column of categories, with "|" between several categories of an item. Default: the
+            only column besides the items.
+
+        Returns
+        -------
+        offsets int64 (n_items + 1,), codes int64 (n_categories,)
+            Item i has the categories ``codes[offsets[i]:offsets[i + 1]]``, increasing.
+
+        Raises
+        ------
+        DataError
+            If the column does not exist or holds decimal numbers, or the table has several columns
+            besides the items and some of them are not numbers.
+
+        Examples
+        --------
+        >>> table = read_items({"item": [1, 2], "genres": ["drama|war", "war"]})
+        >>> table.categories()
+        (array([0, 2, 3]), array([0, 1, 1]))
+        """
+        chosen = column or self._only_column()
+        if chosen is None:
+            return None
+        if chosen not in self.columns:
+            names = list(self.columns)
+            raise DataError(
+                f"{self.name} has no column {chosen!r} besides the items: {column_list(names)}."
+                f"{_check.nearest(chosen, names)}"
+            )
+        series = self.columns[chosen]
+        if series.dtype.is_float():
+            raise DataError(
+                f"{self.name}: {chosen} holds decimal numbers, but categories must be text or "
+                "integers. Name a column of categories, such as diversity(column=genre)@10, or "
+                "give at least two columns of features and none of text."
+            )
+        return _codes(series)
+
+    def features(self) -> NDArray[np.float64]:
+        """Return all columns besides the items, (n_items, n_columns); nan if missing."""
+        return np.stack([one_chunk(s.cast(pl.Float64)) for s in self.columns.values()], axis=1)
+
+    def _only_column(self) -> str | None:
+        """Return the only column, None if all of several are numbers, or raise."""
+        if len(self.columns) == 1:
+            return next(iter(self.columns))
+        if not self.columns:
+            raise DataError(
+                f"{self.name} has no column besides the items. Add a column of categories, or "
+                "columns of features."
+            )
+        others = [name for name, series in self.columns.items() if not _is_number(series)]
+        if not others:
+            return None
+        raise DataError(
+            f"{self.name} has {len(self.columns)} columns besides the items, and "
+            f"{' and '.join(map(repr, others[:3]))} {'is' if len(others) == 1 else 'are'} not of "
+            f"numbers. Name the column of categories, such as diversity(column={others[0]})@10, or "
+            "leave only columns of features."
+        )
+
+
+def read_items(source: Any, *, item: str | None = None) -> ItemTable:
+    """Read a table with one row per item.
+
+    Parameters
+    ----------
+    source : path, frame or mapping of columns
+        The table, see `podium.data`.
+    item : str, optional
+        The name of the item column, if it is not a usual one.
+
+    Raises
+    ------
+    DataError
+        If a file is missing or malformed, there is no item column, or an item has two rows.
+
+    Examples
+    --------
+    >>> list(read_items({"item": [1, 2], "genre": ["drama", "war"]}).columns)
+    ['genre']
+    """
+    table = open_table(source, "items table", (ITEM,))
+    item_column = resolve(table.names, (ITEM,), {"item": item}, table.name)["item"]
+    others = [name for name in table.names if name != item_column]
+    columns = table.fetch({item_column: "id", **dict.fromkeys(others, "any")})
+    ids = to_ids(columns[item_column], item_column, table, guess=not table.text_ids)
+    if not len(ids):
+        raise DataError(f"{table.name} has no rows.")
+    _refuse_repeated(ids, table.name)
+    return ItemTable(table.name, ids, {name: pl.Series(columns[name]) for name in others})
+
+
+def _refuse_repeated(ids: Ids, name: str) -> None:
+    shared = share(ids, ids[:0])
+    ordered = np.sort(shared.left)
+    repeated = np.flatnonzero(ordered[1:] == ordered[:-1])
+    if repeated.size:
+        first = _check.label(shared.label(ordered[repeated[0]]))
+        raise DataError(f"{name} has two rows for item {first}. Keep one.")
+
+
+def _codes(series: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct categories of each row as codes, increasing."""
+    POLARS.enter()
+    if isinstance(series.dtype, pl.List):
+        lists = series.cast(pl.List(pl.String))
+    else:
+        lists = series.cast(pl.String).str.split(SEPARATOR)
+    pairs = (
+        pl.DataFrame({"row": np.arange(len(series)), "category": lists})
+        .explode("category")
+        .with_columns(pl.col("category").str.strip_chars())
+        .filter(pl.col("category").is_not_null() & (pl.col("category") != ""))
+        .select("row", code=pl.col("category").rank("dense").cast(pl.Int64) - 1)
+        .unique()
+        .sort("row", "code")
+    )
+    offsets = np.zeros(len(series) + 1, np.int64)
+    np.cumsum(np.bincount(pairs["row"].to_numpy(), minlength=len(series)), out=offsets[1:])
+    return offsets, pairs["code"].to_numpy()
+
+
+def _is_number(series: pl.Series) -> bool:
+    return series.dtype.is_numeric() or series.dtype == pl.Boolean

@@ -1,0 +1,209 @@
+"""The items of two runs that the truth does not judge, with their ranks in both."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import _check
+from podium._kernels import rank_rows, read_only
+from podium._ties import TIES, tie_keys
+from podium.data import _kernels
+from podium.data.build import RankingOptions, ranked
+from podium.data.columns import threshold
+from podium.data.convert import Ids
+from podium.data.ids import Shared, share
+from podium.data.join import MISSING, NOTHING, Join, Rows
+from podium.data.runs import Run, Truth, read_run, read_truth
+from podium.data.users import user_positions
+from podium.errors import ArgumentError, PodiumWarning
+from podium.groups import Groups
+from podium.ranking import Ranking, count_between
+from podium.types import Counts, Labels, Offsets, Ties
+
+
+@dataclass(frozen=True, eq=False)
+class UnjudgedPool:
+    """The items that the truth lacks for a user and that at least one of two runs lists.
+
+    Attributes
+    ----------
+    labels : (n_users,)
+        The users.
+    base, candidate : Ranking
+        The lists of both runs. They may contain further users.
+    base_group, candidate_group : int64, (n_users,)
+        The position of each user in the groups of these rankings.
+    offsets : int64, (n_users + 1,)
+        The bounds of each user's items.
+    base_rank, candidate_rank : int64, (n_unjudged,)
+        The rank of each item in both lists, from 1; 0 if the list lacks it.
+    grades : float64, (n_grades,)
+        The distinct relevances > 0 of the truth, increasing.
+    """
+
+    labels: Labels
+    base: Ranking
+    candidate: Ranking
+    base_group: NDArray[np.int64]
+    candidate_group: NDArray[np.int64]
+    offsets: Offsets
+    base_rank: NDArray[np.int64]
+    candidate_rank: NDArray[np.int64]
+    grades: NDArray[np.float64]
+    _codes: NDArray[np.int64]
+    _items: Shared
+
+    @property
+    def n_unjudged(self) -> Counts:
+        """The number of unjudged items of each user, int64, (n_users,)."""
+        return np.diff(self.offsets)
+
+    def items(self, rows: NDArray[np.int64]) -> Labels:
+        """Return the ids of items, given their positions."""
+        return self._items.labels(self._codes[rows])
+
+
+def pool_unjudged(
+    truth: Any,
+    base: Any,
+    candidate: Any,
+    *,
+    labels: Labels | None = None,
+    **options: Unpack[RankingOptions],
+) -> UnjudgedPool:
+    """Return the unjudged items of two runs, matched by user and item.
+
+    Parameters
+    ----------
+    truth, base, candidate : path, frame, mapping or tuple of arrays, sparse matrix; or Truth, Run
+        The tables, see `read_truth` and `read_run`. Tables that were already read are not read
+        again.
+    labels : (n_users,), optional
+        The users, in any order. By default, these are all users whom both rankings contain.
+    **options
+        Conventions and column names, as in `ranking`; unjudged can only be "bounds".
+
+    Returns
+    -------
+    UnjudgedPool
+        The items of each user: those of the base in rank order, then those of the candidate only.
+
+    Raises
+    ------
+    ArgumentError, DataError
+        If `ranking` with unjudged="bounds" raises, or a user of `labels` is in only one ranking.
+
+    Notes
+    -----
+    The warnings of `ranking` are not repeated, because measuring the runs gives them.
+    Cost: two joins, as in `ranking`, and one pass over the unjudged items.
+
+    Examples
+    --------
+    >>> truth = {"user": [1, 1], "item": ["a", "b"]}
+    >>> base = {"user": [1, 1], "item": ["a", "x"], "score": [0.9, 0.8]}
+    >>> candidate = {"user": [1, 1, 1], "item": ["y", "x", "a"], "score": [0.9, 0.8, 0.7]}
+    >>> pool = pool_unjudged(truth, base, candidate)
+    >>> pool.items(np.arange(2)).tolist(), pool.base_rank.tolist(), pool.candidate_rank.tolist()
+    (['x', 'y'], [2, 0], [2, 1])
+    """
+    _check.choice(options.get("unjudged", "bounds"), "unjudged", ("bounds",))
+    columns = {name: options.get(name) for name in ("user", "item")}
+    judged = read_truth(truth, **columns, relevance=options.get("relevance"))
+    columns |= {name: options.get(name) for name in ("score", "rank")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)
+        first, second = (
+            _unjudged_of(judged, read_run(run, **columns), options) for run in (base, candidate)
+        )
+    base_users, candidate_users = (part.ranking.groups.labels for part in (first, second))
+    users = _common(base_users, candidate_users) if labels is None else labels
+    base_group, candidate_group = (
+        _positions(users, of_run) for of_run in (base_users, candidate_users)
+    )
+    items = share(first.items, second.items, ordered=False)
+    n_most = items.left.size + items.right.size
+    offsets, ranks = np.zeros(users.size + 1, np.int64), np.empty((3, n_most), np.int64)
+    size = _kernels.unite(
+        _kernels.Listed(base_group, first.offsets, read_only(items.left), first.rank),
+        _kernels.Listed(candidate_group, second.offsets, read_only(items.right), second.rank),
+        offsets,
+        *ranks,
+    )
+    codes, base_rank, candidate_rank = ranks[:, :size]
+    return UnjudgedPool(
+        labels=users,
+        base=first.ranking,
+        candidate=second.ranking,
+        base_group=base_group,
+        candidate_group=candidate_group,
+        offsets=offsets,
+        base_rank=base_rank,
+        candidate_rank=candidate_rank,
+        grades=np.unique(judged.relevance[judged.relevance > 0]),
+        _codes=codes,
+        _items=items,
+    )
+
+
+class _Unjudged(NamedTuple):
+    """The ranking of one run, and its unjudged rows in rank order."""
+
+    ranking: Ranking
+    offsets: Offsets
+    items: Ids
+    rank: NDArray[np.int64]
+
+
+def _unjudged_of(truth: Truth, run: Run, options: RankingOptions) -> _Unjudged:
+    ties = _check.choice(options.get("ties", "worst"), "ties", TIES)
+    missing = _check.choice(options.get("missing", "error"), "missing", MISSING)
+    seed, n_items = options.get("seed", 0), options.get("n_items")
+    positive = threshold(truth.name, options.get("min_relevance"), ratings=truth.is_rating)
+    join = Join.of(truth, run, missing, ids_ordered=ties == "id")
+    rows = join.look_up(truth, run, positive, "bounds", with_items=True)
+    item = _in_rank_order(join, rows, ties, seed)  # before relevance, a tie key, is reordered
+    ranking = ranked(join, rows, positive, ties, missing, n_items, seed)
+    is_unjudged = np.zeros(item.size, np.bool_) if ranking.judged is None else ~ranking.judged
+    unjudged_rows = np.flatnonzero(is_unjudged)
+    offsets = np.concatenate([[0], np.cumsum(count_between(is_unjudged, rows.offsets))])
+    rank = unjudged_rows + 1 - np.repeat(rows.offsets[:-1], np.diff(offsets))
+    codes = item[unjudged_rows]
+    names = join.items.names
+    return _Unjudged(ranking, offsets, codes if names is None else names.gather(codes), rank)
+
+
+def _in_rank_order(join: Join, rows: Rows, ties: Ties, seed: int) -> NDArray[np.int64]:
+    """Return the item codes of the rows in rank order."""
+    items = NOTHING if rows.item is None else rows.item  # it is never None with items
+    groups = Groups(join.labels, rows.offsets)
+    tie_items = join.random_order_keys(items) if ties == "random" else items
+    keys, sign = tie_keys(ties, groups, rows.relevance, tie_items, seed)
+    order = np.arange(items.size, dtype=np.float64)
+    no_ties = np.empty(0, np.bool_)
+    rank_rows(rows.offsets, read_only(rows.score), keys, sign, order, no_ties)
+    return items[order.astype(np.int64)]
+
+
+def _common(first: Labels, second: Labels) -> Labels:
+    """Return the users of both runs; as text if their ids are integers in one of them only."""
+    if first.dtype.kind != second.dtype.kind:
+        first, second = first.astype(np.str_), second.astype(np.str_)
+    return np.intersect1d(first, second)
+
+
+def _positions(users: Labels, labels: Labels) -> NDArray[np.int64]:
+    """Return the position of each user among the labels of a run."""
+    position = user_positions(users, labels)
+    is_absent = position < 0
+    if is_absent.any():
+        raise ArgumentError(
+            f"labels must be users of both runs, but {int(is_absent.sum())} of {users.size} are "
+            f"not, first {_check.label(users[is_absent.argmax()])}."
+        )
+    return position

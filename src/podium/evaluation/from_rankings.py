@@ -1,0 +1,170 @@
+"""The function that evaluates rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.evaluation import _hints, stats
+from podium.evaluation.evaluation import Evaluation
+from podium.evaluation.stats import IntervalMethod
+from podium.metrics import Measure, parse_all
+from podium.ranking import Ranking
+from podium.types import Labels, PerGroup, Undefined
+
+UNDEFINED: tuple[Undefined, ...] = ("skip", "zero", "one", "error")
+
+
+def evaluate(
+    rankings: Ranking | Iterable[Ranking],
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    undefined: Undefined = "skip",
+    level: float = 0.95,
+    interval: IntervalMethod = "t",
+    seed: int = 0,
+) -> Evaluation:
+    """Evaluate measures on one ranking, or on a stream of them (blocks of users).
+
+    Parameters
+    ----------
+    rankings : Ranking or iterable of Ranking
+        The ranking, or several that are read one after another and not kept in memory. Each group
+        must be in only one of them.
+    measures : str, Measure, or several
+        The measures, such as ["pap@10", "ndcg@10"].
+    undefined : {"skip", "zero", "one", "error"}
+        The treatment of groups for which a measure is undefined (nan): leave them out of the mean,
+        count them as 0 or 1, or raise an error. Their number is always reported.
+    level : float
+        The coverage of the intervals.
+    interval : {"t", "wilson", "bootstrap"}
+        The method of the intervals of means: the t distribution, the Wilson score interval, which
+        needs measures with finite bounds, or a bootstrap over groups (BCa).
+    seed : int
+        The seed of the bootstrap.
+
+    Warns
+    -----
+    PodiumWarning
+        If a measure is undefined in every group, with the reason. If err is measured with the
+        default max_grade and no relevance is above 1.
+
+    Examples
+    --------
+    >>> r = Ranking.from_scores([3.0, 2.0, 1.0, 2.0, 1.0], [1, 0, 1, 0, 1], qid=[7, 7, 7, 8, 8])
+    >>> evaluate(r, ["rr", "pap@1"]).means
+    {'rr': 0.75, 'pap@1': 0.5}
+    """
+    return evaluate_parsed(
+        rankings,
+        parse_all(measures),
+        undefined=undefined,
+        level=level,
+        interval=interval,
+        seed=seed,
+    )
+
+
+def evaluate_parsed(
+    rankings: Ranking | Iterable[Ranking],
+    parsed: list[Measure],
+    *,
+    undefined: Undefined,
+    level: float,
+    interval: IntervalMethod,
+    seed: int,
+) -> Evaluation:
+    """Evaluate parsed measures; there may be none."""
+    _check.choice(undefined, "undefined", UNDEFINED)
+    _check_interval(interval, parsed)
+    blocks: list[Evaluation] = []
+    highest = 0.0
+    for ranking in [rankings] if isinstance(rankings, Ranking) else rankings:
+        blocks.append(_evaluate_ranking(ranking, parsed))
+        highest = max(highest, float(ranking.ideal.max(initial=0.0)))
+    if not blocks:
+        raise ArgumentError("rankings must hold at least one Ranking, got none.")
+    joined = blocks[0] if len(blocks) == 1 else _join(blocks)
+    if undefined == "error":
+        refuse_undefined(joined.values, joined.labels)
+    _hints.warn_of_undefined(
+        joined.values,
+        parsed,
+        min_relevance=joined.conventions["min_relevance"],
+        highest=highest,
+        any_positive=bool(joined.n_pos.any()),
+    )
+    _hints.warn_of_scale(parsed, highest)
+    return replace(
+        joined,
+        undefined=undefined,
+        level=_check.open_fraction(level, "level"),
+        interval=interval,
+        seed=_check.seed(seed),
+        conventions={
+            **blocks[0].conventions,
+            "undefined": undefined,
+            "interval": interval,
+            "seed": seed,
+        },
+    )
+
+
+def _check_interval(interval: IntervalMethod, measures: Iterable[Measure]) -> None:
+    """Refuse an unknown method, and Wilson intervals of a measure without bounds."""
+    _check.choice(interval, "interval", stats.INTERVAL_METHODS)
+    if interval != "wilson":
+        return
+    for unbounded in measures:
+        if not np.isfinite(unbounded.metric.bounds).all():
+            raise ArgumentError(
+                f"interval='wilson' requires measures with finite bounds, and {unbounded} has "
+                "none. Use 't' or 'bootstrap', or leave the measure out."
+            )
+
+
+def _evaluate_ranking(ranking: Ranking, measures: list[Measure]) -> Evaluation:
+    weights = {str(m): m.weights(ranking) for m in measures}
+    return Evaluation(
+        labels=ranking.groups.labels,
+        n_pos=ranking.n_pos,
+        values={str(m): m(ranking) for m in measures},
+        weights={name: w for name, w in weights.items() if w is not None},
+        conventions={"ties": ranking.ties, "min_relevance": ranking.min_relevance},
+    )
+
+
+def _join(blocks: Sequence[Evaluation]) -> Evaluation:
+    """Join blocks in ascending order of labels, whatever the order of the stream."""
+    labels = np.concatenate([b.labels for b in blocks])
+    order = np.argsort(labels, kind="stable")
+    repeated = labels[order][1:][labels[order][1:] == labels[order][:-1]]
+    if repeated.size:
+        raise ArgumentError(
+            f"rankings hold group {_check.label(repeated[0])} twice. Put all rows of a group into "
+            "a single Ranking."
+        )
+    first = blocks[0]
+    return replace(
+        first,
+        labels=labels[order],
+        n_pos=np.concatenate([b.n_pos for b in blocks])[order],
+        values={n: np.concatenate([b.values[n] for b in blocks])[order] for n in first.values},
+        weights={n: np.concatenate([b.weights[n] for b in blocks])[order] for n in first.weights},
+    )
+
+
+def refuse_undefined(values: Mapping[str, PerGroup], labels: Labels) -> None:
+    """Raise if a value is undefined."""
+    for name, column in values.items():
+        bad = np.flatnonzero(np.isnan(column))
+        if bad.size:
+            raise ArgumentError(
+                f"{name} is undefined for {bad.size} of {labels.size} groups, first qid "
+                f"{_check.label(labels[bad[0]])}. Pass undefined='skip', 'zero' or 'one'."
+            )

@@ -1,0 +1,251 @@
+"""The function that compares runs from their tables, also over several splits or seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Unpack
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.evaluation.alignment import join_splits
+from podium.evaluation.comparison import PAIRS, Comparison, PairsCompared, compare_evaluations
+from podium.evaluation.evaluation import Evaluation
+from podium.evaluation.from_runs import divide, measure_runs
+from podium.evaluation.stats import IntervalMethod
+from podium.evaluation.unjudged import difference_bounds, labels_to_settle, range_of_mean
+from podium.metrics import Measure, parse_all
+from podium.types import Undefined
+
+if TYPE_CHECKING:
+    from podium.data import RankingOptions, Run, Truth
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A truth and the runs to measure on it."""
+
+    name: str
+    truth: Any
+    runs: dict[str, Any]
+
+
+def compare(
+    truth: Any,
+    runs: Mapping[str, Any],
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    by: str | Sequence[str] = (),
+    users: Any = None,
+    catalogue: Any = None,
+    items: Any = None,
+    pairs: PairsCompared = "first",
+    splits: Sequence[str] = (),
+    undefined: Undefined = "skip",
+    level: float = 0.95,
+    interval: IntervalMethod = "t",
+    n_permutations: int = 10_000,
+    **options: Unpack[RankingOptions],
+) -> Comparison:
+    """Compare runs on the same users, by paired tests.
+
+    The p values are corrected for the number of tests.
+
+    Parameters
+    ----------
+    truth : path, frame, mapping of columns, or sparse matrix; or a list of these
+        The truth, as in `measure`, or a list with the truth of each split.
+    runs : mapping of name to run
+        Two or more runs, by name. The first is the baseline. A list holds the runs of one system
+        on several splits, or of several seeds on the same truth.
+    measures : str, Measure, or several
+        The measures, such as ["pap@10", "ndcg@10"].
+    by : str or several
+        The segments in which runs are compared too: "engagement", "n_pos", or columns of `users`.
+    users : path, frame or mapping of columns, optional
+        A table with a user column and the columns that `by` names.
+    catalogue : path, frame or mapping of columns, optional
+        The past interactions of users and items, for coverage, gini, novelty and popularity.
+    items : path, frame or mapping of columns, optional
+        The table of items with their categories or features, for diversity.
+    pairs : {"first", "all"}
+        The pairs to compare: each run with the first one, or all pairs. With "all", letters show
+        which runs do not differ significantly.
+    splits : sequence of str
+        The names of the splits, if truth or runs are lists. Default: "1", "2", and so on.
+    undefined, level, interval
+        The rule for undefined groups, the level of all intervals, and the method of the intervals
+        of means, as in `evaluate`. Over splits, the bootstrap is not available.
+    n_permutations : int
+        The number of sign patterns that the randomisation test draws. With up to 16 nonzero
+        differences, it uses all patterns instead.
+    **options
+        Conventions and column names, as in `podium.data.ranking`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ArgumentError
+        If there are fewer than two runs, the lists have different lengths, runs have no user in
+        common, or `interval` or `unjudged` is not available with several splits.
+    DataError
+        If a file or table is wrong.
+
+    Notes
+    -----
+    Several splits or seeds: each user of each split is a group. The values of one user in several
+    splits depend on each other, and so do the values of all users in one split. The standard errors
+    therefore include the variation of both, and the tests are t tests; see `stats.crossed_mean`.
+    Unjudged items: with unjudged="bounds", each difference has its range over all ways to judge
+    the items that the truth lacks. If this range contains both signs, a difference over all groups
+    that is not 0 also has items to judge.
+    Tests: Holm's correction is for all pairs, measures and segments. With drawn sign patterns, the
+    smallest p value of the randomisation test is 1 / (n_permutations + 1), so that many tests need
+    more permutations. With n <= 16 nonzero differences, it is 2 / 2**n.
+
+    References
+    ----------
+    smucker2007; holm1979; piepho2004; cameron2011.
+
+    Examples
+    --------
+    >>> truth = {"user": [1, 2, 3], "item": [7, 8, 9]}
+    >>> a = {"user": [1, 2, 3], "item": [7, 7, 7], "score": [1.0, 1.0, 1.0]}
+    >>> b = {"user": [1, 2, 3], "item": [7, 8, 9], "score": [1.0, 1.0, 1.0]}
+    >>> round(compare(truth, {"a": a, "b": b}, "rr").difference("rr", "b").test.difference, 3)
+    0.667
+    """
+    parsed = parse_all(measures)
+    _check.choice(pairs, "pairs", PAIRS)
+    divisions = [by] if isinstance(by, str) else by
+    all_splits = _splits(truth, runs, splits)
+    if len(all_splits) > 1 and interval == "bootstrap":
+        raise ArgumentError(
+            "interval='bootstrap' is not available with several splits, because it ignores the "
+            "variation of splits. Use 't' or 'wilson'."
+        )
+    if options.get("unjudged") == "bounds":
+        all_splits = [_read_once(all_splits, options)]
+    parts = {
+        split.name: measure_runs(
+            split.truth,
+            split.runs,
+            parsed,
+            catalogue=catalogue,
+            items=items,
+            undefined=undefined,
+            level=level,
+            interval=interval,
+            **options,
+        )
+        for split in all_splits
+    }
+    measured = parts[all_splits[0].name] if len(all_splits) == 1 else join_splits(parts)
+    evaluations = _divided(measured, divisions, users, options.get("user"))
+    comparison = compare_evaluations(evaluations, pairs=pairs, n_permutations=n_permutations)
+    if options.get("unjudged") != "bounds":
+        return comparison
+    return with_unjudged(comparison, all_splits[0].truth, all_splits[0].runs, **options)
+
+
+def with_unjudged(
+    comparison: Comparison, truth: Truth, runs: Mapping[str, Run], **options: Unpack[RankingOptions]
+) -> Comparison:
+    """Add the range of each difference over all judgements, and the items to judge.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The comparison of these runs.
+    truth, runs : Truth, mapping of name to Run
+    **options
+        Conventions, as in `podium.data.ranking`.
+    """
+    from podium import data
+
+    first = comparison.evaluations[comparison.baseline]
+    masks = {(segment.by, segment.name): segment.mask for segment in first.segments}
+    differences = list(comparison.differences)
+    for baseline, run in dict.fromkeys((d.baseline, d.run) for d in comparison.differences):
+        pool = data.pool_unjudged(truth, runs[baseline], runs[run], labels=first.labels, **options)
+        bounds = difference_bounds(pool, list(first.bounds))
+        for i, d in enumerate(differences):
+            if (d.baseline, d.run) != (baseline, run) or d.measure not in bounds:
+                continue
+            unjudged = range_of_mean(
+                bounds[d.measure], rows=masks.get((d.by, d.segment)), undefined=first.undefined
+            )
+            differences[i] = replace(d, unjudged=unjudged)
+            if unjudged.can_reverse and not d.by:
+                labels = labels_to_settle(pool, d.measure)  # none if the means are equal
+                differences[i] = replace(
+                    differences[i], labels=labels if labels["user"].size else None
+                )
+    return replace(comparison, differences=tuple(differences))
+
+
+def _read_once(splits: Sequence[Split], options: RankingOptions) -> Split:
+    """Read the tables of the only split, because they are used several times."""
+    from podium import data
+
+    if len(splits) > 1:
+        raise ArgumentError(
+            "unjudged='bounds' requires a single truth and run per system, because one judgement "
+            "would change several splits. Compare each split alone."
+        )
+    names = {name: options.get(name) for name in ("user", "item")}
+    truth = data.read_truth(splits[0].truth, **names, relevance=options.get("relevance"))
+    names |= {name: options.get(name) for name in ("score", "rank")}
+    runs = {name: data.read_run(run, **names) for name, run in splits[0].runs.items()}
+    return Split(splits[0].name, truth, runs)
+
+
+def _splits(truth: Any, runs: Mapping[str, Any], names: Sequence[str]) -> list[Split]:
+    """Return the truth and the runs of each split; a table that is not a list is used in each."""
+    if not isinstance(runs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"runs must be a mapping of names to runs, got {runs!r}.")
+    tables: dict[str, Any] = {"truth": truth, **{f"runs[{n!r}]": run for n, run in runs.items()}}
+    sizes = {name: len(table) for name, table in tables.items() if _is_split(table)}
+    if len(runs) < 2:
+        raise ArgumentError(f"runs must hold at least two runs, got {len(runs)}.")
+    if not sizes:
+        return [Split("", truth, dict(runs))]
+    (first, n_splits), *others = sizes.items()
+    for name, size in others:
+        if size != n_splits:
+            raise ArgumentError(
+                f"{name} must have one table per split, got {size}, but {first} has {n_splits}."
+            )
+    if n_splits < 2:
+        raise ArgumentError(f"{first} must have at least two splits, got {n_splits}.")
+    split_names = list(names) or [str(i + 1) for i in range(n_splits)]
+    if len(set(split_names)) != n_splits:
+        raise ArgumentError(
+            f"splits must be {n_splits} distinct names, one per table of {first}, got {names!r}."
+        )
+    return [
+        Split(name, _part(truth, i), {run: _part(table, i) for run, table in runs.items()})
+        for i, name in enumerate(split_names)
+    ]
+
+
+def _is_split(table: Any) -> bool:
+    return isinstance(table, list)
+
+
+def _part(table: Any, i: int) -> Any:
+    return table[i] if _is_split(table) else table
+
+
+def _divided(
+    evaluations: Mapping[str, Evaluation], by: Sequence[str], users: Any, user: str | None
+) -> dict[str, Evaluation]:
+    """Add segments to evaluations of the same groups; the table of users is read once."""
+    first = next(iter(evaluations.values()))
+    segments = divide(first, by, users, user=user).segments
+    return {
+        name: replace(evaluation, segments=segments) for name, evaluation in evaluations.items()
+    }

@@ -1,0 +1,157 @@
+"""podium compare with all pairs, segments, and several splits or seeds."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import podium as library
+
+Compare = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def compared(json_of: Callable[..., dict[str, Any]]) -> Compare:
+    def run(*argv: str) -> dict[str, Any]:
+        return json_of("comparison.json", "compare", *argv)
+
+    return run
+
+
+@pytest.fixture
+def splits() -> list[str]:
+    """Copy the files to the folders of three splits; b.csv of the third is a.csv."""
+    names = ["one", "three", "two"]
+    for name in names:
+        Path(name).mkdir()
+        for file in ("truth", "a", "b"):
+            shutil.copy(f"{file}.csv", f"{name}/{file}.csv")
+    shutil.copy("a.csv", "two/b.csv")
+    return names
+
+
+def test_all_pairs_have_letters(compared: Compare, podium: Callable[..., Any]) -> None:
+    shutil.copy("a.csv", "c.csv")
+    argv = ("truth.csv", "a.csv", "b.csv", "c.csv", "-m", "recall@2", "--pairs", "all")
+    recall = compared(*argv)["measures"]["recall@2"]
+    assert [(d["baseline"], d["run"]) for d in recall["differences"]] == [
+        ("a", "b"),
+        ("a", "c"),
+        ("b", "c"),
+    ]
+    assert recall["letters"] == {"a": "a", "b": "a", "c": "a"}
+    table = podium("compare", *argv).out
+    assert "b - a" in table
+    assert "letters" in table
+
+
+def test_segments_are_compared_too(compared: Compare, podium: Callable[..., Any]) -> None:
+    argv = ("truth.csv", "a.csv", "b.csv", "-m", "recall@2", "--by", "country")
+    argv = (*argv, "--users", "users.csv")
+    found = compared(*argv)
+    assert [(s["by"], s["name"], s["n_groups"]) for s in found["segments"]] == [
+        ("country", "FR", 2),
+        ("country", "UK", 2),
+    ]
+    [test] = found["segments"][1]["measures"]["recall@2"]["differences"]
+    assert test["difference"] == (1 / 2 - 0) / 2
+    for format in ("table", "csv", "markdown", "latex"):
+        assert "UK" in podium("compare", *argv, "--format", format).out
+    assert podium("compare", *argv, "--report", "page.html").status == 0
+    assert "UK (country, 2 users)" in Path("page.html").read_text()
+
+
+def test_a_star_is_the_name_of_the_split(compared: Compare, splits: list[str]) -> None:
+    argv = ("*/truth.csv", "*/a.csv", "*/b.csv", "-m", "recall@2", "--per-user", "each.csv")
+    found = compared(*argv)
+    assert found["splits"] == 3
+    files = {name: [f"{split}/{name}.csv" for split in splits] for name in ("truth", "a", "b")}
+    runs = {name: files[name] for name in ("a", "b")}
+    expected = library.compare(files["truth"], runs, "recall@2").to_dict()
+    assert found["measures"] == expected["measures"]
+    each = pl.read_csv("each.csv")
+    assert each.columns == ["run", "split", "user", "n_pos", "recall@2"]
+    assert sorted(set(each["split"])) == splits
+
+
+def test_seeds_share_a_truth(compared: Compare, splits: list[str]) -> None:
+    found = compared("truth.csv", "a.csv", "*/b.csv", "-m", "recall@2")
+    assert (found["runs"], found["splits"]) == (["a", "b"], len(splits))
+    [test] = found["measures"]["recall@2"]["differences"]
+    assert test["n_groups"] == 3 * 4
+    assert test["equal"] == 2 + 2 + 4
+    assert test["randomisation_p_value"] is None
+
+
+def test_an_absolute_path_has_a_star_too(compared: Compare, splits: list[str]) -> None:
+    runs = [str(Path("*/a.csv").absolute()), "*/b.csv"]
+    assert compared("truth.csv", *runs, "-m", "rr")["splits"] == len(splits)
+
+
+def test_tables_of_splits_name_no_test_that_was_not_made(
+    podium: Callable[..., Any], splits: list[str]
+) -> None:
+    assert splits
+    done = podium("compare", "truth.csv", "a.csv", "*/b.csv", "-m", "recall@2")
+    assert (done.status, done.err) == (0, "")
+    assert "p rand." not in done.out
+    assert "There are 3 splits, and users counts each user once per split." in " ".join(
+        done.out.split()
+    )
+
+
+def test_unjudged_items_give_a_range_and_the_labels_that_settle_it(
+    compared: Compare, podium: Callable[..., Any]
+) -> None:
+    Path("truth.csv").write_text("user,item,relevance\n0,1,1\n1,0,1\n2,3,1\n3,6,1\n")
+    argv = ("truth.csv", "a.csv", "b.csv", "-m", "rr@2", "--unjudged", "bounds")
+    found = compared(*argv, "--labels", "labels.csv")
+    [test] = found["measures"]["rr@2"]["differences"]
+    unjudged = test["unjudged"]
+    assert unjudged["low"] < 0 < unjudged["high"]
+    assert (unjudged["exact"], unjudged["can_reverse"]) == (True, True)
+    labels = pl.read_csv("labels.csv")
+    assert labels.columns == ["measure", "baseline", "run", "user", "item"]
+    assert labels.height == unjudged["n_labels"] > 0
+    table = podium("compare", *argv).out
+    assert f"[{unjudged['low']:+.4f}, {unjudged['high']:+.4f}]" in table
+    assert "unjudged_low" in podium("compare", *argv, "--format", "csv").out
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (("x*/truth.csv", "a.csv", "b.csv"), "x*/truth.csv matches no file. Check the path"),
+        (("*/*.csv", "a.csv", "b.csv"), "*/*.csv must contain a single *"),
+        (
+            ("*/truth.csv", "t*/a.csv", "*/b.csv"),
+            "*/truth.csv and t*/a.csv must match the same splits, but only one of them matches",
+        ),
+        (("truth.csv", "one*/a.csv", "b.csv"), "one*/a.csv matches a single file, one/a.csv."),
+        (("truth.csv", "a.csv", "*/b.csv", "--interval", "bootstrap"), "--interval bootstrap is"),
+        (("truth.csv", "a.csv", "*/b.csv", "--per-user", "two/b.csv"), "is the same file as"),
+        (("truth.csv", "a.csv", "b.csv", "--by", "country"), "--users"),
+        (("truth.csv", "a.csv", "b.csv", "--labels", "x.csv"), "--labels requires --unjudged"),
+        (
+            ("*/truth.csv", "*/a.csv", "*/b.csv", "-m", "rr", "--unjudged", "bounds"),
+            "--unjudged bounds requires a single truth and run per system",
+        ),
+        (("truth.csv", "a.csv", "b.csv", "-m", "gini@2"), "gini@2 requires --catalogue"),
+        (
+            ("truth.csv", "a.csv", "b.csv", "--pairs", "some"),
+            "--pairs must be one of 'first' or 'all'",
+        ),
+    ],
+)
+def test_wrong_requests_are_refused(
+    podium: Callable[..., Any], splits: list[str], argv: tuple[str, ...], message: str
+) -> None:
+    assert splits
+    done = podium("compare", *argv)
+    assert done.status == 2
+    assert message in done.message

@@ -1,0 +1,146 @@
+"""podium gate --unjudged bounds: each format, the file of labels, and refusals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import polars as pl
+import pytest
+
+import podium as library
+
+Run = Callable[..., Any]
+
+GATE = ("gate", "truth.csv", "a.csv", "b.csv", "-mrr", "--margin=2")
+BOUNDS = ("--unjudged", "bounds")
+SENTENCE = (
+    "Judging the 24 unjudged items could reverse the order: the difference in rr lies between "
+    "-0.1250 and +0.3750. 1 label would settle it, if the item turns out not relevant."
+)
+
+
+def test_json_has_its_schema_and_is_that_of_the_library(
+    json_of: Callable[..., dict[str, Any]],
+) -> None:
+    guards = ("--guard", "recall@2:-2", "--guard", "coverage@2:-2", "--catalogue", "past.csv")
+    result = json_of("gate.json", *GATE, *BOUNDS, *guards, "--by", "engagement")
+    expected = library.gate(
+        "truth.csv",
+        "a.csv",
+        "b.csv",
+        "rr",
+        margin=2,
+        guards={"recall@2": -2, "coverage@2": -2},
+        by="engagement",
+        catalogue="past.csv",
+        unjudged="bounds",
+        names=("a", "b"),
+    )
+    assert result == expected.to_dict()
+    assert result["unjudged"] == {"n_items": 24, "n_labels": 1, "sentence": SENTENCE}
+    assert [claim["unjudged"] is None for claim in result["claims"]] == [False, False, True] + [
+        False
+    ] * (len(result["claims"]) - 3)
+
+
+def test_result_without_a_range_has_its_schema(json_of: Callable[..., dict[str, Any]]) -> None:
+    assert json_of("gate.json", *GATE)["unjudged"] is None
+    Path("truth.csv").write_text("user,item,relevance\n0,0,1\n1,0,0\n2,0,0\n3,0,0\n")
+    segments = ("--by", "country", "--users", "users.csv")
+    result = json_of("gate.json", *GATE, *BOUNDS, *segments, "--fail-on", "inferior")
+    assert result["claims"][-1]["segment"] == "UK"
+    assert result["claims"][-1]["unjudged"] == {
+        "low": None,
+        "high": None,
+        "exact": True,
+        "can_reverse": False,
+    }
+
+
+def test_texts_have_the_range_and_the_sentence(podium: Run) -> None:
+    guard = ("--guard", "popularity@2:99", "--catalogue", "past.csv")
+    table = podium(*GATE, *BOUNDS, *guard).out
+    assert f"{SENTENCE} --labels FILE writes the items to judge." in " ".join(table.split())
+    assert max(map(len, table.splitlines())) <= 80
+    assert "--unjudged bounds" in table
+    markdown = podium(*GATE, *BOUNDS, *guard, "--format", "markdown").out
+    assert f"\n\n{SENTENCE} --labels FILE writes the items to judge.\n\n" in markdown
+    head, _, primary, of_shown = [line.split(" | ") for line in markdown.splitlines()[-4:]]
+    column = head.index("unjudged")
+    assert primary[column] == r"\[-0.1250, +0.3750\]"
+    assert of_shown[column].strip() == ""
+    assert "unjudged |" not in podium(*GATE, "--format", "markdown").out
+
+
+@pytest.mark.parametrize("margin", ["2", "0"])
+def test_junit_has_the_sentence_in_the_case_of_the_primary_measure(
+    podium: Run, margin: str
+) -> None:
+    out = podium(*GATE, "--margin", margin, *BOUNDS, "--guard", "ap:-2", "--format", "junit").out
+    primary, guard = ET.fromstring(out)
+    assert primary.findtext("system-out", "").splitlines()[-1] == SENTENCE
+    assert (primary.find("failure") is None) == (margin == "2")
+    assert "unjudged" not in guard.findtext("system-out", "")
+
+
+def test_labels_file_has_the_items_that_settle_the_order(podium: Run) -> None:
+    done = podium(*GATE, *BOUNDS, "--labels", "labels.parquet", "--format", "json")
+    labels = pl.read_parquet("labels.parquet")
+    expected = library.gate("truth.csv", "a.csv", "b.csv", "rr", unjudged="bounds")
+    assert expected.labels_to_settle is not None
+    assert labels.to_dict(as_series=False) == {
+        name: ids.tolist() for name, ids in expected.labels_to_settle.items()
+    }
+    # The labels, all not relevant, leave no judgement that reverses the order.
+    judged = labels.with_columns(relevance=pl.lit(0, pl.Int64))
+    pl.concat([pl.read_csv("truth.csv"), judged]).write_csv("truth.csv")
+    before = json.loads(done.out)["claims"][0]
+    again = json.loads(podium(*GATE, *BOUNDS, "--labels=labels.csv", "--format=json").out)
+    assert before["unjudged"]["can_reverse"]
+    assert not again["claims"][0]["unjudged"]["can_reverse"]
+    assert again["claims"][0]["difference"] == before["difference"]
+    assert Path("labels.csv").read_text() == "user,item\n"
+
+
+BAD: dict[str, tuple[tuple[str, ...], str]] = {
+    "labels alone": (
+        ("--labels", "l.csv"),
+        "--labels requires --unjudged bounds, which finds the items to judge. Add it, or leave ",
+    ),
+    "suffix": ((*BOUNDS, "--labels", "l.txt"), "--labels must end in '.parquet', '.csv', "),
+    "folder": ((*BOUNDS, "--labels", "no/l.csv"), "--labels no/l.csv can't be written: there is "),
+    "same file": (
+        (*BOUNDS, "--labels", "l.csv", "--out", "l.csv"),
+        "--out l.csv is the same file as --labels l.csv, which is written too.",
+    ),
+    "sequential": (
+        (*BOUNDS, "--sequential", "--state", "s"),
+        "--unjudged bounds is not available with --sequential, because the state keeps no lists ",
+    ),
+    "measure": (
+        (*BOUNDS, "--guard", "pap@3:0"),
+        "--unjudged bounds is not available for pap@3. It supports precision, recall, rr, ndcg ",
+    ),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), BAD.values(), ids=BAD)
+def test_wrong_option_is_one_line(podium: Run, options: tuple[str, ...], message: str) -> None:
+    files = sorted(Path().iterdir())
+    done = podium(*GATE, *options)
+    assert done.message.startswith(message), done.message
+    assert (done.status, done.out) == (2, "")
+    assert sorted(Path().iterdir()) == files
+
+
+def test_tied_lists_are_refused_with_the_rule_that_works(podium: Run) -> None:
+    Path("a.csv").write_text(
+        "user,item,score\n" + "".join(f"{u},{i},1\n" for u in range(4) for i in (0, 9))
+    )
+    message = podium(*GATE, *BOUNDS).message
+    assert message.startswith("--unjudged bounds requires an order that no judgement changes")
+    assert "--ties id" in message

@@ -1,0 +1,354 @@
+"""Measures of the items shown, against their definitions in pure Python."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import podium
+from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.evaluation.influence import coverage_values, gini_values
+from podium.evaluation.shown import shown_values
+from podium.evaluation.stats import clustered_mean, paired
+from podium.metrics import REGISTRY, SHOWN, Measure, gini, parse_all
+
+Table = dict[str, Any]
+Lists = dict[Any, list[Any]]
+
+N_USERS, N_ITEMS, SIZE, K = 40, 30, 6, 4
+GENRES = ("drama", "war", "noir", "")
+MEASURES = [f"{name}@{K}" for name in ("coverage", "gini", "novelty", "popularity", "diversity")]
+
+
+def lists_of(seed: int, n_users: int = N_USERS, n_items: int = N_ITEMS) -> Lists:
+    """Return lists of popular items, best first; some have no item at all or only one."""
+    rng = np.random.default_rng(seed)
+    share = 1.0 / np.arange(1, n_items + 1)
+    sizes = [0, 1, *[SIZE] * (n_users - 2)]
+    return {
+        user: rng.choice(n_items, size=size, replace=False, p=share / share.sum()).tolist()
+        for user, size in enumerate(sizes)
+    }
+
+
+def run_of(lists: Lists, order: int | None = None) -> Table:
+    """Return the run of lists, in a random order of rows if `order` is a seed."""
+    rows: list[Any] = [(u, i, -rank) for u, items in lists.items() for rank, i in enumerate(items)]
+    if order is not None:
+        rows = [rows[i] for i in np.random.default_rng(order).permutation(len(rows))]
+    return {name: [row[i] for row in rows] for i, name in enumerate(("user", "item", "score"))}
+
+
+def catalogue(seed: int = 0) -> Table:
+    """Return past interactions; the runs show other items too, and not all of these."""
+    rng = np.random.default_rng(seed)
+    items = [*rng.integers(3, 20, size=200).tolist(), 40, 41, 41]
+    return {"user": rng.integers(9, size=203).tolist(), "item": items}
+
+
+def genres(seed: int = 0) -> Table:
+    """Return up to two genres for each item; some items have none."""
+    rng = np.random.default_rng(seed)
+    texts = ["|".join(rng.choice(GENRES, size=2).tolist()) for _ in range(N_ITEMS)]
+    return {"item": list(range(N_ITEMS)), "genres": texts}
+
+
+def measures(*texts: str) -> list[Measure]:
+    return parse_all(texts or MEASURES)
+
+
+def jaccard(a: set[str], b: set[str]) -> float:
+    return 1 - len(a & b) / len(a | b)
+
+
+def cosine(a: tuple[float, ...], b: tuple[float, ...]) -> float:
+    product = sum(p * q for p, q in zip(a, b, strict=True))
+    return 1 - product / math.hypot(*a) / math.hypot(*b)
+
+
+def mean_distance(items: list[Any], known: dict[Any, Any], distance: Any) -> float:
+    """Return the mean distance over the pairs of known items; nan without a pair."""
+    pairs = itertools.combinations([known[i] for i in items if known.get(i)], 2)
+    distances = [distance(a, b) for a, b in pairs]
+    return sum(distances) / len(distances) if distances else math.nan
+
+
+def gini_by_pairs(counts: list[int]) -> float:
+    total = sum(abs(a - b) for a, b in itertools.combinations(counts, 2))
+    return total / (len(counts) * sum(counts))
+
+
+def expected(lists: Lists, past: Table, table: Table, n_items: int) -> dict[str, list[float]]:
+    """Return the values by user, and for coverage and gini the measure alone."""
+    cut = {user: items[:K] for user, items in lists.items()}
+    n_past: Counter[int] = Counter(past["item"])
+    times_shown = Counter(i for items in cut.values() for i in items)
+    counts = [*times_shown.values(), *[0] * (n_items - len(times_shown))]
+    bits = {i: -math.log2((n_past[i] or 0.5) / len(past["item"])) for i in range(n_items)}
+    known = {
+        item: set(text.split("|")) - {""}
+        for item, text in zip(table["item"], table["genres"], strict=True)
+    }
+    return {
+        f"coverage@{K}": [len(times_shown) / n_items],
+        f"gini@{K}": [gini_by_pairs(counts)],
+        f"novelty@{K}": [mean([bits[i] for i in items]) for items in cut.values()],
+        f"popularity@{K}": [mean([n_past[i] for i in items]) for items in cut.values()],
+        f"diversity@{K}": [mean_distance(items, known, jaccard) for items in cut.values()],
+    }
+
+
+def mean(values: list[float]) -> float:
+    return sum(values) / len(values) if values else math.nan
+
+
+def all_items(past: Table, *lists: Lists) -> int:
+    return len({*past["item"], *(i for one in lists for items in one.values() for i in items)})
+
+
+@pytest.mark.filterwarnings("ignore:diversity@4. The items table lacks")
+@pytest.mark.parametrize("as_text", [False, True])
+def test_values_are_those_of_the_definitions(as_text: bool) -> None:
+    """The catalogue is that of both runs; neither row order nor the kind of ids matters."""
+    runs, past, table = {"a": lists_of(0), "b": lists_of(1)}, catalogue(), genres()
+    n_items = all_items(past, *runs.values())
+    assert n_items > all_items(past, runs["a"]) or n_items > all_items(past, runs["b"])
+    given = {name: run_of(lists, order=7) for name, lists in runs.items()}
+    if as_text:
+        given = {n: {**t, "item": [str(i) for i in t["item"]]} for n, t in given.items()}
+    found = shown_values(given, measures(), np.arange(N_USERS), catalogue=past, items=table)
+    for name, lists in runs.items():
+        for measure, values in expected(lists, past, table, n_items).items():
+            actual = found[name][measure]
+            assert actual.shape == (N_USERS,)
+            if len(values) == 1:
+                assert actual.mean() == pytest.approx(values[0], abs=1e-14)
+            else:
+                np.testing.assert_allclose(actual, values, rtol=1e-12, atol=1e-12)
+                assert np.isnan(actual[0])
+
+
+def test_features_have_cosine_distances() -> None:
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(N_ITEMS, 3)).round(2)
+    vectors[4] = 0.0
+    vectors[5, 1] = np.nan
+    lists = lists_of(0)
+    known = {i: tuple(v) for i, v in enumerate(vectors.tolist()) if i not in (4, 5)}
+    table = {"item": list(range(N_ITEMS)), **{f"f{j}": vectors[:, j] for j in range(3)}}
+    with pytest.warns(PodiumWarning, match=r"lacks 2 of the \d+ items that The run shows"):
+        found = shown_values(
+            {"": run_of(lists)}, measures("diversity@4"), np.arange(N_USERS), items=table
+        )
+    values = [mean_distance(items[:K], known, cosine) for items in lists.values()]
+    np.testing.assert_allclose(found[""]["diversity@4"], values, rtol=1e-10, atol=1e-12)
+
+
+def test_arithmetic_of_two_lists() -> None:
+    """User 1 sees a, b and user 2 sees a, c; d is in the past only."""
+    run = {"user": [1, 1, 2, 2], "item": ["a", "b", "a", "c"], "score": [2.0, 1.0, 2.0, 1.0]}
+    past = {"user": [1, 1, 1, 2], "item": ["a", "d", "d", "c"]}
+    items = {"item": ["a", "b", "c", "d"], "kind": ["x|y", "y|z", "x|y", "z"]}
+    evaluation = podium.measure(
+        {"user": [1, 2], "item": ["a", "a"]},
+        run,
+        ["coverage@2", "gini@2", "novelty@2", "arp@2", "ild@2", "rr"],
+        catalogue=past,
+        items=items,
+    )
+    assert evaluation.means == pytest.approx(
+        {
+            "coverage@2": 3 / 4,
+            # counts 2, 1, 1, 0: the pairs differ by 1, 1, 2, 0, 1, 1
+            "gini@2": 6 / (4 * 4),
+            "novelty@2": ((2 + 3) / 2 + (2 + 2) / 2) / 2,
+            "popularity@2": ((1 + 0) / 2 + (1 + 1) / 2) / 2,
+            "diversity@2": ((1 - 1 / 3) + 0) / 2,
+            "rr": 1.0,
+        }
+    )
+    assert next(iter(evaluation.values)) == "coverage@2"
+
+
+def random_lists(n_users: int, seed: int) -> tuple[Any, Any]:
+    lists = lists_of(seed, n_users, n_items=80)
+    pairs = [(u, i) for u, items in lists.items() for i in items]
+    users, items = np.array(pairs).T
+    return users, items
+
+
+def test_error_of_gini_is_about_that_of_deleting_each_user() -> None:
+    n_users = 200
+    users, items = random_lists(n_users, 3)
+    values = gini_values(users, items, n_users, 90)
+    deleted = np.array([gini(items[users != u], 90) for u in range(n_users)])
+    variance = (n_users - 1) / n_users * ((deleted - deleted.mean()) ** 2).sum()
+    assert clustered_mean(values).std_error == pytest.approx(math.sqrt(variance), rel=0.06)
+    assert values.mean() == pytest.approx(gini(items, 90), abs=1e-14)
+
+
+def test_error_of_gini_over_clusters_is_about_that_of_deleting_each_cluster() -> None:
+    n_users, n_clusters = 600, 100
+    users, items = random_lists(n_users, 4)
+    clusters = np.arange(n_users) % n_clusters
+    values = gini_values(users, items, n_users, 90)
+    deleted = np.array([gini(items[clusters[users] != c], 90) for c in range(n_clusters)])
+    variance = (n_clusters - 1) / n_clusters * ((deleted - deleted.mean()) ** 2).sum()
+    error = clustered_mean(values, clusters=clusters).std_error
+    assert error == pytest.approx(math.sqrt(variance), rel=0.05)
+
+
+def test_error_of_coverage_is_that_of_deleting_each_user() -> None:
+    users, items = random_lists(N_USERS, 5)
+    values = coverage_values(users, items, N_USERS, 90)
+    deleted = np.array([np.unique(items[users != u]).size / 90 for u in range(N_USERS)])
+    variance = (N_USERS - 1) / N_USERS * ((deleted - deleted.mean()) ** 2).sum()
+    assert clustered_mean(values).std_error == pytest.approx(math.sqrt(variance))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("measure", ["gini", "coverage"])
+def test_paired_t_test_has_its_size_for_exchangeable_runs(measure: str) -> None:
+    """If each user's two lists change places at random, about 5 % of p values are below 5 %.
+
+    The error of coverage is too large, so that its p values are.
+    """
+    n_users, n_items, n_replays = 150, 90, 2000
+    rng = np.random.default_rng(0)
+    # Two models: one shows popular items, the other shows all items about equally often.
+    log_shares = np.outer([1.5, 0.2], -np.log(np.arange(1, n_items + 1)))
+    users = np.repeat(np.arange(n_users), SIZE)
+    values = gini_values if measure == "gini" else coverage_values
+    n_rejected = 0
+    for _ in range(n_replays):
+        keys = log_shares[:, None, :] + rng.gumbel(size=(2, n_users, n_items))
+        lists = np.argpartition(-keys, SIZE, axis=2)[:, :, :SIZE]
+        is_exchanged = rng.random(n_users) < 0.5
+        runs = np.where(is_exchanged[:, None], lists[::-1], lists)
+        a, b = (values(users, run.ravel(), n_users, n_items) for run in runs)
+        n_rejected += paired(a, b, n_permutations=1).t_p_value < 0.05
+    lowest = 0.03 if measure == "gini" else 0.01
+    assert lowest < n_rejected / n_replays < 0.07, n_rejected / n_replays
+
+
+def measured(*texts: str, **options: Any) -> podium.Evaluation:
+    lists = lists_of(0)
+    pairs = [(user, item) for user in lists for item in lists[user][:2]]
+    truth = {"user": [user for user, _ in pairs], "item": [item for _, item in pairs]}
+    return podium.measure(truth, run_of(lists), texts, **options)
+
+
+def test_segments_and_users_leave_out_what_is_no_mean() -> None:
+    evaluation = measured("coverage@2", "gini@2", "arp@2", "rr", catalogue=catalogue())
+    divided = evaluation.segmented("half", np.arange(N_USERS - 1) % 2)
+    result = divided.to_dict()
+    assert list(result["measures"]) == ["coverage@2", "gini@2", "popularity@2", "rr"]
+    assert [list(s["measures"]) for s in result["segments"]] == [["popularity@2", "rr"]] * 2
+    assert divided.to_frame().columns == ["group", "n_pos", "popularity@2", "rr"]
+    with pytest.raises(ArgumentError, match=r"^gini@2 is not a mean over groups.* these groups"):
+        divided.summary("gini@2", divided.segments[0].mask)
+
+
+def test_intervals_are_in_the_bounds() -> None:
+    evaluation = measured("coverage@6", "gini@1", catalogue={"user": [1], "item": [0]})
+    for measure in evaluation.measures:
+        summary = evaluation.summary(measure)
+        low, high = summary.interval
+        assert 0 <= low < summary.mean < high <= 1
+
+
+def test_a_run_that_shows_nothing_to_the_users() -> None:
+    """Coverage is 0; the others have no list to be computed from."""
+    run = {"user": [1], "item": [5], "score": [1.0]}
+    found = shown_values(
+        {"": run},
+        measures(),
+        np.array([2, 3]),
+        catalogue={"user": [1], "item": [5]},
+        items={"item": [5], "genre": ["war"]},
+    )[""]
+    assert found["coverage@4"].tolist() == [0, 0]
+    for name in ("gini@4", "novelty@4", "popularity@4", "diversity@4"):
+        assert np.isnan(found[name]).all()
+
+
+def test_undefined_users_follow_the_rule() -> None:
+    truth = {"user": [1, 2], "item": [5, 5]}
+    run = {"user": [1, 2, 2], "item": [5, 5, 6], "score": [1.0, 2.0, 1.0]}
+    items = {"item": [5, 6], "genre": ["war", "noir"]}
+    means = {
+        rule: podium.measure(truth, run, "diversity@2", items=items, undefined=rule).means
+        for rule in ("skip", "zero")
+    }
+    assert means == {"skip": {"diversity@2": 1.0}, "zero": {"diversity@2": 0.5}}
+    with pytest.raises(ArgumentError, match=r"^diversity@2 is undefined for 1 of 2 groups"):
+        podium.measure(truth, run, "diversity@2", items=items, undefined="error")
+
+
+@pytest.mark.parametrize(
+    ("columns", "text", "message"),
+    [
+        ({}, "diversity@2", r"has no column besides the items. Add a column of categories"),
+        ({"price": [0.5, 1.5]}, "diversity@2", r"price holds decimal numbers, but categories"),
+        ({"a": [1, 2], "t": ["x", "y"]}, "ild@2", r"'t' is not of numbers. .*\(column=t\)@10"),
+        ({"a": ["x", "y"], "t": ["x", "y"]}, "ild@2", r"'a' and 't' are not of numbers"),
+        ({"genre": ["x", "y"]}, "ild(column=genres)@2", r"no column 'genres' .* mean 'genre'\?"),
+    ],
+)
+def test_refused_tables_of_items(columns: Table, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        measured(text, items={"item": [0, 1], **columns})
+
+
+def test_refused_items() -> None:
+    with pytest.raises(DataError, match=r"^The items table has two rows for item 1. Keep one"):
+        measured("ild@2", items={"item": [1, 1], "genre": ["x", "y"]})
+    with pytest.raises(DataError, match=r"^No item is in both tables"):
+        measured("ild@2", items={"item": ["x1"], "genre": ["x"]})
+    with pytest.raises(DataError, match=r"^No item is in both tables: .* catalogue= has 99"):
+        measured("gini@2", catalogue={"user": [1], "item": [99]})
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "message"),
+    [
+        (["gini@2", "rr"], {}, r"^gini@2 requires catalogue, a table of the past interactions"),
+        (["ild@2", "rr"], {}, r"^diversity@2 requires items, a table of items"),
+        (["rr"], {"catalogue": catalogue()}, r"^catalogue has no effect without 'coverage@k'"),
+        (["gini@2"], {"catalogue": catalogue(), "items": genres()}, r"^items has no effect with"),
+        (["gini"], {}, r"^gini needs a cutoff: write gini@10"),
+        (["dyversity@3"], {}, r"Did you mean 'diversity'\?.*items shown, coverage"),
+    ],
+)
+def test_refused_requests(texts: list[str], options: Table, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        measured(*texts, **options)
+
+
+def test_a_ranking_has_no_measure_of_the_items_shown() -> None:
+    ranking = podium.Ranking.from_scores([1.0], [1], [1])
+    for text in MEASURES:
+        with pytest.raises(ArgumentError, match=rf"^{text} measures the items shown.* Use it in"):
+            podium.evaluate(ranking, text)
+
+
+def test_separators_blanks_and_repeats_of_categories() -> None:
+    items = {"item": [0, 1], "genre": [" war |drama||war", "drama|war"]}
+    run = {"user": [1, 1], "item": [0, 1], "score": [2.0, 1.0]}
+    truth = {"user": [1], "item": [0]}
+    assert podium.measure(truth, run, "ild@2", items=items).means == {"diversity@2": 0.0}
+    numbers = {"item": [0, 1], "kind": [3, 4], "year": [1990, 1990]}
+    means = podium.measure(truth, run, ["ild(column=kind)@2", "ild(column=year)@2"], items=numbers)
+    assert list(means.means.values()) == [1.0, 0.0]
+
+
+def test_names_differ_from_those_of_metrics_of_relevance() -> None:
+    of_relevance = {name.removesuffix("@k") for name in [*REGISTRY, *REGISTRY.aliases]}
+    assert not of_relevance & {*SHOWN, *SHOWN.aliases}
+    assert {m.reads for m in SHOWN.values()} == {"catalogue", "items"}
+    assert {m.reads for m in REGISTRY.values()} == {"relevance"}

@@ -1,0 +1,168 @@
+"""Bounds over unjudged items: from tables, in an evaluation, and for two runs."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from podium import data
+from podium.errors import ArgumentError
+from podium.evaluation import (
+    align,
+    difference_bounds,
+    judgement_bounds,
+    labels_to_settle,
+    measure,
+    per_user,
+)
+from podium.metrics import parse
+from podium.ranking import Ranking
+
+TRUTH = {"user": ["u", "u", "v"], "item": [1, 2, 1], "relevance": [1, 2, 1]}
+RUN = {"user": ["u", "u", "v", "v"], "item": [9, 1, 1, 9], "score": [4, 3, 2, 1]}
+
+
+def test_a_measure_has_the_bounds_of_its_mean_and_of_each_user() -> None:
+    result = measure(TRUTH, RUN, ["precision@1", "recall@2"], unjudged="bounds")
+    low, high = result.bounds["p@1"]
+    assert (low.tolist(), high.tolist()) == ([0.0, 1.0], [1.0, 1.0])
+    low, high = result.bounds["recall@2"]
+    assert low.tolist() == [1 / 2, 1.0]
+    assert high.tolist() == [2 / 3, 1.0]
+    assert result.means == measure(TRUTH, RUN, ["precision@1", "recall@2"]).means
+    assert result.to_dict()["measures"]["precision@1"]["unjudged"] == {"low": 0.5, "high": 1.0}
+    columns = per_user({"": result})
+    assert columns["recall@2 high"].tolist() == [2 / 3, 1.0]
+
+
+def test_bounds_are_those_of_segments_and_follow_undefined() -> None:
+    truth = {**TRUTH, "relevance": [1, 2, 0]}
+    countries = {"user": ["u", "v"], "country": ["FR", "UK"]}
+    options: Any = {"unjudged": "bounds", "by": "country", "users": countries}
+    result = measure(truth, RUN, "precision@1", undefined="one", **options)
+    ends = [s["measures"]["precision@1"]["unjudged"] for s in result.to_dict()["segments"]]
+    assert ends == [{"low": 0.0, "high": 1.0}, {"low": 1.0, "high": 1.0}]
+    skipped = measure(truth, RUN, "precision@1", **options)
+    assert skipped.to_dict()["segments"][1]["measures"]["precision@1"]["unjudged"] == {
+        "low": None,
+        "high": None,
+    }
+
+
+def test_common_users_keep_their_bounds() -> None:
+    options: Any = {"unjudged": "bounds", "missing": "skip"}
+    one_user = {name: column[:2] for name, column in RUN.items()}
+    runs = {
+        name: measure(TRUTH, run, "rr", **options) for name, run in (("a", RUN), ("b", one_user))
+    }
+    aligned = align(runs)
+    assert [ends.tolist() for ends in aligned["a"].bounds["rr"]] == [[0.5], [1.0]]
+
+
+def test_users_without_a_list_have_the_worst_value_and_nothing_to_judge() -> None:
+    one_user = {name: column[:2] for name, column in RUN.items()}
+    result = measure(TRUTH, one_user, "ap", unjudged="bounds", missing="zero")
+    assert [ends[1] for ends in result.bounds["ap"]] == [0.0, 0.0]
+
+
+def test_refused_measures_are_named_with_the_supported_ones() -> None:
+    with pytest.raises(ArgumentError, match=r"for pap@3, err\. It supports precision, recall, rr"):
+        measure(TRUTH, RUN, ["rr", "pap@3", "err"], unjudged="bounds")
+    with pytest.raises(ArgumentError, match="rr has no bounds"):
+        measure(TRUTH, RUN, "rr").bounds_of_mean("rr")
+
+
+@pytest.mark.parametrize("ties", ["worst", "best", "average"])
+def test_ties_with_unjudged_items_are_refused_unless_ids_order_them(ties: Any) -> None:
+    tied = {**RUN, "score": [4, 3, 1, 1]}
+    with pytest.raises(ArgumentError, match=r"1 of 2 users, first 'v'.*Use ties='id'"):
+        measure(TRUTH, tied, "recall", unjudged="bounds", ties=ties)
+    for rule in ("id", "random"):
+        measure(TRUTH, tied, "recall", unjudged="bounds", ties=rule)
+    judged_only = {"user": ["u", "u", "u", "v"], "item": [9, 1, 2, 1], "score": [4, 3, 3, 1]}
+    measure(TRUTH, judged_only, "recall", unjudged="bounds", ties=ties)
+
+
+def test_ndcg_takes_at_most_100_grades_and_needs_those_of_the_ranking() -> None:
+    n = 101
+    r = Ranking.from_scores(-np.arange(n), np.arange(n) + 1.0, judged=np.ones(n, np.bool_))
+    with pytest.raises(ArgumentError, match="at most 100 distinct relevances > 0 for ndcg, got"):
+        judgement_bounds(r, "ndcg")
+    with pytest.raises(ArgumentError, match="grades must hold all relevances, but 2 is missing"):
+        judgement_bounds(r, "ndcg", [1.0])
+    judgement_bounds(r, "precision@5")
+    with pytest.raises(ArgumentError, match="grades up to 1000, got a relevance of 2000"):
+        judgement_bounds(
+            Ranking.from_scores([2, 1], [1, 0], judged=[True, False]), "ndcg(gain=exp2)", [1, 2000]
+        )
+
+
+def test_a_grade_includes_the_levels_below_it() -> None:
+    # Grade 2 at rank 4 moves the second item of the ideal list from grade 1 to grade 2. Level 2
+    # alone, without level 1, would give a lower value.
+    r = Ranking.from_scores([4, 3, 2, 1], [2, 1, 1, 0], judged=[True, True, True, False])
+    weights = 1 / np.log2([2, 3, 4, 5])
+    low, high = judgement_bounds(r, "ndcg")
+    assert low == pytest.approx(weights @ [2, 1, 1, 2] / (weights @ [2, 2, 1, 1]), abs=1e-12)
+    assert high == pytest.approx(1.0, abs=1e-12)
+
+
+def test_high_grades_that_differ_little_are_given_together() -> None:
+    order = -np.arange(5)
+    r = Ranking.from_scores(order, [3, 0, 0, 0, 0], judged=[True, True, True, False, False])
+    values = [
+        parse("ndcg")(Ranking.from_scores(order, [3, 0, 0, *grades]))[0]
+        for grades in product((0, 3, 4), repeat=2)
+    ]
+    low, high = judgement_bounds(r, "ndcg", [3, 4])
+    assert low == pytest.approx(min(values), abs=1e-12)
+    assert high == pytest.approx(max(values), abs=1e-12)
+
+
+def test_text_ids_of_two_runs_are_matched_and_returned() -> None:
+    truth = {"user": [1, 2], "item": ["a", "a"]}
+    base = {"user": [1, 1, 2], "item": ["x", "a", "a"], "score": [2, 1, 1]}
+    candidate = {"user": [1, 1, 2, 2], "item": ["a", "x", "y", "a"], "score": [2, 1, 2, 1]}
+    pool = data.pool_unjudged(truth, base, candidate)
+    assert pool.items(np.arange(2)).tolist() == ["x", "y"]
+    assert pool.base_rank.tolist() == [1, 0]
+    assert pool.candidate_rank.tolist() == [2, 1]
+    bounds = difference_bounds(pool, "precision@1")["precision@1"]
+    assert bounds.low.tolist() == [0.0, -1.0]
+    assert bounds.high.tolist() == [1.0, 0.0]
+
+
+def test_labels_are_the_fewest_here_and_weights_count() -> None:
+    users = np.arange(3)
+    truth = {"user": users, "item": [0, 0, 0]}
+    base = {"user": [0, 1, 2, 2], "item": [7, 8, 0, 9], "rank": [1, 1, 1, 2]}
+    candidate = {"user": [0, 1, 2, 2], "item": [0, 0, 9, 0], "rank": [1, 1, 1, 2]}
+    pool = data.pool_unjudged(truth, base, candidate)
+    # 1 + 1 - 1; items 7 and 8 could make each of the first two differences 0.
+    assert difference_bounds(pool, "p@1")["precision@1"].value.tolist() == [1.0, 1.0, -1.0]
+    labels = labels_to_settle(pool, "precision@1")
+    assert labels["user"].tolist() == [0]
+    assert labels["item"].tolist() == [7]
+    assert not labels_to_settle(pool, "p@1", weights=np.array([1.0, 0.0, 0.0]))["user"].size
+    equal = labels_to_settle(pool, "p@1", weights=np.array([1.0, 0.0, 1.0]))
+    assert not equal["item"].size
+
+
+def test_a_pool_refuses_users_of_one_run_and_other_rules() -> None:
+    one_user = {name: column[:2] for name, column in RUN.items()}
+    with pytest.raises(ArgumentError, match=r"labels must be users of both runs.*first 'v'"):
+        data.pool_unjudged(TRUTH, RUN, one_user, labels=np.array(["u", "v"]), missing="skip")
+    assert data.pool_unjudged(TRUTH, RUN, one_user, missing="skip").labels.tolist() == ["u"]
+    with pytest.raises(ArgumentError, match="unjudged must be"):
+        data.pool_unjudged(TRUTH, RUN, RUN, unjudged="skip")
+
+
+def test_runs_without_unjudged_items_have_no_range() -> None:
+    judged = {"user": ["u", "v"], "item": [1, 1], "score": [1, 1]}
+    pool = data.pool_unjudged(TRUTH, judged, judged)
+    for name, bounds in difference_bounds(pool, ["rr", "ap", "ndcg", "recall"]).items():
+        assert bounds.low.tolist() == bounds.high.tolist() == [0.0, 0.0], name
+    assert labels_to_settle(pool, "ap")["item"].tolist() == []
