@@ -1,0 +1,94 @@
+"""The preset of a package: its conventions, and how it computes each metric."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.metrics import Measure
+from podium.types import Ties, Undefined
+
+PACKAGES = ("trec_eval", "ir_measures", "sklearn", "ranx", "rectools", "recbole", "torchmetrics")
+"""The packages that have a preset, each a module of `podium.presets`."""
+
+
+@dataclass(frozen=True)
+class UsersAndLists:
+    """The conventions of a package that apply before and after a metric.
+
+    Attributes
+    ----------
+    ties : {"worst", "best", "average", "threshold", "id", "random"} or None
+        The order of equal scores; None if the package does not define it.
+    undefined : {"skip", "zero", "one", "error"}
+        The treatment of users without a value in the mean.
+    missing : {"error", "zero", "skip"}
+        The treatment of users of the truth who are not in the run.
+    unjudged : {"negative", "skip"}
+        The treatment of items of the run without a relevance.
+    unretrieved : {"count", "drop"}
+        Whether relevant items that the list lacks count.
+    single_precision : bool
+        Whether scores are compared as float32.
+    score_above : float, optional
+        Only items with a higher score are retrieved.
+    """
+
+    ties: Ties | None = None
+    undefined: Undefined = "zero"
+    missing: Literal["error", "zero", "skip"] = "skip"
+    unjudged: Literal["negative", "skip"] = "negative"
+    unretrieved: Literal["count", "drop"] = "count"
+    single_precision: bool = False
+    score_above: float | None = None
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a package computes one metric.
+
+    Attributes
+    ----------
+    name : str
+        What the package calls it, such as "RetrievalMAP(top_k=10)", with 10 as the cutoff.
+    options : mapping
+        The options of podium's metric that the package fixes.
+    conventions : mapping
+        The fields of `UsersAndLists` that are different for this metric.
+    note : str
+        What else users should know; empty if nothing.
+    """
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    conventions: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """The conventions of one package.
+
+    Attributes
+    ----------
+    name : str
+        The value of ``like``.
+    package : str
+        The name of the package on PyPI, with the version that the tests compare with.
+    conventions : UsersAndLists
+    metrics : mapping of str to Form
+        By the name of podium's metric, such as "ndcg" or "precision@k".
+    refused : mapping of str to str
+        The metrics that the package has under a known name, but that podium does not reproduce,
+        with the reason.
+    """
+
+    name: str
+    package: str
+    conventions: UsersAndLists
+    metrics: Mapping[str, Form]
+    refused: Mapping[str, str] = field(default_factory=dict[str, str])
