@@ -175,14 +175,26 @@ def _conventions(conventions: Mapping[str, Any]) -> str:
     """Return the conventions as options that reproduce them."""
     remaining = dict(conventions)
     interval = remaining.pop("interval")
-    if interval != "bootstrap" and remaining["ties"] != "random":
+    like, computed = remaining.pop("like", None), remaining.pop("computed", {})
+    if interval != "bootstrap" and remaining.get("ties") != "random":
         del remaining["seed"]  # no random numbers were used
-    options = [
-        f"--{name.replace('_', '-')}{_GLUE}{value:{'g' if isinstance(value, float) else ''}}"
-        for name, value in remaining.items()
-        if value is not None
+    options = _options(remaining) + ([f"--interval{_GLUE}{interval}"] if interval != "t" else [])
+    if like is None:
+        return " ".join(options)
+    measures = [
+        f"{text} is {' '.join([rules['measure'], *_options(rules, but='measure')])}"
+        for text, rules in computed.items()
+        if rules != {"measure": text}
     ]
-    return " ".join([*options, *([f"--interval{_GLUE}{interval}"] if interval != "t" else [])])
+    return "\n".join([f"--like{_GLUE}{like} stands for {' '.join(options)}.", *measures])
+
+
+def _options(conventions: Mapping[str, Any], but: str = "") -> list[str]:
+    return [
+        f"--{name.replace('_', '-')}{_GLUE}{value:{'g' if isinstance(value, float) else ''}}"
+        for name, value in conventions.items()
+        if value is not None and name != but
+    ]
 
 
 def _means_table(result: Mapping[str, Any]) -> Table:

@@ -183,7 +183,7 @@ def gate(
             catalogue=catalogue,
             items=items,
             level=conventions.level,
-            undefined=conventions.undefined,  # pyright: ignore[reportArgumentType]
+            undefined=conventions.undefined or "skip",  # pyright: ignore[reportArgumentType]
             sequential=sequential,
             horizon=horizon,
             state=state,

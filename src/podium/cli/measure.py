@@ -122,34 +122,37 @@ class Conventions:
         ),
     ] = None
     ties: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="RULE",
-            help="Rule for items with equal scores: worst, best, average, id or random.",
+            help="Rule for items with equal scores: worst (the default), best, average, id or "
+            "random.",
         ),
-    ] = "worst"
+    ] = None
     undefined: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="RULE",
-            help="Rule for users for whom a measure is undefined: skip, zero, one or error.",
+            help="Rule for users for whom a measure is undefined: skip (the default), zero, one "
+            "or error.",
         ),
-    ] = "skip"
+    ] = None
     missing: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="RULE",
-            help="Rule for users that the run lacks: error, zero (the worst value) or skip.",
+            help="Rule for users that the run lacks: error (the default), zero (the worst value) "
+            "or skip.",
         ),
-    ] = "error"
+    ] = None
     unjudged: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="RULE",
-            help="Rule for items of the run that the truth lacks: negative, skip, error or bounds "
-            "(the range over all their judgements).",
+            help="Rule for items of the run that the truth lacks: negative (the default), skip, "
+            "error or bounds (the range over all their judgements).",
         ),
-    ] = "negative"
+    ] = None
     n_items: Annotated[
         int | None,
         typer.Option(metavar="N", help="Number of items that could have been shown to each user."),
@@ -178,11 +181,10 @@ class Conventions:
             "missing": self.missing,
             "unjudged": self.unjudged,
             "min_relevance": self.min_relevance,
-            "seed": self.seed,
+            "n_items": self.n_items,
         }
-        if self.n_items is not None:
-            options["n_items"] = self.n_items
-        return typing.cast("RankingOptions", options)
+        given = {name: value for name, value in options.items() if value is not None}
+        return typing.cast("RankingOptions", {**given, "seed": self.seed})
 
 
 @dataclass(frozen=True)
@@ -209,6 +211,16 @@ class Scoring(Conventions):
         ),
     ] = "t"
 
+    like: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PACKAGE",
+            help="Package whose conventions apply: trec_eval, ir_measures, sklearn, ranx, "
+            "rectools, recbole or torchmetrics.",
+            rich_help_panel="Conventions",
+        ),
+    ] = None
+
     @property
     def names(self) -> list[str]:
         """The given measures, or the default ones."""
@@ -220,6 +232,7 @@ class Scoring(Conventions):
             "undefined": self.undefined,
             "level": self.level,
             "interval": self.interval,
+            "like": self.like,
             **self.conventions(),
             **columns.names_by_role(),
         }

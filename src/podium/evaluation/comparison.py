@@ -302,8 +302,8 @@ def _paired(
     metric = parse(name).metric
     rows = slice(None) if segment is None else segment.mask
     test = stats.paired(
-        fill(a.values[name], a.undefined)[rows],
-        fill(b.values[name], b.undefined)[rows],
+        fill(a.values[name], a.undefined_rule(name))[rows],
+        fill(b.values[name], b.undefined_rule(name))[rows],
         level=a.level,
         n_permutations=n_permutations,
         seed=a.seed,

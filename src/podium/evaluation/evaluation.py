@@ -39,8 +39,9 @@ class Evaluation:
     weights : dict of str to float64 (n_groups,)
         The weights of groups in `pooled`, for measures that have a pooled form.
     segments : tuple of Segment
-    undefined : {"skip", "zero", "one", "error"}
-        The treatment of undefined groups in means; see `evaluate`.
+    undefined : {"skip", "zero", "one", "error"}, or dict of str to these
+        The treatment of undefined groups in means (see `evaluate`), for all measures or by
+        measure.
     level, interval, seed
         The level, method and bootstrap seed of the confidence intervals.
     conventions : dict
@@ -59,7 +60,7 @@ class Evaluation:
     values: dict[str, PerGroup]
     weights: dict[str, PerGroup] = field(default_factory=dict[str, PerGroup])
     segments: tuple[Segment, ...] = ()
-    undefined: Undefined = "skip"
+    undefined: Undefined | dict[str, Undefined] = "skip"
     level: float = 0.95
     interval: IntervalMethod = "t"
     seed: int = 0
@@ -88,6 +89,12 @@ class Evaluation:
         """The mean of each measure over groups, with undefined groups as in `undefined`."""
         return ByMeasure({name: self.summary(name).mean for name in self.values})
 
+    def undefined_rule(self, measure: str | Measure) -> Undefined:
+        """Return the treatment of groups for which a measure is undefined."""
+        if isinstance(self.undefined, str):
+            return self.undefined
+        return ByMeasure(self.undefined).get(str(parse(measure)), "skip")
+
     def summary(self, measure: str | Measure, mask: Mask | None = None) -> Summary:
         """Return the mean, standard error and interval of a measure over all groups or a mask.
 
@@ -106,7 +113,7 @@ class Evaluation:
         selected = values if mask is None else values[mask]
         n_undefined = int(np.isnan(selected).sum())
         result = stats.summarize(
-            fill(selected, self.undefined),
+            fill(selected, self.undefined_rule(measure)),
             level=self.level,
             method=self.interval if metric.is_mean else "t",
             seed=self.seed,
@@ -130,7 +137,8 @@ class Evaluation:
         if name not in self.bounds:
             raise ArgumentError(f"{name} has no bounds. Measure it with unjudged='bounds'.")
         rows = slice(None) if mask is None else mask
-        low, high = (fill(ends[rows], self.undefined) for ends in self.bounds[name])
+        rule = self.undefined_rule(name)
+        low, high = (fill(ends[rows], rule) for ends in self.bounds[name])
         is_defined = ~np.isnan(low)
         if not is_defined.any():
             return np.nan, np.nan

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from podium import presets
 from podium.errors import ArgumentError
 from podium.evaluation import _hints
 from podium.evaluation.alignment import align
+from podium.evaluation.conventions import Task, joined, tasks, warn_of_open_ties
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import evaluate_parsed, refuse_undefined
 from podium.evaluation.segments import BUILT_IN
@@ -33,9 +36,10 @@ def measure(
     users: Any = None,
     catalogue: Any = None,
     items: Any = None,
-    undefined: Undefined = "skip",
+    undefined: Undefined | None = None,
     level: float = 0.95,
     interval: IntervalMethod = "t",
+    like: str | None = None,
     **options: Unpack[RankingOptions],
 ) -> Evaluation:
     """Measure a run against a truth: per user, as a mean with an interval, and by segment.
@@ -56,8 +60,11 @@ def measure(
     items : path, frame or mapping of columns, optional
         The table of items with their categories or features, for diversity.
     undefined, level, interval
-        The rule for undefined groups, and the level and the method of the intervals, as in
-        `evaluate`.
+        The rule for undefined groups ("skip" by default), and the level and the method of the
+        intervals, as in `evaluate`.
+    like : {"trec_eval", "ir_measures", "sklearn", "ranx", "rectools", "recbole", "torchmetrics"}, \
+optional
+        The package whose conventions apply to users, lists and measures. The result lists them.
     **options
         Conventions and column names, as in `podium.data.ranking`. With unjudged="bounds", the
         result also has the smallest and largest value over all judgements of unjudged items.
@@ -66,13 +73,15 @@ def measure(
     ------
     ArgumentError
         If `podium.data.ranking` or `evaluate` raises, or unjudged="bounds" is passed with a measure
-        that has no bounds (see `judgement_bounds`).
+        that has no bounds (see `judgement_bounds`), or the package of `like` lacks a measure or
+        sets a convention that is passed too.
 
     Warns
     -----
     PodiumWarning
         If `podium.data.ranking` or `evaluate` warns, or if min_relevance is not passed and a
-        measure treats relevances between 0 and 1 as not relevant, or if `items` lacks items shown.
+        measure treats relevances between 0 and 1 as not relevant, or if `items` lacks items shown,
+        or the package of `like` does not define the order of equal scores and it matters.
 
     Examples
     --------
@@ -90,6 +99,7 @@ def measure(
         undefined=undefined,
         level=level,
         interval=interval,
+        like=like,
         **options,
     )[""]
     return divide(result, [by] if isinstance(by, str) else by, users, user=options.get("user"))
@@ -103,9 +113,10 @@ def measure_runs(
     catalogue: Any = None,
     items: Any = None,
     clusters: Callable[[Labels], Labels | None] | None = None,
-    undefined: Undefined = "skip",
+    undefined: Undefined | None = None,
     level: float = 0.95,
     interval: IntervalMethod = "t",
+    like: str | None = None,
     **options: Unpack[RankingOptions],
 ) -> dict[str, Evaluation]:
     """Measure runs on the users that all of them have; the truth is read once.
@@ -115,7 +126,7 @@ def measure_runs(
     truth : path, frame, mapping of columns, or sparse matrix
     runs : mapping of name to run
     measures : sequence of Measure
-    catalogue, items, undefined, level, interval
+    catalogue, items, undefined, level, interval, like
         As in `measure`.
     clusters : callable, optional
         ``clusters(labels)`` returns the cluster of each user. It determines the standard errors of
@@ -140,20 +151,18 @@ def measure_runs(
         item=options.get("item"),
         relevance=options.get("relevance"),
     )
-    if of_shown:  # the lists are read twice
+    if like is not None:
+        of_shown = [presets.get(like).measure(m) for m in of_shown]
+    if of_shown or like is not None:  # the lists are read several times
         names = {name: options.get(name) for name in RUN_COLUMNS}
         runs = {name: data.read_run(run, **names) for name, run in runs.items()}
+    todo = tasks(of_relevance, options, undefined=undefined, like=like)
+    done = [
+        (task, _measure_task(judged, runs, task, like=like, level=level, interval=interval))
+        for task in todo
+    ]
     evaluations: Mapping[str, Evaluation] = {
-        name: _measure_relevance(
-            judged,
-            run,
-            of_relevance,
-            undefined=undefined,
-            level=level,
-            interval=interval,
-            **options,
-        )
-        for name, run in runs.items()
+        name: joined(like, [(task, by_run[name]) for task, by_run in done]) for name in runs
     }
     if len(runs) > 1:
         evaluations = align(evaluations)
@@ -178,29 +187,49 @@ def measure_runs(
     }
 
 
-def _measure_relevance(
+def _measure_task(
     truth: Truth,
-    run: Any,
-    measures: list[Measure],
+    runs: Mapping[str, Any],
+    task: Task,
     *,
-    undefined: Undefined,
+    like: str | None,
     level: float,
     interval: IntervalMethod,
-    **options: Unpack[RankingOptions],
+) -> dict[str, Evaluation]:
+    """Measure all runs by measures of relevance that share conventions; there may be none."""
+    evaluations = {
+        name: _measure_relevance(truth, run, task, level=level, interval=interval)
+        for name, run in runs.items()
+    }
+    if like is not None and task.open_ties and task.measures:
+        best = replace(task, options={**task.options, "ties": "best"})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # each is already given
+            best_values = {
+                name: _measure_relevance(truth, run, best, level=level, interval=interval)
+                for name, run in runs.items()
+            }
+        warn_of_open_ties(like, evaluations, best_values)
+    return evaluations
+
+
+def _measure_relevance(
+    truth: Truth, run: Any, task: Task, *, level: float, interval: IntervalMethod
 ) -> Evaluation:
     """Measure one run by measures of relevance; there may be none."""
     from podium import data
 
+    options = task.options
     has_bounds = options.get("unjudged") == "bounds"
     if has_bounds:
-        check_supported(measures)
+        check_supported(task.measures)
     ranking = data.ranking(truth, run, **options)
     if options.get("min_relevance") is None:
-        _hints.warn_of_fractions(ranking, measures)
+        _hints.warn_of_fractions(ranking, task.measures)
     result = evaluate_parsed(
         ranking,
-        measures,
-        undefined=undefined,
+        task.measures,
+        undefined=task.undefined,
         level=level,
         interval=interval,
         seed=options.get("seed", 0),
@@ -211,7 +240,7 @@ def _measure_relevance(
         "n_items": options.get("n_items"),
     }
     grades = np.unique(truth.relevance)
-    bounds = {str(m): judgement_bounds(ranking, m, grades) for m in measures if has_bounds}
+    bounds = {str(m): judgement_bounds(ranking, m, grades) for m in task.measures if has_bounds}
     return replace(result, conventions={**result.conventions, **conventions}, bounds=bounds)
 
 

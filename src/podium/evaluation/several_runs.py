@@ -41,9 +41,10 @@ def compare(
     items: Any = None,
     pairs: PairsCompared = "first",
     splits: Sequence[str] = (),
-    undefined: Undefined = "skip",
+    undefined: Undefined | None = None,
     level: float = 0.95,
     interval: IntervalMethod = "t",
+    like: str | None = None,
     n_permutations: int = 10_000,
     **options: Unpack[RankingOptions],
 ) -> Comparison:
@@ -76,6 +77,8 @@ def compare(
     undefined, level, interval
         The rule for undefined groups, the level of all intervals, and the method of the intervals
         of means, as in `evaluate`. Over splits, the bootstrap is not available.
+    like : str, optional
+        The package whose conventions apply, as in `measure`.
     n_permutations : int
         The number of sign patterns that the randomisation test draws. With up to 16 nonzero
         differences, it uses all patterns instead.
@@ -139,6 +142,7 @@ def compare(
             undefined=undefined,
             level=level,
             interval=interval,
+            like=like,
             **options,
         )
         for split in all_splits
@@ -176,7 +180,9 @@ def with_unjudged(
             if (d.baseline, d.run) != (baseline, run) or d.measure not in bounds:
                 continue
             unjudged = range_of_mean(
-                bounds[d.measure], rows=masks.get((d.by, d.segment)), undefined=first.undefined
+                bounds[d.measure],
+                rows=masks.get((d.by, d.segment)),
+                undefined=first.undefined_rule(d.measure),
             )
             differences[i] = replace(d, unjudged=unjudged)
             if unjudged.can_reverse and not d.by:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
+from podium.metrics import get as get_measure
 from podium.types import Ties, Undefined
 
 PACKAGES = ("trec_eval", "ir_measures", "sklearn", "ranx", "rectools", "recbole", "torchmetrics")
@@ -81,7 +82,8 @@ class Preset:
         The name of the package on PyPI, with the version that the tests compare with.
     conventions : UsersAndLists
     metrics : mapping of str to Form
-        By the name of podium's metric, such as "ndcg" or "precision@k".
+        How the package computes each of podium's metrics: "ndcg" over whole lists, and "ndcg@k"
+        with a cutoff.
     refused : mapping of str to str
         The metrics that the package has under a known name, but that podium does not reproduce,
         with the reason.
@@ -92,3 +94,73 @@ class Preset:
     conventions: UsersAndLists
     metrics: Mapping[str, Form]
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def form(self, measure: Measure) -> Form:
+        """Return how the package computes a measure.
+
+        Raises
+        ------
+        ArgumentError
+            If the package lacks the measure, or podium does not reproduce it.
+        """
+        name = measure.name if measure.k is None else f"{measure.name}@k"
+        if name in self.metrics:
+            return self.metrics[name]
+        if name in self.refused:
+            raise ArgumentError(f"like={self.name!r} refuses {measure}: {self.refused[name]}")
+        others = [n for n in self.metrics if n.removesuffix("@k") == measure.name]
+        has = f"only {measure.name} {'with' if others[0] != measure.name else 'without'} a cutoff" if others else f"no {measure.name}"
+        raise ArgumentError(
+            f"like={self.name!r} refuses {measure}: {self.package} has {has}. It has "
+            f"{', '.join(self.metrics)}."
+        )
+
+    def measure(self, measure: Measure) -> Measure:
+        """Return a measure with the options of the package; its text remains.
+
+        Raises
+        ------
+        ArgumentError
+            If the package lacks the measure, or fixes an option that the measure sets otherwise.
+        """
+        form, options = self.form(measure), dict(measure.options)
+        for option, value in form.options.items():
+            if options.get(option, value) != value:
+                raise ArgumentError(
+                    f"{measure} sets {option}={options[option]}, but like={self.name!r} sets "
+                    f"{option}={value}. Leave one of them out."
+                )
+        adapted = get_measure(measure.name, k=measure.k, **{**options, **form.options})
+        return replace(adapted, text=str(measure))
+
+    def users_and_lists(self) -> dict[str, Any]:
+        """Return the conventions of users and lists that the package defines."""
+        return {name: rule for name, rule in asdict(self.conventions).items() if rule is not None}
+
+    def rules(self, measure: Measure) -> dict[str, Any]:
+        """Return the conventions of users and lists that the package defines for a measure.
+
+        Raises
+        ------
+        ArgumentError
+            If the package lacks the measure.
+        """
+        rules = {**self.users_and_lists(), **self.form(measure).conventions}
+        return {name: rule for name, rule in rules.items() if rule is not None}
+
+
+def get(name: str) -> Preset:
+    """Return the preset of a package.
+
+    Raises
+    ------
+    ArgumentError
+        If the package is unknown.
+
+    Examples
+    --------
+    >>> get("recbole").measure(parse("map@10")).canonical
+    'ap(norm=min)@10'
+    """
+    _check.choice(name, "like", PACKAGES)
+    return importlib.import_module(f"podium.presets.{name}").PRESET

@@ -1,0 +1,146 @@
+"""The conventions under which measures are computed: the given ones, or those of a package."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from podium import presets
+from podium.errors import ArgumentError, PodiumWarning
+from podium.evaluation.evaluation import Evaluation
+from podium.metrics import Measure
+from podium.types import Undefined
+
+
+@dataclass(frozen=True)
+class Task:
+    """Measures that are computed from the same lists.
+
+    Attributes
+    ----------
+    measures : list of Measure
+    undefined : {"skip", "zero", "one", "error"}
+        The rule for undefined groups.
+    options : dict
+        The keyword arguments of `podium.data.ranking`.
+    open_ties : bool
+        Whether the package does not define the order of equal scores.
+    """
+
+    measures: list[Measure]
+    undefined: Undefined
+    options: dict[str, Any]
+    open_ties: bool = False
+
+
+def tasks(
+    measures: Sequence[Measure],
+    options: Mapping[str, Any],
+    *,
+    undefined: Undefined | None,
+    like: str | None,
+) -> list[Task]:
+    """Return the tasks whose results are the measures; at least one.
+
+    Parameters
+    ----------
+    measures : sequence of Measure
+        Measures of relevance.
+    options : mapping
+        The conventions and column names that the caller passes, as in `podium.data.ranking`.
+    undefined : {"skip", "zero", "one", "error"}, optional
+        The rule for undefined groups; "skip" by default.
+    like : str, optional
+        The package whose conventions apply; see `podium.presets`.
+
+    Raises
+    ------
+    ArgumentError
+        If the package is unknown, lacks a measure, or sets a convention that is passed too.
+    """
+    if like is None:
+        return [Task(list(measures), undefined or "skip", dict(options))]
+    preset = presets.get(like)
+    _refuse_given(like, preset.users_and_lists(), {**options, "undefined": undefined})
+    by_rules: dict[tuple[tuple[str, Any], ...], list[Measure]] = {}
+    for measure in measures:
+        rules = tuple(preset.rules(measure).items())
+        by_rules.setdefault(rules, []).append(preset.measure(measure))
+    if not measures:  # measures of the items shown need the users all the same
+        by_rules[tuple(preset.users_and_lists().items())] = []
+    return [_task(group, dict(rules), options) for rules, group in by_rules.items()]
+
+
+def _task(measures: list[Measure], rules: dict[str, Any], options: Mapping[str, Any]) -> Task:
+    undefined = cast("Undefined", rules.pop("undefined"))
+    is_open = "ties" not in rules and options.get("ties") is None
+    return Task(measures, undefined, {**options, **rules}, open_ties=is_open)
+
+
+def _refuse_given(like: str, rules: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """Raise if a convention is passed that the package sets."""
+    for name in rules:
+        if options.get(name) is not None:
+            raise ArgumentError(
+                f"{name}={options[name]!r} and like={like!r} both set a convention. Leave one of "
+                "them out."
+            )
+
+
+def warn_of_open_ties(
+    like: str, worst: Mapping[str, Evaluation], best: Mapping[str, Evaluation]
+) -> None:
+    """Warn if a value depends on an order of equal scores that the package does not define.
+
+    Parameters
+    ----------
+    like : str
+        The package.
+    worst, best : mapping of run to Evaluation
+        The values with relevant items last and first among equal scores.
+    """
+    for run, evaluation in worst.items():
+        for name, values in evaluation.values.items():
+            differs = ~np.isclose(values, best[run].values[name], equal_nan=True)
+            if differs.any():
+                means = [e.summary(name).mean for e in (evaluation, best[run])]
+                warnings.warn(
+                    f"{like} leaves the order of equal scores open, and {differs.sum()} of "
+                    f"{differs.size} users have such scores where they matter. {name} is between "
+                    f"{means[0]:.4f} (relevant items last, as reported) and {means[1]:.4f}.",
+                    PodiumWarning,
+                    stacklevel=5,
+                )
+                return
+
+
+def joined(like: str | None, done: Sequence[tuple[Task, Evaluation]]) -> Evaluation:
+    """Join the evaluations of tasks on the same groups into one."""
+    if like is None:
+        return done[0][1]
+    first = done[0][1]
+    rules = {str(m): evaluation.conventions for task, evaluation in done for m in task.measures}
+    common = {
+        name: value
+        for name, value in first.conventions.items()
+        if all(evaluation.conventions[name] == value for _, evaluation in done)
+    }
+    computed = {
+        str(m): {
+            "measure": m.canonical,
+            **{name: value for name, value in rules[str(m)].items() if name not in common},
+        }
+        for task, _ in done
+        for m in task.measures
+    }
+    return replace(
+        first,
+        values={name: values for _, part in done for name, values in part.values.items()},
+        weights={name: values for _, part in done for name, values in part.weights.items()},
+        undefined={str(m): task.undefined for task, _ in done for m in task.measures},
+        conventions={**common, "like": like, "computed": computed},
+    )
