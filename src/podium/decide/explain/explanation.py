@@ -1,0 +1,132 @@
+"""Why a number differs: the function, and its result."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from podium import presets
+from podium.decide.explain.search import Search, package_choices, search
+from podium.decide.explain.table import ValueTable
+from podium.decide.explain.tables import Differences, differences
+from podium.decide.explain.waterfall import Waterfall, waterfall
+from podium.errors import ArgumentError
+from podium.evaluation.json_form import number
+from podium.metrics import Measure, parse_relevance
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The reasons why a number differs from podium's.
+
+    Attributes
+    ----------
+    measure : str
+    search : Search or None
+        The conventions that give the value that was passed.
+    packages : tuple of Waterfall
+        The steps from podium's value to that of the package of `like`. If nothing else is asked,
+        those to the values of all packages that have the measure.
+    differences : tuple of Differences
+        The differences of two truths, and of two runs.
+    """
+
+    measure: str
+    search: Search | None = None
+    packages: tuple[Waterfall, ...] = ()
+    differences: tuple[Differences, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form (docs/schemas/explanation.json); nan becomes None."""
+        return _plain(asdict(self))
+
+
+def explain(
+    truth: Any,
+    run: Any,
+    measure: str | Measure = "ndcg@10",
+    *,
+    value: str | float | None = None,
+    like: str | None = None,
+    other_truth: Any = None,
+    other_run: Any = None,
+    user: str | None = None,
+    item: str | None = None,
+    relevance: str | None = None,
+    score: str | None = None,
+    rank: str | None = None,
+) -> Explanation:
+    """Explain why a number differs from podium's, on given data.
+
+    Without value, like, other_truth and other_run, the result has the values of all packages.
+
+    Parameters
+    ----------
+    truth, run : path, frame, mapping of columns, or sparse matrix
+        Your tables, as in `podium.measure`.
+    measure : str or Measure
+        The measure of both numbers.
+    value : str or float, optional
+        The other number, with all digits that were printed; a text keeps final zeros, such as
+        "0.3120".
+    like : str, optional
+        A package (see `podium.measure`), to whose value the steps are shown.
+    other_truth, other_run : path, frame, mapping of columns, or sparse matrix, optional
+        Their tables, which are compared with yours before any measure.
+    user, item, relevance, score, rank : str, optional
+        The names of columns, as in `podium.data.ranking`.
+
+    Raises
+    ------
+    ArgumentError
+        If the measure is one of the items shown; the value is not a number, has fewer than three
+        digits after the point or is out of bounds; or the package is unknown or lacks the measure.
+    DataError
+        If a file or table is wrong.
+
+    Examples
+    --------
+    >>> truth = {"user": [1, 1, 2], "item": [7, 8, 7], "relevance": [3, 1, 1]}
+    >>> run = {"user": [1, 1, 2], "item": [8, 7, 7], "score": [0.9, 0.2, 0.5]}
+    >>> explain(truth, run, "ndcg@10", value="0.855").search.matches[0].changes
+    ({'gain': 'exp2'},)
+    """
+    from podium import data
+
+    parsed = parse_relevance(measure)
+    yours = (
+        data.read_truth(truth, user=user, item=item, relevance=relevance),
+        data.read_run(run, user=user, item=item, score=score, rank=rank),
+    )
+    compared = []
+    if other_truth is not None:
+        theirs = data.read_truth(other_truth, user=user, item=item, relevance=relevance)
+        compared.append(differences(yours[0], theirs))
+    if other_run is not None:
+        theirs = data.read_run(other_run, user=user, item=item, score=score, rank=rank)
+        compared.append(differences(yours[1], theirs))
+    table = ValueTable(*yours, parsed)
+    found = None if value is None else search(table, str(value))
+    packages = () if like is None else (waterfall(table, like),)
+    if value is None and like is None and not compared:
+        packages = _all_packages(table)
+    return Explanation(str(parsed), found, packages, tuple(compared))
+
+
+def _all_packages(table: ValueTable) -> tuple[Waterfall, ...]:
+    having = [name for name in presets.PACKAGES if package_choices(table, name)]
+    if not having:
+        raise ArgumentError(
+            f"No package of {', '.join(presets.PACKAGES)} has {table.measure}. Pass value= to "
+            "search the conventions that give a number."
+        )
+    return tuple(waterfall(table, name) for name in having)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value with lists for tuples and None for nan."""
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if isinstance(value, tuple | list):
+        return [_plain(part) for part in value]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return number(value) if isinstance(value, float) else value

@@ -1,0 +1,150 @@
+"""The conventions that can differ between two computations of a measure, with their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from podium.metrics import Measure, choices, get
+
+Choice: TypeAlias = Mapping[str, Any]
+"""A value of each convention, by its name."""
+
+_MOST_GRADES = 5  # further thresholds are left out
+
+MEANS: dict[str, tuple[Any, ...]] = {
+    "missing": ("zero", "skip"),
+    "undefined": ("skip", "zero", "one"),
+    "pooled": (False, True),
+}
+"""The conventions of the mean over users, each with its values; the first is podium's default,
+or, for missing, one that has a value."""
+
+SEPARATED_BY = {
+    "ties": "items with equal scores, of which some are relevant",
+    "single_precision": "scores that only differ beyond single precision",
+    "missing": "users that the run lacks",
+    "undefined": "users for whom the measure is undefined",
+    "pooled": "users with different numbers of positives",
+    "unjudged": "items of the run that the truth lacks",
+    "unretrieved": "relevant items that the lists lack",
+    "score_above": "scores of 0 or below among the top ranks",
+    "min_relevance": "several grades of relevance",
+    "gain": "relevances other than 0 and 1",
+    "discount": "relevant items at ranks from 2",
+    "ideal": "users with fewer than k relevant items",
+    "norm": "users with fewer, and with more, than k positives",
+    "clip": "users with fewer than k negatives",
+}
+"""The data under which the values of a convention give different results."""
+
+
+@dataclass(frozen=True)
+class Convention:
+    """A convention with its possible values, of which the first is the default.
+
+    Attributes
+    ----------
+    name : str
+    values : tuple
+    level : {"list", "metric", "mean"}
+        Whether it changes the lists, the formula or the mean over users.
+    """
+
+    name: str
+    values: tuple[Any, ...]
+    level: Literal["list", "metric", "mean"]
+
+
+def conventions(measure: Measure, grades: Sequence[float]) -> list[Convention]:
+    """Return the conventions under which a measure can have different values.
+
+    Parameters
+    ----------
+    measure : Measure
+        Its own options are the defaults.
+    grades : sequence of float
+        The distinct relevances > 0 of the truth, increasing.
+    """
+    return [*_of_lists(measure, grades), *_of_metric(measure), *_of_mean(measure)]
+
+
+def _of_lists(measure: Measure, grades: Sequence[float]) -> Iterator[Convention]:
+    metric = measure.metric
+    has_average = metric.linear or metric.half_pairs
+    ties = ("worst", "best", "id", *(["average"] if has_average else []))
+    yield Convention("ties", (*ties, *(["threshold"] if metric.thresholds else [])), "list")
+    yield Convention("single_precision", (False, True), "list")
+    yield Convention("unjudged", ("negative", "skip"), "list")
+    yield Convention("unretrieved", ("count", "drop"), "list")
+    yield Convention("score_above", (None, 0.0), "list")
+    if not metric.graded:
+        others = [grade for grade in grades if grade != 1.0][:_MOST_GRADES]
+        yield Convention("min_relevance", (1.0, *others), "list")
+
+
+def _of_metric(measure: Measure) -> Iterator[Convention]:
+    given = {**measure.metric.options, **dict(measure.options)}
+    for name, default in given.items():
+        values = (False, True) if isinstance(default, bool) else _choices(measure, name)
+        if len(values) > 1:
+            others = (value for value in values if value != default)
+            yield Convention(name, (default, *others), "metric")
+
+
+def _choices(measure: Measure, option: str) -> tuple[Any, ...]:
+    is_text = isinstance(measure.metric.options[option], str)
+    return choices(measure.metric, option) if is_text else ()
+
+
+def _of_mean(measure: Measure) -> Iterator[Convention]:
+    for name, values in MEANS.items():
+        if name != "pooled" or measure.metric.weights is not None:
+            yield Convention(name, values, "mean")
+
+
+def combinations(axes: Sequence[Convention]) -> Iterator[dict[str, Any]]:
+    """Return every combination of the values of conventions."""
+    for values in product(*(axis.values for axis in axes)):
+        yield dict(zip((axis.name for axis in axes), values, strict=True))
+
+
+def with_options(measure: Measure, choice: Choice) -> Measure:
+    """Return the measure with the options that a choice contains."""
+    options = {name: choice[name] for name in measure.metric.options if name in choice}
+    return get(measure.name, k=measure.k, **{**dict(measure.options), **options})
+
+
+def mean(
+    values: np.ndarray[Any, Any],
+    absent: np.ndarray[Any, Any],
+    weights: np.ndarray[Any, Any] | None,
+    choice: Choice,
+) -> float:
+    """Return the mean of values of users under the conventions of the mean.
+
+    Parameters
+    ----------
+    values : float64, (n_users,)
+        nan if undefined; the worst value for users that the run lacks.
+    absent : bool, (n_users,)
+        Whether the run lacks the user.
+    weights : float64, (n_users,), or None
+        The weights of the pooled form.
+    choice : mapping
+        The values of missing, undefined and pooled.
+    """
+    kept = values if choice["missing"] == "zero" else values[~absent]
+    is_defined = ~np.isnan(kept)
+    if choice.get("pooled"):
+        shares = weights if choice["missing"] == "zero" else weights[~absent]
+        total = shares[is_defined].sum()
+        return float((kept[is_defined] * shares[is_defined]).sum() / total) if total else np.nan
+    if choice["undefined"] != "skip":
+        kept = np.where(is_defined, kept, 1.0 if choice["undefined"] == "one" else 0.0)
+        is_defined = np.ones(kept.size, np.bool_)
+    return float(kept[is_defined].sum() / is_defined.sum()) if is_defined.any() else np.nan

@@ -1,0 +1,190 @@
+"""The conventions under which a measure has a given value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from podium import presets
+from podium.decide.explain.grid import SEPARATED_BY
+from podium.decide.explain.table import ValueTable, as_choice, changes
+from podium.errors import ArgumentError
+
+_FEWEST_DIGITS = 3
+_SIMPLE = 2  # combinations of more conventions are named only if no simpler one fits
+_SAME = 1e-12  # relative difference of equal values
+
+
+@dataclass(frozen=True)
+class Match:
+    """Conventions that give a value.
+
+    Attributes
+    ----------
+    value : float
+        The mean over users.
+    changes : tuple of dict
+        Conventions that differ from the defaults, as few as possible; several have equal values
+        for every user of these data, and each of them is a dictionary.
+    packages : tuple of str
+        The packages with these conventions.
+    """
+
+    value: float
+    changes: tuple[dict[str, Any], ...]
+    packages: tuple[str, ...] = ()
+
+    @property
+    def n_changes(self) -> int:
+        return len(self.changes[0])
+
+
+@dataclass(frozen=True)
+class Search:
+    """The conventions that give a value of a measure on these data.
+
+    Attributes
+    ----------
+    measure : str
+    value : str
+        The value as it was given.
+    default : float
+        The value under podium's conventions.
+    matches : tuple of Match
+        The conventions that give the value to its digits: of packages, and of at most two
+        changes, or else of the fewest.
+    n_others : int
+        The number of further matches, which need more changes.
+    nearest : Match
+        The match with the nearest value.
+    n_combinations : int
+        The number of combinations of conventions.
+    without_effect : dict of str to str
+        The conventions that have no effect on these data, and data that would show one.
+    """
+
+    measure: str
+    value: str
+    default: float
+    matches: tuple[Match, ...]
+    n_others: int
+    nearest: Match
+    n_combinations: int
+    without_effect: dict[str, str]
+
+
+def search(table: ValueTable, value: str) -> Search:
+    """Search the conventions that give a value.
+
+    Parameters
+    ----------
+    table : ValueTable
+    value : str
+        The value with the digits that were printed.
+
+    Raises
+    ------
+    ArgumentError
+        If the value is not a number, has fewer than three digits after the point, or cannot be a
+        value of the measure.
+    """
+    target, n_digits = _read(value, table)
+    found = _distinct(table)
+    fits = [match for match in found if abs(match.value - target) <= 0.5001 * 10.0**-n_digits]
+    named = {match.value for match in fits if match.packages}
+    fewest = min((match.n_changes for match in fits), default=0)
+    shown = [
+        m for m in fits if m.value in named or m.n_changes <= max(_SIMPLE, fewest)
+    ]
+    shown.sort(key=lambda match: (match.n_changes, not match.packages))
+    return Search(
+        str(table.measure),
+        value,
+        table.mean(table.defaults),
+        tuple(shown),
+        len(fits) - len(shown),
+        min(found, key=lambda match: abs(match.value - target)),
+        table.size(),
+        {name: SEPARATED_BY[name] for name in sorted(_without_effect(table, found))},
+    )
+
+
+def _read(value: str, table: ValueTable) -> tuple[float, int]:
+    try:
+        target = float(value)
+    except ValueError:
+        raise ArgumentError(f"value must be a number such as 0.3121, got {value!r}.") from None
+    mantissa, _, exponent = value.strip().lower().partition("e")
+    n_digits = len(mantissa.partition(".")[2]) - int(exponent or 0)
+    low, high = table.measure.metric.bounds
+    if not low <= target <= high:
+        percent = f" Write a percentage as {target / 100:g}." if high < target <= 100 * high else ""
+        raise ArgumentError(
+            f"value must be from {low:g} to {high:g} for {table.measure}, got {value}.{percent}"
+        )
+    if n_digits < _FEWEST_DIGITS:
+        raise ArgumentError(
+            f"value must have at least {_FEWEST_DIGITS} digits after the point, because many "
+            f"conventions give {value}. Pass more digits, such as 0.3121."
+        )
+    return target, n_digits
+
+
+def _distinct(table: ValueTable) -> list[Match]:
+    """Return the distinct values, each with the fewest changes and the packages."""
+    defaults = table.defaults
+    by_value: dict[float, list[dict[str, Any]]] = {}
+    for choice, value in table.means():
+        if not np.isnan(value):
+            by_value.setdefault(_rounded(value), []).append(changes(choice, defaults))
+    packages = _of_packages(table)
+    return [
+        Match(value, _fewest(choices), tuple(packages.get(value, ())))
+        for value, choices in by_value.items()
+    ]
+
+
+def _rounded(value: float) -> float:
+    """Return the value to 12 digits, by which values are compared."""
+    return float(f"{value:.12g}")
+
+
+def _fewest(choices: list[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
+    fewest = min(map(len, choices))
+    return tuple(choice for choice in choices if len(choice) == fewest)
+
+
+def _of_packages(table: ValueTable) -> dict[float, list[str]]:
+    """Return the packages by the value that they give on these lists."""
+    packages: dict[float, list[str]] = {}
+    for name in presets.PACKAGES:
+        for choice in package_choices(table, name):
+            value = table.mean(choice)
+            if not np.isnan(value) and name not in packages.setdefault(_rounded(value), []):
+                packages[_rounded(value)].append(name)
+    return packages
+
+
+def package_choices(table: ValueTable, like: str) -> list[dict[str, Any]]:
+    """Return the conventions of a package, with both extreme orders of ties if it leaves them open.
+
+    The list is empty if the package lacks the measure.
+    """
+    preset = presets.get(like)
+    try:
+        rules: Mapping[str, Any] = preset.rules(table.measure)
+        options = dict(preset.measure(table.measure).options)
+    except ArgumentError:
+        return []
+    orders = [rules["ties"]] if "ties" in rules else ["worst", "best"]
+    rules = {**rules, "missing": "zero" if rules["missing"] == "error" else rules["missing"]}
+    return [as_choice({**rules, **options, "ties": ties}, table.defaults) for ties in orders]
+
+
+def _without_effect(table: ValueTable, found: list[Match]) -> set[str]:
+    """Return the conventions that no value needs."""
+    needed = {name for match in found for choice in match.changes for name in choice}
+    return {axis.name for axis in table.conventions} - needed

@@ -1,0 +1,113 @@
+"""The values of a measure under every combination of conventions, from one pass over the lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from podium.data import Run, Truth
+from podium.decide.explain.grid import (
+    Choice,
+    Convention,
+    combinations,
+    conventions,
+    mean,
+    with_options,
+)
+from podium.decide.explain.lists import Lists
+from podium.errors import ArgumentError
+from podium.metrics import Measure
+from podium.types import PerGroup
+
+
+class ValueTable:
+    """A measure of one run under any conventions.
+
+    Each list and each formula is computed once per combination that changes it, and each mean from
+    the values of users.
+
+    Parameters
+    ----------
+    truth : Truth
+    run : Run
+    measure : Measure
+
+    Attributes
+    ----------
+    lists : Lists
+    measure : Measure
+    conventions : list of Convention
+        All conventions of the measure; the first value of each is the default.
+    """
+
+    def __init__(self, truth: Truth, run: Run, measure: Measure) -> None:
+        self.lists = Lists(truth, run)
+        self.measure = measure
+        grades = np.unique(truth.relevance[truth.relevance > 0])
+        self.conventions = conventions(measure, grades.tolist())
+        self._known: dict[tuple[Any, ...], PerGroup] = {}
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The default of each convention."""
+        return {axis.name: axis.values[0] for axis in self.conventions}
+
+    def values(self, choice: Choice) -> PerGroup:
+        """Return the value of each user under a choice of all conventions, (n_users,).
+
+        Raises
+        ------
+        ArgumentError
+            If the measure can't be computed under this choice.
+        """
+        names = [axis.name for axis in self.conventions if axis.level != "mean"]
+        key = tuple(choice[name] for name in names)
+        if key not in self._known:
+            adapted = with_options(self.measure, choice)
+            self._known[key] = adapted(self.lists.ranking(choice))
+        return self._known[key]
+
+    def mean(self, choice: Choice) -> float:
+        """Return the mean over users under a choice of all conventions; nan if there is none."""
+        weights = None
+        if choice.get("pooled"):
+            weights = with_options(self.measure, choice).weights(self.lists.ranking(choice))
+        return mean(self.values(choice), self.lists.absent, weights, choice)
+
+    def means(self) -> Iterator[tuple[dict[str, Any], float]]:
+        """Yield each choice of the conventions that matter, as all conventions, with its mean.
+
+        Choices under which the measure can't be computed are left out.
+        """
+        defaults = self.defaults
+        active = [axis for axis in self.conventions if axis.name not in self.without_effect()]
+        of_means = [axis for axis in active if axis.level == "mean"]
+        for choice in combinations([axis for axis in active if axis.level != "mean"]):
+            try:
+                self.values({**defaults, **choice})
+            except ArgumentError:
+                continue
+            for rules in combinations(of_means):
+                whole = {**defaults, **choice, **rules}
+                yield whole, self.mean(whole)
+
+    def without_effect(self) -> set[str]:
+        """Return the conventions that have no effect on these lists, whatever the others are."""
+        same = self.lists.without_effect()
+        return same if self.lists.absent.any() else {*same, "missing"}
+
+    def size(self) -> int:
+        """Return the number of combinations of all conventions."""
+        return int(np.prod([len(axis.values) for axis in self.conventions]))
+
+
+def changes(choice: Choice, defaults: Choice) -> dict[str, Any]:
+    """Return the conventions of a choice that are not defaults."""
+    return {name: value for name, value in choice.items() if value != defaults[name]}
+
+
+def as_choice(rules: Mapping[str, Any], defaults: Choice) -> dict[str, Any]:
+    """Return a choice of all conventions; those that `rules` lacks are defaults."""
+    return {name: rules.get(name, default) for name, default in defaults.items()}
