@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         sampled,
         tuning,
     )
-    from podium.decide import Audit, Gate, audit, gate
+    from podium.decide import Audit, Explanation, Gate, audit, explain, gate
     from podium.evaluation import Comparison, Evaluation, compare, evaluate, measure
     from podium.groups import Groups
     from podium.rankers import LinearRanker
@@ -41,6 +41,7 @@ _HOME = {
     "Audit": "podium.decide",
     "Comparison": "podium.evaluation",
     "Evaluation": "podium.evaluation",
+    "Explanation": "podium.decide",
     "Gate": "podium.decide",
     "Groups": "podium.groups",
     "LinearRanker": "podium.rankers",
@@ -48,6 +49,7 @@ _HOME = {
     "audit": "podium.decide",
     "compare": "podium.evaluation",
     "evaluate": "podium.evaluation",
+    "explain": "podium.decide",
     "gate": "podium.decide",
     "measure": "podium.evaluation",
 }
@@ -69,6 +71,7 @@ __all__ = [
     "Audit",
     "Comparison",
     "Evaluation",
+    "Explanation",
     "Gate",
     "Groups",
     "LinearRanker",
@@ -82,6 +85,7 @@ __all__ = [
     "errors",
     "evaluate",
     "evaluation",
+    "explain",
     "gate",
     "losses",
     "measure",

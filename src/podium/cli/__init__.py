@@ -2,8 +2,8 @@
 
 Only the result goes to stdout; messages and progress go to stderr. The exit status is 0 on
 success, 2 if an argument or a file is wrong (one line describes the error), and 130 after an
-interrupt. `podium gate` also has the statuses 1 (fail) and 3 (cannot tell), and `podium audit` the
-status 1 (a fault).
+interrupt. `podium gate` also has the statuses 1 (fail) and 3 (cannot tell), `podium audit` the
+status 1 (a fault), and `podium explain` the status 1 (no conventions give the value).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from podium.cli.audit import audit
 from podium.cli.compare import compare
 from podium.cli.demo import demo
 from podium.cli.estimate import estimate
+from podium.cli.explain import explain
 from podium.cli.factorize import factorize
 from podium.cli.gate import gate
 from podium.cli.measure import measure
@@ -74,7 +75,7 @@ app = typer.Typer(
 )
 COMMANDS = {
     "Evaluate": (measure, compare),
-    "Decide": (gate, audit),
+    "Decide": (gate, audit, explain),
     "Train": (train, rank),
     "Recommend": (factorize, recommend),
     "Estimate from sampled candidates": (estimate, plan),

@@ -6,13 +6,10 @@ import json
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from podium._files import replacing
 from podium.cli._fit import WIDTH, Table, narrow
-from podium.cli._options import format_of
 
 _NOTHING = "–"
 _SMALLEST_P = 1e-4
@@ -23,7 +20,7 @@ def evaluation(result: Mapping[str, Any], format: str) -> None:
     """Print the JSON form of an Evaluation."""
     from podium.evaluation.flat import evaluation_table
 
-    note = _without_segments(result) + _conventions(result["conventions"])
+    note = _without_segments(result) + conventions_line(result["conventions"])
     flat = evaluation_table(result)
     print_result(result, format, tables=[_means_table(result)], flat=flat, note=note)
 
@@ -33,7 +30,7 @@ def comparison(result: Mapping[str, Any], format: str) -> None:
     from podium.evaluation.flat import comparison_table
 
     tables = [_run_means_table(result), _differences_table(result), _wins_table(result)]
-    note = f"{_tests_note(result)}\n{_conventions(result['conventions'])}"
+    note = f"{_tests_note(result)}\n{conventions_line(result['conventions'])}"
     print_result(result, format, tables=tables, flat=comparison_table(result), note=note)
 
 
@@ -70,58 +67,6 @@ def _tests_note(result: Mapping[str, Any]) -> str:
     return re.sub(r"\bp (?=t\b|Holm|rand\.)", f"p{_GLUE}", text)
 
 
-def results(text: Callable[[str], str], format: str, out: Iterable[Path]) -> None:
-    """Write a result to files, each in the format of its suffix, and print it.
-
-    `text` returns the result in a format.
-    """
-    for path in out:
-        with replacing(path) as beside:
-            beside.write_text(text(format_of(path)), encoding="utf-8")
-    _print(text(format).rstrip("\n"))
-
-
-def gate_text(result: Mapping[str, Any], format: str, *, fail_on: str) -> str:
-    """Return the JSON form of a Gate as text: a table, JSON, Markdown or JUnit XML."""
-    from podium.report import gate as writers
-    from podium.report import tables
-
-    if format == "json":
-        return _json(result) + "\n"
-    if format == "markdown":
-        return writers.to_markdown(result)
-    if format == "junit":
-        return writers.to_junit(result, fail_on=fail_on)
-    lines = [writers.headline(result), *result["reasons"], *writers.notes(result)]
-    content = [tables.to_text(part) for part in narrow([{**writers.gate_table(result)}])]
-    start = "\n".join(_note(line, "") for line in lines)
-    return "\n\n".join([start, *content, _note(_conventions(result["conventions"]), "")])
-
-
-def audit_text(result: Mapping[str, Any], format: str) -> str:
-    """Return the JSON form of an Audit as text: a table, JSON or Markdown."""
-    from podium.report import audit as writers
-
-    if format == "json":
-        return _json(result) + "\n"
-    return writers.to_markdown(result) if format == "markdown" else "\n\n".join(_findings(result))
-
-
-def _findings(result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the parts of an audit's text for a terminal."""
-    from podium.report import audit as writers
-    from podium.report import tables
-
-    yield f"Audit of {result['measure']}: {writers.headline(result)}"
-    if result["findings"]:
-        for part in narrow([{**writers.findings_table(result)}]):
-            yield tables.to_text(part)
-    for finding in result["findings"]:
-        lines = writers.paragraphs(finding, result["measure"])
-        yield "\n".join([writers.title(finding), *(_note(line, "  ") for line in lines)])
-    yield tables.to_text(writers.context_table(result))
-
-
 def table(content: Table, *, note: str = "") -> None:
     """Print one table and a paragraph; a table that is too wide is divided into several."""
     _print_tables([content], "table", note)
@@ -132,7 +77,7 @@ def print_result(
 ) -> None:
     """Print a result as JSON, as one flat CSV table, or as tables for reading and a paragraph."""
     if format == "json":
-        _print(_json(result))
+        write_line(json_text(result))
     elif format == "csv":
         _print_tables([{**flat, "rows": _full(flat["rows"])}], "csv")
     else:
@@ -152,26 +97,26 @@ def _print_tables(tables: Iterable[Table], format: str, note: str = "") -> None:
         tables = narrow(list(tables))
     parts = [write(content).rstrip("\n") for content in tables]
     if note:
-        parts.append(_note(note, "% " if format == "latex" else ""))
-    _print("\n\n".join(parts))
+        parts.append(wrapped(note, "% " if format == "latex" else ""))
+    write_line("\n\n".join(parts))
 
 
-def _print(text: str) -> None:
+def write_line(text: str) -> None:
     sys.stdout.write(text + "\n")
 
 
-def _json(result: Mapping[str, Any]) -> str:
+def json_text(result: Mapping[str, Any]) -> str:
     return json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _note(text: str, start: str) -> str:
+def wrapped(text: str, start: str) -> str:
     wrap = textwrap.TextWrapper(
         WIDTH, initial_indent=start, subsequent_indent=start, break_on_hyphens=False
     )
     return "\n".join(wrap.fill(line) for line in text.split("\n")).replace(_GLUE, " ")
 
 
-def _conventions(conventions: Mapping[str, Any]) -> str:
+def conventions_line(conventions: Mapping[str, Any]) -> str:
     """Return the conventions as options that reproduce them."""
     remaining = dict(conventions)
     interval = remaining.pop("interval")

@@ -111,7 +111,7 @@ def audit(
     """
     check_results(fail_on, FAIL_ON, format, FORMATS, out or [])
     from podium import decide
-    from podium.cli import _messages, _render
+    from podium.cli import _decisions, _messages
 
     names = run_names(runs or [])
     with _messages.naming_options(_as_options):
@@ -130,7 +130,7 @@ def audit(
             rank=columns.rank_col,
             timestamp=time_col,
         )
-    _render.results(partial(_render.audit_text, result.to_dict()), format, out or [])
+    _decisions.results(partial(_decisions.audit_text, result.to_dict()), format, out or [])
     return _FAULTY if result.fails(fail_on) else _SOUND
 
 

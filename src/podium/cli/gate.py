@@ -163,7 +163,7 @@ def gate(
     check_target(labels, "--labels")
     _check_labels(labels, conventions.unjudged)
     from podium import data, decide
-    from podium.cli import _render
+    from podium.cli import _decisions
 
     names = run_names([base, candidate])
     options = conventions.conventions()
@@ -192,8 +192,8 @@ def gate(
         )
     if labels is not None and result.labels_to_settle is not None:
         data.write_table(result.labels_to_settle, labels)
-    _render.results(
-        partial(_render.gate_text, result.to_dict(), fail_on=fail_on), format, out or []
+    _decisions.results(
+        partial(_decisions.gate_text, result.to_dict(), fail_on=fail_on), format, out or []
     )
     return _status(result, fail_on)
 

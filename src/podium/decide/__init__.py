@@ -1,7 +1,8 @@
-"""Decisions on rankings: whether a candidate may replace the base, and faults of evaluations."""
+"""Decisions on rankings: replacing a model, faults of evaluations, and differences of numbers."""
 
 from podium.decide.audit import Audit, Effect, Finding, audit
 from podium.decide.claims import Claim
+from podium.decide.explain import Explanation, explain
 from podium.decide.gate import gate
 from podium.decide.result import Gate
 from podium.decide.rules import read_guards
@@ -10,9 +11,11 @@ __all__ = [
     "Audit",
     "Claim",
     "Effect",
+    "Explanation",
     "Finding",
     "Gate",
     "audit",
+    "explain",
     "gate",
     "read_guards",
 ]

@@ -3,6 +3,6 @@
 Each module describes one package. ``like="recbole"`` in `podium.measure` applies its `Preset`.
 """
 
-from podium.presets.preset import Form, Preset, UsersAndLists, get
+from podium.presets.preset import PACKAGES, Form, Preset, UsersAndLists, get
 
-__all__ = ["Form", "Preset", "UsersAndLists", "get"]
+__all__ = ["PACKAGES", "Form", "Preset", "UsersAndLists", "get"]

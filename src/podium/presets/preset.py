@@ -109,7 +109,11 @@ class Preset:
         if name in self.refused:
             raise ArgumentError(f"like={self.name!r} refuses {measure}: {self.refused[name]}")
         others = [n for n in self.metrics if n.removesuffix("@k") == measure.name]
-        has = f"only {measure.name} {'with' if others[0] != measure.name else 'without'} a cutoff" if others else f"no {measure.name}"
+        has = (
+            f"only {measure.name} {'with' if others[0] != measure.name else 'without'} a cutoff"
+            if others
+            else f"no {measure.name}"
+        )
         raise ArgumentError(
             f"like={self.name!r} refuses {measure}: {self.package} has {has}. It has "
             f"{', '.join(self.metrics)}."

@@ -96,9 +96,7 @@ def search(table: ValueTable, value: str) -> Search:
     fits = [match for match in found if abs(match.value - target) <= 0.5001 * 10.0**-n_digits]
     named = {match.value for match in fits if match.packages}
     fewest = min((match.n_changes for match in fits), default=0)
-    shown = [
-        m for m in fits if m.value in named or m.n_changes <= max(_SIMPLE, fewest)
-    ]
+    shown = [m for m in fits if m.value in named or m.n_changes <= max(_SIMPLE, fewest)]
     shown.sort(key=lambda match: (match.n_changes, not match.packages))
     return Search(
         str(table.measure),

@@ -10,7 +10,6 @@ import numpy as np
 from podium.data import Run, Truth
 from podium.decide.explain.grid import (
     Choice,
-    Convention,
     combinations,
     conventions,
     mean,

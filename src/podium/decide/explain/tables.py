@@ -89,7 +89,9 @@ def differences(yours: Truth | Run, theirs: Truth | Run) -> Differences:
         grades = [np.unique(_values(table)).size for table in (yours, theirs)]
         lines.append(Line("distinct relevances", grades[0], grades[1]))
         return Differences("truth", tuple(lines), common.size, _n_unequal(*values))
-    tied = [_n_tied_users(codes, table) for codes, table in ((users.left, yours), (users.right, theirs))]
+    tied = [
+        _n_tied_users(codes, table) for codes, table in ((users.left, yours), (users.right, theirs))
+    ]
     lines.append(Line("users with equal scores", tied[0], tied[1]))
     reordered = _n_reordered(users.left[at_first], *values)
     return Differences("run", tuple(lines), common.size, _n_unequal(*values), reordered)

@@ -1,0 +1,93 @@
+"""The command podium explain, which finds out why two numbers differ."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from podium.cli.measure import Columns
+
+FORMATS = ("table", "json")
+_FOUND, _NOT_FOUND = 0, 1
+
+
+def explain(
+    truth: Annotated[
+        Path,
+        typer.Argument(
+            help="Truth, a table of relevant items: user, item, relevance.", metavar="TRUTH"
+        ),
+    ],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="Run, a table of ranked items: user, item, and score or rank.", metavar="RUN"
+        ),
+    ],
+    columns: Columns,
+    measure: Annotated[
+        str,
+        typer.Option("--measure", "-m", metavar="MEASURE", help="Measure of both numbers."),
+    ] = "ndcg@10",
+    value: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X",
+            help="The other number, with all digits that were printed. Shows the conventions that "
+            "give it.",
+        ),
+    ] = None,
+    like: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PACKAGE",
+            help="Package, such as recbole. Shows the steps from podium's value to the package's.",
+        ),
+    ] = None,
+    other_truth: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Their truth, to compare with TRUTH."),
+    ] = None,
+    other_run: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Their run, to compare with RUN."),
+    ] = None,
+    format: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMAT",
+            help=f"Format of the result on stdout: {', '.join(FORMATS)}.",
+            rich_help_panel="Output",
+        ),
+    ] = "table",
+) -> int:
+    """Explain why your number differs from another one, on the same data.
+
+    Without --value, --like, --other-truth and --other-run, the values of all packages are shown.
+    The exit status is 1 if no conventions give the value.
+    """
+    from podium import _check, decide
+    from podium.cli import _decisions
+
+    _check.choice(format, "--format", FORMATS)
+    result = decide.explain(
+        truth,
+        run,
+        measure,
+        value=value,
+        like=like,
+        other_truth=other_truth,
+        other_run=other_run,
+        user=columns.user_col,
+        item=columns.item_col,
+        relevance=columns.relevance_col,
+        score=columns.score_col,
+        rank=columns.rank_col,
+    )
+    text = partial(_decisions.explanation_text, result.to_dict(), files=(str(truth), str(run)))
+    _decisions.results(text, format, [])
+    is_lost = result.search is not None and not result.search.matches
+    return _NOT_FOUND if is_lost else _FOUND

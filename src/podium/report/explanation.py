@@ -1,0 +1,166 @@
+"""The JSON of ``podium explain`` as tables and paragraphs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from podium.report._types import Table
+
+_MOST_MATCHES = 10
+_OPTIONS = ("ties", "undefined", "missing", "unjudged", "unretrieved", "score_above")
+
+
+def conventions(changes: Mapping[str, Any]) -> str:
+    """Return conventions in one line.
+
+    Examples
+    --------
+    >>> conventions({"gain": "exp2", "single_precision": True})
+    'gain=exp2, single_precision=true'
+    """
+    words = (f"{name}={_word(value)}" for name, value in changes.items())
+    return ", ".join(words) or "podium's defaults"
+
+
+def _word(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def search_headline(found: Mapping[str, Any]) -> str:
+    """Return whether conventions give the value, in one or two sentences."""
+    start = f"{found['measure']} is {_number(found['default'])} with podium's defaults. "
+    total = f"{found['n_combinations']:,} combinations of conventions"
+    if not found["matches"]:
+        nearest = found["nearest"]
+        return (
+            f"{start}None of {total} gives {found['value']}. The nearest value is "
+            f"{nearest['value']:.6f}, with {conventions(nearest['changes'][0])}. Perhaps the data "
+            "differ: compare your tables with theirs by --other-truth and --other-run."
+        )
+    n = len(found["matches"]) + found["n_others"]
+    one = "One of" if n == 1 else f"{n:,} values of"
+    return f"{start}{one} {total} give{'s' * (n == 1)} {found['value']}:"
+
+
+def matches_table(found: Mapping[str, Any]) -> Table:
+    """Return one row per match: its conventions, its value, and the packages that have them."""
+    rows = [
+        [
+            " or ".join(conventions(changes) for changes in match["changes"][:2]),
+            f"{match['value']:.6f}",
+            ", ".join(match["packages"]),
+        ]
+        for match in found["matches"][:_MOST_MATCHES]
+    ]
+    return {"columns": ["conventions", "value", "packages"], "rows": rows}
+
+
+def search_notes(found: Mapping[str, Any], files: Sequence[str]) -> Iterator[str]:
+    """Yield what else fits, what the data cannot show, and the command that repeats the value."""
+    hidden = found["n_others"] + max(0, len(found["matches"]) - _MOST_MATCHES)
+    if hidden:
+        yield f"{hidden:,} values with more conventions also fit. More digits exclude most of them."
+    elif len(found["matches"]) > 1:
+        yield "Several fit. More digits would separate them."
+    hints = "; ".join(f"{name} ({data})" for name, data in found["without_effect"].items())
+    if hints:
+        yield f"Without effect on these data, each with the data that would show one: {hints}."
+    if found["matches"]:
+        yield f"Command: {command(found['measure'], found['matches'][0]['changes'][0], files)}"
+
+
+def command(measure: str, changes: Mapping[str, Any], files: Sequence[str]) -> str:
+    """Return the command that measures under conventions.
+
+    Examples
+    --------
+    >>> command("ndcg@10", {"gain": "exp2", "undefined": "zero"}, ["a.csv", "b.csv"])
+    "podium measure a.csv b.csv -m 'ndcg(gain=exp2)@10' --undefined zero"
+    """
+    of_table = {name: changes[name] for name in (*_OPTIONS, "min_relevance") if name in changes}
+    flags = [name for name in ("single_precision", "pooled") if changes.get(name)]
+    inside = {n: v for n, v in changes.items() if n not in of_table and n not in flags}
+    words = ["podium", "measure", *files, "-m", _with_options(measure, inside)]
+    for name, value in of_table.items():
+        words += [f"--{name.replace('_', '-')}", _word(value)]
+    return shlex.join([*words, *(f"--{name.replace('_', '-')}" for name in flags)])
+
+
+def _with_options(measure: str, options: Mapping[str, Any]) -> str:
+    if not options:
+        return measure
+    start, at, k = measure.partition("@")
+    name, _, given = start.partition("(")
+    before = [
+        word for word in given.rstrip(")").split(",") if word.partition("=")[0] not in options
+    ]
+    words = [*filter(None, before), *(f"{n}={_word(v)}" for n, v in options.items())]
+    return f"{name}({','.join(words)}){at}{k}"
+
+
+def waterfall_table(steps: Mapping[str, Any]) -> Table:
+    """Return one row per step from podium's value to the package's."""
+    rows = [["podium's defaults", _number(steps["start"]), "", ""]]
+    value = steps["start"]
+    for step in steps["steps"]:
+        value += step["change"] or 0.0
+        name = f"{step['convention']}: {_word(step['default'])} → {_word(step['value'])}"
+        rows.append([name, _number(value), _signed(step["change"]), str(step["n_users"])])
+    return {"columns": ["convention", "value", "change", "users"], "rows": rows}
+
+
+def packages_table(packages: Sequence[Mapping[str, Any]]) -> Table:
+    """Return one row per package: its value, and the conventions that change it."""
+    rows = [["podium", _number(packages[0]["start"]), ""]]
+    for steps in packages:
+        changed = {s["convention"]: s["value"] for s in steps["steps"] if s["n_users"]}
+        rows.append([steps["like"], _value(steps), conventions(changed) if changed else ""])
+    return {"columns": ["package", "value", "conventions that matter here"], "rows": rows}
+
+
+def _value(steps: Mapping[str, Any]) -> str:
+    if steps["open_ties"] is None:
+        return _number(steps["end"])
+    return "–".join(map(_number, steps["open_ties"]))
+
+
+def open_ties_note(packages: Sequence[Mapping[str, Any]]) -> str:
+    """Return a sentence on packages that leave the order of equal scores open, or nothing."""
+    names = [steps["like"] for steps in packages if steps["open_ties"] is not None]
+    if not names:
+        return ""
+    leaves = "leaves" if len(names) == 1 else "leave"
+    return f"{', '.join(names)} {leaves} the order of equal scores open: the value is in a range."
+
+
+def differences_table(compared: Mapping[str, Any]) -> Table:
+    """Return one row per count of two truths or two runs."""
+    rows = [
+        [line["what"], str(line["yours"]), str(line["theirs"]), ", ".join(line["examples"])]
+        for line in compared["lines"]
+    ]
+    return {"columns": [f"two {compared['kind']}s", "yours", "theirs", "such as"], "rows": rows}
+
+
+def differences_note(compared: Mapping[str, Any]) -> str:
+    """Return the differences of the pairs that both tables have, in a sentence."""
+    of_what = "relevance" if compared["kind"] == "truth" else "score"
+    n_common, n_changed = compared["n_common_pairs"], compared["n_changed_pairs"]
+    text = f"Of {n_common:,} pairs in both, {n_changed:,} have another {of_what}."
+    if compared["kind"] == "run":
+        text += (
+            f" {compared['n_users_reordered']:,} users have their common items in another order."
+        )
+    return text
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+def _signed(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.4f}"
