@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium._kernels import rank_rows, read_only
+from podium._kernels import ideal_order, rank_rows, read_only
 from podium.data import Run, Truth
 from podium.data.join import Join
 from podium.groups import Groups
 from podium.ranking import Ranking, count_between
-from podium.types import Mask, Offsets, PerRow
+from podium.types import Labels, Mask, Offsets, PerRow
 
 DEFAULTS: dict[str, Any] = {
     "ties": "worst",
@@ -26,109 +27,207 @@ DEFAULTS: dict[str, Any] = {
 }
 
 
-class Lists:
-    """The lists of a run for the users of a truth.
-
-    Parameters
-    ----------
-    truth : Truth
-    run : Run
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows in rank order, equal scores in increasing relevance; and the ideal lists.
 
     Attributes
     ----------
-    labels : (n_users,)
-        The users of the truth.
-    absent : bool, (n_users,)
-        Whether the run lacks the user.
+    offsets : int64, (n_users + 1,)
+    score, relevance : float64, (n_rows,)
+    item : int64, (n_rows,)
+        The order of the items' ids.
+    judged : bool, (n_rows,)
+    ideals : dict of str to (offsets, relevances > 0)
+        The ideal lists by the value of unretrieved, each in decreasing order.
+    n_items : dict of str to int64 (n_users,)
+        The number of items to rank by the value of unretrieved; -1 if unknown.
     """
 
-    def __init__(self, truth: Truth, run: Run) -> None:
+    offsets: Offsets
+    score: PerRow
+    relevance: PerRow
+    item: NDArray[np.int64]
+    judged: Mask
+    ideals: dict[str, tuple[Offsets, PerRow]]
+    n_items: dict[str, NDArray[np.int64]]
+
+    def rows(self, keep: Mask) -> _Rows:
+        """Return some rows of each list."""
+        if keep.all():
+            return self
+        return replace(
+            self,
+            offsets=_starts(keep, self.offsets),
+            score=self.score[keep],
+            relevance=self.relevance[keep],
+            item=self.item[keep],
+            judged=self.judged[keep],
+        )
+
+    def users(self, mask: Mask) -> _Rows:
+        """Return the lists of some users."""
+        sizes = np.diff(self.offsets)
+        kept = replace(self.rows(np.repeat(mask, sizes)), offsets=_offsets(sizes[mask]))
+        ideals = {
+            name: (_offsets(np.diff(offsets)[mask]), values[np.repeat(mask, np.diff(offsets))])
+            for name, (offsets, values) in self.ideals.items()
+        }
+        n_items = {name: totals[mask] for name, totals in self.n_items.items()}
+        return replace(kept, ideals=ideals, n_items=n_items)
+
+    @cached_property
+    def _single(self) -> NDArray[np.float32]:
+        return self.score.astype(np.float32)
+
+    def top(self, k: int) -> _Rows:
+        """Return the k top rows of each list, and those that a tie could move there."""
+        last = np.minimum(self.offsets[:-1] + k, self.offsets[1:]) - 1
+        has_rows = np.diff(self.offsets) > 0
+        least = np.full(has_rows.size, np.inf, np.float32)
+        least[has_rows] = self._single[last[has_rows]]
+        return self.rows(self._single >= np.repeat(least, np.diff(self.offsets)))
+
+    def ties(self) -> tuple[Mask, Mask]:
+        """Return the users with equal scores that matter, and those with more in float32.
+
+        Rows with equal scores are in increasing relevance, so neighbours show a difference. Every
+        tie that float32 adds counts.
+        """
+        users = np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
+        within = users[1:] == users[:-1]
+        exact = within & (self.score[1:] == self.score[:-1])
+        added = within & ~exact & (self._single[1:] == self._single[:-1])
+        masks = np.zeros((2, self.offsets.size - 1), np.bool_)
+        masks[0, users[1:][exact & (self.relevance[1:] != self.relevance[:-1])]] = True
+        masks[1, users[1:][added]] = True
+        return masks[0], masks[1]
+
+
+class Lists:
+    """The lists of a run for users of a truth.
+
+    Parameters
+    ----------
+    labels : (n_users,)
+        The users.
+    absent : bool, (n_users,)
+        Whether the run lacks the user.
+    rows : dict of str to _Rows
+        The lists by the value of unjudged: with all items, and with judged items only.
+    """
+
+    def __init__(self, labels: Labels, absent: Mask, rows: Mapping[str, _Rows]) -> None:
+        self.labels, self.absent = labels, absent
+        self._rows = rows
+        self._ranked: dict[tuple[Any, ...], Ranking] = {}
+
+    @classmethod
+    def of(cls, truth: Truth, run: Run) -> Lists:
+        """Join a run with its truth."""
         join = Join.of(truth, run, "zero", ids_ordered=True)
-        rows = join.look_up(truth, run, 1.0, "bounds", with_items=True)
-        self.labels = join.labels
-        self.absent: Mask = join.run_group < 0
-        self._offsets, self._ideal, self._n_whole = rows.offsets, rows.ideal, rows.n_whole
-        order = _order(rows.offsets, rows.score, rows.relevance)
-        self._score, self._relevance = rows.score[order], rows.relevance[order]
-        self._item, self._judged = _taken(rows.item, order), _taken(rows.judged, order)
-        self._built: dict[tuple[Any, ...], Ranking] = {}
+        joined = join.look_up(truth, run, 1.0, "bounds", with_items=True)
+        order = np.arange(joined.score.size, dtype=np.float64)
+        nothing = np.empty(0, np.bool_)
+        rank_rows(joined.offsets, read_only(joined.score), joined.relevance, 1.0, order, nothing)
+        by_rank = order.astype(np.int64)
+        relevance = joined.relevance[by_rank]
+        is_relevant = relevance > 0
+        listed = _starts(is_relevant, joined.offsets), relevance[is_relevant]
+        rows = _Rows(
+            joined.offsets,
+            joined.score[by_rank],
+            relevance,
+            _taken(joined.item, by_rank),
+            _taken(joined.judged, by_rank),
+            {"count": _sorted(*joined.ideal), "drop": _sorted(*listed)},
+            {"count": joined.n_whole, "drop": np.diff(joined.offsets)},
+        )
+        both = {"negative": rows, "skip": rows.rows(rows.judged)}
+        return cls(join.labels, join.run_group < 0, both)
+
+    def top(self, k: int) -> Lists:
+        """Return the lists to rank k, with all rows that a tie could move there."""
+        rows = {rule: rows.top(k) for rule, rows in self._rows.items()}
+        return Lists(self.labels, self.absent, rows)
+
+    def users(self, mask: Mask) -> Lists:
+        """Return the lists of some users."""
+        rows = {rule: rows.users(mask) for rule, rows in self._rows.items()}
+        return Lists(self.labels[mask], self.absent[mask], rows)
 
     def ranking(self, choice: Mapping[str, Any]) -> Ranking:
         """Return the lists under the conventions of lists; those that are missing are defaults."""
         rules = {name: choice.get(name, default) for name, default in DEFAULTS.items()}
         key = tuple(rules.values())
-        if key not in self._built:
-            self._built[key] = self._ranked(**rules)
-        return self._built[key]
+        if key not in self._ranked:
+            self._ranked[key] = self._other_ideal(rules) or self._build(**rules)
+        return self._ranked[key]
 
-    def _ranked(
+    def _other_ideal(self, rules: dict[str, Any]) -> Ranking | None:
+        """Return the lists that are known in the same order, with other positives or ideal lists."""
+        usual = {**rules, "unretrieved": "count", "min_relevance": 1.0}
+        if rules == usual:
+            return None
+        offsets, ideal = self._rows[rules["unjudged"]].ideals[rules["unretrieved"]]
+        return replace(
+            self.ranking(usual),
+            ideal_offsets=offsets,
+            ideal=ideal,
+            n_items=self._rows[rules["unjudged"]].n_items[rules["unretrieved"]],
+            min_relevance=rules["min_relevance"],
+        )
+
+    def _build(
         self,
         *,
         ties: Any,
         single_precision: bool,
         unjudged: str,
-        unretrieved: str,
         score_above: float | None,
-        min_relevance: float,
+        **_: Any,
     ) -> Ranking:
-        keep = np.ones(self._score.size, np.bool_)
-        if unjudged == "skip":
-            keep &= self._judged
+        rows = self._rows[unjudged]
         if score_above is not None:
-            keep &= self._score > score_above
-        rows = slice(None) if keep.all() else keep
-        offsets = self._offsets if keep.all() else _starts(keep, self._offsets)
-        score = self._score[rows]
-        ideal = self._ideal if unretrieved == "count" else self._listed_ideal
-        n_items = self._n_whole if unretrieved == "count" else np.diff(self._offsets)
+            rows = rows.rows(rows.score > score_above)
         return Ranking.from_grouped(
-            Groups(self.labels, offsets),
-            score.astype(np.float32).astype(np.float64) if single_precision else score,
-            self._relevance[rows].copy(),
-            ideal=ideal,
-            n_items=n_items,
-            min_relevance=min_relevance,
+            Groups(self.labels, rows.offsets),
+            rows.score.astype(np.float32).astype(np.float64) if single_precision else rows.score,
+            rows.relevance.copy(),
+            ideal=rows.ideals["count"],
+            n_items=rows.n_items["count"],
             ties=ties,
-            item=self._item[rows] if ties == "id" else None,
+            item=rows.item if ties == "id" else None,
             absent=self.absent,
-            judged=self._judged[rows],
+            judged=rows.judged,
         )
 
     @cached_property
-    def _listed_ideal(self) -> tuple[Offsets, PerRow]:
-        """The relevances > 0 of listed items, by user."""
-        is_relevant = self._relevance > 0
-        return _starts(is_relevant, self._offsets), self._relevance[is_relevant]
+    def tied(self) -> Mask:
+        """The users whose list can depend on the order of equal float32 scores, (n_users,)."""
+        return np.logical_or.reduce([mask for rows in self._rows.values() for mask in rows.ties()])
 
     def without_effect(self) -> set[str]:
         """Return the conventions of lists whose values give the same lists."""
-        same = {name: not differs for name, differs in self._differences().items()}
-        return {name for name, is_same in same.items() if is_same}
-
-    def _differences(self) -> dict[str, bool]:
-        rounded = self._score.astype(np.float32)
-        exact, single = self._score[1:] == self._score[:-1], rounded[1:] == rounded[:-1]
-        within = np.ones(self._score.size, np.bool_)
-        within[self._offsets[:-1][self._offsets[:-1] < within.size]] = False
-        within = within[1:]
-        mixed = self._relevance[1:] != self._relevance[:-1]
-        # Rows with equal scores are in increasing relevance, so that neighbours show a difference.
-        merges = within & single & ~exact
-        return {
-            "ties": bool((within & exact & mixed).any() or merges.any()),
-            "single_precision": bool(merges.any()),
-            "unjudged": not self._judged.all(),
-            "unretrieved": int((self._relevance > 0).sum()) != self._ideal[1].size,
-            "score_above": bool((self._score <= 0).any()),
-            "min_relevance": bool((self._ideal[1] != 1.0).any()),
+        whole = self._rows["negative"]
+        added = [rows.ties()[1].any() for rows in self._rows.values()]
+        ideal = whole.ideals["count"][1]
+        differs = {
+            "ties": self.tied.any(),
+            "single_precision": any(added),
+            "unjudged": not whole.judged.all(),
+            "unretrieved": ideal.size != whole.ideals["drop"][1].size,
+            "score_above": any((rows.score <= 0).any() for rows in self._rows.values()),
+            "min_relevance": (ideal != 1.0).any(),
         }
+        return {name for name, has_effect in differs.items() if not has_effect}
 
 
-def _order(offsets: Offsets, score: PerRow, relevance: PerRow) -> NDArray[np.int64]:
-    """Return the rows in rank order, equal scores in increasing relevance."""
-    rows = np.arange(score.size, dtype=np.float64)
-    rank_rows(offsets, read_only(score), relevance, 1.0, rows, np.empty(0, np.bool_))
-    return rows.astype(np.int64)
+def _sorted(offsets: Offsets, relevance: PerRow) -> tuple[Offsets, PerRow]:
+    """Return ideal lists in decreasing order."""
+    ideal = np.empty_like(relevance)
+    ideal_order(offsets, read_only(relevance), ideal)
+    return offsets, ideal
 
 
 def _taken(values: NDArray[Any] | None, rows: NDArray[np.int64]) -> NDArray[Any]:
@@ -137,4 +236,8 @@ def _taken(values: NDArray[Any] | None, rows: NDArray[np.int64]) -> NDArray[Any]
 
 def _starts(keep: Mask, offsets: Offsets) -> Offsets:
     """Return the offsets of groups among the rows that are kept."""
-    return np.concatenate([[0], np.cumsum(count_between(keep, offsets))])
+    return _offsets(count_between(keep, offsets))
+
+
+def _offsets(sizes: NDArray[np.int64]) -> Offsets:
+    return np.concatenate([[0], np.cumsum(sizes)])

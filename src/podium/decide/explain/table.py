@@ -42,11 +42,21 @@ class ValueTable:
     """
 
     def __init__(self, truth: Truth, run: Run, measure: Measure) -> None:
-        self.lists = Lists(truth, run)
         self.measure = measure
         grades = np.unique(truth.relevance[truth.relevance > 0])
         self.conventions = conventions(measure, grades.tolist())
+        self.lists = self._shortened(Lists.of(truth, run))
+        self._tied = self.lists.tied
+        self._tied_lists = self.lists.users(self._tied)
         self._known: dict[tuple[Any, ...], PerGroup] = {}
+
+    def _shortened(self, lists: Lists) -> Lists:
+        """Return the lists to rank k if the measure reads no further."""
+        if self.measure.k is None or self.measure.metric.needs:
+            return lists
+        top = lists.top(self.measure.k)
+        same = (self.measure(part.ranking({})) for part in (lists, top))
+        return top if np.array_equal(*same, equal_nan=True) else lists
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -64,9 +74,18 @@ class ValueTable:
         names = [axis.name for axis in self.conventions if axis.level != "mean"]
         key = tuple(choice[name] for name in names)
         if key not in self._known:
-            adapted = with_options(self.measure, choice)
-            self._known[key] = adapted(self.lists.ranking(choice))
+            self._known[key] = self._computed(choice)
         return self._known[key]
+
+    def _computed(self, choice: Choice) -> PerGroup:
+        """Compute the values; other orders of equal scores concern only users who have some."""
+        measure = with_options(self.measure, choice)
+        usual = {**choice, "ties": "worst", "single_precision": False}
+        if usual == choice:
+            return measure(self.lists.ranking(choice))
+        values = self.values(usual).copy()
+        values[self._tied] = measure(self._tied_lists.ranking(choice))
+        return values
 
     def mean(self, choice: Choice) -> float:
         """Return the mean over users under a choice of all conventions; nan if there is none."""
