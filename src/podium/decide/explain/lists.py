@@ -161,11 +161,11 @@ class Lists:
         rules = {name: choice.get(name, default) for name, default in DEFAULTS.items()}
         key = tuple(rules.values())
         if key not in self._ranked:
-            self._ranked[key] = self._other_ideal(rules) or self._build(**rules)
+            self._ranked[key] = self._other_ideal(rules) or self._build(rules)
         return self._ranked[key]
 
     def _other_ideal(self, rules: dict[str, Any]) -> Ranking | None:
-        """Return the lists that are known in the same order, with other positives or ideal lists."""
+        """Return the known lists in the same order, with other positives or ideal lists."""
         usual = {**rules, "unretrieved": "count", "min_relevance": 1.0}
         if rules == usual:
             return None
@@ -178,26 +178,21 @@ class Lists:
             min_relevance=rules["min_relevance"],
         )
 
-    def _build(
-        self,
-        *,
-        ties: Any,
-        single_precision: bool,
-        unjudged: str,
-        score_above: float | None,
-        **_: Any,
-    ) -> Ranking:
-        rows = self._rows[unjudged]
-        if score_above is not None:
-            rows = rows.rows(rows.score > score_above)
+    def _build(self, rules: Mapping[str, Any]) -> Ranking:
+        rows = self._rows[rules["unjudged"]]
+        if rules["score_above"] is not None:
+            rows = rows.rows(rows.score > rules["score_above"])
+        score = rows.score
+        if rules["single_precision"]:
+            score = score.astype(np.float32).astype(np.float64)
         return Ranking.from_grouped(
             Groups(self.labels, rows.offsets),
-            rows.score.astype(np.float32).astype(np.float64) if single_precision else rows.score,
+            score,
             rows.relevance.copy(),
             ideal=rows.ideals["count"],
             n_items=rows.n_items["count"],
-            ties=ties,
-            item=rows.item if ties == "id" else None,
+            ties=rules["ties"],
+            item=rows.item if rules["ties"] == "id" else None,
             absent=self.absent,
             judged=rows.judged,
         )

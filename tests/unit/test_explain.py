@@ -1,0 +1,177 @@
+"""podium.explain: conventions that give a number, steps to a package, differences of tables."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import podium
+from podium import presets
+from podium.data import read_run, read_truth
+from podium.decide.explain.table import ValueTable, changes
+from podium.errors import ArgumentError
+from podium.metrics import parse
+
+MEASURES = (
+    "ndcg@5",
+    "ap@5",
+    "recall@5",
+    "precision@5",
+    "rr@5",
+    "hit_rate",
+    "err(max_grade=3)@4",
+    "pap@2",
+)
+
+
+def tables(seed: int, n_users: int = 60) -> tuple[Any, Any]:
+    """Return tables with every cause of a difference: ties, near ties, grades, missing rows."""
+    rng = np.random.default_rng(seed)
+    user, item = np.repeat(np.arange(n_users), 12), np.tile(np.arange(12), n_users)
+    score = np.round(rng.standard_normal(user.size), 1)
+    score += 1e-9 * rng.integers(-1, 2, user.size)
+    is_judged = rng.random(user.size) < 0.6
+    grades = rng.choice([0.0, 0.0, 1.0, 2.0, 3.0], user.size)
+    grades[user % 7 == 0] = 0.0
+    is_listed = (user % 9 != 0) & (rng.random(user.size) < 0.8)
+    truth = {"user": user[is_judged], "item": item[is_judged], "relevance": grades[is_judged]}
+    run = {"user": user[is_listed], "item": item[is_listed], "score": score[is_listed]}
+    return truth, run
+
+
+def value_table(truth: Any, run: Any, measure: str) -> ValueTable:
+    return ValueTable(read_truth(truth), read_run(run), parse(measure))
+
+
+def measured(truth: Any, run: Any, table: ValueTable, choice: dict[str, Any]) -> float:
+    """Measure under the same conventions through podium.measure."""
+    options = {
+        name: value for name, value in choice.items() if name in table.measure.metric.options
+    }
+    inside = ",".join(f"{name}={str(value).lower()}" for name, value in options.items())
+    text = f"{table.measure.name}({inside})" if inside else table.measure.name
+    text += "" if table.measure.k is None else f"@{table.measure.k}"
+    rules = {
+        n: v for n, v in choice.items() if n not in options and n not in ("pooled", "undefined")
+    }
+    evaluation = podium.measure(truth, run, text, undefined=choice["undefined"], **rules)
+    if choice.get("pooled"):
+        return evaluation.pooled(text).mean
+    return evaluation.means[text]
+
+
+@pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
+@pytest.mark.parametrize("measure", MEASURES)
+def test_values_are_those_of_measure(measure: str) -> None:
+    truth, run = tables(1)
+    table = value_table(truth, run, measure)
+    rng = np.random.default_rng(2)
+    for _ in range(40):
+        choice = {
+            axis.name: axis.values[rng.integers(len(axis.values))] for axis in table.conventions
+        }
+        try:
+            expected = measured(truth, run, table, choice)
+        except ArgumentError:
+            with pytest.raises(ArgumentError):
+                table.mean(choice)
+            continue
+        assert table.mean(choice) == pytest.approx(expected, abs=1e-12, nan_ok=True), choice
+
+
+@pytest.mark.parametrize("measure", ["ndcg@5", "ap@5", "recall@5"])
+def test_planted_conventions_are_found(measure: str) -> None:
+    truth, run = tables(3)
+    table = value_table(truth, run, measure)
+    default = table.mean(table.defaults)
+    axes = [axis for axis in table.conventions if axis.name not in table.without_effect()]
+    n_found = 0
+    for first, second in itertools.combinations(axes, 2):
+        choice = {**table.defaults, first.name: first.values[-1], second.name: second.values[-1]}
+        value = table.mean(choice)
+        if f"{value:.4f}" == f"{default:.4f}":
+            continue
+        found = podium.explain(truth, run, measure, value=f"{value:.4f}").search
+        assert found is not None
+        fits = [match for match in found.matches if match.value == pytest.approx(value, abs=1e-11)]
+        assert len(fits) == 1
+        assert fits[0].n_changes <= len(changes(choice, table.defaults))
+        n_found += 1
+    assert n_found > 10
+
+
+@pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
+@pytest.mark.parametrize("like", presets.PACKAGES)
+@pytest.mark.parametrize("measure", ["ndcg@5", "ap@5", "precision@5"])
+def test_steps_lead_to_the_value_of_the_package(like: str, measure: str) -> None:
+    truth, run = tables(4)
+    run["score"] = np.arange(run["score"].size)[::-1] * 0.5 + 1.0  # no ties, no score below 0
+    if presets.get(like).conventions.missing == "error":
+        users = np.unique(run["user"])
+        truth = {name: column[np.isin(truth["user"], users)] for name, column in truth.items()}
+    try:
+        expected = podium.measure(truth, run, measure, like=like).means[measure]
+    except ArgumentError:
+        with pytest.raises(ArgumentError, match="refuses"):
+            podium.explain(truth, run, measure, like=like)
+        return
+    (steps,) = podium.explain(truth, run, measure, like=like).packages
+    assert steps.end == pytest.approx(expected, abs=1e-12)
+    assert steps.start + sum(s.change for s in steps.steps) == pytest.approx(steps.end, abs=1e-12)
+    assert all(s.n_users for s in steps.steps if abs(s.change) > 1e-12)
+
+
+def test_tables_are_compared_before_any_measure() -> None:
+    truth = {"user": ["a", "a", "b"], "item": [1, 2, 1], "relevance": [1, 2, 1]}
+    other_truth = {"user": ["a", "a", "c"], "item": [1, 2, 1], "relevance": [1, 1, 1]}
+    run = {"user": ["a", "a", "b"], "item": [1, 2, 1], "score": [0.3, 0.2, 0.5]}
+    other_run = {"user": ["a", "a", "a"], "item": [1, 2, 3], "score": [0.2, 0.2, 0.1]}
+    of_truths, of_runs = podium.explain(
+        truth, run, other_truth=other_truth, other_run=other_run
+    ).differences
+    counts = {line.what: (line.yours, line.theirs) for line in of_truths.lines}
+    assert counts == {
+        "users": (2, 2),
+        "users only here": (1, 1),
+        "pairs": (3, 3),
+        "pairs only here": (1, 1),
+        "distinct relevances": (2, 1),
+    }
+    assert (of_truths.n_common_pairs, of_truths.n_changed_pairs) == (2, 1)
+    counts = {line.what: (line.yours, line.theirs) for line in of_runs.lines}
+    assert counts["pairs only here"] == (1, 1)
+    assert counts["users with equal scores"] == (0, 1)
+    assert (of_runs.n_changed_pairs, of_runs.n_users_reordered) == (1, 1)
+    same = podium.explain(truth, run, other_run=run).differences[0]
+    assert same.are_equal
+    assert not of_truths.are_equal
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("31.21", "Write a percentage as 0.3121"),
+        ("0.31", "at least 3 digits"),
+        ("x", "must be a number"),
+        ("-0.2", "from 0 to 1"),
+    ],
+)
+def test_wrong_values_are_refused(value: str, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        podium.explain(*tables(5), "ndcg@5", value=value)
+
+
+def test_value_of_no_conventions_has_a_nearest_one() -> None:
+    found = podium.explain(*tables(5), "ndcg@5", value="0.9999").search
+    assert found is not None
+    assert not found.matches
+    assert found.nearest.value < 0.9999
+    assert found.n_combinations > 1000
+
+
+def test_unknown_package_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="like must be .*recbole"):
+        podium.explain(*tables(5), "ndcg@5", like="recbol")
