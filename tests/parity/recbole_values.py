@@ -45,7 +45,7 @@ def collected(recbole: Any, config: dict[str, Any], truth: Table, run: Table) ->
     for row, scored in enumerate(run.values()):
         scores[row, [i + 1 for i in scored]] = torch.tensor(list(scored.values()))
     pairs = [(row, i + 1) for row, u in enumerate(run) for i, g in truth[u].items() if g > 0]
-    users, items = (torch.tensor(column) for column in zip(*pairs))
+    users, items = (torch.tensor(column) for column in zip(*pairs, strict=True))
     collector = recbole.Collector(config)
     collector.data_struct.set("data.num_items", N_ITEMS + 1)  # as dataset.num, with the padding
     counts = torch.bincount(torch.tensor([i + 1 for _, i in past()])).tolist()
@@ -65,9 +65,6 @@ def per_user(metric: Any, data: Any) -> Any:
 
 def main() -> None:
     """Print the means that RecBole reports, and the values of users that it averages."""
-    import numpy as np
-
-    np.float, np.bool = float, bool  # RecBole's names of them, with the warnings left out
     recbole = load_evaluator()
     config = {
         "metrics": PER_USER + OF_ALL,
@@ -80,7 +77,7 @@ def main() -> None:
     data = collected(recbole, config, truth, run)
     evaluator = recbole.Evaluator(config)
     values = {
-        f"{name}@{k}": {str(u): float(row[k - 1]) for u, row in zip(run, rows)}
+        f"{name}@{k}": {str(u): float(row[k - 1]) for u, row in zip(run, rows, strict=True)}
         for name in PER_USER
         for rows in [per_user(evaluator.metric_class[name.lower()], data)]
         for k in CUTOFFS

@@ -34,8 +34,7 @@ PRESET = Preset(
             "ERR@10",
             {"max_grade": 4.0},
             {"single_precision": False},
-            "gdeval, a Perl script, computes it. It reads queries with numeric ids only, and rounds "
-            "to five decimals.",
+            "The Perl script gdeval computes it, with five decimals. Ids of queries must be numbers.",
         ),
         "rbp": Form(
             "RBP(rel=1)",
