@@ -34,7 +34,7 @@ PRESET = Preset(
             "ERR@10",
             {"max_grade": 4.0},
             {"single_precision": False},
-            "The Perl script gdeval computes it, with five decimals. Ids of queries must be numbers.",
+            "The Perl script gdeval computes it, to five decimals, for queries with numeric ids.",
         ),
         "rbp": Form(
             "RBP(rel=1)",
