@@ -1,0 +1,336 @@
+"""`like=`: podium's values with the conventions of a package, and the package's own values.
+
+Every metric of every table in `podium.presets` is compared, on the same lists: users without a
+list, users without a positive, items that are not judged, positives that are not listed, short
+lists, and equal scores where the package defines their order. `Form.name` is how the package is
+called, with the cutoff instead of 10.
+
+RecTools and RecBole need environments of their own. Their values are in rectools_values.json and
+recbole_values.json, and the scripts of these names compute them. Of the other packages, a package
+that is not installed is skipped.
+
+What the packages leave open, and what podium does not reproduce, is asserted below.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.parity.like_lists import N_ITEMS, Table, lists, past
+
+import podium
+from podium import presets
+from podium.errors import ArgumentError, PodiumWarning, UnsettledError
+from podium.metrics import Measure, parse
+from podium.presets.preset import PACKAGES
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::UserWarning", "error::podium.errors.PodiumWarning"
+)
+
+HERE = Path(__file__).parent
+RECBOLE = json.loads((HERE / "recbole_values.json").read_text())
+RECTOOLS = json.loads((HERE / "rectools_values.json").read_text())["like"]
+CUTOFFS = (1, 3, 10)
+BINARY = ("rectools", "recbole")
+"""The packages whose metrics do not use grades."""
+ROUNDED = {"ERR": 5e-6}
+"""Half of the last digit that a package gives, by its name of the metric."""
+
+Values = tuple[dict[Any, float], float]
+"""The values of users, nan where the package defines none, and the mean that it gives."""
+
+
+# --- The packages ---------------------------------------------------------------------------------
+
+
+def trec_eval(truth: Table, run: Table, name: str) -> Values:
+    peer = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
+    found = peer.RelevanceEvaluator(as_text(truth), {name}).evaluate(as_text(run))
+    values = {u: found[str(u)][name] for u in truth if str(u) in found}
+    return values, float(np.mean(list(values.values())))
+
+
+def ir_measures(truth: Table, run: Table, name: str) -> Values:
+    peer = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
+    measure = peer.parse_measure(name)
+    if not peer.DefaultPipeline.supports(measure):
+        pytest.skip(f"a package that ir_measures needs for {name} is not installed")
+    found = peer.calc([measure], as_text(truth), as_text(run))
+    values = {metric.query_id: metric.value for metric in found.per_query}
+    return {u: values[str(u)] for u in truth}, float(found.aggregated[measure])
+
+
+def ranx(truth: Table, run: Table, name: str) -> Values:
+    import numba
+
+    threads = numba.get_num_threads()
+    peer = pytest.importorskip("ranx", reason="ranx is not installed")
+    listed = peer.Run(as_text(run))
+    mean = peer.evaluate(peer.Qrels(as_text(truth)), listed, name)
+    numba.set_num_threads(threads)  # ranx leaves it at one after a small evaluation
+    return {u: listed.scores[name][str(u)] for u in truth}, float(mean)
+
+
+def sklearn(truth: Table, run: Table, name: str) -> Values:
+    from sklearn import metrics
+
+    function, options = called(name)
+    is_graded = "dcg" in function
+    values = {}
+    for user in [u for u in truth if u in run]:
+        grades = [truth[user].get(item, 0) for item in run[user]]
+        scores = list(run[user].values())
+        rows = ([grades], [scores]) if is_graded else ([g > 0 for g in grades], scores)
+        values[user] = float(getattr(metrics, function)(*rows, **options))
+    return values, float(np.nanmean(list(values.values())))
+
+
+def torchmetrics(truth: Table, run: Table, name: str) -> Values:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    peer = pytest.importorskip("torchmetrics.retrieval", reason="torchmetrics is not installed")
+    metric, options = called(name)
+
+    def mean_of(users: list[Any]) -> float:
+        highest = 3 if "DCG" in name else 1
+        rows = [
+            (score, min(int(truth[user].get(item, 0)), highest), user)
+            for user in users
+            for item, score in run[user].items()
+        ]
+        scores, grades, indexes = (torch.tensor(column) for column in zip(*rows, strict=True))
+        return float(getattr(peer, metric)(**options)(scores.double(), grades, indexes=indexes))
+
+    users = [user for user in truth if user in run]
+    return {user: mean_of([user]) for user in users}, mean_of(users)
+
+
+def rectools(truth: Table, run: Table, name: str) -> Values:
+    metric, options = called(name)
+    found = RECTOOLS[f"{metric}@{options['k']}"]
+    return {int(u): v for u, v in found.get("values", {}).items()}, found["mean"]
+
+
+def recbole(truth: Table, run: Table, name: str) -> Values:
+    values = {int(u): v for u, v in RECBOLE["values"][name].items()}
+    mean = float(np.mean(list(values.values())))
+    assert RECBOLE["means"][name.lower()] == pytest.approx(mean, abs=5.001e-5)  # it is rounded
+    return values, mean
+
+
+PEERS: dict[str, Callable[[Table, Table, str], Values]] = {
+    "trec_eval": trec_eval,
+    "ir_measures": ir_measures,
+    "sklearn": sklearn,
+    "ranx": ranx,
+    "rectools": rectools,
+    "recbole": recbole,
+    "torchmetrics": torchmetrics,
+}
+
+
+def called(name: str) -> tuple[str, dict[str, Any]]:
+    """Return the function and the arguments of a name such as "ndcg_score(k=10)"."""
+    function, _, arguments = name.partition("(")
+    pairs = [pair.split("=") for pair in re.findall(r"\w+=\w+", arguments)]
+    return function, {k: v == "True" if v in ("True", "False") else int(v) for k, v in pairs}
+
+
+def as_text(table: Table) -> dict[str, dict[str, Any]]:
+    return {str(u): {str(i): v for i, v in items.items()} for u, items in table.items()}
+
+
+# --- The comparison -------------------------------------------------------------------------------
+
+
+def columns(table: Table, name: str) -> dict[str, list[Any]]:
+    rows = [(user, item, value) for user, items in table.items() for item, value in items.items()]
+    return dict(zip(("user", "item", name), map(list, zip(*rows, strict=True)), strict=True))
+
+
+def measured(package: str, text: str, truth: Table, run: Table) -> podium.Evaluation:
+    is_of_shown = parse(text).metric.reads == "catalogue"
+    before = dict(zip(("user", "item"), map(list, zip(*past(), strict=True)), strict=True))
+    return podium.measure(
+        columns(truth, "relevance"),
+        columns(run, "score"),
+        text,
+        like=package,
+        **({"catalogue": before} if is_of_shown else {}),
+    )
+
+
+def drawn(package: str, text: str, *, with_text_ids: bool) -> tuple[Table, Table]:
+    """Return lists on which the package defines the measure."""
+    measure = parse(text)
+    if measure.metric.reads == "catalogue":
+        return lists(whole=package == "recbole")
+    rules = presets.get(package).rules(measure)
+    truth, run = lists(
+        graded=package not in BINARY,
+        tied="ties" in rules,
+        empty=package != "recbole",
+        missing=rules["missing"] != "error",
+        whole=package == "recbole",
+        text=with_text_ids,
+    )
+    if measure.name in ("pap", "pauc"):
+        truth = {u: grades for u, grades in truth.items() if is_settled(measure, grades, run, u)}
+    return truth, run
+
+
+def is_settled(measure: Measure, grades: dict[Any, float], run: Table, user: Any) -> bool:
+    """Return whether a list, if there is one, has as many irrelevant items as pap@k reads."""
+    return user not in run or sum(not grades.get(item) for item in run[user]) >= (measure.k or 1)
+
+
+def cases() -> list[Any]:
+    found = []
+    for package in PACKAGES:
+        marks = [pytest.mark.long] if package == "ranx" else []  # it compiles in each process
+        for name in presets.get(package).metrics:
+            texts = [name.replace("@k", f"@{k}") for k in CUTOFFS] if "@k" in name else [name]
+            found += [pytest.param(package, text, False, marks=marks) for text in texts]
+            if package in ("trec_eval", "ir_measures") and name != "err@k":
+                found.append(pytest.param(package, texts[-1], True))
+    return found
+
+
+@pytest.mark.parametrize(("package", "text", "with_text_ids"), cases())
+def test_values_and_means_are_those_of_the_package(
+    package: str, text: str, with_text_ids: bool
+) -> None:
+    preset, measure = presets.get(package), parse(text)
+    name = preset.form(measure).name.replace("10", str(measure.k))
+    truth, run = drawn(package, text, with_text_ids=with_text_ids)
+    theirs, mean = PEERS[package](truth, run, name)
+    result = measured(package, text, truth, run)
+    within = {"rtol": 0, "atol": ROUNDED.get(name.split("@")[0], 1e-6)}
+
+    found = zip(result.labels.tolist(), result.values[text].tolist(), strict=True)
+    undefined = 0.0 if preset.rules(measure)["undefined"] == "zero" else np.nan
+    ours = {user: undefined if np.isnan(value) else value for user, value in found}
+    users = [user for user, value in theirs.items() if user in truth and np.isfinite(value)]
+    np.testing.assert_allclose([ours[u] for u in users], [theirs[u] for u in users], **within)
+    if set(theirs) <= set(truth) and not np.isnan(mean):
+        np.testing.assert_allclose(result.means[text], mean, **within)
+
+
+def test_the_lists_are_as_said() -> None:
+    truth, run = lists(graded=True, tied=True, empty=True, missing=True)
+    as_floats = {u: [np.float32(s) for s in scores.values()] for u, scores in run.items()}
+    assert any(len(set(scores)) < len(run[u]) for u, scores in as_floats.items())
+    assert any(len(set(scores)) < len(set(run[u].values())) for u, scores in as_floats.items())
+    assert any(not any(grades.values()) for grades in truth.values())
+    assert set(run) < set(truth)
+    assert {min(scores) < 0 < max(scores) for scores in as_floats.values()} == {True, False}
+
+
+# --- What the packages leave open -----------------------------------------------------------------
+
+EQUAL = dict.fromkeys(range(30), 1.0)
+
+
+def reversed_rows(table: dict[Any, float]) -> dict[Any, float]:
+    return dict(reversed(table.items()))
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        pytest.param("ranx", "mrr", marks=pytest.mark.long),
+        ("torchmetrics", "RetrievalMRR"),
+        ("ir_measures", "RBP(rel=1)"),
+    ],
+)
+def test_values_of_equal_scores_depend_on_the_order_of_rows(package: str, name: str) -> None:
+    truth = {0: {0: 1.0}}
+    orders = ({0: EQUAL}, {0: reversed_rows(EQUAL)})
+    first, second = (PEERS[package](truth, run, name)[1] for run in orders)
+    assert first != second
+    text = {"mrr": "rr", "RetrievalMRR": "rr", "RBP(rel=1)": "rbp"}[name]
+    for run in orders:
+        with pytest.warns(PodiumWarning, match="order of equal scores"):
+            result = measured(package, text, truth, run)
+        worst, best = (
+            podium.measure(columns(truth, "relevance"), columns(run, "score"), text, ties=ties)
+            for ties in ("worst", "best")
+        )
+        assert result.means[text] == worst.means[text] <= min(first, second)
+        assert best.means[text] >= max(first, second)
+
+
+def test_values_of_equal_scores_depend_on_the_number_of_the_item_in_recbole() -> None:
+    values = RECBOLE["mrr@10 of equal"]
+    assert len(values) == N_ITEMS
+    assert {0, 1} < set(values)
+
+
+def test_some_measures_of_ir_measures_rank_the_first_id_first() -> None:
+    truth = {"q": {"a": 1.0}}
+    run = {"q": {"a": 1.0, "b": 1.0}}
+    assert ir_measures(truth, run, "RR")[1] == 1 / 2
+    assert ir_measures(truth, run, "RR@10")[1] == 1
+    assert measured("ir_measures", "rr", truth, run).means["rr"] == 1 / 2
+
+
+def test_torchmetrics_merges_high_scores_in_a_sigmoid() -> None:
+    truth = {0: {1: 1.0, 2: 0.0}}
+    run = {0: {1: 30.0, 2: 20.0}}
+    assert torchmetrics(truth, run, "RetrievalAUROC")[1] == 1 / 2
+    assert measured("torchmetrics", "auc", truth, run).means["auc"] == 1
+
+
+def test_scikit_learn_refuses_lists_of_one_item() -> None:
+    truth, run = {0: {1: 1.0}}, {0: {1: 1.0}}
+    with pytest.raises(ValueError, match="more than 1 document"):
+        sklearn(truth, run, "ndcg_score")
+    assert measured("sklearn", "ndcg", truth, run).means["ndcg"] == 1
+
+
+# --- What podium does not reproduce ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_refused_metrics_are_none_of_the_table_and_raise_the_reason(package: str) -> None:
+    preset = presets.get(package)
+    assert not set(preset.metrics) & set(preset.refused)
+    for name, reason in preset.refused.items():
+        with pytest.raises(ArgumentError, match=re.escape(reason)):
+            preset.form(parse(name.replace("@k", "@10")))
+
+
+def test_rectools_counts_items_that_are_not_shown_as_negative() -> None:
+    truth = {0: {1: 1.0, 2: 1.0}}
+    for text in ("pap@2", "pauc@2"):
+        with pytest.raises(UnsettledError):
+            measured("rectools", text, truth, {0: {3: 1.0, 1: 0.5}})
+
+
+def test_recbole_counts_the_padding_as_an_item() -> None:
+    truth, run = lists(whole=True)
+    before = dict(zip(("user", "item"), map(list, zip(*past(), strict=True)), strict=True))
+    texts = [f"coverage@{k}" for k in CUTOFFS]
+    ours = podium.measure(
+        columns(truth, "relevance"), columns(run, "score"), texts, catalogue=before
+    )
+    for k in CUTOFFS:
+        expected = ours.means[f"coverage@{k}"] * N_ITEMS / (N_ITEMS + 1)
+        assert RECBOLE["means"][f"itemcoverage@{k}"] == pytest.approx(expected, abs=5.001e-5)
+
+
+def test_recbole_weighs_users_by_their_positives_in_gauc() -> None:
+    truth, run = lists(whole=True)
+    by_user = podium.measure(
+        columns(truth, "relevance"), columns(run, "score"), "auc", n_items=N_ITEMS
+    )
+    n_positives = [sum(truth[u].values()) for u in by_user.labels]
+    weighted = np.average(by_user.values["auc"], weights=n_positives)
+    assert RECBOLE["means"]["gauc"] == pytest.approx(weighted, abs=5.001e-5)
+    assert abs(weighted - by_user.means["auc"]) > 1e-3
