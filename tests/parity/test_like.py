@@ -196,6 +196,7 @@ def cases() -> list[Any]:
         marks = [pytest.mark.long] if package == "ranx" else []  # it compiles in each process
         for name in presets.get(package).metrics:
             texts = [name.replace("@k", f"@{k}") for k in CUTOFFS] if "@k" in name else [name]
+            texts = [text for text in texts if text != "auc@1"]  # one item has no pair
             found += [pytest.param(package, text, False, marks=marks) for text in texts]
             if package in ("trec_eval", "ir_measures") and name != "err@k":
                 found.append(pytest.param(package, texts[-1], True))
@@ -250,7 +251,7 @@ def reversed_rows(table: dict[Any, float]) -> dict[Any, float]:
     ],
 )
 def test_values_of_equal_scores_depend_on_the_order_of_rows(package: str, name: str) -> None:
-    truth = {0: {0: 1.0}}
+    truth = {0: {0: 1}}
     orders = ({0: EQUAL}, {0: reversed_rows(EQUAL)})
     first, second = (PEERS[package](truth, run, name)[1] for run in orders)
     assert first != second
@@ -262,8 +263,9 @@ def test_values_of_equal_scores_depend_on_the_order_of_rows(package: str, name: 
             podium.measure(columns(truth, "relevance"), columns(run, "score"), text, ties=ties)
             for ties in ("worst", "best")
         )
-        assert result.means[text] == worst.means[text] <= min(first, second)
-        assert best.means[text] >= max(first, second)
+        assert result.means == worst.means
+        assert worst.means[text] - 1e-6 < min(first, second)
+        assert max(first, second) < best.means[text] + 1e-6
 
 
 def test_values_of_equal_scores_depend_on_the_number_of_the_item_in_recbole() -> None:
@@ -273,7 +275,7 @@ def test_values_of_equal_scores_depend_on_the_number_of_the_item_in_recbole() ->
 
 
 def test_some_measures_of_ir_measures_rank_the_first_id_first() -> None:
-    truth = {"q": {"a": 1.0}}
+    truth = {"q": {"a": 1}}
     run = {"q": {"a": 1.0, "b": 1.0}}
     assert ir_measures(truth, run, "RR")[1] == 1 / 2
     assert ir_measures(truth, run, "RR@10")[1] == 1
@@ -281,14 +283,14 @@ def test_some_measures_of_ir_measures_rank_the_first_id_first() -> None:
 
 
 def test_torchmetrics_merges_high_scores_in_a_sigmoid() -> None:
-    truth = {0: {1: 1.0, 2: 0.0}}
+    truth = {0: {1: 1, 2: 0}}
     run = {0: {1: 30.0, 2: 20.0}}
     assert torchmetrics(truth, run, "RetrievalAUROC")[1] == 1 / 2
     assert measured("torchmetrics", "auc", truth, run).means["auc"] == 1
 
 
 def test_scikit_learn_refuses_lists_of_one_item() -> None:
-    truth, run = {0: {1: 1.0}}, {0: {1: 1.0}}
+    truth, run = {0: {1: 1}}, {0: {1: 1.0}}
     with pytest.raises(ValueError, match="more than 1 document"):
         sklearn(truth, run, "ndcg_score")
     assert measured("sklearn", "ndcg", truth, run).means["ndcg"] == 1
@@ -307,7 +309,7 @@ def test_refused_metrics_are_none_of_the_table_and_raise_the_reason(package: str
 
 
 def test_rectools_counts_items_that_are_not_shown_as_negative() -> None:
-    truth = {0: {1: 1.0, 2: 1.0}}
+    truth = {0: {1: 1, 2: 1}}
     for text in ("pap@2", "pauc@2"):
         with pytest.raises(UnsettledError):
             measured("rectools", text, truth, {0: {3: 1.0, 1: 0.5}})
