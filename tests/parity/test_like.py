@@ -6,8 +6,9 @@ lists, and equal scores where the package defines their order. `Form.name` is ho
 called, with the cutoff instead of 10.
 
 RecTools and RecBole need environments of their own. Their values are in rectools_values.json and
-recbole_values.json, and the scripts of these names compute them. Of the other packages, a package
-that is not installed is skipped.
+recbole_values.json, and the scripts of these names compute them. To compute RecBole's anew, give
+the interpreter of an environment that has RecBole in PODIUM_RECBOLE_PYTHON. Other packages are
+skipped if they are not installed.
 
 What the packages leave open, and what podium does not reproduce, is asserted below.
 """
@@ -15,7 +16,9 @@ What the packages leave open, and what podium does not reproduce, is asserted be
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -313,6 +316,15 @@ def test_rectools_counts_items_that_are_not_shown_as_negative() -> None:
     for text in ("pap@2", "pauc@2"):
         with pytest.raises(UnsettledError):
             measured("rectools", text, truth, {0: {3: 1.0, 1: 0.5}})
+
+
+def test_stored_values_are_those_of_recbole() -> None:
+    python = os.environ.get("PODIUM_RECBOLE_PYTHON")
+    if not python:
+        pytest.skip("PODIUM_RECBOLE_PYTHON does not name an interpreter that has RecBole")
+    script = HERE / "recbole_values.py"
+    done = subprocess.run([python, script], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == RECBOLE
 
 
 def test_recbole_counts_the_padding_as_an_item() -> None:
