@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from tests.cli.pages import commands
+from tools import coming_from
 
 from podium import presets
-from tools import coming_from
 
 
 def test_pages_are_generated() -> None:
