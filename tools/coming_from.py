@@ -30,34 +30,64 @@ MEANINGS = {
     "unjudged": "items of the run that the truth lacks",
     "unretrieved": "relevant items that the list lacks",
     "single_precision": "scores compared in single precision",
-    "score_above": "only items with a higher score are retrieved",
+    "score_above": "items with this score or less are not retrieved",
 }
 EXAMPLES = ("ndcg@10", "ap@10", "precision@10", "recall@10")
+
+_INDEX = """\
+# Coming from another package
+
+The same metric can have different values in different packages, even for the same lists. Each page
+shows the names and the conventions of a package, and the command that gives its numbers. The table
+shows the conventions of users and lists; the pages also have those of single metrics. All of it is
+generated from `podium.presets`."""
+
+_START = """\
+# Coming from {title}
+
+This page shows the names and conventions of {title}, and where podium differs. The tests compare
+podium with {package}. This command gives the numbers of {title}:"""
+
+_CONVENTIONS = """\
+## Conventions
+
+`--like {name}` (in Python, `like="{name}"`) sets these conventions. Without it, podium uses its
+own. [Conventions](../conventions.md) explains both."""
+
+_OPEN_TIES = """\
+{title} leaves the order of equal scores open: it can change with the order of rows. podium then
+ranks relevant items last, unless you pass `--ties`. If this matters, podium warns and shows both
+extreme values."""
+
+_NAMES = """\
+## Names
+
+`podium measure -m` also accepts other packages' names of metrics. A name only selects the metric.
+The conventions of the package apply only with `--like`."""
+
+_DIFFERENCES = """\
+## If your numbers still differ
+
+`podium explain truth.csv run.csv -m {example} --like {name}` shows the steps from podium's value to
+that of {title}. With `--value X`, it searches the conventions that give the number X. See
+[why numbers differ](../explain.md)."""
 
 
 def page(name: str) -> str:
     """Return the page of a package as Markdown."""
     preset = presets.get(name)
+    text = {"title": TITLES[name], "name": name, "package": preset.package}
+    chosen = [example for example in EXAMPLES if example.replace("@10", "@k") in preset.metrics]
     parts = [
-        f"# Coming from {TITLES[name]}",
-        f"This page is for users of {TITLES[name]}. It lists the names, the conventions and the "
-        f"differences. The tests compare podium with {preset.package}. It is generated from "
-        f"`podium.presets.{name}`.",
-        _command(preset),
-        "## Conventions",
-        f"`--like {name}` (in Python, `like={name!r}`) sets these conventions. Without it, podium "
-        "uses its own; [conventions](../conventions.md) explains both.",
-        _rules_table(preset),
-        *_open_ties(preset),
-        "## Names",
-        "A name alone only selects the metric: `podium measure -m` accepts podium's names and "
-        "those of other packages, but their conventions apply only with `--like`.",
-        _names_table(preset),
-        *_refused(preset),
-        "## Where your numbers still differ",
-        f"`podium explain truth.csv run.csv -m {_example(preset)} --like {name}` shows the steps "
-        f"from podium's value to that of {TITLES[name]}, and `--value X` searches the conventions "
-        "that give the number X.",
+        _START.format(**text),
+        command(chosen, f"--like {name}"),
+        _CONVENTIONS.format(**text),
+        rules_table(preset),
+        *([_OPEN_TIES.format(**text)] if preset.conventions.ties is None else []),
+        _NAMES,
+        names_table(preset),
+        *refused(preset),
+        _DIFFERENCES.format(**text, example=chosen[0]),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -65,29 +95,13 @@ def page(name: str) -> str:
 def index() -> str:
     """Return the page that compares the conventions of all packages."""
     names = list(presets.PACKAGES)
-    header = ["convention", "podium", *(f"[{TITLES[n]}]({n}.md)" for n in names)]
+    header = ["convention", "podium", *(f"[{TITLES[name]}]({name}.md)" for name in names)]
+    all_rules = [asdict(PODIUM), *(asdict(presets.get(name).conventions) for name in names)]
     rows = [
-        [f"{name}: {meaning}", *(_rule(rules(n)[name]) for n in (None, *names))]
+        [f"`{name}`: {meaning}", *(_rule(name, rules[name]) for rules in all_rules)]
         for name, meaning in MEANINGS.items()
     ]
-    return (
-        "\n\n".join(
-            [
-                "# Coming from another package",
-                "The same metric can have different values in different packages, even for the same "
-                "lists. Each page shows the names and the conventions of a package, and the command "
-                "that gives its numbers. This table shows the conventions of users and lists; the "
-                "pages also have those of single metrics. It is generated from `podium.presets`.",
-                _table(header, rows),
-            ]
-        )
-        + "\n"
-    )
-
-
-def rules(name: str | None) -> dict[str, Any]:
-    """Return the conventions of users and lists of a package, or of podium."""
-    return asdict(PODIUM if name is None else presets.get(name).conventions)
+    return f"{_INDEX}\n\n{table(header, rows)}\n"
 
 
 def pages() -> dict[Path, str]:
@@ -96,77 +110,73 @@ def pages() -> dict[Path, str]:
     return {FOLDER / "README.md": index(), **texts}
 
 
-def _example(preset: Preset) -> str:
-    names = [text.replace("@10", "@k") for text in EXAMPLES]
-    return next(n for n in names if n in preset.metrics).replace("@k", "@10")
+def command(measures: list[str], options: str) -> str:
+    """Return a command that measures, as a block."""
+    return f"```\n$ podium measure truth.csv run.csv -m {' -m '.join(measures)} {options}\n```"
 
 
-def _command(preset: Preset) -> str:
-    chosen = [text for text in EXAMPLES if text.replace("@10", "@k") in preset.metrics]
-    options = " ".join(f"-m {text}" for text in chosen)
-    return f"```\n$ podium measure truth.csv run.csv {options} --like {preset.name}\n```"
-
-
-def _rules_table(preset: Preset) -> str:
+def rules_table(preset: Preset) -> str:
+    """Return the conventions of users and lists that differ from podium's."""
     mine, theirs = asdict(PODIUM), asdict(preset.conventions)
     rows = [
-        [f"`{name}`: {meaning}", _rule(mine[name]), _rule(theirs[name])]
+        [f"`{name}`: {meaning}", _rule(name, mine[name]), _rule(name, theirs[name])]
         for name, meaning in MEANINGS.items()
         if mine[name] != theirs[name]
     ]
-    return _table(["convention", "podium", TITLES[preset.name]], rows)
+    return table(["convention", "podium", TITLES[preset.name]], rows)
 
 
-def _open_ties(preset: Preset) -> Iterator[str]:
-    if preset.conventions.ties is None:
-        yield (
-            f"{TITLES[preset.name]} leaves the order of equal scores open, so that it can change "
-            "with the order of rows. podium then ranks relevant items last, unless you pass "
-            "`--ties`, and warns if this matters, with both extreme values."
-        )
-
-
-def _names_table(preset: Preset) -> str:
+def names_table(preset: Preset) -> str:
+    """Return the package's names of metrics beside podium's, with the metrics' own conventions."""
     rows = [
-        [f"`{form.name}`", f"`{_podium_text(key, form)}`", _of_metric(form), form.note]
+        [f"`{form.name}`", f"`{podium_text(key, form)}`", *_of_metric(form)]
         for key, form in preset.metrics.items()
     ]
-    return _table([TITLES[preset.name], "podium", "conventions of this metric", "note"], rows)
+    return table([TITLES[preset.name], "podium", "only for this metric"], rows)
 
 
-def _podium_text(key: str, form: Form) -> str:
+def podium_text(key: str, form: Form) -> str:
     """Return podium's text for a metric with the package's options, such as ap(norm=min)@10."""
     name, at, _ = key.partition("@")
     metric = metrics.REGISTRY.find(key, name) or metrics.SHOWN.find(key, name)
     known = {} if metric is None else metric.options
-    options = {n: v for n, v in form.options.items() if known.get(n) != v}
-    inside = ",".join(f"{n}={v}" for n, v in options.items())
+    options = {n: value for n, value in form.options.items() if known.get(n) != value}
+    inside = ",".join(f"{n}={value}" for n, value in options.items())
     return f"{name}{f'({inside})' if inside else ''}{f'{at}10' if at else ''}"
 
 
-def _of_metric(form: Form) -> str:
-    return ", ".join(f"{name}: {_rule(value)}" for name, value in form.conventions.items())
+def _of_metric(form: Form) -> Iterator[str]:
+    rules = [f"`{name}`: {_rule(name, value)}." for name, value in form.conventions.items()]
+    yield " ".join([*rules, *([form.note] if form.note else [])])
 
 
-def _refused(preset: Preset) -> Iterator[str]:
+def refused(preset: Preset) -> Iterator[str]:
+    """Yield the measures that podium does not reproduce, if there are any."""
     if preset.refused:
-        yield "## What podium refuses"
         rows = [[f"`{name}`", reason] for name, reason in preset.refused.items()]
-        yield _table(["measure", "reason"], rows)
+        yield "## What podium refuses"
+        yield table(["measure", "reason"], rows)
 
 
-def _rule(value: Any) -> str:
+def _rule(name: str, value: Any) -> str:
     if value is None:
-        return "open"
-    return str(value).lower() if isinstance(value, bool) else f"{value}"
+        return "open" if name == "ties" else "none"
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )
 
 
-def _table(header: list[str], rows: list[list[str]]) -> str:
+def table(header: list[str], rows: list[list[str]]) -> str:
+    """Return a table in Markdown."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
-    for file, text in pages().items():
-        file.write_text(text, encoding="utf-8")
+    for file, content in pages().items():
+        file.write_text(content, encoding="utf-8")

@@ -173,5 +173,5 @@ def test_value_of_no_conventions_has_a_nearest_one() -> None:
 
 
 def test_unknown_package_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="like must be .*recbole"):
+    with pytest.raises(ArgumentError, match=r"like must be .*recbole"):
         podium.explain(*tables(5), "ndcg@5", like="recbol")
