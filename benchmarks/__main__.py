@@ -15,6 +15,7 @@ PARTS = (
     "startup",
     "measure",
     "decide",
+    "explain",
     "pap",
     "catalogue",
     "losses",
