@@ -18,7 +18,7 @@ import pytest
 from scipy import sparse
 
 import podium
-from podium import losses, metrics, recommenders, registry, sampled
+from podium import losses, metrics, plugins, recommenders, sampled
 from podium.groups import Groups
 from podium.metrics import make_scorer
 from podium.testing import oracles
@@ -35,14 +35,14 @@ def _plugin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     kinds = [module.REGISTRY for module in modules]
     before = [(kind, dict(kind._entries), dict(kind.aliases)) for kind in kinds]
     definitions = dict(oracles.DEFINITIONS)
-    point = importlib.metadata.EntryPoint("additions", "tests.additions.all", registry.GROUP)
+    point = importlib.metadata.EntryPoint("additions", "tests.additions.all", plugins.GROUP)
     usual = importlib.metadata.entry_points  # for the groups of other packages
     monkeypatch.setattr(
         importlib.metadata,
         "entry_points",
         lambda **by: [point] if by.get("group") == point.group else usual(**by),
     )
-    monkeypatch.setattr(registry._Plugins, "loaded", False)
+    monkeypatch.setattr(plugins._Plugins, "loaded", False)
     monkeypatch.syspath_prepend(ROOT)
     for name in [name for name in sys.modules if name.startswith("tests.additions")]:
         monkeypatch.delitem(sys.modules, name)
