@@ -196,13 +196,15 @@ def _arrays(pairs: Pairs) -> dict[str, NDArray[Any]]:
         "labels": pairs.labels,
         "cluster": pairs.cluster,
         "weight": pairs.weight,
-        **{f"base {parse(name).canonical}": values for name, values in pairs.base.items()},
-        **{
-            f"candidate {parse(name).canonical}": values for name, values in pairs.candidate.items()
-        },
+        **_columns_of("base", pairs.base),
+        **_columns_of("candidate", pairs.candidate),
         **{f"segment {name}": names for name, names in pairs.segments.items()},
     }
     return {name: column for name, column in columns.items() if column is not None}
+
+
+def _columns_of(run: str, values: Mapping[str, PerGroup]) -> dict[str, PerGroup]:
+    return {f"{run} {parse(name).canonical}": column for name, column in values.items()}
 
 
 def _pairs(arrays: Mapping[str, NDArray[Any]], rules: Rules, now: Pairs) -> Pairs:

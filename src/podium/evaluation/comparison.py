@@ -124,11 +124,9 @@ class Comparison:
             If the comparison does not contain this difference.
         """
         start = self.baseline if baseline is None else baseline
-        wanted = (run, start, by, segment)
+        wanted = (parse(measure), run, start, by, segment)
         for d in self.differences:
-            if (d.run, d.baseline, d.by, d.segment) == wanted and parse(d.measure) == parse(
-                measure
-            ):
+            if (parse(d.measure), d.run, d.baseline, d.by, d.segment) == wanted:
                 return d
         where = f" in segment {segment!r} of {by!r}" if by else ""
         raise ArgumentError(

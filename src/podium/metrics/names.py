@@ -1,8 +1,8 @@
 """Names of measures in other packages, rewritten in podium's grammar.
 
 A name selects only a metric and the options that its text states. Conventions that the text does
-not state, such as the order of equal scores, remain those of podium. Names that differ from podium's
-only in case, and single words such as ``recip_rank``, are found by the registry.
+not state, such as the order of equal scores, remain those of podium. Single words such as
+``recip_rank`` are aliases in the registry, which also ignores case.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ _LEVEL = re.compile(r"\s*(\S+)-l(\d+)\s*")  # ranx
 _WITH_OPTIONS = re.compile(r"\s*([\w-]+)\s*\((.*)\)\s*(@.*)?", re.DOTALL)
 
 _IR_MEASURES = frozenset(
-    ("ap", "map", "bpref", "err", "judged", "ndcg", "p", "precision", "r", "recall", "rbp")
-    + ("rprec", "rr", "mrr", "success")
+    [
+        *("ap", "map", "bpref", "err", "judged", "ndcg", "p", "precision", "r", "recall", "rbp"),
+        *("rprec", "rr", "mrr", "success"),
+    ]
 )
 """Measures of ir_measures that podium has; only these take the options of `_in_options`."""
 
