@@ -6,7 +6,7 @@ The text of each entry is ``name(param=value, …)@k``. Each kind has a `REGISTR
 Rankers and recommenders are scikit-learn estimators and are printed as such.
 
 To add an entry from another package, register it in a module of that package, and name the module
-in an entry point of the group `GROUP`::
+in an entry point of the group `podium.plugins.GROUP`::
 
     # mypackage/podium.py
     from podium import losses, metrics, sampled
@@ -19,36 +19,24 @@ in an entry point of the group `GROUP`::
     [project.entry-points."podium.plugins"]
     mypackage = "mypackage.podium"
 
-These modules and those of `OWN` are imported when an unknown name is looked up and when names are
-listed: in a script, on the command line, in a worker process and when a model file is loaded.
-Modules of podium that register entries are in `OWN` and not in entry points, so that they are
-found in a source tree that was not installed again.
+These modules are imported when an unknown name is looked up and when names are listed: in a script,
+on the command line, in a worker process and when a model file is loaded (`podium.plugins`).
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
-import importlib.util
 import inspect
-import threading
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from podium import _check
 from podium._grammar import NAME, read, write
-from podium.errors import ArgumentError, PodiumWarning
+from podium.errors import ArgumentError
+from podium.plugins import load_plugins
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type[Any])
-
-GROUP = "podium.plugins"
-"""The entry point group in which other packages name their modules with entries."""
-
-OWN = ("podium.papers.plugin",)
-"""Modules of podium that register entries and that podium does not import elsewhere; each may be
-absent."""
 
 
 class Elsewhere(NamedTuple):
@@ -73,6 +61,8 @@ class Registry(Mapping[str, T]):
         The form of their texts and an example, for messages.
     suffix : str
         An ending of names that is omitted from the text.
+    ignore_case : bool
+        Whether upper and lower case are the same in names that are looked up.
 
     Attributes
     ----------
@@ -80,9 +70,12 @@ class Registry(Mapping[str, T]):
         Other names of entries.
     """
 
-    def __init__(self, noun: str, form: str, *, suffix: str = "") -> None:
-        self.noun, self.form, self.suffix = noun, form, suffix
+    def __init__(
+        self, noun: str, form: str, *, suffix: str = "", ignore_case: bool = False
+    ) -> None:
+        self.noun, self.form, self.suffix, self.ignore_case = noun, form, suffix, ignore_case
         self.aliases: dict[str, str] = {}
+        self._spellings: dict[str, str] = {}  # if ignore_case: names in lower case to names
         self._entries: dict[str, T | Elsewhere] = {}
 
     def enter(self, name: str, entry: T | Elsewhere, aliases: Iterable[str] = ()) -> None:
@@ -100,7 +93,8 @@ class Registry(Mapping[str, T]):
         Raises
         ------
         ArgumentError
-            If a name is taken, or contains characters that `read` does not accept.
+            If a name is taken, also in another case if `ignore_case`, or contains characters that
+            `read` does not accept.
         """
         ending = self.suffix if name.endswith(self.suffix) else ""
         new_aliases = {f"{alias}{ending}": name for alias in aliases}
@@ -108,6 +102,8 @@ class Registry(Mapping[str, T]):
             self._check_name(new_name, name, entry)
         self._entries[name] = entry
         self.aliases.update(new_aliases)
+        if self.ignore_case:
+            self._spellings.update({known.lower(): known for known in (name, *new_aliases)})
 
     def _check_name(self, name: str, owner: str, entry: T | Elsewhere) -> None:
         if not NAME.fullmatch(name.removesuffix(self.suffix)):
@@ -115,7 +111,7 @@ class Registry(Mapping[str, T]):
                 f"{self.noun} {name!r} has an invalid name. Begin the name with a letter, and use "
                 "only letters, digits, '-', '_' and ':'."
             )
-        current = self._entries.get(self.aliases.get(name, name))
+        current = self._entries.get(self._registered(name))
         previous = self._entries.get(owner)
         if current is not None and not (current is previous and _origin(current) == _origin(entry)):
             raise ArgumentError(
@@ -126,10 +122,15 @@ class Registry(Mapping[str, T]):
         """Return the entry of the first of these names or aliases that exists, or None."""
         for get_entries in (self._known, self._known_with_plugins):
             for name in names:
-                entry = get_entries().get(self.aliases.get(name, name))
+                entry = get_entries().get(self._registered(name))
                 if entry is not None:
                     return _imported(entry)
         return None
+
+    def _registered(self, name: str) -> str:
+        """Return the name of the entry that a name, an alias or another case of it represents."""
+        spelling = self._spellings.get(name.lower(), name)
+        return self.aliases.get(spelling, spelling)
 
     def _known(self) -> dict[str, T | Elsewhere]:
         return self._entries
@@ -356,44 +357,3 @@ def _fields(cls: type[Any]) -> dict[str, Any]:
     return {
         name: parameter.default for name, parameter in inspect.signature(cls).parameters.items()
     }
-
-
-class _Plugins:
-    """The state of the plugins, and the lock that lets one thread import them."""
-
-    loaded = False
-    lock = threading.RLock()
-
-
-def load_plugins() -> None:
-    """Import the modules of `OWN` and of the entry points, once per process.
-
-    Warns
-    -----
-    PodiumWarning
-        If the module of an entry point cannot be imported. Its names remain unknown.
-    """
-    with _Plugins.lock:  # other threads wait; a plugin in this thread can look up names
-        if _Plugins.loaded:
-            return
-        _Plugins.loaded = True
-        for name in OWN:
-            if _exists(name):
-                importlib.import_module(name)
-        for point in importlib.metadata.entry_points(group=GROUP):
-            try:
-                point.load()
-            except Exception as error:  # a foreign module can raise anything
-                warnings.warn(
-                    f"The plugin {point.name} ({point.value}) could not be imported: {error!r}. "
-                    "The names that it registers are unknown.",
-                    PodiumWarning,
-                    stacklevel=2,
-                )
-
-
-def _exists(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:  # the parent package is absent
-        return False

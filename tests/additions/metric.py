@@ -12,9 +12,9 @@ from podium.testing.oracles import DEFINITIONS, Definition, Ranked
 from podium.types import PerGroup
 
 
-@register("f1", cutoff="required", aliases=("f-score",), ideal_defined=False, linear=True)
-def f1(ranking: Ranking, *, k: int) -> PerGroup:
-    """Return the harmonic mean of precision and recall among the k top ranks."""
+@register("dice", cutoff="required", aliases=("sorensen",), ideal_defined=False, linear=True)
+def dice(ranking: Ranking, *, k: int) -> PerGroup:
+    """Return the Sorensen-Dice coefficient of the k top items and the positives."""
     groups = ranking.groups
     position = np.arange(groups.n_rows) - np.repeat(groups.offsets[:-1], groups.sizes)
     positive = ranking.averaged((ranking.relevance >= ranking.min_relevance).astype(np.float64))
@@ -22,8 +22,8 @@ def f1(ranking: Ranking, *, k: int) -> PerGroup:
     return 2.0 * hits / (k + ranking.n_pos)
 
 
-def _f1(ranked: Ranked, *, k: int) -> Fraction:
+def _dice(ranked: Ranked, *, k: int) -> Fraction:
     return Fraction(2 * ranked.flags[:k].count(True), k + ranked.listing.n_pos)
 
 
-DEFINITIONS["f1"] = Definition(_f1)
+DEFINITIONS["dice"] = Definition(_dice)

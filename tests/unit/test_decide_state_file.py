@@ -43,6 +43,14 @@ def test_interrupted_write_leaves_the_old_file(
     assert look(SECOND).look == {"number": 2, "n_users": 45, "n_new": 25, "horizon": None}
 
 
+def test_equivalent_texts_of_measures_continue_a_state() -> None:
+    look(FIRST)
+    guards = {"R@5": -0.2, "TopK_Loss@3": 0.2}
+    second = look(SECOND, guards=guards)
+    assert second.look == {"number": 2, "n_users": 45, "n_new": 25, "horizon": None}
+    assert [claim.measure for claim in second.claims] == ["ndcg@5", *guards]
+
+
 def test_error_in_a_table_leaves_the_old_file() -> None:
     look(FIRST)
     refused_look("lacks 1 of 25 users", SECOND, changed=of(SECOND - {30}, CANDIDATE))

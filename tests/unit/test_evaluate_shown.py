@@ -167,8 +167,8 @@ def test_arithmetic_of_two_lists() -> None:
             # counts 2, 1, 1, 0: the pairs differ by 1, 1, 2, 0, 1, 1
             "gini@2": 6 / (4 * 4),
             "novelty@2": ((2 + 3) / 2 + (2 + 2) / 2) / 2,
-            "popularity@2": ((1 + 0) / 2 + (1 + 1) / 2) / 2,
-            "diversity@2": ((1 - 1 / 3) + 0) / 2,
+            "arp@2": ((1 + 0) / 2 + (1 + 1) / 2) / 2,
+            "ild@2": ((1 - 1 / 3) + 0) / 2,
             "rr": 1.0,
         }
     )
@@ -247,9 +247,9 @@ def test_segments_and_users_leave_out_what_is_no_mean() -> None:
     evaluation = measured("coverage@2", "gini@2", "arp@2", "rr", catalogue=catalogue())
     divided = evaluation.segmented("half", np.arange(N_USERS - 1) % 2)
     result = divided.to_dict()
-    assert list(result["measures"]) == ["coverage@2", "gini@2", "popularity@2", "rr"]
-    assert [list(s["measures"]) for s in result["segments"]] == [["popularity@2", "rr"]] * 2
-    assert divided.to_frame().columns == ["group", "n_pos", "popularity@2", "rr"]
+    assert list(result["measures"]) == ["coverage@2", "gini@2", "arp@2", "rr"]
+    assert [list(s["measures"]) for s in result["segments"]] == [["arp@2", "rr"]] * 2
+    assert divided.to_frame().columns == ["group", "n_pos", "arp@2", "rr"]
     with pytest.raises(ArgumentError, match=r"^gini@2 is not a mean over groups.* these groups"):
         divided.summary("gini@2", divided.segments[0].mask)
 
@@ -318,7 +318,7 @@ def test_refused_items() -> None:
     ("texts", "options", "message"),
     [
         (["gini@2", "rr"], {}, r"^gini@2 requires catalogue, a table of the past interactions"),
-        (["ild@2", "rr"], {}, r"^diversity@2 requires items, a table of items"),
+        (["ild@2", "rr"], {}, r"^ild@2 requires items, a table of items"),
         (["rr"], {"catalogue": catalogue()}, r"^catalogue has no effect without 'coverage@k'"),
         (["gini@2"], {"catalogue": catalogue(), "items": genres()}, r"^items has no effect with"),
         (["gini"], {}, r"^gini needs a cutoff: write gini@10"),
@@ -341,7 +341,7 @@ def test_separators_blanks_and_repeats_of_categories() -> None:
     items = {"item": [0, 1], "genre": [" war |drama||war", "drama|war"]}
     run = {"user": [1, 1], "item": [0, 1], "score": [2.0, 1.0]}
     truth = {"user": [1], "item": [0]}
-    assert podium.measure(truth, run, "ild@2", items=items).means == {"diversity@2": 0.0}
+    assert podium.measure(truth, run, "ild@2", items=items).means == {"ild@2": 0.0}
     numbers = {"item": [0, 1], "kind": [3, 4], "year": [1990, 1990]}
     means = podium.measure(truth, run, ["ild(column=kind)@2", "ild(column=year)@2"], items=numbers)
     assert list(means.means.values()) == [1.0, 0.0]

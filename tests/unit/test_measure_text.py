@@ -8,8 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import podium
 from podium.errors import ArgumentError
-from podium.metrics import REGISTRY, Measure, Metric, choices, get, parse, parse_all
+from podium.metrics import (
+    REGISTRY,
+    SHOWN,
+    Measure,
+    Metric,
+    choices,
+    get,
+    parse,
+    parse_all,
+    register,
+)
 from podium.testing.strategies import all_measures
 
 
@@ -42,8 +53,10 @@ def test_text_parses_back_to_the_same_measure(text: str) -> None:
     measure = parse(text)
     assert parse(str(measure)) == measure
     assert hash(parse(str(measure))) == hash(measure)
-    assert str(parse(str(measure))) == str(measure)
-    assert " " not in str(measure)
+    assert str(measure) == text.strip()
+    assert parse(measure.canonical) == measure
+    assert parse(measure.canonical).canonical == measure.canonical
+    assert " " not in measure.canonical
 
 
 @pytest.mark.parametrize("measure", all_measures(), ids=str)
@@ -88,11 +101,103 @@ def test_text_means(text: str, expected: Measure) -> None:
     assert parse(text) == expected
 
 
-def test_text_leaves_defaults_out() -> None:
-    assert str(parse("map( norm = min )@10")) == "ap(norm=min)@10"
-    assert str(parse("ap(norm=n_pos)@10")) == "ap@10"
-    assert str(parse("rbp(p=0.50)")) == "rbp(p=0.5)"
-    assert str(parse("pap(clip=true)@2")) == "pap(clip=true)@2"
+def test_canonical_text_leaves_defaults_out() -> None:
+    assert parse("map( norm = min )@10").canonical == "ap(norm=min)@10"
+    assert parse("ap(norm=n_pos)@10").canonical == "ap@10"
+    assert parse("rbp(p=0.50)").canonical == "rbp(p=0.5)"
+    assert parse("pap(clip=true)@2").canonical == "pap(clip=true)@2"
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        # trec_eval
+        ("ndcg_cut_10", "ndcg@10"),
+        ("ndcg_cut.10", "ndcg@10"),
+        ("map_cut_100", "ap@100"),
+        ("P_10", "precision@10"),
+        ("recall_10", "recall@10"),
+        ("success_5", "hit_rate@5"),
+        ("relative_P_5", "recall(norm=min)@5"),
+        ("set_recall", "recall"),
+        ("recip_rank", "rr"),
+        ("Rprec", "r_precision"),
+        ("map", "ap"),
+        # ranx
+        ("rbp.95", "rbp(p=0.95)"),
+        ("ndcg_burges@10", "ndcg(gain=exp2)@10"),
+        ("dcg_burges", "dcg(gain=exp2)"),
+        ("r-precision", "r_precision"),
+        # ir_measures
+        ("nDCG@10", "ndcg@10"),
+        ("nDCG(dcg='exp-log2')@5", "ndcg(gain=exp2)@5"),
+        ("nDCG(dcg='log2')@5", "ndcg@5"),
+        ("nDCG(cutoff=5)", "ndcg@5"),
+        ("AP", "ap"),
+        ("RR@10", "rr@10"),
+        ("R@100", "recall@100"),
+        ("Success@5", "hit_rate@5"),
+        ("ERR@20", "err@20"),
+        ("RBP(p=0.9)@10", "rbp(p=0.9)@10"),
+        ("P(judged_only=False)@5", "precision@5"),
+        # RecBole and RecTools
+        ("Hit@10", "hit_rate@10"),
+        ("HitRate@10", "hit_rate@10"),
+        ("MRR@10", "rr@10"),
+        ("GAUC", "auc"),
+        ("PartialAUC@5", "pauc@5"),
+        ("GiniIndex@10", "gini@10"),
+        ("ItemCoverage@10", "coverage@10"),
+        ("AveragePopularity@10", "popularity@10"),
+        ("IntraListDiversity@10", "diversity@10"),
+        # scikit-learn
+        ("ndcg_score", "ndcg"),
+        ("ndcg_score(k=5)", "ndcg@5"),
+        ("dcg_score@5", "dcg@5"),
+        ("average_precision_score", "ap"),
+        ("roc_auc_score", "auc"),
+    ],
+)
+def test_names_of_other_packages_select_a_metric_and_its_options(text: str, canonical: str) -> None:
+    measure = parse(text)
+    assert (measure, measure.canonical) == (parse(canonical), canonical)
+    assert str(measure) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("map@100-l2", r"Write map@100, and pass min_relevance=2\."),
+        ("P(rel=2)@10", r"Write P@10, and pass min_relevance=2\."),
+        ("AP(judged_only=True)", r"Write AP, and pass unjudged='skip'\."),
+        ("nDCG(gains={0: 0, 1: 3})@5", "has the option gains.*Write the gains as the relevances"),
+    ],
+)
+def test_names_that_state_a_convention_are_refused_with_its_argument(
+    text: str, advice: str
+) -> None:
+    with pytest.raises(ArgumentError, match=advice):
+        parse(text)
+
+
+def test_results_have_the_text_that_was_given_and_are_found_by_every_equivalent_text() -> None:
+    truth = {"user": [1, 1, 2], "item": [10, 11, 10]}
+    run = {"user": [1, 1, 2], "item": [11, 12, 12], "score": [0.9, 0.1, 0.5]}
+    result = podium.measure(truth, run, ["ndcg_cut_2", "Hit@1"])
+    assert list(result.means) == list(result.to_dict()["measures"]) == ["ndcg_cut_2", "Hit@1"]
+    assert "ndcg_cut_2" in str(result)
+    for text in ("ndcg@2", "nDCG@2", parse("ndcg(gain=linear)@2")):
+        assert result.summary(text) == result.summary("ndcg_cut_2")
+    assert result.means["hit_rate@1"] == result.means["Hit@1"] == 1 / 2
+    other = podium.compare(truth, {"a": run, "b": run}, "map_cut_2")
+    assert other.difference("ap@2", "b").measure == "map_cut_2"
+
+
+def test_names_that_differ_only_in_case_are_one_name() -> None:
+    names = [*REGISTRY, *REGISTRY.aliases, *SHOWN, *SHOWN.aliases]
+    assert len({name.lower() for name in names}) == len(names)
+    with pytest.raises(ArgumentError, match="'nDCG' is taken by podium"):
+        register("nDCG", cutoff="none")(lambda ranking: ranking.n_pos + 0.0)
 
 
 def test_aliases_stand_for_metrics_and_hide_none() -> None:
@@ -140,8 +245,8 @@ def test_wrong_text_raises_with_advice(text: Any, message: str) -> None:
 
 
 def test_several_measures_parse_in_order() -> None:
-    assert [str(m) for m in parse_all(["map@5", Measure("rr")])] == ["ap@5", "rr"]
-    assert [str(m) for m in parse_all("map@5")] == ["ap@5"]
+    assert [str(m) for m in parse_all(["map@5", Measure("rr")])] == ["map@5", "rr"]
+    assert [str(m) for m in parse_all("map@5")] == ["map@5"]
     assert parse_all(Measure("rr")) == [Measure("rr")]
 
 
@@ -167,7 +272,7 @@ def test_a_set_of_measures_is_read_by_its_texts() -> None:
 def test_several_measures_must_be_some_and_different() -> None:
     with pytest.raises(ArgumentError, match="measures must name at least one measure"):
         parse_all([])
-    with pytest.raises(ArgumentError, match="measures names ap@5 twice"):
+    with pytest.raises(ArgumentError, match=r"measures names map\(norm=n_pos\)@5 twice"):
         parse_all(["ap@5", "map(norm=n_pos)@5"])
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from podium import losses, metrics, registry, sampled
+from podium import losses, metrics, plugins, sampled
 from podium._grammar import Text, divided, read, word
 from podium.errors import ArgumentError, PodiumWarning
 from podium.registry import Registry, Values
@@ -133,7 +133,7 @@ def late(ranking, *, k):
 @pytest.fixture
 def unread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Plugins as in a new process, and registries as they were, afterwards."""
-    monkeypatch.setattr(registry._Plugins, "loaded", False)
+    monkeypatch.setattr(plugins._Plugins, "loaded", False)
     kept = [(r._entries, dict(r._entries)) for r in (losses.REGISTRY, metrics.REGISTRY)]
     aliases = dict(metrics.REGISTRY.aliases)
     yield
@@ -146,11 +146,11 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def points(**modules: str) -> Any:
     found = [
-        importlib.metadata.EntryPoint(name, module, registry.GROUP)
+        importlib.metadata.EntryPoint(name, module, plugins.GROUP)
         for name, module in modules.items()
     ]
     usual = importlib.metadata.entry_points  # others read theirs
-    return lambda **by: found if by.get("group") == registry.GROUP else usual(**by)
+    return lambda **by: found if by.get("group") == plugins.GROUP else usual(**by)
 
 
 @pytest.mark.usefixtures("unread")
@@ -199,18 +199,18 @@ def test_own_modules_are_imported_where_they_exist(
 ) -> None:
     (tmp_path / "own_plugin.py").write_text(PLUGIN)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(registry, "OWN", ("no_such.module", "own_plugin"))
+    monkeypatch.setattr(plugins, "OWN", ("no_such.module", "own_plugin"))
     monkeypatch.setattr(importlib.metadata, "entry_points", points())
     assert losses.get("late-2").name == "late-2"
 
 
 def test_known_names_read_no_plugin() -> None:
     code = (
-        "from podium import losses, metrics, registry, sampled\n"
+        "from podium import losses, metrics, plugins, sampled\n"
         "losses.get('pap-ramp@3'), metrics.parse('auc@5'), metrics.parse('map@5'), "
         "metrics.parse('ndcg@5'), sampled.get('auto'), 'ap' in metrics.REGISTRY\n"
-        "assert not registry._Plugins.loaded\n"
+        "assert not plugins._Plugins.loaded\n"
         "losses.is_registered('x')\n"
-        "assert registry._Plugins.loaded"
+        "assert plugins._Plugins.loaded"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

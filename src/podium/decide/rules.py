@@ -110,7 +110,7 @@ class Rules:
     def to_dict(self) -> dict[str, Any]:
         """Return the form in which a state keeps the rules."""
         return {
-            "measures": [str(measure) for measure in self.measures],
+            "measures": [measure.canonical for measure in self.measures],
             "limits": list(self.limits),
             "level": self.level,
             "looks": self.looks,

@@ -16,6 +16,7 @@ from podium._arrays import read_arrays, write_arrays
 from podium.decide.pairs import Pairs
 from podium.decide.rules import Rules
 from podium.errors import ArgumentError, DataError
+from podium.metrics import parse
 from podium.types import Labels, PerGroup
 
 _KIND, _FORMAT = "podium_gate", 1
@@ -195,19 +196,23 @@ def _arrays(pairs: Pairs) -> dict[str, NDArray[Any]]:
         "labels": pairs.labels,
         "cluster": pairs.cluster,
         "weight": pairs.weight,
-        **{f"base {name}": values for name, values in pairs.base.items()},
-        **{f"candidate {name}": values for name, values in pairs.candidate.items()},
+        **_columns_of("base", pairs.base),
+        **_columns_of("candidate", pairs.candidate),
         **{f"segment {name}": names for name, names in pairs.segments.items()},
     }
     return {name: column for name, column in columns.items() if column is not None}
 
 
+def _columns_of(run: str, values: Mapping[str, PerGroup]) -> dict[str, PerGroup]:
+    return {f"{run} {parse(name).canonical}": column for name, column in values.items()}
+
+
 def _pairs(arrays: Mapping[str, NDArray[Any]], rules: Rules, now: Pairs) -> Pairs:
-    names = [str(measure) for measure in rules.measures]
+    names = {str(measure): measure.canonical for measure in rules.measures}
     return Pairs(
         arrays["labels"],
-        {name: arrays[f"base {name}"] for name in names},
-        {name: arrays[f"candidate {name}"] for name in names},
+        {name: arrays[f"base {key}"] for name, key in names.items()},
+        {name: arrays[f"candidate {key}"] for name, key in names.items()},
         {name: arrays[f"segment {name}"] for name in now.segments},
         None if rules.cluster is None else arrays["cluster"],
         None if rules.weight is None else arrays["weight"],

@@ -124,13 +124,13 @@ class Comparison:
             If the comparison does not contain this difference.
         """
         start = self.baseline if baseline is None else baseline
-        name = str(parse(measure))
+        wanted = (parse(measure), run, start, by, segment)
         for d in self.differences:
-            if (d.measure, d.run, d.baseline, d.by, d.segment) == (name, run, start, by, segment):
+            if (parse(d.measure), d.run, d.baseline, d.by, d.segment) == wanted:
                 return d
         where = f" in segment {segment!r} of {by!r}" if by else ""
         raise ArgumentError(
-            f"{run} - {start} was not compared in {name}{where}. The runs are "
+            f"{run} - {start} was not compared in {parse(measure)}{where}. The runs are "
             f"{', '.join(self.evaluations)}; pairs='all' compares all pairs."
         )
 

@@ -20,7 +20,7 @@ from podium.errors import ArgumentError
 from podium.evaluation import _unjudged_ap_kernels as ap_kernels
 from podium.evaluation import _unjudged_kernels as kernels
 from podium.evaluation._judgements import Lists, Minima, Search, distinct_levels
-from podium.metrics import Measure, parse, parse_all
+from podium.metrics import ByMeasure, Measure, parse, parse_all
 from podium.ranking import Ranking, count_between
 from podium.types import Labels, Mask, Offsets, PerGroup, Undefined
 
@@ -226,7 +226,7 @@ def difference_bounds(
     >>> bounds.value, bounds.low, bounds.high
     (array([0.5]), array([0.]), array([0.5]))
     """
-    result: dict[str, DifferenceBounds] = {}
+    result: dict[str, DifferenceBounds] = ByMeasure()
     most = int(pool.n_unjudged.max(initial=0))
     for measure in parse_all(measures):
         base, candidate, search = _of_pool(pool, measure)

@@ -118,11 +118,13 @@ class Metric:
 
 
 REGISTRY: Registry[Metric] = Registry(
-    "measure", "name@k or name(option=value)@k, such as ndcg@10", suffix="@k"
+    "measure", "name@k or name(option=value)@k, such as ndcg@10", suffix="@k", ignore_case=True
 )
 """Every metric of relevance by its name. "auc@k" and "auc" are different metrics."""
 
-SHOWN: Registry[Metric] = Registry(REGISTRY.noun, REGISTRY.form, suffix=REGISTRY.suffix)
+SHOWN: Registry[Metric] = Registry(
+    REGISTRY.noun, REGISTRY.form, suffix=REGISTRY.suffix, ignore_case=True
+)
 """Every metric of the items shown by its name."""
 
 

@@ -25,6 +25,7 @@ def _discounts(n_ranks: int, _n_items: int, *, discount: Discount, **_: Any) -> 
 @register(
     "dcg",
     cutoff="optional",
+    aliases=("dcg_score",),
     bounds=(0.0, np.inf),
     graded=True,
     ideal_defined=False,
@@ -72,7 +73,14 @@ def dcg(
     return _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
 
 
-@register("ndcg", cutoff="optional", graded=True, linear=True, rank_weights=_discounts)
+@register(
+    "ndcg",
+    cutoff="optional",
+    aliases=("ndcg_score",),
+    graded=True,
+    linear=True,
+    rank_weights=_discounts,
+)
 def ndcg(
     ranking: Ranking,
     *,

@@ -120,7 +120,13 @@ def recall(
     return _passes.hits(ranking, _passes.depths(ranking, k)) / _reachable(ranking, k, norm)
 
 
-@register("r_precision", cutoff="none", aliases=("rprec",), linear=True, rank_weights=_first_only)
+@register(
+    "r_precision",
+    cutoff="none",
+    aliases=("rprec", "r-precision"),
+    linear=True,
+    rank_weights=_first_only,
+)
 def r_precision(ranking: Ranking) -> PerGroup:
     """Return the share of the n_pos top ranks that hold a positive.
 
@@ -143,7 +149,9 @@ def r_precision(ranking: Ranking) -> PerGroup:
     return _passes.hits(ranking, ranking.n_pos) / ranking.n_pos
 
 
-@register("hit_rate", cutoff="optional", aliases=("hr", "hit", "success"), rank_weights=_ones)
+@register(
+    "hit_rate", cutoff="optional", aliases=("hr", "hit", "hitrate", "success"), rank_weights=_ones
+)
 def hit_rate(ranking: Ranking, *, k: int | None = None) -> PerGroup:
     """Return 1 for each group with at least one positive among the k top ranks, else 0.
 
@@ -171,7 +179,7 @@ def hit_rate(ranking: Ranking, *, k: int | None = None) -> PerGroup:
 @register(
     "rr",
     cutoff="optional",
-    aliases=("mrr", "recip_rank", "reciprocal_rank"),
+    aliases=("mrr", "recip_rank", "reciprank", "reciprocal_rank"),
     rank_weights=_reciprocals,
 )
 def rr(ranking: Ranking, *, k: int | None = None) -> PerGroup:
@@ -205,7 +213,7 @@ def rr(ranking: Ranking, *, k: int | None = None) -> PerGroup:
 @register(
     "ap",
     cutoff="optional",
-    aliases=("map", "average_precision"),
+    aliases=("map", "average_precision", "average_precision_score"),
     exceptions={"ideal_defined": {"norm": ("n_pos",)}, "monotone": {"norm": ("retrieved",)}},
     rank_weights=_reciprocals,
 )

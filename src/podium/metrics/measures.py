@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from podium import _check
 from podium._grammar import read, write
 from podium.errors import ArgumentError
 from podium.metrics._registry import REGISTRY, Metric, error_of_shown, lookup
+from podium.metrics.names import in_grammar
 from podium.ranking import Ranking
 from podium.types import PerGroup
 
@@ -29,16 +30,26 @@ class Measure:
         The cutoff in items; None means the whole list.
     options : tuple of (name, value)
         The options that differ from the metric's defaults, sorted by name.
+    text : str
+        The text from which the measure was parsed; empty if there is none. It is what ``str``
+        returns, and is not compared.
 
     Examples
     --------
-    >>> str(parse("map(norm=min)@10"))
-    'ap(norm=min)@10'
+    >>> measure = parse("map(norm=min)@10")
+    >>> str(measure), measure.canonical
+    ('map(norm=min)@10', 'ap(norm=min)@10')
     """
 
     name: str
     k: int | None = None
     options: tuple[tuple[str, Any], ...] = ()
+    text: str = field(default="", compare=False, repr=False)
+
+    @property
+    def canonical(self) -> str:
+        """The text that all equivalent texts have in common, such as "ap@10" for "map_cut_10"."""
+        return write(self.name, dict(self.options), self.k)
 
     @property
     def metric(self) -> Metric:
@@ -60,7 +71,7 @@ class Measure:
         return None if weigh is None else weigh(ranking, **self.arguments())
 
     def __str__(self) -> str:
-        return write(self.name, dict(self.options), self.k)
+        return self.text or self.canonical
 
     def arguments(self) -> dict[str, Any]:
         cutoff = {} if self.metric.cutoff == "none" else {"k": self.k}
@@ -69,6 +80,9 @@ class Measure:
 
 def parse(text: str | Measure) -> Measure:
     """Parse a measure from its text, ``name(option=value, …)@k``.
+
+    Names of other packages are read too, see `podium.metrics.names`. Upper and lower case of the
+    name are the same.
 
     Raises
     ------
@@ -80,10 +94,13 @@ def parse(text: str | Measure) -> Measure:
     --------
     >>> parse("ndcg(gain=exp2)@10")
     Measure(name='ndcg', k=10, options=(('gain', 'exp2'),))
+    >>> parse("ndcg_cut_10") == parse("nDCG@10") == parse("ndcg@10")
+    True
     """
     if isinstance(text, Measure):
         return text
-    name, option_texts, k = read(text, REGISTRY.noun, REGISTRY.form)
+    rewritten = in_grammar(text) if isinstance(text, str) else text  # pyright: ignore[reportUnnecessaryIsInstance]
+    name, option_texts, k = read(rewritten, REGISTRY.noun, REGISTRY.form)
     metric = lookup(name, has_cutoff=k is not None)
     if k is None and metric.cutoff == "required":
         raise ArgumentError(f"{name} needs a cutoff: write {name}@10, for example.")
@@ -93,7 +110,7 @@ def parse(text: str | Measure) -> Measure:
     _check.known_parameters(metric.name, list(defaults), option_texts)
     values = {option: _value(metric, option, value) for option, value in option_texts.items()}
     options = tuple(sorted((n, v) for n, v in values.items() if v != defaults[n]))
-    return Measure(metric.name.removesuffix(REGISTRY.suffix), k, options)
+    return Measure(metric.name.removesuffix(REGISTRY.suffix), k, options, text.strip())
 
 
 def parse_relevance(text: str | Measure) -> Measure:
@@ -210,13 +227,20 @@ class ByMeasure(dict[str, V]):
     """
 
     def __missing__(self, key: object) -> V:
-        name = _canonical_text(key)
-        if name is None or not super().__contains__(name):
+        name = self._equivalent(key)
+        if name is None:
             raise KeyError(key)
         return super().__getitem__(name)
 
     def __contains__(self, key: object) -> bool:
-        return super().__contains__(key) or super().__contains__(_canonical_text(key))
+        return super().__contains__(key) or self._equivalent(key) is not None
+
+    def _equivalent(self, key: object) -> str | None:
+        """Return the key of the same measure, or None."""
+        measure = _parsed(key)
+        if measure is None:
+            return None
+        return next((name for name in self if _parsed(name) == measure), None)
 
     def get(self, key: Any, default: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return the value of a measure, or the default if it is missing."""
@@ -226,9 +250,9 @@ class ByMeasure(dict[str, V]):
             return default
 
 
-def _canonical_text(key: object) -> str | None:
-    """Return the text of a measure in its canonical form, or None if it cannot be parsed."""
+def _parsed(key: object) -> Measure | None:
+    """Return the measure of a text, or None if it cannot be parsed."""
     try:
-        return str(parse(cast("str", key)))
+        return parse(cast("str", key))
     except ArgumentError:
         return None

@@ -52,7 +52,6 @@ def _pairs_below(n_ranks: int, n_items: int) -> PerRow:
 @register(
     "pap",
     cutoff="required",
-    aliases=("pAp",),
     half_pairs=True,
     needs=_K_NEGATIVES,
     weights=_pap_pairs,
@@ -118,6 +117,7 @@ def pap(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
 @register(
     "pauc",
     cutoff="required",
+    aliases=("partialauc",),
     half_pairs=True,
     needs=_K_NEGATIVES,
     weights=_pauc_pairs,
@@ -173,7 +173,7 @@ def pauc(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
 @register(
     "auc",
     cutoff="none",
-    aliases=("roc_auc",),
+    aliases=("roc_auc", "roc_auc_score", "gauc"),
     linear=True,
     needs="a negative",
     weights=_auc_pairs,

@@ -315,17 +315,27 @@ def _refuse_diversity(_ranking: Ranking, *, k: int, column: str = "") -> PerGrou
 
 
 _UNBOUNDED = (0.0, float("inf"))
-_enter("coverage", _refusing("coverage"), reads="catalogue", is_mean=False)
-_enter("novelty", _refusing("novelty"), reads="catalogue", bounds=_UNBOUNDED)
-_enter("gini", _refusing("gini"), reads="catalogue", is_mean=False, higher_is_better=False)
 _enter(
-    *("popularity", _refusing("popularity"), "arp", "average_popularity"),
+    *("coverage", _refusing("coverage"), "item_coverage", "itemcoverage", "catalogcoverage"),
+    reads="catalogue",
+    is_mean=False,
+)
+_enter("novelty", _refusing("novelty"), reads="catalogue", bounds=_UNBOUNDED)
+_enter(
+    *("gini", _refusing("gini"), "gini_index", "giniindex"),
+    reads="catalogue",
+    is_mean=False,
+    higher_is_better=False,
+)
+_enter(
+    *("popularity", _refusing("popularity")),
+    *("arp", "average_popularity", "averagepopularity", "avgrecpopularity"),
     reads="catalogue",
     bounds=_UNBOUNDED,
     higher_is_better=False,
 )
 _enter(
-    *("diversity", _refuse_diversity, "ild", "intra_list_diversity"),
+    *("diversity", _refuse_diversity, "ild", "intra_list_diversity", "intralistdiversity"),
     reads="items",
     bounds=(0.0, 2.0),
 )

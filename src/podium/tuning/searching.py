@@ -230,7 +230,7 @@ def _prepared(estimator: Any, measure: Measure, seed: int, *, one_group: bool) -
     params = base.get_params(deep=True)
     changes: Params = {}
     if fitting.stops_early(base):
-        changes[fitting.parameter(base, "eval_metric")] = str(measure)
+        changes[fitting.parameter(base, "eval_metric")] = measure.canonical
     if "one_group" in fitting.last_step(base).get_params(deep=False):
         changes[fitting.parameter(base, "one_group")] = one_group
     name = fitting.parameter(base, "random_state")

@@ -1,0 +1,63 @@
+"""Modules that register entries and that are imported only when a name is looked up.
+
+Other packages name such modules in entry points of the group `GROUP`, see `podium.registry`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import threading
+import warnings
+
+from podium.errors import PodiumWarning
+
+GROUP = "podium.plugins"
+"""The entry point group in which other packages name their modules with entries."""
+
+OWN = ("podium.papers.plugin",)
+"""Modules of podium that register entries and that podium does not import elsewhere; each may be
+absent. They are not entry points, so that they are found in a source tree that was not installed
+again."""
+
+
+class _Plugins:
+    """The state of the plugins, and the lock that lets one thread import them."""
+
+    loaded = False
+    lock = threading.RLock()
+
+
+def load_plugins() -> None:
+    """Import the modules of `OWN` and of the entry points, once per process.
+
+    Warns
+    -----
+    PodiumWarning
+        If the module of an entry point cannot be imported. Its names remain unknown.
+    """
+    with _Plugins.lock:  # other threads wait; a plugin in this thread can look up names
+        if _Plugins.loaded:
+            return
+        _Plugins.loaded = True
+        for name in OWN:
+            if _exists(name):
+                importlib.import_module(name)
+        for point in importlib.metadata.entry_points(group=GROUP):
+            try:
+                point.load()
+            except Exception as error:  # a foreign module can raise anything
+                warnings.warn(
+                    f"The plugin {point.name} ({point.value}) could not be imported: {error!r}. "
+                    "The names that it registers are unknown.",
+                    PodiumWarning,
+                    stacklevel=2,
+                )
+
+
+def _exists(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # the parent package is absent
+        return False
