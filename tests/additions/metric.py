@@ -12,18 +12,18 @@ from podium.testing.oracles import DEFINITIONS, Definition, Ranked
 from podium.types import PerGroup
 
 
-@register("f1", cutoff="required", aliases=("f-score",), ideal_defined=False, linear=True)
-def f1(ranking: Ranking, *, k: int) -> PerGroup:
-    """Return the harmonic mean of precision and recall among the k top ranks."""
+@register("f2", cutoff="required", aliases=("f-score",), ideal_defined=False, linear=True)
+def f2(ranking: Ranking, *, k: int) -> PerGroup:
+    """Return the mean of precision and recall, recall with four times the weight, at k."""
     groups = ranking.groups
     position = np.arange(groups.n_rows) - np.repeat(groups.offsets[:-1], groups.sizes)
     positive = ranking.averaged((ranking.relevance >= ranking.min_relevance).astype(np.float64))
     hits = np.bincount(groups.index, positive * (position < k), groups.n_groups)
-    return 2.0 * hits / (k + ranking.n_pos)
+    return 5.0 * hits / (k + 4.0 * ranking.n_pos)
 
 
-def _f1(ranked: Ranked, *, k: int) -> Fraction:
-    return Fraction(2 * ranked.flags[:k].count(True), k + ranked.listing.n_pos)
+def _f2(ranked: Ranked, *, k: int) -> Fraction:
+    return Fraction(5 * ranked.flags[:k].count(True), k + 4 * ranked.listing.n_pos)
 
 
-DEFINITIONS["f1"] = Definition(_f1)
+DEFINITIONS["f2"] = Definition(_f2)

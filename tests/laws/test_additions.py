@@ -75,30 +75,32 @@ def test_metric_is_measured_and_compared() -> None:
     truth = {"user": [1, 1, 2], "item": [10, 11, 10]}
     run = {"user": [1, 1, 2], "item": [11, 12, 12], "score": [0.9, 0.1, 0.5]}
     other = {**run, "item": [11, 10, 10]}
-    assert podium.measure(truth, run, "f1@2").means == {"f1@2": (2 * 1 / (2 + 2) + 0) / 2}
-    result = podium.compare(truth, {"a": run, "b": other}, ["f1@2"])
-    assert "f1@2" in str(result)
-    assert podium.measure(truth, run, "f-score@2").means == {"f1@2": 1 / 4}
+    assert podium.measure(truth, run, "f2@2").means == {"f2@2": (5 * 1 / (2 + 4 * 2) + 0) / 2}
+    result = podium.compare(truth, {"a": run, "b": other}, ["f2@2"])
+    assert "f2@2" in str(result)
+    assert podium.measure(truth, run, "f-score@2").means == {"f2@2": 1 / 4}
 
 
 def test_metric_scores_estimators_and_stops_fits() -> None:
     X, y, qid = problem()
-    ranker = podium.LinearRanker("logistic", eval_metric="f1@5", patience=2)
+    ranker = podium.LinearRanker("logistic", eval_metric="f2@5", patience=2)
     ranker.fit(X, y, qid=qid, eval_set=(X, y, qid))
     with importlib.import_module("sklearn").config_context(enable_metadata_routing=True):
-        assert 0 < make_scorer("f1@5")(ranker, X, y, qid=qid) < 1
+        assert 0 < make_scorer("f2@5")(ranker, X, y, qid=qid) < 1
 
 
 def test_metric_is_estimated_and_planned_for() -> None:
-    weights = metrics.rank_weights(metrics.parse("f1@5"), N_ITEMS)
-    np.testing.assert_allclose(weights, np.full(5, 2 / (5 + 1)))
+    weights = metrics.rank_weights(metrics.parse("f2@5"), N_ITEMS)
+    np.testing.assert_allclose(weights, np.full(5, 5 / (5 + 4)))
     for method in ("auto", "bv", "naive", "stretched-1"):
         recall = sampled.get(method).estimate(RANKS, "recall@5")
-        assert sampled.get(method).estimate(RANKS, "f1@5") == pytest.approx(recall / 3, abs=1e-6)
-    result = sampled.evaluate(RANKS, ["f1@5"], bounds=True, n_bootstrap=5).to_dict()
-    assert "f1@5" in result["measures"]
-    plan = sampled.plan(N_ITEMS, 200, "f1@5", 0.05, n_repeats=4)
-    assert "f1@5" in str(plan.to_dict())
+        assert sampled.get(method).estimate(RANKS, "f2@5") == pytest.approx(
+            5 * recall / 9, abs=1e-6
+        )
+    result = sampled.evaluate(RANKS, ["f2@5"], bounds=True, n_bootstrap=5).to_dict()
+    assert "f2@5" in result["measures"]
+    plan = sampled.plan(N_ITEMS, 200, "f2@5", 0.05, n_repeats=4)
+    assert "f2@5" in str(plan.to_dict())
 
 
 # --- A loss -------------------------------------------------------------------------------------
@@ -176,8 +178,8 @@ def test_recommender_recommends_ranks_and_is_loaded(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "files"),
     [
-        ("f1", ["laws/test_metric_laws.py", "oracles/test_metric_oracles.py"]),
-        ("f1", ["laws/test_sampled_laws.py"]),
+        ("f2", ["laws/test_metric_laws.py", "oracles/test_metric_oracles.py"]),
+        ("f2", ["laws/test_sampled_laws.py"]),
         ("hinge-1", ["laws/test_loss_laws.py"]),
         ("stretched-1", ["laws/test_sampled_laws.py"]),
         ("selective-1", ["laws/test_recommender_laws.py"]),

@@ -194,6 +194,8 @@ def _measure_relevance(
     has_bounds = options.get("unjudged") == "bounds"
     if has_bounds:
         check_supported(measures)
+    if any(m.metric.judgements for m in measures):
+        options["mark_judged"] = True
     ranking = data.ranking(truth, run, **options)
     if options.get("min_relevance") is None:
         _hints.warn_of_fractions(ranking, measures)
