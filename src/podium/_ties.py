@@ -18,6 +18,10 @@ from podium.groups import Groups, encode
 from podium.types import Labels, PerRow, Ties
 
 TIES: tuple[Ties, ...] = ("worst", "best", "average", "id", "random")
+"""The rules for equal scores of items, from which a list can be selected."""
+
+TIES_OF_LISTS: tuple[Ties, ...] = (*TIES, "threshold")
+"""The rules for equal scores of given lists."""
 
 _EXACT = 2**53  # float64 represents all integers up to here
 _TIE_DRAW = 1  # part of the seed that separates random ties from other draws
@@ -62,7 +66,7 @@ def tie_keys(
         return relevance, 1.0 if rule == "worst" else -1.0
     if rule == "random":
         return _drawn(groups, item, seed), -1.0
-    if rule == "average":
+    if rule in ("average", "threshold"):
         return np.empty(0), 1.0
     if item is None:
         raise ArgumentError("ties='id' needs item, the id of each row. Pass it, or use 'worst'.")

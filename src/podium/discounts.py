@@ -14,9 +14,13 @@ from numpy.typing import NDArray
 from podium import _check
 
 Gain: TypeAlias = Literal["linear", "exp2"]
+MetricGain: TypeAlias = Literal["linear", "exp2", "binary"]
 Discount: TypeAlias = Literal["log2", "letor"]
 
 GAINS: tuple[Gain, ...] = ("linear", "exp2")
+METRIC_GAINS: tuple[MetricGain, ...] = (*GAINS, "binary")
+"""The gains of dcg and ndcg. "binary" is 1 for positives and 0 for other items."""
+
 DISCOUNTS: tuple[Discount, ...] = ("log2", "letor")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium._ties import TIES, in_order, tie_keys
+from podium._ties import TIES_OF_LISTS, in_order, tie_keys
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.types import Counts, Mask, Offsets, PerRow, Ties
@@ -42,15 +42,19 @@ class Ranking:
         The number of items to rank; -1 if unknown.
     min_relevance : float
         The smallest relevance of a positive item.
-    ties : {"worst", "best", "average", "id", "random"}
+    ties : {"worst", "best", "average", "id", "random", "threshold"}
         The rule that ordered equal scores.
     tied : bool, (n_rows,)
-        Whether the next rank has the same score. Empty unless ties="average".
+        Whether the next rank has the same score. Empty unless ties="average" or "threshold".
     absent : bool, (n_groups,), or None
         Groups without a list, which get the worst possible value.
     judged : bool, (n_rows,), or None
-        Ranks whose item has a known relevance. Other ranks have relevance 0, and metrics count
-        their items as not relevant. None means that all are judged.
+        Ranks whose item has a known relevance. Other ranks have relevance 0, and most metrics
+        count their items as not relevant. None means that all are judged or, if `n_judged` is not
+        None, that they are not marked.
+    n_judged : int64, (n_groups,), or None
+        The number of judged items of each group, in the list or not. None means those in the list
+        and the relevant ones.
 
     Examples
     --------
@@ -69,6 +73,7 @@ class Ranking:
     tied: Mask
     absent: Mask | None = None
     judged: Mask | None = None
+    n_judged: Counts | None = None
 
     @classmethod
     def from_scores(
@@ -96,12 +101,13 @@ class Ranking:
             The integer or string label of each row's group. By default, all rows are one group.
         min_relevance : float
             The smallest relevance of a positive item.
-        ties : {"worst", "best", "average", "id", "random"}
+        ties : {"worst", "best", "average", "id", "random", "threshold"}
             The order of equal scores: "worst" ranks relevant items last, so that a tie counts as an
             error. "best" ranks them first. "id" orders by decreasing `item`, as in trec_eval.
             "random" draws an order. "average" is the mean over all orders. It is available only for
             measures for which this mean can be computed exactly. For pap and pauc, each tied
-            pair counts one half instead.
+            pair counts one half instead. "threshold" gives all items of a tie the last of their
+            ranks, as in scikit-learn's average precision. It is available only for ap.
         item : (n_rows,), optional
             Integer or string ids; required by ties="id". The order of ties="random" is determined
             by the seed, the group's label and the item, or without items by the row's position in
@@ -161,6 +167,7 @@ class Ranking:
         item: NDArray[Any] | None = None,
         absent: Mask | None = None,
         judged: Mask | None = None,
+        n_judged: Counts | None = None,
         seed: int = 0,
     ) -> Ranking:
         """Rank rows that are already in group order; used by builders of rankings.
@@ -171,7 +178,7 @@ class Ranking:
         """
         from podium._kernels import ideal_order, rank_rows, read_only
 
-        rule = _check.choice(ties, "ties", TIES)
+        rule = _check.choice(ties, "ties", TIES_OF_LISTS)
         threshold = _check.number(min_relevance, "min_relevance", low=0.0, strict=True)
         sort_keys, sign = tie_keys(rule, groups, relevance, item, seed)
         if judged is not None:  # before relevance is reordered, because it may be the keys
@@ -180,7 +187,7 @@ class Ranking:
                 groups.offsets, read_only(scores), sort_keys, sign, flags, np.empty(0, np.bool_)
             )
             judged = flags > 0
-        tied = np.zeros(relevance.size if rule == "average" else 0, np.bool_)
+        tied = np.zeros(relevance.size if rule in ("average", "threshold") else 0, np.bool_)
         rank_rows(groups.offsets, read_only(scores), sort_keys, sign, relevance, tied)
         best = np.empty_like(ideal[1])
         ideal_order(ideal[0], read_only(ideal[1]), best)
@@ -195,6 +202,7 @@ class Ranking:
             tied,
             absent,
             judged,
+            n_judged,
         )
 
     @property

@@ -20,7 +20,7 @@ Counts: TypeAlias = NDArray[np.int64]  # (n_groups,)
 Mask: TypeAlias = NDArray[np.bool_]
 Labels: TypeAlias = NDArray[Any]  # (n_groups,) integers or strings
 
-Ties: TypeAlias = Literal["worst", "best", "average", "id", "random"]
+Ties: TypeAlias = Literal["worst", "best", "average", "id", "random", "threshold"]
 Undefined: TypeAlias = Literal["skip", "zero", "one", "error"]
 
 Progress: TypeAlias = Callable[[int, int, str], None]

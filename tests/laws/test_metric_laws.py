@@ -81,11 +81,14 @@ def test_metric_stays_in_its_bounds_and_is_nan_only_where_undefined(
     name: str, case: Case, ties: str
 ) -> None:
     ranking, metric = case.ranking(ties), REGISTRY[name]
-    n_found = ranking.n_relevant if metric.graded else ranking.n_pos
     for measure in MEASURES[name]:
         values = value_or_unsettled(measure, ranking)
         if values is None:
             continue
+        is_graded = metric.graded and dict(measure.options).get("gain") != "binary"
+        n_found = ranking.n_relevant if is_graded else ranking.n_pos
+        if not metric.needs_positive:
+            n_found = ranking.groups.sizes
         assert values.dtype == np.float64
         assert values.shape == (ranking.n_groups,)
         assert np.all(np.isnan(values[n_found == 0]))
@@ -241,6 +244,8 @@ def test_exceptions_to_the_declared_laws_are_real() -> None:
     assert parse("auc@3")(before)[0] == 1
     assert parse("auc@3")(after)[0] == 1 / 2
     assert np.isnan(parse("auc@2")(ideal)[0])
+    assert parse("precision@3")(ideal)[0] == parse("precision(norm=list)@3")(ideal)[0] == 2 / 3
+    assert parse("ndcg(ideal=full)@3")(ideal)[0] < 1
     excepted = {
         (m.name, law, option, value)
         for m in REGISTRY.values()
@@ -250,6 +255,9 @@ def test_exceptions_to_the_declared_laws_are_real() -> None:
     }
     assert excepted == {
         ("recall", "ideal_defined", "norm", "n_pos"),
+        ("precision", "ideal_defined", "norm", "k"),
+        ("precision", "ideal_defined", "norm", "list"),
+        ("ndcg", "ideal_defined", "ideal", "full"),
         ("ap", "ideal_defined", "norm", "n_pos"),
         ("ap", "monotone", "norm", "retrieved"),
     }

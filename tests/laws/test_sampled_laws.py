@@ -201,7 +201,8 @@ def test_weight_of_a_rank_is_the_measure_of_a_whole_ranking(measure: Measure) ->
     try:
         read_measure(measure)
     except ArgumentError:
-        assert measure.metric.name in {"auc@k", "topk_loss"} or str(measure).startswith("err")
+        refused = {"auc@k", "topk_loss", "bpref", "judged"}
+        assert measure.metric.name in refused or str(measure).startswith("err")
         return
     for n_items in (2, 4, 9):
         weights = all_rank_weights(measure, n_items)

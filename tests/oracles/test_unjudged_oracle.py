@@ -103,7 +103,7 @@ def is_undefined(measure: Measure, truth: Grades, user: int, low: float) -> bool
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", unjudged.SUPPORTED)
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(case=cases())
 def test_bounds_are_the_extremes_over_all_judgements(name: str, case: Any) -> None:
     truth, lists, _, low = case
@@ -126,7 +126,7 @@ def test_bounds_are_the_extremes_over_all_judgements(name: str, case: Any) -> No
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", unjudged.SUPPORTED)
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(case=cases())
 def test_bounds_of_differences_are_extremes(name: str, case: Any) -> None:
     truth, base, candidate, low = case
@@ -151,7 +151,7 @@ def test_bounds_of_differences_are_extremes(name: str, case: Any) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", unjudged.SUPPORTED)
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(case=cases())
 def test_the_labels_settle_the_order(name: str, case: Any) -> None:
     truth, base, candidate, low = case

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import podium
 from podium.evaluation import evaluate
 from podium.metrics import parse
 from podium.ranking import Ranking
@@ -128,3 +129,29 @@ def test_scores_that_single_precision_cannot_tell_apart() -> None:
     run: Table = {"q": {"a": 1.0 + 1e-12, "b": 1.0}}
     assert parse("rr")(ranking(qrels, run, ties="id")).tolist() == [1]
     assert peer(qrels, run)["q"]["recip_rank"] == 1 / 2
+
+
+@pytest.mark.parametrize("threshold", [1, 2])
+def test_bpref_counts_judged_items_only(threshold: int) -> None:
+    rng = np.random.default_rng(8)
+    qrels, run = {}, {}
+    for query in range(60):
+        items = rng.permutation(40)
+        judged = items[: rng.integers(1, 25)]
+        grades = rng.choice([0, 0, 1, 2], judged.size)
+        qrels[str(query)] = {str(i): int(g) for i, g in zip(judged, grades, strict=True)}
+        listed = rng.permutation(40)[: rng.integers(1, 30)]
+        run[str(query)] = {str(i): float(s) for s, i in enumerate(listed)}
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"bpref"}, relevance_level=threshold)
+    expected = {query: values["bpref"] for query, values in theirs.evaluate(run).items()}
+    tables = [
+        {
+            "user": [query for query, items in table.items() for _ in items],
+            "item": [item for items in table.values() for item in items],
+            name: [value for items in table.values() for value in items.values()],
+        }
+        for name, table in (("relevance", qrels), ("score", run))
+    ]
+    mine = podium.measure(*tables, "bpref", min_relevance=threshold)
+    for query, value in zip(mine.labels.tolist(), mine.values["bpref"], strict=True):
+        assert np.nan_to_num(value) == pytest.approx(expected[query], abs=1e-6)

@@ -91,9 +91,10 @@ def test_exponential_gain_is_the_peers_ndcg_of_the_gains() -> None:
     np.testing.assert_allclose(got, expected, **EXACT)
 
 
-def test_average_precision_of_distinct_scores() -> None:
-    scores, grades = data(tied=False, top=2)
-    got = parse("ap")(Ranking.from_scores(scores, grades, QID))
+@pytest.mark.parametrize("tied", [False, True])
+def test_average_precision_takes_equal_scores_as_one_threshold(tied: bool) -> None:
+    scores, grades = data(tied=tied, top=2)
+    got = parse("ap")(Ranking.from_scores(scores, grades, QID, ties="threshold"))
     np.testing.assert_allclose(got, by_group(peer.average_precision_score, grades, scores), **EXACT)
 
 
@@ -119,13 +120,6 @@ def test_a_constant_scorer_gets_one_half_from_the_peer_and_nothing_here() -> Non
     grades = [1, 0, 0, 1]
     assert peer.roc_auc_score(grades, np.zeros(4)) == 1 / 2
     assert parse("auc")(Ranking.from_scores(np.zeros(4), grades)).tolist() == [0]
-
-
-def test_average_precision_takes_equal_scores_as_one_threshold() -> None:
-    grades, scores = [1, 0, 0], [1.0, 1.0, 0.0]
-    assert peer.average_precision_score(grades, scores) == 1 / 2
-    for ties, expected in (("worst", 1 / 2), ("best", 1)):
-        assert parse("ap")(Ranking.from_scores(scores, grades, ties=ties)).tolist() == [expected]
 
 
 def test_ignored_ties_lie_somewhere_between_worst_and_best() -> None:

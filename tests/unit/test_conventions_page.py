@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from podium._ties import TIES_OF_LISTS
 from podium.data import build
 from podium.evaluation import from_rankings
 from podium.metrics import REGISTRY, choices
-from podium.ranking import TIES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "conventions.md").read_text()
 POLICIES = {
-    "ties": TIES,
+    "ties": TIES_OF_LISTS,
     "undefined": from_rankings.UNDEFINED,
     "missing": build.MISSING,
     "unjudged": build.UNJUDGED,
@@ -34,7 +34,7 @@ def test_every_value_of_a_policy_is_in_its_row(policy: str) -> None:
 
 
 def test_every_tie_rule_has_a_line_of_its_own() -> None:
-    for rule in TIES:
+    for rule in TIES_OF_LISTS:
         assert re.search(rf"^\| `{rule}`", PAGE, re.M)
 
 

@@ -106,7 +106,7 @@ def test_a_group_without_positives_is_undefined(name: str) -> None:
     arguments = {} if REGISTRY[name].cutoff == "none" else {"k": 1}
     both = Ranking.from_scores([2.0, 1.0, 2.0, 1.0], [0, 0, 1, 0], [1, 1, 2, 2])
     values = REGISTRY[name].function(both, **arguments)
-    assert np.isnan(values[0])
+    assert np.isnan(values[0]) == REGISTRY[name].needs_positive
     if name != "auc@k":  # one item is not a pair
         assert not np.isnan(values[1])
 
@@ -202,7 +202,7 @@ def test_absent_groups_get_the_worst_value_and_are_never_unsettled() -> None:
         arguments = {} if metric.cutoff == "none" else {"k": 1}
         values = metric.function(ranking, **arguments)
         assert values[0] == metric.worst
-        assert np.isnan(values[1])
+        assert np.isnan(values[1]) or not metric.needs_positive
 
 
 # --- Arguments ----------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def test_k_of_none_is_the_whole_list_and_larger_k_change_nothing_else(name: str)
     [
         (lambda r: metrics.recall(r, norm="max"), "norm must be one of 'n_pos' or 'min'"),
         (lambda r: metrics.ap(r, norm="max"), "norm must be one of 'n_pos', 'min' or 'retrieved'"),
-        (lambda r: metrics.ndcg(r, gain="exp"), "gain must be one of 'linear' or 'exp2'"),
+        (lambda r: metrics.ndcg(r, gain="exp"), "gain must be one of 'linear', 'exp2' or 'binary'"),
         (lambda r: metrics.dcg(r, discount="ln"), "discount must be one of 'log2' or 'letor'"),
         (lambda r: metrics.rbp(r, p=1.0), "p must be a number > 0"),
         (lambda r: metrics.rbp(r, p=0.0), "p must be a number > 0"),

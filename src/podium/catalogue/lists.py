@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium._kernels import ideal_order, read_only
-from podium._ties import random_bits
+from podium._ties import TIES, random_bits
 from podium.catalogue import passes
 from podium.catalogue.source import Floats, Scores, Source, read
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
 from podium.groups import Groups
-from podium.ranking import TIES, Ranking, count_between
+from podium.ranking import Ranking, count_between
 from podium.types import Offsets, Ties
 
 

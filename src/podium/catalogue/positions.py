@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from podium import _check
-from podium._ties import random_bits
+from podium._ties import TIES, random_bits
 from podium.catalogue import _kernels
 from podium.catalogue.passes import RULES
 from podium.catalogue.source import Scores, read
@@ -18,7 +18,6 @@ from podium.catalogue.sparse import (
     split_overlap,
     storage_order,
 )
-from podium.ranking import TIES
 from podium.types import PerRow, Ties
 
 

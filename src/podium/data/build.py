@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium._kernels import rank_rows, read_only
+from podium._ties import TIES_OF_LISTS
 from podium.data import _kernels
 from podium.data.columns import threshold
 from podium.data.ids import codes_of
@@ -17,7 +18,7 @@ from podium.data.join import MISSING, NOTHING, UNJUDGED, Join, Missing, Rows, Un
 from podium.data.runs import read_run, read_truth
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.groups import Groups
-from podium.ranking import TIES, Ranking, count_between
+from podium.ranking import Ranking, count_between
 from podium.types import Labels, Ties
 
 _LEAST_USERS = 20  # with fewer users, short lists may contain all targets by chance
@@ -39,6 +40,7 @@ class RankingOptions(TypedDict, total=False):
     relevance: str | None
     score: str | None
     rank: str | None
+    mark_judged: bool
 
 
 def ranking(
@@ -56,6 +58,7 @@ def ranking(
     relevance: str | None = None,
     score: str | None = None,
     rank: str | None = None,
+    mark_judged: bool = False,
 ) -> Ranking:
     """Rank the items that a run lists for each user of the truth, with the truth's relevances.
 
@@ -67,7 +70,7 @@ def ranking(
     truth, run : path, frame, mapping or tuple of arrays, sparse matrix; or Truth, Run
         The tables, see `read_truth` and `read_run`. Ids are integers or strings. If they are
         integers in one table only, both are compared as strings.
-    ties : {"worst", "best", "average", "id", "random"}
+    ties : {"worst", "best", "average", "id", "random", "threshold"}
         The order of equal scores, see `Ranking.from_scores`.
     min_relevance : float, optional
         The smallest relevance of a positive item, 1 by default. It is required if the relevance
@@ -87,6 +90,9 @@ def ranking(
         The seed of ties="random". The order of equal scores depends only on seed, user and item.
     user, item, relevance, score, rank : str, optional
         The names of columns without a usual name; user and item apply to both tables.
+    mark_judged : bool
+        Whether to mark the judged items, for bpref and judged@k. `podium.measure` does so if a
+        measure needs it.
 
     Returns
     -------
@@ -124,7 +130,7 @@ def ranking(
     >>> r.groups.labels.tolist(), r.relevance.tolist(), r.n_pos.tolist()
     ([1, 2], [1.0, 0.0, 0.0], [2, 1])
     """
-    tie_rule = _check.choice(ties, "ties", TIES)
+    tie_rule = _check.choice(ties, "ties", TIES_OF_LISTS)
     missing_rule = _check.choice(missing, "missing", MISSING)
     unjudged_rule = _check.choice(unjudged, "unjudged", UNJUDGED)
     total = _check.cutoff(n_items, name="n_items", required=False)
@@ -133,8 +139,15 @@ def ranking(
     positive = threshold(judged.name, min_relevance, ratings=judged.is_rating)
     join = Join.of(judged, listed, missing_rule, ids_ordered=tie_rule == "id")
     rows = join.look_up(
-        judged, listed, positive, unjudged_rule, with_items=tie_rule in ("id", "random")
+        judged,
+        listed,
+        positive,
+        unjudged_rule,
+        with_items=tie_rule in ("id", "random"),
+        mark_judged=mark_judged,
     )
+    if unjudged_rule == "bounds":
+        refuse_tied(rows, join.labels, tie_rule)
     result = ranked(join, rows, positive, tie_rule, missing_rule, total, seed)
     _warn_of_samples(result, join.common_items.n_right, listed.name)
     return result
@@ -150,8 +163,6 @@ def ranked(
     seed: int,
 ) -> Ranking:
     """Rank the joined rows."""
-    if rows.judged is not None:
-        _refuse_tied(rows, join.labels, ties)
     return Ranking.from_grouped(
         Groups(join.labels, rows.offsets),
         rows.score,
@@ -163,6 +174,7 @@ def ranked(
         item=join.random_order_keys(rows.item) if ties == "random" else rows.item,
         absent=join.run_group < 0 if missing == "zero" else None,
         judged=rows.judged,
+        n_judged=join.truths.sizes[join.truth_group],
         seed=seed,
     )
 
@@ -228,7 +240,7 @@ def _refuse_duplicates(name: str, top: Groups, codes: NDArray[np.int64], ids: La
         raise DataError(f"{name} lists item {item_label} twice for user {user}. Keep one.")
 
 
-def _refuse_tied(rows: Rows, labels: Labels, ties: Ties) -> None:
+def refuse_tied(rows: Rows, labels: Labels, ties: Ties) -> None:
     """Raise if unjudged items have tied scores, and the rule would order them by relevance."""
     if rows.judged is None or ties in ("id", "random"):
         return

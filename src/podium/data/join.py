@@ -85,9 +85,17 @@ class Join:
         return self.runs.order is None and is_increasing and run_groups.size == self.runs.n_groups
 
     def look_up(
-        self, truth: Truth, run: Run, threshold: float, unjudged: Unjudged, *, with_items: bool
+        self,
+        truth: Truth,
+        run: Run,
+        threshold: float,
+        unjudged: Unjudged,
+        *,
+        with_items: bool,
+        mark_judged: bool = False,
     ) -> Rows:
         """Look up the relevance of each row of the run."""
+        marks = mark_judged or unjudged == "bounds"
         n_groups = self.run_group.size
         run_groups = self.run_group[self.run_group >= 0]
         n_rows = int(self.runs.sizes[run_groups].sum())
@@ -97,7 +105,7 @@ class Join:
         score = np.empty(0 if keeps_scores else n_rows)
         relevance = np.empty(n_rows)
         item = np.empty(n_rows if with_items else 0, np.int64)
-        is_judged = np.empty(n_rows if unjudged == "bounds" else 0, np.bool_)
+        is_judged = np.empty(n_rows if marks else 0, np.bool_)
         ideal = np.empty(int(self.truths.sizes[self.truth_group].sum()))
         problem = np.zeros(3, np.int64)
         n_written, n_positives = _kernels.join_groups(
@@ -120,7 +128,7 @@ class Join:
             (ideal_offsets, ideal[:n_positives]),
             counts[0],
             counts[1],
-            is_judged if unjudged == "bounds" else None,
+            is_judged[:n_written] if marks else None,
         )
 
     def random_order_keys(self, item: NDArray[np.int64] | None) -> NDArray[np.int64] | None:

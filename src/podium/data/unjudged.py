@@ -13,7 +13,7 @@ from podium import _check
 from podium._kernels import rank_rows, read_only
 from podium._ties import TIES, tie_keys
 from podium.data import _kernels
-from podium.data.build import RankingOptions, ranked
+from podium.data.build import RankingOptions, ranked, refuse_tied
 from podium.data.columns import threshold
 from podium.data.convert import Ids
 from podium.data.ids import Shared, share
@@ -168,6 +168,7 @@ def _unjudged_of(truth: Truth, run: Run, options: RankingOptions) -> _Unjudged:
     join = Join.of(truth, run, missing, ids_ordered=ties == "id")
     rows = join.look_up(truth, run, positive, "bounds", with_items=True)
     item = _in_rank_order(join, rows, ties, seed)  # before relevance, a tie key, is reordered
+    refuse_tied(rows, join.labels, ties)
     ranking = ranked(join, rows, positive, ties, missing, n_items, seed)
     is_unjudged = np.zeros(item.size, np.bool_) if ranking.judged is None else ~ranking.judged
     unjudged_rows = np.flatnonzero(is_unjudged)

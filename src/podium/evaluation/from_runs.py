@@ -223,6 +223,8 @@ def _measure_relevance(
     has_bounds = options.get("unjudged") == "bounds"
     if has_bounds:
         check_supported(task.measures)
+    if any(m.metric.judgements for m in task.measures):
+        options = {**options, "mark_judged": True}
     ranking = data.ranking(truth, run, **options)
     if options.get("min_relevance") is None:
         _hints.warn_of_fractions(ranking, task.measures)

@@ -3,7 +3,7 @@
 Each metric is a function of a `Ranking` and keyword arguments that returns one float64 per group.
 `parse` makes a `Measure` from a text such as ``ndcg@10``. To add a metric, decorate a function with
 `register`. The command line, estimates from sampled ranks and the tests in tests/laws then include
-it. podium's own metrics are in `pairs`, `hits` and `grades`.
+it. podium's own metrics are in `pairs`, `hits`, `grades` and `judgements`.
 
 Metrics of the items shown, such as ``coverage@10``, read no relevance. They are functions of arrays
 in `shown`, and have measures too; `podium.measure` and `podium.gate` compute these from a run.
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from podium.metrics._one_relevant import rank_weights
 from podium.metrics._registry import REGISTRY, SHOWN, Metric, register
 from podium.metrics.grades import dcg, err, ndcg, topk_loss
-from podium.metrics.hits import ap, hit_rate, precision, r_precision, rbp, recall, rr
+from podium.metrics.hits import ap, f1, hit_rate, precision, r_precision, rbp, recall, rr
+from podium.metrics.judgements import bpref, judged
 from podium.metrics.measures import (
     ByMeasure,
     Measure,
@@ -49,14 +50,17 @@ __all__ = [
     "ap",
     "auc",
     "auc_at",
+    "bpref",
     "choices",
     "coverage",
     "dcg",
     "diversity",
     "err",
+    "f1",
     "get",
     "gini",
     "hit_rate",
+    "judged",
     "known_items",
     "listed_measures",
     "make_scorer",

@@ -48,6 +48,28 @@ def hit_precisions(offsets, relevance, min_relevance, depth, out, hits):
 
 
 @kernel
+def hit_precisions_of_ties(offsets, relevance, tied, min_relevance, depth, out, hits):
+    """Sum as in `hit_precisions`, with all items of a tie at the last of their ranks.
+
+    A tie that ends below depth[g] does not count.
+    """
+    for g in range(offsets.size - 1):
+        start, hi = offsets[g], offsets[g + 1]
+        end = min(offsets[g] + depth[g], hi)
+        total = 0.0
+        n_hits = new_hits = 0
+        for i in range(start, end):
+            if relevance[i] >= min_relevance:
+                new_hits += 1
+            if not tied[i]:  # the last row of this score
+                n_hits += new_hits
+                total += new_hits * n_hits / (i + 1.0 - start)
+                new_hits = 0
+        out[g] = total
+        hits[g] = n_hits
+
+
+@kernel
 def first_hit(offsets, relevance, min_relevance, depth, out):
     """Find the rank of the first positive among the first depth[g] ranks.
 
@@ -98,6 +120,24 @@ def differs_from_ideal(offsets, relevance, ideal_offsets, ideal, depth, out):
             if grade != ideal_grade:
                 out[g] = 1.0
                 break
+
+
+@kernel
+def preferences(offsets, relevance, judged, min_relevance, n_pos, n_neg, out):
+    """Sum 1 - min(negatives above, n_pos) / min(n_pos, n_neg) over the positives of each list.
+
+    Only judged items count; n_pos and n_neg are the numbers of judged positives and negatives, in
+    the list or not.
+    """
+    for g in range(offsets.size - 1):
+        total = 0.0
+        above = 0
+        for i in range(offsets[g], offsets[g + 1]):
+            if relevance[i] >= min_relevance:
+                total += 1.0 if above == 0 else 1.0 - min(above, n_pos[g]) / min(n_pos[g], n_neg[g])
+            elif judged[i]:
+                above += 1
+        out[g] = total
 
 
 @kernel

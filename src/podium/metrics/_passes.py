@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.discounts import Gain, gains
+from podium.discounts import MetricGain as Gain
+from podium.discounts import gains
 from podium.metrics import _kernels
 from podium.ranking import Ranking
 from podium.types import Counts, Mask, PerGroup, PerRow
+
+_MODES = {"linear": _kernels.LINEAR, "exp2": _kernels.EXP2, "binary": _kernels.BINARY}
 
 
 def depths(ranking: Ranking, k: int | None) -> Counts:
@@ -18,6 +21,13 @@ def depths(ranking: Ranking, k: int | None) -> Counts:
 def best_depths(ranking: Ranking, k: int | None) -> Counts:
     """Return the number of ranks of each best list that count."""
     return ranking.n_relevant if k is None else np.full(ranking.n_groups, k)
+
+
+def graded(ranking: Ranking, values: PerRow, gain: Gain) -> PerRow:
+    """Return the gains of relevances, of which positives have 1 under gain="binary"."""
+    if gain == "binary":
+        return (values >= ranking.min_relevance).astype(np.float64)
+    return gains(values, gain)
 
 
 def hits(ranking: Ranking, depth: Counts) -> PerGroup:
@@ -37,23 +47,28 @@ def weighted_hits(ranking: Ranking, depth: Counts, weights: PerRow) -> PerGroup:
 def discounted_gain(ranking: Ranking, depth: Counts, weights: PerRow, gain: Gain) -> PerGroup:
     """Sum gain x weight over the first depth[g] ranks."""
     if ranking.ties == "average":
-        values, mode = ranking.averaged(gains(ranking.relevance, gain)), _kernels.LINEAR
+        values, mode = ranking.averaged(graded(ranking, ranking.relevance, gain)), _kernels.LINEAR
     else:
-        values, mode = ranking.relevance, _mode(gain)
-    return _discounted(ranking.groups.offsets, values, mode, 0.0, weights, depth)
+        values, mode = ranking.relevance, _MODES[gain]
+    least = ranking.min_relevance
+    return _discounted(ranking.groups.offsets, values, mode, least, weights, depth)
 
 
 def ideal_gain(ranking: Ranking, depth: Counts, weights: PerRow, gain: Gain) -> PerGroup:
     """Sum gain x weight over the first depth[g] ranks of the best list."""
-    return _discounted(ranking.ideal_offsets, ranking.ideal, _mode(gain), 0.0, weights, depth)
+    least = ranking.min_relevance
+    return _discounted(ranking.ideal_offsets, ranking.ideal, _MODES[gain], least, weights, depth)
 
 
 def hit_precisions(ranking: Ranking, depth: Counts) -> tuple[PerGroup, PerGroup]:
     """Return the sum of precisions at the positives of the first depth[g] ranks, and count them."""
     total, n_hits = np.empty(ranking.n_groups), np.empty(ranking.n_groups)
-    _kernels.hit_precisions(
-        ranking.groups.offsets, ranking.relevance, ranking.min_relevance, depth, total, n_hits
-    )
+    offsets, values, least = ranking.groups.offsets, ranking.relevance, ranking.min_relevance
+    if ranking.ties == "threshold":
+        tied = ranking.tied
+        _kernels.hit_precisions_of_ties(offsets, values, tied, least, depth, total, n_hits)
+    else:
+        _kernels.hit_precisions(offsets, values, least, depth, total, n_hits)
     return total, n_hits
 
 
@@ -89,10 +104,6 @@ def longest_depth(ranking: Ranking, k: int | None) -> int:
 
 def _longest(depth: Counts, sizes: Counts) -> int:
     return int(np.minimum(depth, sizes).max(initial=0))
-
-
-def _mode(gain: Gain) -> int:
-    return _kernels.EXP2 if gain == "exp2" else _kernels.LINEAR
 
 
 def _discounted(

@@ -54,6 +54,12 @@ class Metric:
     half_pairs : bool
         Whether ties="average" counts one half for each tied pair instead, as in the area under
         a ROC curve. Over all pairs (auc) the two definitions agree; among the top k they differ.
+    thresholds : bool
+        Whether ties="threshold" is supported: all items of a tie have the last of their ranks.
+    needs_positive : bool
+        Whether a group without a relevant item is undefined.
+    judgements : bool
+        Whether the metric reads which items are judged (`Ranking.judged`).
     exceptions : mapping
         The option values for which `monotone` or `ideal_defined` does not hold, as a mapping of
         the property to a mapping of the option to values. It is used by `holds`.
@@ -87,6 +93,9 @@ class Metric:
     ideal_defined: bool = True
     linear: bool = False
     half_pairs: bool = False
+    thresholds: bool = False
+    needs_positive: bool = True
+    judgements: bool = False
     exceptions: Mapping[str, Mapping[str, tuple[Any, ...]]] = field(
         default_factory=dict[str, Mapping[str, tuple[Any, ...]]]
     )
@@ -133,8 +142,9 @@ def register(
 ) -> Callable[[MetricFunction[P]], MetricFunction[P]]:
     """Return a decorator that registers a metric and adds the checks that all metrics share.
 
-    The decorated function checks k and raises if ties="average" is not supported. It returns nan
-    for a group without a relevant item, and the worst value for a group without a list.
+    The decorated function checks k and raises if the rule for equal scores is not supported. It
+    returns nan for a group without a relevant item (unless needs_positive=False), and the worst
+    value for a group without a list.
 
     Parameters
     ----------
@@ -151,11 +161,7 @@ def register(
         def checked(ranking: Ranking, *args: P.args, **options: P.kwargs) -> PerGroup:
             if entry.cutoff != "none" and not args:  # a positional k raises in the call below
                 _check.cutoff(options.get("k"), required=entry.cutoff == "required")
-            if ranking.ties == "average" and not (entry.linear or entry.half_pairs):
-                raise ArgumentError(
-                    f"ties='average' is undefined for {name}, because its mean over the orders of "
-                    "equal scores has no exact form. Use 'worst', 'best', 'random' or 'id'."
-                )
+            _refuse_ties(ranking, entry)
             with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 gives nan: undefined
                 values = function(ranking, *args, **options)
             return _set_undefined(values, ranking, entry)
@@ -167,13 +173,27 @@ def register(
     return enter
 
 
+def _refuse_ties(ranking: Ranking, entry: Metric) -> None:
+    """Raise if the metric has no value under the rule for equal scores."""
+    if ranking.ties == "average" and not (entry.linear or entry.half_pairs):
+        raise ArgumentError(
+            f"ties='average' is undefined for {entry.name}, because its mean over the orders of "
+            "equal scores has no exact form. Use 'worst', 'best', 'random' or 'id'."
+        )
+    if ranking.ties == "threshold" and not entry.thresholds:
+        raise ArgumentError(
+            f"ties='threshold' is defined only for ap, got {entry.name}. Use another rule."
+        )
+
+
 def _set_undefined(values: PerGroup, ranking: Ranking, entry: Metric) -> PerGroup:
     n_relevant = ranking.n_relevant if entry.graded else ranking.n_pos
     if ranking.absent is not None:
         # These values are undefined for every list that the group could have had.
         undefined = np.isnan(values) & (ranking.n_items >= 0)
         values[ranking.absent & ~undefined] = entry.worst
-    values[n_relevant == 0] = np.nan
+    if entry.needs_positive:
+        values[n_relevant == 0] = np.nan
     return values
 
 

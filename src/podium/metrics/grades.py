@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from podium import _check
-from podium.discounts import GAINS, Discount, Gain, discounts
+from podium.discounts import METRIC_GAINS, Discount, MetricGain, discounts
 from podium.errors import ArgumentError
 from podium.metrics import _kernels, _passes
 from podium.metrics._registry import register
@@ -18,8 +18,15 @@ _LARGEST = 1000.0  # up to this grade, sums of 2 ** grade stay finite
 
 
 def _discounts(n_ranks: int, _n_items: int, *, discount: Discount, **_: Any) -> PerRow:
-    # Both gains of grade 1 are 1, and so is the discount of rank 1.
+    # All gains of grade 1 are 1, and so is the discount of rank 1.
     return discounts(n_ranks, discount)
+
+
+def _normalized(
+    n_ranks: int, n_items: int, *, k: int | None = None, discount: Discount, ideal: str, **_: Any
+) -> PerRow:
+    weights = discounts(n_ranks, discount)
+    return weights if ideal == "best" else weights / discounts(k or n_items, discount).sum()
 
 
 @register(
@@ -36,7 +43,7 @@ def dcg(
     ranking: Ranking,
     *,
     k: int | None = None,
-    gain: Gain = "linear",
+    gain: MetricGain = "linear",
     discount: Discount = "log2",
 ) -> PerGroup:
     """Return the discounted cumulative gain of the k top ranks.
@@ -47,8 +54,8 @@ def dcg(
         n_groups lists. Ranks below a list's end have no gain.
     k : int, optional
         The cutoff in items. By default, the whole list counts.
-    gain : {"linear", "exp2"}
-        The gain of an item: its relevance, or 2 ** relevance - 1.
+    gain : {"linear", "exp2", "binary"}
+        The gain of an item: its relevance, 2 ** relevance - 1, or 1 for a positive.
     discount : {"log2", "letor"}
         The weight of a rank: 1 / log2(rank + 1), or that of LETOR, in which ranks 1 and 2 have
         the same weight.
@@ -56,7 +63,8 @@ def dcg(
     Returns
     -------
     float64, (n_groups,)
-        Sums in units of the gain; nan without relevance > 0.
+        Sums in units of the gain; nan without relevance > 0, and with gain="binary" without a
+        positive.
 
     References
     ----------
@@ -70,7 +78,8 @@ def dcg(
     """
     _check_gain(ranking, gain)
     weights = discounts(_passes.longest_depth(ranking, k), discount)
-    return _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
+    gain_sums = _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
+    return np.where(ranking.n_pos > 0, gain_sums, np.nan) if gain == "binary" else gain_sums
 
 
 @register(
@@ -79,14 +88,16 @@ def dcg(
     aliases=("ndcg_score",),
     graded=True,
     linear=True,
-    rank_weights=_discounts,
+    rank_weights=_normalized,
+    exceptions={"ideal_defined": {"ideal": ("full",)}},
 )
 def ndcg(
     ranking: Ranking,
     *,
     k: int | None = None,
-    gain: Gain = "linear",
+    gain: MetricGain = "linear",
     discount: Discount = "log2",
+    ideal: Literal["best", "full"] = "best",
 ) -> PerGroup:
     """Return the discounted cumulative gain over that of the best possible list.
 
@@ -96,20 +107,25 @@ def ndcg(
         n_groups lists. Ranks below a list's end have no gain.
     k : int, optional
         The cutoff in items, also of the best possible list. By default, whole lists count.
-    gain : {"linear", "exp2"}
-        The gain of an item: its relevance, or 2 ** relevance - 1.
+    gain : {"linear", "exp2", "binary"}
+        The gain of an item: its relevance, 2 ** relevance - 1, or 1 for a positive.
     discount : {"log2", "letor"}
         The weight of a rank: 1 / log2(rank + 1), or that of LETOR, in which ranks 1 and 2 have
         the same weight.
 
+    ideal : {"best", "full"}
+        The list that is compared with: the best list, or one that has the group's highest grade at
+        all k ranks, or at all ranks of the list.
+
     Returns
     -------
     float64, (n_groups,)
-        In [0, 1]; nan without relevance > 0.
+        In [0, 1]; nan without relevance > 0, and with gain="binary" without a positive.
 
     Notes
     -----
-    The best list includes relevant items that were not retrieved. min_relevance has no effect.
+    The best list includes relevant items that were not retrieved. min_relevance has an effect only
+    with gain="binary".
 
     References
     ----------
@@ -124,12 +140,27 @@ def ndcg(
     _check_gain(ranking, gain)
     weights = discounts(_passes.longest_depth(ranking, k), discount)
     gain_sums = _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
+    if _check.choice(ideal, "ideal", ("best", "full")) == "full":
+        return gain_sums / _full_gain(ranking, k, discount, gain)
     return gain_sums / _passes.ideal_gain(ranking, _passes.best_depths(ranking, k), weights, gain)
 
 
-def _check_gain(ranking: Ranking, gain: Gain) -> None:
+def _full_gain(ranking: Ranking, k: int | None, discount: Discount, gain: MetricGain) -> PerGroup:
+    """Return the gain of lists with the group's highest grade at each rank; 0 without one."""
+    n_ranks = np.full(ranking.n_groups, k) if k is not None else np.maximum(ranking.groups.sizes, 1)
+    sums = np.cumsum(discounts(int(n_ranks.max(initial=1)), discount))
+    highest = np.zeros(ranking.n_groups)
+    has_ideal = ranking.n_relevant > 0
+    highest[has_ideal] = ranking.ideal[ranking.ideal_offsets[:-1][has_ideal]]
+    return _passes.graded(ranking, highest, gain) * sums[n_ranks - 1]
+
+
+def _check_gain(ranking: Ranking, gain: MetricGain) -> None:
     """Raise if gain is unknown, or if a grade is so high that sums of gains may overflow."""
-    if _check.choice(gain, "gain", GAINS) == "exp2" and ranking.ideal.max(initial=0.0) > _LARGEST:
+    if (
+        _check.choice(gain, "gain", METRIC_GAINS) == "exp2"
+        and ranking.ideal.max(initial=0.0) > _LARGEST
+    ):
         raise ArgumentError(
             f"gain='exp2' takes grades up to {_LARGEST:g}, got a relevance of "
             f"{ranking.ideal.max():g}. Use gain='linear', or grades on a shorter scale."

@@ -14,8 +14,16 @@ from podium.ranking import Ranking
 from podium.types import PerGroup, PerRow
 
 
-def _cutoffs(ranking: Ranking, *, k: int) -> PerGroup:
+def _precision_divisors(ranking: Ranking, *, k: int, norm: str = "k") -> PerGroup:
+    if norm == "min":
+        return _reachable(ranking, k, norm)
+    if norm == "list":
+        return np.clip(ranking.groups.sizes, 1, k).astype(np.float64)
     return np.full(ranking.n_groups, float(k))
+
+
+def _f1_divisors(ranking: Ranking, *, k: int) -> PerGroup:
+    return (k + ranking.n_pos) / 2
 
 
 def _reachable(ranking: Ranking, k: int | None, norm: str) -> PerGroup:
@@ -33,8 +41,12 @@ def _ones(n_ranks: int, _n_items: int, **_: Any) -> PerRow:
     return np.ones(n_ranks)
 
 
-def _one_of_k(n_ranks: int, _n_items: int, *, k: int) -> PerRow:
-    return np.full(n_ranks, 1.0 / k)
+def _one_of_k(n_ranks: int, n_items: int, *, k: int, norm: str) -> PerRow:
+    return np.full(n_ranks, 1.0 / {"k": k, "min": 1, "list": min(k, n_items)}[norm])
+
+
+def _f1_of_one(n_ranks: int, _n_items: int, *, k: int) -> PerRow:
+    return np.full(n_ranks, 2.0 / (k + 1))
 
 
 def _first_only(n_ranks: int, _n_items: int) -> PerRow:
@@ -53,12 +65,12 @@ def _persistence(n_ranks: int, _n_items: int, *, p: float, **_: Any) -> PerRow:
     "precision",
     cutoff="required",
     aliases=("p", "prec"),
-    ideal_defined=False,
+    exceptions={"ideal_defined": {"norm": ("k", "list")}},
     linear=True,
-    weights=_cutoffs,
+    weights=_precision_divisors,
     rank_weights=_one_of_k,
 )
-def precision(ranking: Ranking, *, k: int) -> PerGroup:
+def precision(ranking: Ranking, *, k: int, norm: Literal["k", "min", "list"] = "k") -> PerGroup:
     """Return the share of the k top ranks that hold a positive.
 
     Parameters
@@ -66,7 +78,9 @@ def precision(ranking: Ranking, *, k: int) -> PerGroup:
     ranking : Ranking
         n_groups lists. Ranks below a list's end count as not relevant.
     k : int
-        The cutoff in items, at least 1. It is always the divisor.
+        The cutoff in items, at least 1.
+    norm : {"k", "min", "list"}
+        The divisor: k; min(k, n_pos), as in implicit; or min(k, length of the list).
 
     Returns
     -------
@@ -79,7 +93,41 @@ def precision(ranking: Ranking, *, k: int) -> PerGroup:
     >>> precision(r, k=2)
     array([0.5])
     """
-    return _passes.hits(ranking, _passes.depths(ranking, k)) / k
+    _check.choice(norm, "norm", ("k", "min", "list"))
+    n_hits = _passes.hits(ranking, _passes.depths(ranking, k))
+    return n_hits / _precision_divisors(ranking, k=k, norm=norm)
+
+
+@register(
+    "f1",
+    cutoff="required",
+    ideal_defined=False,
+    linear=True,
+    weights=_f1_divisors,
+    rank_weights=_f1_of_one,
+)
+def f1(ranking: Ranking, *, k: int) -> PerGroup:
+    """Return the harmonic mean of precision and recall at k: 2 x hits / (k + n_pos).
+
+    Parameters
+    ----------
+    ranking : Ranking
+        n_groups lists. Ranks below a list's end count as not relevant.
+    k : int
+        The cutoff in items, at least 1.
+
+    Returns
+    -------
+    float64, (n_groups,)
+        In [0, 1]; 0 if the k top ranks hold no positive; nan without a positive.
+
+    Examples
+    --------
+    >>> r = Ranking.from_scores([3.0, 2.0, 1.0], [1, 0, 1])
+    >>> f1(r, k=2)
+    array([0.5])
+    """
+    return _passes.hits(ranking, _passes.depths(ranking, k)) / _f1_divisors(ranking, k=k)
 
 
 @register(
@@ -215,6 +263,7 @@ def rr(ranking: Ranking, *, k: int | None = None) -> PerGroup:
     cutoff="optional",
     aliases=("map", "average_precision", "average_precision_score"),
     exceptions={"ideal_defined": {"norm": ("n_pos",)}, "monotone": {"norm": ("retrieved",)}},
+    thresholds=True,
     rank_weights=_reciprocals,
 )
 def ap(

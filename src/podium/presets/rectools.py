@@ -16,7 +16,7 @@ PRESET = Preset(
     ),
     metrics={
         "ndcg@k": Form(
-            "NDCG(k=10)", {"gain": "binary", "discount": "log2", "ideal": "ones"}, note=_POSITIVES
+            "NDCG(k=10)", {"gain": "binary", "discount": "log2", "ideal": "full"}, note=_POSITIVES
         ),
         "ap@k": Form("MAP(k=10)", {"norm": "n_pos"}, note=_POSITIVES),
         "rr@k": Form("MRR(k=10)", note=_POSITIVES),

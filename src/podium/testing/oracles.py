@@ -115,7 +115,9 @@ def all_values(
     name: str, listing: Listing, ties: Ties = "average", **arguments: Any
 ) -> list[Value]:
     """Return a metric's values in all orders that a tie rule allows ("average": all orders)."""
-    is_defined = bool(listing.grades) if definition(name).graded else listing.n_pos > 0
+    entry = definition(name)
+    has_relevant = bool(listing.grades) if entry.graded else listing.n_pos > 0
+    is_defined = has_relevant or not entry.needs_positive
     return [
         _value(name, ranked, arguments) if is_defined else None for ranked in orders(listing, ties)
     ]
@@ -255,8 +257,32 @@ def _auc_at(ranked: Ranked, *, k: int) -> Value:
     return Fraction(above.count(True), n_pos * n_neg) if n_pos and n_neg else None
 
 
-def _precision(ranked: Ranked, *, k: int) -> Value:
-    return Fraction(ranked.flags[:k].count(True), k)
+def _precision(ranked: Ranked, *, k: int, norm: str = "k") -> Value:
+    divisors = {"k": k, "min": min(k, ranked.listing.n_pos), "list": min(k, len(ranked.top)) or 1}
+    return Fraction(ranked.flags[:k].count(True), divisors[norm])
+
+
+def _f1(ranked: Ranked, *, k: int) -> Value:
+    p, r = _precision(ranked, k=k), _recall(ranked, k=k, norm="n_pos")
+    return Fraction() if not p or not r else 2 * p * r / (p + r)
+
+
+def _bpref(ranked: Ranked) -> Value:
+    flags, n_pos = ranked.flags, ranked.listing.n_pos
+    hidden = (r for r in ranked.listing.hidden if r > 0)
+    n_neg = flags.count(False) + sum(not ranked.listing.positive(r) for r in hidden)
+    above = [flags[:i].count(False) for i, flag in enumerate(flags) if flag]
+    return (
+        sum(
+            (1 - Fraction(min(n, n_pos), min(n_pos, n_neg)) if n else Fraction(1) for n in above),
+            start=Fraction(),
+        )
+        / n_pos
+    )
+
+
+def _judged(ranked: Ranked, *, k: int) -> Value:
+    return Fraction(1) if ranked.top[:k] else None
 
 
 def _reachable(ranked: Ranked, k: int | None, norm: str) -> int:
@@ -292,9 +318,13 @@ def _rbp(ranked: Ranked, *, k: int | None, p: float) -> Value:
 
 
 def _dcg(ranked: Ranked, *, k: int | None, gain: str, discount: str) -> Value:
+    if gain == "binary" and not ranked.listing.n_pos:
+        return None
     total = 0.0
     for rank, relevance in enumerate(ranked.top[:k], 1):
         gain_value = 2**relevance - 1 if gain == "exp2" else relevance
+        if gain == "binary":
+            gain_value = float(ranked.listing.positive(relevance))
         if discount == "log2":
             total += gain_value / math.log2(rank + 1)
         else:
@@ -302,10 +332,13 @@ def _dcg(ranked: Ranked, *, k: int | None, gain: str, discount: str) -> Value:
     return total
 
 
-def _ndcg(ranked: Ranked, **arguments: Any) -> Value:
-    ideal = Ranked(tuple(ranked.listing.grades), ranked.listing)
-    value, best = _dcg(ranked, **arguments), _dcg(ideal, **arguments)
-    return None if value is None or best is None else value / best
+def _ndcg(ranked: Ranked, *, ideal: str, k: int | None, **arguments: Any) -> Value:
+    grades = tuple(ranked.listing.grades)
+    if ideal == "full":
+        grades = grades[:1] * (k or len(ranked.top) or 1)
+    value = _dcg(ranked, k=k, **arguments)
+    best = _dcg(Ranked(grades, ranked.listing), k=k, **arguments)
+    return None if value is None or not best else value / best
 
 
 def _err(ranked: Ranked, *, k: int | None, max_grade: float) -> Value:
@@ -329,6 +362,7 @@ class Definition:
     function: Callable[..., Value]
     graded: bool = False
     half_pairs: bool = False
+    needs_positive: bool = True
 
 
 DEFINITIONS: dict[str, Definition] = {
@@ -339,6 +373,9 @@ DEFINITIONS: dict[str, Definition] = {
     "precision": Definition(_precision),
     "recall": Definition(_recall),
     "r_precision": Definition(_r_precision),
+    "f1": Definition(_f1),
+    "bpref": Definition(_bpref),
+    "judged": Definition(_judged, needs_positive=False),
     "hit_rate": Definition(_hit_rate),
     "rr": Definition(_rr),
     "ap": Definition(_ap),
