@@ -3,7 +3,8 @@
 from podium.presets.preset import Form, Preset, UsersAndLists
 
 _POSITIVES = "Every row of the interactions is a positive."
-_CUT = "By default, items that are not shown count as negative. podium refuses such lists."
+_CUT = "Items that are not shown count as negative. podium refuses lists where this matters."
+_ALL_USERS = "Users who are only in the recommendations count too."
 
 PRESET = Preset(
     name="rectools",
@@ -26,8 +27,8 @@ PRESET = Preset(
         "hit_rate@k": Form("HitRate(k=10)", note=_POSITIVES),
         "pap@k": Form("PAP(k=10)", note=_CUT),
         "pauc@k": Form("PartialAUC(k=10)", note=_CUT),
-        "popularity@k": Form("AvgRecPopularity(k=10)"),
-        "coverage@k": Form("CatalogCoverage(k=10, normalize=True)"),
+        "popularity@k": Form("AvgRecPopularity(k=10)", note=_ALL_USERS),
+        "coverage@k": Form("CatalogCoverage(k=10, normalize=True)", note=_ALL_USERS),
     },
     refused={
         "novelty@k": "MeanInvUserFreq divides users who know an item by users, and gives unknown "
