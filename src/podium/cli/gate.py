@@ -161,7 +161,7 @@ def gate(
     check_results(fail_on, FAIL_ON, format, FORMATS, out or [])
     check_target(state, "--state", ("",))  # any suffix
     check_target(labels, "--labels")
-    _check_labels(labels, conventions.unjudged)
+    _check_labels(labels, conventions.unjudged or "negative")
     from podium import data, decide
     from podium.cli import _decisions
 

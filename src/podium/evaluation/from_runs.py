@@ -219,12 +219,12 @@ def _measure_relevance(
     """Measure one run by measures of relevance; there may be none."""
     from podium import data
 
-    options = task.options
+    options = dict(task.options)
     has_bounds = options.get("unjudged") == "bounds"
     if has_bounds:
         check_supported(task.measures)
     if any(m.metric.judgements for m in task.measures):
-        options = {**options, "mark_judged": True}
+        options["mark_judged"] = True
     ranking = data.ranking(truth, run, **options)
     if options.get("min_relevance") is None:
         _hints.warn_of_fractions(ranking, task.measures)

@@ -25,6 +25,7 @@ from podium.metrics.measures import (
     parse,
     parse_all,
     parse_relevance,
+    stated_options,
 )
 from podium.metrics.pairs import auc, auc_at, pap, pauc
 from podium.metrics.shown import (
@@ -79,6 +80,7 @@ __all__ = [
     "recall",
     "register",
     "rr",
+    "stated_options",
     "topk_loss",
 ]
 

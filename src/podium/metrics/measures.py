@@ -113,6 +113,18 @@ def parse(text: str | Measure) -> Measure:
     return Measure(metric.name.removesuffix(REGISTRY.suffix), k, options, text.strip())
 
 
+def stated_options(measure: Measure) -> dict[str, Any]:
+    """Return the options that the text of a measure states, also those with a default value.
+
+    Examples
+    --------
+    >>> stated_options(parse("ndcg(gain=linear)@10")), stated_options(parse("ndcg@10"))
+    ({'gain': 'linear'}, {})
+    """
+    texts = read(in_grammar(str(measure)), REGISTRY.noun, REGISTRY.form).params
+    return {option: _value(measure.metric, option, value) for option, value in texts.items()}
+
+
 def parse_relevance(text: str | Measure) -> Measure:
     """Parse a measure that is computed from relevance.
 

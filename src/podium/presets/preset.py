@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.metrics import Measure
+from podium.metrics import Measure, stated_options
 from podium.metrics import get as get_measure
 from podium.types import Ties, Undefined
 
@@ -128,10 +128,11 @@ class Preset:
             If the package lacks the measure, or fixes an option that the measure sets otherwise.
         """
         form, options = self.form(measure), dict(measure.options)
+        stated = stated_options(measure)
         for option, value in form.options.items():
-            if options.get(option, value) != value:
+            if stated.get(option, value) != value:
                 raise ArgumentError(
-                    f"{measure} sets {option}={options[option]}, but like={self.name!r} sets "
+                    f"{measure} sets {option}={stated[option]}, but like={self.name!r} sets "
                     f"{option}={value}. Leave one of them out."
                 )
         adapted = get_measure(measure.name, k=measure.k, **{**options, **form.options})

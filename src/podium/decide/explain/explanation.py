@@ -98,7 +98,7 @@ def explain(
         data.read_truth(truth, user=user, item=item, relevance=relevance),
         data.read_run(run, user=user, item=item, score=score, rank=rank),
     )
-    compared = []
+    compared: list[Differences] = []
     if other_truth is not None:
         theirs = data.read_truth(other_truth, user=user, item=item, relevance=relevance)
         compared.append(differences(yours[0], theirs))

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from podium.metrics import Measure, choices, get
+from podium.types import Mask, PerGroup
 
 Choice: TypeAlias = Mapping[str, Any]
 """A value of each convention, by its name."""
@@ -82,7 +83,7 @@ def _of_lists(measure: Measure, grades: Sequence[float]) -> Iterator[Convention]
     yield Convention("unjudged", ("negative", "skip"), "list")
     yield Convention("unretrieved", ("count", "drop"), "list")
     yield Convention("score_above", (None, 0.0), "list")
-    if not metric.graded:
+    if not metric.graded or "gain" in metric.options:
         others = [grade for grade in grades if grade != 1.0][:_MOST_GRADES]
         yield Convention("min_relevance", (1.0, *others), "list")
 
@@ -119,12 +120,7 @@ def with_options(measure: Measure, choice: Choice) -> Measure:
     return get(measure.name, k=measure.k, **{**dict(measure.options), **options})
 
 
-def mean(
-    values: np.ndarray[Any, Any],
-    absent: np.ndarray[Any, Any],
-    weights: np.ndarray[Any, Any] | None,
-    choice: Choice,
-) -> float:
+def mean(values: PerGroup, absent: Mask, weights: PerGroup | None, choice: Choice) -> float:
     """Return the mean of values of users under the conventions of the mean.
 
     Parameters
@@ -134,13 +130,13 @@ def mean(
     absent : bool, (n_users,)
         Whether the run lacks the user.
     weights : float64, (n_users,), or None
-        The weights of the pooled form.
+        The weights of the pooled form; None for the mean over users.
     choice : mapping
-        The values of missing, undefined and pooled.
+        The values of missing and undefined.
     """
     kept = values if choice["missing"] == "zero" else values[~absent]
     is_defined = ~np.isnan(kept)
-    if choice.get("pooled"):
+    if weights is not None:
         shares = weights if choice["missing"] == "zero" else weights[~absent]
         total = shares[is_defined].sum()
         return float((kept[is_defined] * shares[is_defined]).sum() / total) if total else np.nan
