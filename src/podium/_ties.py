@@ -55,6 +55,16 @@ def label_keys(labels: Labels) -> NDArray[np.uint64]:
     return np.array([_text_key(str(label)) for label in labels.tolist()], np.uint64)
 
 
+def text_order(ids: NDArray[Any]) -> NDArray[np.int64]:
+    """Return numbers that increase with the text of ids; 9 comes after 10, because '9' > '10'."""
+    codes, distinct = encode(ids)
+    if distinct.dtype.kind not in "iu":
+        return codes
+    place = np.empty(distinct.size, np.int64)
+    place[np.argsort(distinct.astype(np.str_), kind="stable")] = np.arange(distinct.size)
+    return place[codes]
+
+
 def tie_keys(
     rule: Ties, groups: Groups, relevance: PerRow, item: NDArray[Any] | None, seed: int
 ) -> tuple[NDArray[np.float64], float]:

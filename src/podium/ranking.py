@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium._ties import TIES_OF_LISTS, in_order, tie_keys
+from podium._ties import TIES_OF_LISTS, in_order, text_order, tie_keys
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.types import Counts, Mask, Offsets, PerRow, Ties
@@ -103,7 +103,8 @@ class Ranking:
             The smallest relevance of a positive item.
         ties : {"worst", "best", "average", "id", "random", "threshold"}
             The order of equal scores: "worst" ranks relevant items last, so that a tie counts as an
-            error. "best" ranks them first. "id" orders by decreasing `item`, as in trec_eval.
+            error. "best" ranks them first. "id" orders by decreasing
+            `item`, compared as text, as in trec_eval.
             "random" draws an order. "average" is the mean over all orders. It is available only for
             measures for which this mean can be computed exactly. For pap and pauc, each tied
             pair counts one half instead. "threshold" gives all items of a tie the last of their
@@ -148,7 +149,7 @@ class Ranking:
             n_items=_totals(groups, n_items, extra),
             min_relevance=min_relevance,
             ties=ties,
-            item=None if item is None else groups.gather(_item(item, groups.n_rows)),
+            item=None if item is None else groups.gather(_item(item, groups.n_rows, ties)),
             judged=None if judged is None else groups.gather(_judged(judged, grades)),
             seed=seed,
         )
@@ -313,8 +314,9 @@ def _totals(groups: Groups, n_items: int | None, extra: tuple[Offsets, PerRow] |
     return np.full(groups.n_groups, total)
 
 
-def _item(item: ArrayLike, n_rows: int) -> NDArray[Any]:
+def _item(item: ArrayLike, n_rows: int, ties: Ties) -> NDArray[Any]:
+    """Return what orders equal scores: the order of the ids as text, or the ids."""
     ids = _check.one_dimensional(_check.array(item, "item"), "item")
     if ids.size != n_rows:
         raise ArgumentError(f"scores and item must have equal length, got {n_rows} and {ids.size}.")
-    return ids
+    return text_order(ids) if ties == "id" else ids

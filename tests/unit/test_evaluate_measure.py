@@ -46,6 +46,9 @@ def test_conventions_are_kept_for_the_record() -> None:
         "seed": 0,
         "missing": "zero",
         "unjudged": "negative",
+        "unretrieved": "count",
+        "single_precision": False,
+        "score_above": None,
         "n_items": 9,
     }
 

@@ -48,9 +48,9 @@ def value_table(truth: Any, run: Any, measure: str) -> ValueTable:
 
 def measured(truth: Any, run: Any, table: ValueTable, choice: dict[str, Any]) -> float:
     """Measure under the same conventions through podium.measure."""
-    options = {
-        name: value for name, value in choice.items() if name in table.measure.metric.options
-    }
+    own = table.measure.metric.options
+    options = {name: value for name, value in choice.items() if name in own}
+    options = {**dict(table.measure.options), **options}
     inside = ",".join(f"{name}={str(value).lower()}" for name, value in options.items())
     text = f"{table.measure.name}({inside})" if inside else table.measure.name
     text += "" if table.measure.k is None else f"@{table.measure.k}"

@@ -41,6 +41,7 @@ _RENAMED = {
 }
 _ARGUMENTS = (
     *("min_relevance", "missing", "unjudged", "undefined", "ties", "n_items", "level", "seed"),
+    *("unretrieved", "single_precision", "score_above"),
     *("interval", "like"),
     *("features", "ignore", "by", "users", "loss", "clip", "l2", "learning_rate", "max_iter"),
     *("tol", "patience", "eval_metric", "solver", "start", "split", "catalogue"),

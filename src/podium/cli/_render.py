@@ -135,11 +135,21 @@ def conventions_line(conventions: Mapping[str, Any]) -> str:
 
 
 def _options(conventions: Mapping[str, Any], but: str = "") -> list[str]:
-    return [
-        f"--{name.replace('_', '-')}{_GLUE}{value:{'g' if isinstance(value, float) else ''}}"
+    """Return conventions as options, without those that are usual and need none."""
+    usual = {"unretrieved": "count", "single_precision": False, but: conventions.get(but)}
+    given = {
+        name: value
         for name, value in conventions.items()
-        if value is not None and name != but
+        if value is not None and (name not in usual or usual[name] != value)
+    }
+    return [
+        f"--{name.replace('_', '-')}{'' if value is True else f'{_GLUE}{_text(value)}'}"
+        for name, value in given.items()
     ]
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _means_table(result: Mapping[str, Any]) -> Table:

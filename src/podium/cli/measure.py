@@ -125,8 +125,8 @@ class Conventions:
         str | None,
         typer.Option(
             metavar="RULE",
-            help="Rule for items with equal scores: worst (the default), best, average, id or "
-            "random.",
+            help="Rule for items with equal scores: worst (the default), best, average, id, random "
+            "or threshold.",
         ),
     ] = None
     undefined: Annotated[
@@ -151,6 +151,26 @@ class Conventions:
             metavar="RULE",
             help="Rule for items of the run that the truth lacks: negative (the default), skip, "
             "error or bounds (the range over all their judgements).",
+        ),
+    ] = None
+    unretrieved: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="Rule for relevant items that a list lacks: count (the default) or drop.",
+        ),
+    ] = None
+    single_precision: Annotated[
+        bool,
+        typer.Option(
+            "--single-precision",
+            help="Compare scores in single precision, so that nearly equal scores are ties.",
+        ),
+    ] = False
+    score_above: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", help="Items with this score or less are not retrieved. Default: all are."
         ),
     ] = None
     n_items: Annotated[
@@ -180,6 +200,9 @@ class Conventions:
             "ties": self.ties,
             "missing": self.missing,
             "unjudged": self.unjudged,
+            "unretrieved": self.unretrieved,
+            "single_precision": self.single_precision or None,
+            "score_above": self.score_above,
             "min_relevance": self.min_relevance,
             "n_items": self.n_items,
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, TypedDict
 
 import numpy as np
@@ -14,8 +15,18 @@ from podium._ties import TIES_OF_LISTS
 from podium.data import _kernels
 from podium.data.columns import threshold
 from podium.data.ids import codes_of
-from podium.data.join import MISSING, NOTHING, UNJUDGED, Join, Missing, Rows, Unjudged
-from podium.data.runs import read_run, read_truth
+from podium.data.join import (
+    MISSING,
+    NOTHING,
+    UNJUDGED,
+    UNRETRIEVED,
+    Join,
+    Missing,
+    Rows,
+    Unjudged,
+    Unretrieved,
+)
+from podium.data.runs import Run, read_run, read_truth
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.groups import Groups
 from podium.ranking import Ranking, count_between
@@ -33,6 +44,9 @@ class RankingOptions(TypedDict, total=False):
     min_relevance: float | None
     missing: Missing
     unjudged: Unjudged
+    unretrieved: Unretrieved
+    single_precision: bool
+    score_above: float | None
     n_items: int | None
     seed: int
     user: str | None
@@ -51,6 +65,9 @@ def ranking(
     min_relevance: float | None = None,
     missing: Missing = "error",
     unjudged: Unjudged = "negative",
+    unretrieved: Unretrieved = "count",
+    single_precision: bool = False,
+    score_above: float | None = None,
     n_items: int | None = None,
     seed: int = 0,
     user: str | None = None,
@@ -83,6 +100,15 @@ def ranking(
         remove them from the list, or raise an error. "bounds" gives them relevance 0 and marks
         them in `Ranking.judged`, so that `podium.evaluation.judgement_bounds` can compute the range
         over all their judgements.
+    unretrieved : {"count", "drop"}
+        The treatment of relevant items that the user's list lacks: they count as relevant, or not
+        at all, as in packages that see only the listed items. With "drop", each list is whole.
+    single_precision : bool
+        Whether to compare scores in single precision, as trec_eval does, so that nearly equal
+        scores are ties.
+    score_above : float, optional
+        Items with this score or less are not retrieved: they are removed from the list, but still
+        count as relevant. torchmetrics does so with 0.
     n_items : int, optional
         The number of items that each user could have been shown. By default, a list is known to be
         whole only if the truth contains negatives and the run lists exactly the truth's items.
@@ -103,11 +129,12 @@ def ranking(
     ------
     ArgumentError
         If an option is unknown, users are missing with missing="error", items are not judged with
-        unjudged="error", unjudged="bounds" and the order of equal scores depends on judgements, a
-        user has more than n_items items, or relevances are ratings and min_relevance is missing.
+        unjudged="error", unjudged="bounds" is combined with unretrieved="drop" or score_above, or
+        the order of equal scores depends on judgements, a user has more than n_items items, or
+        relevances are ratings and min_relevance is missing.
     DataError
-        If a file or table is wrong (see `read_run`), a (user, item) pair occurs twice, or the
-        tables have no user or no item in common.
+        If a file or table is wrong (see `read_run`), a (user, item) pair occurs twice, the tables
+        have no user or no item in common, or a score is too large for single_precision.
 
     Warns
     -----
@@ -134,8 +161,17 @@ def ranking(
     missing_rule = _check.choice(missing, "missing", MISSING)
     unjudged_rule = _check.choice(unjudged, "unjudged", UNJUDGED)
     total = _check.cutoff(n_items, name="n_items", required=False)
+    _check.choice(unretrieved, "unretrieved", UNRETRIEVED)
+    least = None if score_above is None else _check.number(score_above, "score_above", low=-np.inf)
+    if unjudged_rule == "bounds" and (unretrieved == "drop" or least is not None):
+        raise ArgumentError(
+            "unjudged='bounds' can't be combined with unretrieved='drop' or score_above, because a "
+            "judgement would also change which items count. Leave one of them out."
+        )
     judged = read_truth(truth, user=user, item=item, relevance=relevance)
     listed = read_run(run, user=user, item=item, score=score, rank=rank)
+    if _check.flag(single_precision, "single_precision"):
+        listed = replace(listed, score=_rounded(listed))
     positive = threshold(judged.name, min_relevance, ratings=judged.is_rating)
     join = Join.of(judged, listed, missing_rule, ids_ordered=tie_rule == "id")
     rows = join.look_up(
@@ -148,9 +184,26 @@ def ranking(
     )
     if unjudged_rule == "bounds":
         refuse_tied(rows, join.labels, tie_rule)
+    if unretrieved == "drop":
+        rows = rows.listed_only()
+    if least is not None:
+        rows = rows.above(least)
     result = ranked(join, rows, positive, tie_rule, missing_rule, total, seed)
     _warn_of_samples(result, join.common_items.n_right, listed.name)
     return result
+
+
+def _rounded(run: Run) -> NDArray[np.float64]:
+    """Return the scores in single precision."""
+    with np.errstate(over="ignore"):
+        scores = run.score.astype(np.float32).astype(np.float64)
+    wrong_rows = np.flatnonzero(np.isinf(scores))
+    if wrong_rows.size:
+        raise DataError(
+            f"{run.name}: single_precision=True requires scores up to 3.4e38, got "
+            f"{run.score[wrong_rows[0]]:g} at row {wrong_rows[0]}. Scale the scores."
+        )
+    return scores
 
 
 def ranked(
@@ -171,7 +224,7 @@ def ranked(
         n_items=rows.n_whole if n_items is None else join.check_total(rows.n_distinct, n_items),
         min_relevance=min_relevance,
         ties=ties,
-        item=join.random_order_keys(rows.item) if ties == "random" else rows.item,
+        item=join.tie_items(rows.item, ties),
         absent=join.run_group < 0 if missing == "zero" else None,
         judged=rows.judged,
         n_judged=join.truths.sizes[join.truth_group],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -10,20 +10,23 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium._kernels import read_only
-from podium._ties import label_keys
+from podium._ties import label_keys, text_order
 from podium.data import _kernels
 from podium.data.ids import Shared, share
 from podium.data.overlap import CommonIds, Side, check_common
 from podium.data.runs import Run, Truth
 from podium.errors import ArgumentError, DataError
 from podium.groups import Groups
-from podium.types import Counts, Labels, Mask, Offsets
+from podium.ranking import count_between
+from podium.types import Counts, Labels, Mask, Offsets, Ties
 
 Missing: TypeAlias = Literal["error", "zero", "skip"]
 Unjudged: TypeAlias = Literal["negative", "skip", "error", "bounds"]
+Unretrieved: TypeAlias = Literal["count", "drop"]
 
 MISSING: tuple[Missing, ...] = ("error", "zero", "skip")
 UNJUDGED: tuple[Unjudged, ...] = ("negative", "skip", "error", "bounds")
+UNRETRIEVED: tuple[Unretrieved, ...] = ("count", "drop")
 
 NOTHING = np.empty(0, np.int64)
 
@@ -40,6 +43,30 @@ class Rows:
     n_distinct: Counts
     n_whole: Counts
     judged: Mask | None
+
+    def listed_only(self) -> Rows:
+        """Return the rows with the relevances of listed items only; each list is then whole."""
+        sizes = np.diff(self.offsets)
+        is_relevant = self.relevance > 0
+        ideal = _starts(is_relevant, self.offsets), self.relevance[is_relevant]
+        return replace(self, ideal=ideal, n_distinct=sizes, n_whole=sizes)
+
+    def above(self, score: float) -> Rows:
+        """Return the rows with a higher score; the relevances of the others still count."""
+        keep = self.score > score
+        return replace(
+            self,
+            offsets=_starts(keep, self.offsets),
+            score=self.score[keep],
+            relevance=self.relevance[keep],
+            item=None if self.item is None else self.item[keep],
+            judged=None if self.judged is None else self.judged[keep],
+        )
+
+
+def _starts(keep: Mask, offsets: Offsets) -> Offsets:
+    """Return the offsets of groups among the rows that are kept."""
+    return np.concatenate([[0], np.cumsum(count_between(keep, offsets))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,11 +158,14 @@ class Join:
             is_judged[:n_written] if marks else None,
         )
 
-    def random_order_keys(self, item: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
-        """Return the values that determine a random order of items; 7 and '7' have equal values."""
-        if item is None or self.items.names is None:
-            return item
-        return label_keys(self.items.names.to_numpy())[item].view(np.int64)
+    def tie_items(self, item: NDArray[np.int64] | None, ties: Ties) -> NDArray[np.int64] | None:
+        """Return the values of items that order equal scores; 7 and '7' have equal values."""
+        names = self.items.names
+        if item is None:
+            return None
+        if ties == "id":
+            return text_order(item) if names is None else item
+        return item if names is None else label_keys(names.to_numpy())[item].view(np.int64)
 
     def _complete_absent(self, n_whole: Counts) -> None:
         """Set the whole length of absent lists if all others contain exactly the truth's items."""

@@ -183,8 +183,7 @@ def _in_rank_order(join: Join, rows: Rows, ties: Ties, seed: int) -> NDArray[np.
     """Return the item codes of the rows in rank order."""
     items = NOTHING if rows.item is None else rows.item  # it is never None with items
     groups = Groups(join.labels, rows.offsets)
-    tie_items = join.random_order_keys(items) if ties == "random" else items
-    keys, sign = tie_keys(ties, groups, rows.relevance, tie_items, seed)
+    keys, sign = tie_keys(ties, groups, rows.relevance, join.tie_items(items, ties), seed)
     order = np.arange(items.size, dtype=np.float64)
     no_ties = np.empty(0, np.bool_)
     rank_rows(rows.offsets, read_only(rows.score), keys, sign, order, no_ties)

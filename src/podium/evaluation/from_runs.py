@@ -239,6 +239,9 @@ def _measure_relevance(
     conventions = {
         "missing": options.get("missing", "error"),
         "unjudged": options.get("unjudged", "negative"),
+        "unretrieved": options.get("unretrieved", "count"),
+        "single_precision": options.get("single_precision", False),
+        "score_above": options.get("score_above"),
         "n_items": options.get("n_items"),
     }
     grades = np.unique(truth.relevance)

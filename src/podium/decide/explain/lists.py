@@ -138,12 +138,15 @@ class Lists:
             joined.offsets,
             joined.score[by_rank],
             relevance,
-            _taken(joined.item, by_rank),
+            _taken(join.tie_items(joined.item, "id"), by_rank),
             _taken(joined.judged, by_rank),
             {"count": _sorted(*joined.ideal), "drop": _sorted(*listed)},
             {"count": joined.n_whole, "drop": np.diff(joined.offsets)},
         )
-        both = {"negative": rows, "skip": rows.rows(rows.judged)}
+        judged = rows.rows(rows.judged)
+        whole = join.look_up(truth, run, 1.0, "skip", with_items=False).n_whole
+        judged = replace(judged, n_items={"count": whole, "drop": np.diff(judged.offsets)})
+        both = {"negative": rows, "skip": judged}
         return cls(join.labels, join.run_group < 0, both)
 
     def top(self, k: int) -> Lists:
