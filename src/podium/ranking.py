@@ -184,9 +184,8 @@ class Ranking:
         sort_keys, sign = tie_keys(rule, groups, relevance, item, seed)
         if judged is not None:  # before relevance is reordered, because it may be the keys
             flags = judged.astype(np.float64)
-            rank_rows(
-                groups.offsets, read_only(scores), sort_keys, sign, flags, np.empty(0, np.bool_)
-            )
+            keys = np.where(judged, relevance, -1.0) if rule in ("worst", "best") else sort_keys
+            rank_rows(groups.offsets, read_only(scores), keys, sign, flags, np.empty(0, np.bool_))
             judged = flags > 0
         tied = np.zeros(relevance.size if rule in ("average", "threshold") else 0, np.bool_)
         rank_rows(groups.offsets, read_only(scores), sort_keys, sign, relevance, tied)

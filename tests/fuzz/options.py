@@ -38,7 +38,7 @@ _METHODS = ("mle", "bv", "cls", "mn", "mes", "wmle", "naive", "smooth", "auto", 
 _WORDS = ("zero", "skip", "one", "error", "worst", "best", "average", "id", "random", "negative")
 _WORDS += ("json", "csv", "latex", "markdown", "table", "value", "exp2", "lbfgs", "bundle", "time")
 _WORDS += ("users", "rows", "user", "item", "x", "relevance", "engagement", "n_pos", "neural")
-_WORDS += ("bounds",)
+_WORDS += ("bounds", "threshold", "binary", "ones", "list", "min")
 _SETS = ("n_trees=2", "n_trees=0", "xi=exact", "xi_rate=0.2", "decay=none", "decay=x", "n_leaves=1")
 _SETS += ("a=b=c", "=", "random_state=1", "l2=nan", "l2=1e308", "loss=3", "hidden=[]", "options={}")
 _GRIDS = ("l2=1e-4,1e-2", "l2='log(1e-6,1)'", "l2=log(0,1)", "loss=logistic,x", "k=1,2", "l2=")

@@ -85,8 +85,7 @@ def test_metric_stays_in_its_bounds_and_is_nan_only_where_undefined(
         values = value_or_unsettled(measure, ranking)
         if values is None:
             continue
-        is_graded = metric.graded and dict(measure.options).get("gain") != "binary"
-        n_found = ranking.n_relevant if is_graded else ranking.n_pos
+        n_found = ranking.n_relevant if measure.graded else ranking.n_pos
         if not metric.needs_positive:
             n_found = ranking.groups.sizes
         assert values.dtype == np.float64
@@ -246,6 +245,9 @@ def test_exceptions_to_the_declared_laws_are_real() -> None:
     assert np.isnan(parse("auc@2")(ideal)[0])
     assert parse("precision@3")(ideal)[0] == parse("precision(norm=list)@3")(ideal)[0] == 2 / 3
     assert parse("ndcg(ideal=full)@3")(ideal)[0] < 1
+    binary = Ranking.from_scores([2.0, 1.0], [1, 1], min_relevance=2)
+    for text in ("dcg(gain=binary)", "ndcg(gain=binary)"):
+        assert np.isnan(parse(text)(binary)[0])  # it has grades, but no positive
     excepted = {
         (m.name, law, option, value)
         for m in REGISTRY.values()
@@ -258,6 +260,8 @@ def test_exceptions_to_the_declared_laws_are_real() -> None:
         ("precision", "ideal_defined", "norm", "k"),
         ("precision", "ideal_defined", "norm", "list"),
         ("ndcg", "ideal_defined", "ideal", "full"),
+        ("ndcg", "graded", "gain", "binary"),
+        ("dcg", "graded", "gain", "binary"),
         ("ap", "ideal_defined", "norm", "n_pos"),
         ("ap", "monotone", "norm", "retrieved"),
     }

@@ -97,7 +97,7 @@ def value(measure: Measure, truth: Grades, items: list[int], low: float) -> floa
 
 
 def is_undefined(measure: Measure, truth: Grades, user: int, low: float) -> bool:
-    threshold = 1e-9 if measure.metric.graded else low
+    threshold = 1e-9 if measure.graded else low
     return not any(grade >= threshold for key, grade in truth.items() if key[0] == user)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import podium
 from podium import metrics
 from podium.errors import ArgumentError, UnsettledError
 from podium.groups import Groups
@@ -329,3 +330,41 @@ def test_novelty_refuses_ids_of_two_kinds_and_rows_too_many() -> None:
 def test_a_measure_in_capitals_is_recognised_as_close() -> None:
     with pytest.raises(ArgumentError, match="Did you mean 'ndcg'"):
         parse("NDCG@5")
+
+
+# --- Judged items, and ties as one threshold ------------------------------------------------------
+
+TRUTH = {"user": [1] * 3 + [2], "item": ["a", "b", "c", "a"], "relevance": [1, 0, 1, 0]}
+RUN = {"user": [1, 1, 1, 2, 2], "item": ["b", "x", "a", "x", "a"], "score": [3, 2, 1, 2, 1]}
+
+
+def test_judged_items_are_those_of_the_truth() -> None:
+    values = podium.measure(TRUTH, RUN, ["judged@2", "Judged@5", "bpref"]).values
+    assert values["judged@2"].tolist() == [1 / 2, 1 / 2]  # user 2 has no positive
+    assert values["judged@5"].tolist() == [2 / 3, 1 / 2]
+    # of the positives a and c, a is below the only judged negative, and c is not in the list
+    np.testing.assert_array_equal(values["bpref"], [0.0, np.nan])
+
+
+@pytest.mark.parametrize("measure", ["bpref", "judged@2"])
+def test_measures_of_judged_items_require_a_ranking_that_marks_them(measure: str) -> None:
+    with pytest.raises(ArgumentError, match=r"mark_judged=True to podium\.data\.ranking"):
+        parse(measure)(podium.data.ranking(TRUTH, RUN))
+    marked = podium.data.ranking(TRUTH, RUN, mark_judged=True)
+    expected = podium.measure(TRUTH, RUN, measure).values[measure]
+    np.testing.assert_array_equal(parse(measure)(marked), expected)
+
+
+def test_the_order_of_rows_does_not_decide_which_tied_item_is_judged() -> None:
+    for order in ([False, True], [True, False]):
+        for ties, value in (("worst", 0.0), ("best", 1.0)):
+            ranking = Ranking.from_scores([1.0, 1.0], [0, 0], judged=order, ties=ties)
+            assert parse("judged@1")(ranking).tolist() == [value]
+
+
+def test_a_tie_that_crosses_the_cutoff_does_not_count_as_a_threshold() -> None:
+    ranking = Ranking.from_scores([3.0, 2.0, 2.0, 1.0], [1, 1, 0, 1], ties="threshold")
+    assert parse("ap@2")(ranking).tolist() == [1 / 3]
+    assert parse("ap@3")(ranking).tolist() == [(1 + 2 / 3) / 3]
+    with pytest.raises(ArgumentError, match=r"ties='threshold' is defined only for ap, got rr"):
+        parse("rr")(ranking)

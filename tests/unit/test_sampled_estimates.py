@@ -282,7 +282,7 @@ def test_seed_is_all_that_decides() -> None:
     [
         ("topk_loss@10", {}, "its value is 1 if the only relevant item has rank 11"),
         ([], {}, "at least one measure"),
-        (["rr", "mrr"], {}, "names rr twice"),
+        (["rr", "mrr"], {}, "names mrr twice"),
         ("pap@60", {}, "undefined in a catalogue of 60 items"),
         ("rr", {"estimator": "mel"}, "Did you mean 'mle'"),
         ("rr", {"level": 1.0}, "level must be"),

@@ -35,9 +35,7 @@ def warn_of_undefined(
         Whether any group has an item with at least min_relevance.
     """
     all_undefined = [m for m in measures if values[str(m)].size and np.isnan(values[str(m)]).all()]
-    without_positive = [
-        m for m in all_undefined if highest == 0 or not (m.metric.graded or any_positive)
-    ]
+    without_positive = [m for m in all_undefined if highest == 0 or not (m.graded or any_positive)]
     if without_positive:
         names = _names_with_verb(without_positive)
         _warn(
@@ -70,7 +68,7 @@ def warn_of_scale(measures: Sequence[Measure], highest: float) -> None:
 def warn_of_fractions(ranking: Ranking, measures: Sequence[Measure]) -> None:
     """Warn of relevance between 0 and the default threshold, which counts as not relevant."""
     n_below = int((ranking.ideal < ranking.min_relevance).sum())
-    binary_measures = [m for m in measures if not m.metric.graded]
+    binary_measures = [m for m in measures if not m.graded]
     if n_below and binary_measures and ranking.n_pos.any():
         _warn(
             f"{n_below} of {ranking.ideal.size} relevances above 0 are below "

@@ -128,7 +128,7 @@ class Search:
 
     def _level_gains(self) -> NDArray[np.float64]:
         """Return how much each level of grades adds to the gain of the one below."""
-        if self.measure.name != "ndcg":
+        if not self.measure.graded:
             return np.ones(1)
         return np.diff(gains(self.levels, self.options["gain"]), prepend=0.0)
 
@@ -150,17 +150,17 @@ class Search:
         reachable = n_positives if self.n_ranks is None else np.minimum(n_positives, self.n_ranks)
         if self.measure.name == "ndcg":
             return np.concatenate([[0.0], np.cumsum(self._weights(n_best))])[reachable]
-        if self.measure.name == "precision":
-            return np.full(n_best + 1, float(_check.cutoff(self.n_ranks)))
         norm = self.options["norm"]
+        if norm == "k":
+            return np.full(n_best + 1, float(_check.cutoff(self.n_ranks)))
         return (reachable if norm == "min" else n_positives).astype(np.float64)
 
 
 def distinct_levels(
     measure: Measure, ranking: Ranking, grades: ArrayLike | None
 ) -> NDArray[np.float64]:
-    """Return the grades that ndcg distinguishes, or the lowest relevance of a positive."""
-    if measure.name != "ndcg":
+    """Return the grades that a measure distinguishes, or the lowest relevance of a positive."""
+    if not measure.graded:
         return np.array([ranking.min_relevance])
     known = np.unique(ranking.ideal)
     levels = known if grades is None else np.unique(_check.relevance(grades, None, name="grades"))

@@ -61,8 +61,8 @@ class Metric:
     judgements : bool
         Whether the metric reads which items are judged (`Ranking.judged`).
     exceptions : mapping
-        The option values for which `monotone` or `ideal_defined` does not hold, as a mapping of
-        the property to a mapping of the option to values. It is used by `holds`.
+        The option values for which `monotone`, `ideal_defined` or `graded` does not hold, as a
+        mapping of the property to a mapping of the option to values. It is used by `holds`.
     needs : str
         The condition, besides a positive, under which a group's value is defined. The text may
         contain {name} and {k}. It is empty if a positive is sufficient.
@@ -111,7 +111,9 @@ class Metric:
         parameters = inspect.signature(self.function).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "k"}
 
-    def holds(self, law: Literal["monotone", "ideal_defined"], options: Mapping[str, Any]) -> bool:
+    def holds(
+        self, law: Literal["monotone", "ideal_defined", "graded"], options: Mapping[str, Any]
+    ) -> bool:
         """Return whether a declared property holds with these option values."""
         values = {**self.options, **options}
         exceptions = self.exceptions.get(law, {})
@@ -164,7 +166,8 @@ def register(
             _refuse_ties(ranking, entry)
             with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 gives nan: undefined
                 values = function(ranking, *args, **options)
-            return _set_undefined(values, ranking, entry)
+            graded = entry.holds("graded", options)
+            return _set_undefined(values, ranking, entry, graded=graded)
 
         entry = Metric(name=name, function=checked, **properties)
         REGISTRY.enter(name, entry, aliases)
@@ -186,8 +189,8 @@ def _refuse_ties(ranking: Ranking, entry: Metric) -> None:
         )
 
 
-def _set_undefined(values: PerGroup, ranking: Ranking, entry: Metric) -> PerGroup:
-    n_relevant = ranking.n_relevant if entry.graded else ranking.n_pos
+def _set_undefined(values: PerGroup, ranking: Ranking, entry: Metric, *, graded: bool) -> PerGroup:
+    n_relevant = ranking.n_relevant if graded else ranking.n_pos
     if ranking.absent is not None:
         # These values are undefined for every list that the group could have had.
         undefined = np.isnan(values) & (ranking.n_items >= 0)

@@ -38,6 +38,7 @@ def _normalized(
     ideal_defined=False,
     linear=True,
     rank_weights=_discounts,
+    exceptions={"graded": {"gain": ("binary",)}},
 )
 def dcg(
     ranking: Ranking,
@@ -78,8 +79,7 @@ def dcg(
     """
     _check_gain(ranking, gain)
     weights = discounts(_passes.longest_depth(ranking, k), discount)
-    gain_sums = _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
-    return np.where(ranking.n_pos > 0, gain_sums, np.nan) if gain == "binary" else gain_sums
+    return _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
 
 
 @register(
@@ -89,7 +89,7 @@ def dcg(
     graded=True,
     linear=True,
     rank_weights=_normalized,
-    exceptions={"ideal_defined": {"ideal": ("full",)}},
+    exceptions={"ideal_defined": {"ideal": ("full",)}, "graded": {"gain": ("binary",)}},
 )
 def ndcg(
     ranking: Ranking,

@@ -52,6 +52,11 @@ class Measure:
         return write(self.name, dict(self.options), self.k)
 
     @property
+    def graded(self) -> bool:
+        """Whether the measure uses grades, and not only which items are positive."""
+        return self.metric.holds("graded", dict(self.options))
+
+    @property
     def metric(self) -> Metric:
         return lookup(self.name, has_cutoff=self.k is not None)
 

@@ -48,7 +48,7 @@ def check_ratings(source: str | Path, ranker: Ranker, grid: Any, *, validated: b
         if not ranker.reads_grades(loss) and _threshold(loss, ranker) == 1.0:
             threshold(str(source), None, ratings=True)
     graded = all(ranker.reads_grades(loss) for _, loss in losses_to_learn)
-    if validated and graded and not parse(ranker.eval_metric).metric.graded:
+    if validated and graded and not parse(ranker.eval_metric).graded:
         raise ArgumentError(
             f"{source} contains ratings, but {ranker.eval_metric} counts every rating as a "
             "positive. Pass eval_metric='ndcg@K', which uses grades, as the loss does."

@@ -69,7 +69,7 @@ def low_grades(price: Pricing) -> Finding | None:
     effects = price.of_truth(tables.truth.rows(~is_low)) if tables.is_positive.any() else ()
     use = (
         f"{request.measure} still counts their grades"
-        if request.measure.metric.graded
+        if request.measure.graded
         else f"{request.measure} counts them as not relevant"
     )
     # With a threshold, the caller decided this. Without one, nobody did.

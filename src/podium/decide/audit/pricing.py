@@ -180,7 +180,7 @@ class Pricing:
 
     def _worst(self, truth: Part) -> Floats:
         """Return the worst value for each user for whom the measure is defined."""
-        is_graded = self.request.measure.metric.graded
+        is_graded = self.request.measure.graded
         is_counted = truth.values > 0 if is_graded else truth.values >= self.request.threshold
         values = np.full(self.tables.test_users.size, np.nan)
         values[np.searchsorted(self.tables.test_users, truth.user[is_counted])] = self.worst
