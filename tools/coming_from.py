@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from podium import metrics, presets
-from podium.presets import Form, Preset, UsersAndLists
+from podium.presets import Form, Preset, UsersAndLists, lightgbm, xgboost
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "coming-from"
 TITLES = {
@@ -19,7 +19,12 @@ TITLES = {
     "rectools": "RecTools",
     "recbole": "RecBole",
     "torchmetrics": "torchmetrics",
+    "lightgbm": "LightGBM",
+    "xgboost": "XGBoost",
 }
+BOOSTING = (lightgbm.PRESET, xgboost.PRESET)
+"""The tables that are no values of `like`."""
+
 PODIUM = UsersAndLists(ties="worst", undefined="skip", missing="error")
 """podium's defaults."""
 
@@ -40,7 +45,9 @@ _INDEX = """\
 The same metric can have different values in different packages, even for the same lists. Each page
 shows the names and the conventions of a package, and the command that gives its numbers. The table
 shows the conventions of users and lists; the pages also have those of single metrics. All of it is
-generated from `podium.presets`."""
+generated from `podium.presets`.
+
+[LightGBM and XGBoost](boosting.md) have a page of their own: `--like` does not accept them."""
 
 _START = """\
 # Coming from {title}
@@ -72,6 +79,26 @@ _DIFFERENCES = """\
 that of {title}. With `--value X`, it searches the conventions that give the number X. See
 [why numbers differ](../explain.md)."""
 
+_BOOSTING = """\
+# Coming from LightGBM and XGBoost
+
+LightGBM and XGBoost show values of ranking metrics while they train. This page shows how they
+compute them, and the commands of podium that give the same numbers. The truth is the table of
+groups, items and labels; the run is the table of groups, items and the scores of the model.
+
+`--like` does not accept these packages. Each command therefore states every convention that differs
+from podium's own. The tests compare podium with {packages}.
+
+If groups have weights, both packages show weighted means over groups. podium gives each group the
+same weight."""
+
+_BOOSTING_TIES = """\
+Equal scores keep the order of their rows. podium's tables have no such order: podium ranks relevant
+items last, unless you pass `--ties`."""
+
+_NOT_REPRODUCED = """\
+podium does not reproduce these measures of {title}:"""
+
 
 def page(name: str) -> str:
     """Return the page of a package as Markdown."""
@@ -92,6 +119,42 @@ def page(name: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def boosting() -> str:
+    """Return the page of LightGBM and XGBoost, whose commands state the conventions."""
+    packages = " and ".join(preset.package for preset in BOOSTING)
+    sections = [part for preset in BOOSTING for part in _boosting_section(preset)]
+    return "\n\n".join([_BOOSTING.format(packages=packages), *sections]) + "\n"
+
+
+def _boosting_section(preset: Preset) -> Iterator[str]:
+    yield f"## {TITLES[preset.name]}"
+    yield from stated_commands(preset)
+    yield rules_table(preset)
+    yield _BOOSTING_TIES
+    yield names_table(preset)
+    yield _NOT_REPRODUCED.format(title=TITLES[preset.name])
+    yield refused_table(preset)
+
+
+def stated_commands(preset: Preset) -> Iterator[str]:
+    """Yield a command for each set of conventions of a package, with options that state them."""
+    by_options: dict[str, list[str]] = {}
+    for key, form in preset.metrics.items():
+        stated = options({**asdict(preset.conventions), **form.conventions})
+        by_options.setdefault(stated, []).append(f"'{podium_text(key, form)}'")
+    yield from (command(measures, stated) for stated, measures in by_options.items())
+
+
+def options(rules: Mapping[str, Any]) -> str:
+    """Return the options of the command line for the conventions that differ from podium's."""
+    stated = [
+        f"--{name.replace('_', '-')}{'' if value is True else f' {value}'}"
+        for name, value in rules.items()
+        if value not in (None, asdict(PODIUM)[name])
+    ]
+    return " ".join(stated)
+
+
 def index() -> str:
     """Return the page that compares the conventions of all packages."""
     names = list(presets.PACKAGES)
@@ -107,12 +170,12 @@ def index() -> str:
 def pages() -> dict[Path, str]:
     """Return the text of each page by its file."""
     texts = {FOLDER / f"{name}.md": page(name) for name in presets.PACKAGES}
-    return {FOLDER / "README.md": index(), **texts}
+    return {FOLDER / "README.md": index(), FOLDER / "boosting.md": boosting(), **texts}
 
 
-def command(measures: list[str], options: str) -> str:
+def command(measures: list[str], conventions: str) -> str:
     """Return a command that measures, as a block."""
-    return f"```\n$ podium measure truth.csv run.csv -m {' -m '.join(measures)} {options}\n```"
+    return f"```\n$ podium measure truth.csv run.csv -m {' -m '.join(measures)} {conventions}\n```"
 
 
 def rules_table(preset: Preset) -> str:
@@ -140,8 +203,8 @@ def podium_text(key: str, form: Form) -> str:
     name, at, _ = key.partition("@")
     metric = metrics.REGISTRY.find(key, name) or metrics.SHOWN.find(key, name)
     known = {} if metric is None else metric.options
-    options = {n: value for n, value in form.options.items() if known.get(n) != value}
-    inside = ",".join(f"{n}={value}" for n, value in options.items())
+    different = {n: value for n, value in form.options.items() if known.get(n) != value}
+    inside = ",".join(f"{n}={value}" for n, value in different.items())
     return f"{name}{f'({inside})' if inside else ''}{f'{at}10' if at else ''}"
 
 
@@ -153,9 +216,14 @@ def _of_metric(form: Form) -> Iterator[str]:
 def refused(preset: Preset) -> Iterator[str]:
     """Yield the measures that podium does not reproduce, if there are any."""
     if preset.refused:
-        rows = [[f"`{name}`", reason] for name, reason in preset.refused.items()]
         yield "## What podium refuses"
-        yield table(["measure", "reason"], rows)
+        yield refused_table(preset)
+
+
+def refused_table(preset: Preset) -> str:
+    """Return the measures that podium does not reproduce, with the reasons."""
+    rows = [[f"`{name}`", reason] for name, reason in preset.refused.items()]
+    return table(["measure", "reason"], rows)
 
 
 def _rule(name: str, value: Any) -> str:

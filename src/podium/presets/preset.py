@@ -77,7 +77,7 @@ class Preset:
     Attributes
     ----------
     name : str
-        The value of ``like``.
+        The value of ``like``, if it is one of `PACKAGES`.
     package : str
         The name of the package on PyPI, with the version that the tests compare with.
     conventions : UsersAndLists
