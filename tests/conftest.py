@@ -12,7 +12,10 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).resolve().parents[1]
 # "additions" is what laws/test_additions.py registers; the others are programs of their own, which
 # tests/cli/test_fuzzing.py and tests/unit/test_record.py start.
-collect_ignore = ["additions", "fuzz", "record"]
+collect_ignore = [
+    *("additions", "fuzz", "record"),
+    *("parity/rectools_values.py", "parity/recbole_values.py"),
+]
 DATA = Path(os.environ.get("PODIUM_DATA") or ROOT.parent / "shared" / "data")
 
 # No deadline: the first example of a test may compile a kernel. In CI the draws are the same each

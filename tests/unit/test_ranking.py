@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium._ties import label_keys
+from podium._ties import TIES, label_keys
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.ranking import TIES, Ranking
+from podium.ranking import Ranking
 
 TIED = ([1.0, 1.0, 1.0, 2.0], [1, 0, 2, 0])
 
