@@ -116,7 +116,7 @@ def test_measures_of_the_items_shown_are_rows(measured: Callable[..., dict[str, 
     assert all(found["measures"][m]["std_error"] > 0 for m in ("coverage@1", "gini@1"))
     of_segment = found["segments"][0]["measures"]
     assert "gini@1" not in of_segment
-    assert {"popularity@1", "diversity(column=kind)@2"} <= set(of_segment)
+    assert {"arp@1", "diversity(column=kind)@2"} <= set(of_segment)
 
 
 def test_table_says_which_measures_segments_lack(podium: Callable[..., Any]) -> None:
@@ -135,6 +135,9 @@ def test_conventions_are_told(measured: Callable[..., dict[str, Any]]) -> None:
         "seed": 0,
         "missing": "zero",
         "unjudged": "negative",
+        "unretrieved": "count",
+        "single_precision": False,
+        "score_above": None,
         "n_items": 10,
     }
 

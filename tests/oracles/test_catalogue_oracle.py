@@ -55,7 +55,7 @@ class Case:
         """Return the Ranking of all visible pairs, from rows."""
         user, item = np.nonzero(~self.seen)
         return Ranking.from_scores(
-            self.scores[user, item], self.truth[user, item], user, ties=ties, item=item
+            self.scores[user, item], self.truth[user, item], user, ties=ties, item=item + 1000
         )
 
 

@@ -327,9 +327,9 @@ def test_novelty_refuses_ids_of_two_kinds_and_rows_too_many() -> None:
         novelty([1, 2, 3], Groups.single(2), [1])
 
 
-def test_a_measure_in_capitals_is_recognised_as_close() -> None:
+def test_a_close_measure_in_capitals_is_suggested() -> None:
     with pytest.raises(ArgumentError, match="Did you mean 'ndcg'"):
-        parse("NDCG@5")
+        parse("NDGC@5")
 
 
 # --- Judged items, and ties as one threshold ------------------------------------------------------

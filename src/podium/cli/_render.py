@@ -102,14 +102,17 @@ def _print_tables(tables: Iterable[Table], format: str, note: str = "") -> None:
 
 
 def write_line(text: str) -> None:
+    """Write a text and the end of the line to stdout."""
     sys.stdout.write(text + "\n")
 
 
 def json_text(result: Mapping[str, Any]) -> str:
+    """Return a result as JSON for reading."""
     return json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def wrapped(text: str, start: str) -> str:
+    """Return paragraphs in lines of the usual width, each line with this start."""
     wrap = textwrap.TextWrapper(
         WIDTH, initial_indent=start, subsequent_indent=start, break_on_hyphens=False
     )

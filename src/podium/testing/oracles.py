@@ -141,7 +141,7 @@ def orders(listing: Listing, ties: Ties) -> Iterator[Ranked]:
     keys: dict[str, Callable[[int], Any]] = {
         "worst": lambda i: listing.relevance[i],
         "best": lambda i: -listing.relevance[i],
-        "id": lambda i: -sorted(listing.item).index(listing.item[i]),
+        "id": lambda i: -sorted(map(str, listing.item)).index(str(listing.item[i])),
     }
     yield _ranked(listing, (i for block in blocks for i in sorted(block, key=keys[ties])))
 
