@@ -128,6 +128,7 @@ def _bought_before(user: Any, item: Any, n_users: int) -> Any:
 def _planted(name: str, truth: Any, run: Any, n_cases: int) -> tuple[Any, ...]:
     """Return the shares of cases by what the search finds."""
     from podium.data import read_run, read_truth
+    from podium.decide.explain.search import distinct
     from podium.decide.explain.table import ValueTable
     from podium.metrics import parse
 
@@ -135,8 +136,9 @@ def _planted(name: str, truth: Any, run: Any, n_cases: int) -> tuple[Any, ...]:
     counts: Counter[str] = Counter()
     for text in MEASURES:
         table = ValueTable(read_truth(truth), read_run(run), parse(text))
+        found = distinct(table)
         for _ in range(n_cases // len(MEASURES)):
-            counts.update(_outcome(table, rng))
+            counts.update(_outcome(table, found, rng))
     n_visible = counts["visible"]
     n_identifiable = max(counts["identifiable"], 1)
     return (
@@ -149,7 +151,7 @@ def _planted(name: str, truth: Any, run: Any, n_cases: int) -> tuple[Any, ...]:
     )
 
 
-def _outcome(table: Any, rng: np.random.Generator) -> list[str]:
+def _outcome(table: Any, found: Any, rng: np.random.Generator) -> list[str]:
     """Plant one or two conventions and search their value."""
     from podium.decide.explain.search import search
     from podium.decide.explain.table import changes
@@ -167,7 +169,7 @@ def _outcome(table: Any, rng: np.random.Generator) -> list[str]:
     printed = f"{value:.{N_DIGITS}f}"
     if np.isnan(value) or printed == f"{table.mean(table.defaults):.{N_DIGITS}f}":
         return ["cases"]
-    matches = search(table, printed).matches
+    matches = search(table, printed, found).matches
     true = [match for match in matches if abs(match.value - value) < 1e-11]
     simple = [match for match in matches if match.n_changes <= 2]
     is_identifiable = len(simple) == 1 and simple[0].changes == (changes(choice, table.defaults),)

@@ -105,7 +105,7 @@ class Metric:
     reads: Literal["relevance", "catalogue", "items"] = "relevance"
     is_mean: bool = True
 
-    @property
+    @functools.cached_property
     def options(self) -> dict[str, Any]:
         """The defaults of the options, by name."""
         parameters = inspect.signature(self.function).parameters.values()

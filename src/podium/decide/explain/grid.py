@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from podium.metrics import Measure, choices, get
-from podium.types import Mask, PerGroup
+from podium.metrics import Measure, choices
+from podium.types import PerGroup
 
 Choice: TypeAlias = Mapping[str, Any]
 """A value of each convention, by its name."""
@@ -116,31 +116,48 @@ def combinations(axes: Sequence[Convention]) -> Iterator[dict[str, Any]]:
 
 def with_options(measure: Measure, choice: Choice) -> Measure:
     """Return the measure with the options that a choice contains."""
-    options = {name: choice[name] for name in measure.metric.options if name in choice}
-    return get(measure.name, k=measure.k, **{**dict(measure.options), **options})
+    defaults = measure.metric.options
+    values = {
+        **dict(measure.options),
+        **{name: choice[name] for name in defaults if name in choice},
+    }
+    changed = sorted((name, value) for name, value in values.items() if value != defaults[name])
+    return Measure(measure.name, measure.k, tuple(changed))
 
 
-def mean(values: PerGroup, absent: Mask, weights: PerGroup | None, choice: Choice) -> float:
-    """Return the mean of values of users under the conventions of the mean.
+class Sums(NamedTuple):
+    """The sums from which the mean of values of users follows, under each rule.
 
-    Parameters
+    Attributes
     ----------
-    values : float64, (n_users,)
-        nan if undefined; the worst value for users that the run lacks.
-    absent : bool, (n_users,)
-        Whether the run lacks the user.
-    weights : float64, (n_users,), or None
-        The weights of the pooled form; None for the mean over users.
-    choice : mapping
-        The values of missing and undefined.
+    total : float
+        The sum of defined values.
+    n_defined, n_undefined : int
     """
-    kept = values if choice["missing"] == "zero" else values[~absent]
-    is_defined = ~np.isnan(kept)
-    if weights is not None:
-        shares = weights if choice["missing"] == "zero" else weights[~absent]
-        total = shares[is_defined].sum()
-        return float((kept[is_defined] * shares[is_defined]).sum() / total) if total else np.nan
-    if choice["undefined"] != "skip":
-        kept = np.where(is_defined, kept, 1.0 if choice["undefined"] == "one" else 0.0)
-        is_defined = np.ones(kept.size, np.bool_)
-    return float(kept[is_defined].sum() / is_defined.sum()) if is_defined.any() else np.nan
+
+    total: float
+    n_defined: int
+    n_undefined: int
+
+    @classmethod
+    def of(cls, values: PerGroup) -> Sums:
+        """Sum values, nan if undefined."""
+        is_defined = ~np.isnan(values)
+        n_defined = int(is_defined.sum())
+        total = float(values[is_defined].sum())
+        return cls(total, n_defined, values.size - n_defined)
+
+    def mean(self, undefined: str) -> float:
+        """Return the mean under a rule for undefined values; nan if nothing counts."""
+        if undefined == "skip":
+            return self.total / self.n_defined if self.n_defined else np.nan
+        n_users = self.n_defined + self.n_undefined
+        total = self.total + (self.n_undefined if undefined == "one" else 0.0)
+        return total / n_users if n_users else np.nan
+
+
+def pooled_mean(values: PerGroup, weights: PerGroup) -> float:
+    """Return the sum of value x weight over the sum of weights of defined values."""
+    is_defined = ~np.isnan(values)
+    total = weights[is_defined].sum()
+    return float((values[is_defined] * weights[is_defined]).sum() / total) if total else np.nan

@@ -76,7 +76,7 @@ class Search:
     without_effect: dict[str, str]
 
 
-def search(table: ValueTable, value: str) -> Search:
+def search(table: ValueTable, value: str, found: list[Match] | None = None) -> Search:
     """Search the conventions that give a value.
 
     Parameters
@@ -84,6 +84,8 @@ def search(table: ValueTable, value: str) -> Search:
     table : ValueTable
     value : str
         The value with the digits that were printed.
+    found : list of Match, optional
+        The result of `distinct`, if several values are searched.
 
     Raises
     ------
@@ -92,7 +94,7 @@ def search(table: ValueTable, value: str) -> Search:
         value of the measure.
     """
     target, n_digits = _read(value, table)
-    found = _distinct(table)
+    found = distinct(table) if found is None else found
     fits = [match for match in found if abs(match.value - target) <= 0.5001 * 10.0**-n_digits]
     named = {match.value for match in fits if match.packages}
     fewest = min((match.n_changes for match in fits), default=0)
@@ -131,7 +133,7 @@ def _read(value: str, table: ValueTable) -> tuple[float, int]:
     return target, n_digits
 
 
-def _distinct(table: ValueTable) -> list[Match]:
+def distinct(table: ValueTable) -> list[Match]:
     """Return the distinct values, each with the fewest changes and the packages."""
     defaults = table.defaults
     by_value: dict[float, list[dict[str, Any]]] = {}

@@ -10,9 +10,10 @@ import numpy as np
 from podium.data import Run, Truth
 from podium.decide.explain.grid import (
     Choice,
+    Sums,
     combinations,
     conventions,
-    mean,
+    pooled_mean,
     with_options,
 )
 from podium.decide.explain.lists import Lists
@@ -49,6 +50,7 @@ class ValueTable:
         self._tied = self.lists.tied
         self._tied_lists = self.lists.users(self._tied)
         self._known: dict[tuple[Any, ...], PerGroup] = {}
+        self._sums: dict[tuple[int, str], Sums] = {}  # by the id of known values
 
     def _shortened(self, lists: Lists) -> Lists:
         """Return the lists to rank k if the measure reads no further."""
@@ -71,15 +73,17 @@ class ValueTable:
         ArgumentError
             If the measure can't be computed under this choice.
         """
+        measure = with_options(self.measure, choice)
+        if measure.graded and "min_relevance" in choice:
+            choice = {**choice, "min_relevance": 1.0}  # it has no effect
         names = [axis.name for axis in self.conventions if axis.level != "mean"]
         key = tuple(choice[name] for name in names)
         if key not in self._known:
-            self._known[key] = self._computed(choice)
+            self._known[key] = self._computed(measure, choice)
         return self._known[key]
 
-    def _computed(self, choice: Choice) -> PerGroup:
+    def _computed(self, measure: Measure, choice: Choice) -> PerGroup:
         """Compute the values; other orders of equal scores concern only users who have some."""
-        measure = with_options(self.measure, choice)
         usual = {**choice, "ties": "worst", "single_precision": False}
         if usual == choice:
             return measure(self.lists.ranking(choice))
@@ -89,10 +93,17 @@ class ValueTable:
 
     def mean(self, choice: Choice) -> float:
         """Return the mean over users under a choice of all conventions; nan if there is none."""
+        values = self.values(choice)
+        counts = slice(None) if choice["missing"] == "zero" else ~self.lists.absent
         weights = None
         if choice.get("pooled"):
             weights = with_options(self.measure, choice).weights(self.lists.ranking(choice))
-        return mean(self.values(choice), self.lists.absent, weights, choice)
+        if weights is not None:
+            return pooled_mean(values[counts], weights[counts])
+        key = id(values), choice["missing"]
+        if key not in self._sums:
+            self._sums[key] = Sums.of(values[counts])
+        return self._sums[key].mean(choice["undefined"])
 
     def means(self) -> Iterator[tuple[dict[str, Any], float]]:
         """Yield each choice of the conventions that matter, as all conventions, with its mean.
