@@ -89,6 +89,8 @@ def _explained(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[str]
     if len(packages) == 1:
         yield f"{packages[0]['measure']}, from podium to {packages[0]['like']}"
         yield from map(tables.to_text, narrow([{**writers.waterfall_table(packages[0])}]))
+        if note := writers.waterfall_note(packages[0]):
+            yield wrapped(note, "")
     elif packages:
         yield from map(tables.to_text, narrow([{**writers.packages_table(packages)}]))
     if note := writers.open_ties_note(packages):

@@ -55,6 +55,14 @@ def explain(
         Path | None,
         typer.Option(metavar="FILE", help="Their run, to compare with RUN."),
     ] = None,
+    min_relevance: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Lowest relevance of a positive item in podium's value. Default: 1. Required if "
+            "the column is named rating.",
+        ),
+    ] = None,
     format: Annotated[
         str,
         typer.Option(
@@ -81,6 +89,7 @@ def explain(
         like=like,
         other_truth=other_truth,
         other_run=other_run,
+        min_relevance=min_relevance,
         user=columns.user_col,
         item=columns.item_col,
         relevance=columns.relevance_col,

@@ -108,9 +108,17 @@ def waterfall_table(steps: Mapping[str, Any]) -> Table:
     value = steps["start"]
     for step in steps["steps"]:
         value += step["change"] or 0.0
+        if not step["n_users"]:
+            continue
         name = f"{step['convention']}: {_word(step['default'])} → {_word(step['value'])}"
         rows.append([name, _number(value), _signed(step["change"]), str(step["n_users"])])
     return {"columns": ["convention", "value", "change", "users"], "rows": rows}
+
+
+def waterfall_note(steps: Mapping[str, Any]) -> str:
+    """Return the conventions of the package that change nothing here, empty if all do."""
+    same = {step["convention"]: step["value"] for step in steps["steps"] if not step["n_users"]}
+    return f"Without effect on these data: {conventions(same)}." if same else ""
 
 
 def packages_table(packages: Sequence[Mapping[str, Any]]) -> Table:

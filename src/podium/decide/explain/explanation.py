@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from podium import presets
+from podium.data.columns import threshold
 from podium.decide.explain.search import Search, package_choices, search
 from podium.decide.explain.table import ValueTable
 from podium.decide.explain.tables import Differences, differences
@@ -50,6 +51,7 @@ def explain(
     like: str | None = None,
     other_truth: Any = None,
     other_run: Any = None,
+    min_relevance: float | None = None,
     user: str | None = None,
     item: str | None = None,
     relevance: str | None = None,
@@ -73,6 +75,9 @@ def explain(
         A package (see `podium.measure`), to whose value the steps are shown.
     other_truth, other_run : path, frame, mapping of columns, or sparse matrix, optional
         Their tables, which are compared with yours before any measure.
+    min_relevance : float, optional
+        The smallest relevance of a positive item in podium's value, 1 by default; required for
+        ratings.
     user, item, relevance, score, rank : str, optional
         The names of columns, as in `podium.data.ranking`.
 
@@ -105,7 +110,8 @@ def explain(
     if other_run is not None:
         theirs = data.read_run(other_run, user=user, item=item, score=score, rank=rank)
         compared.append(differences(yours[1], theirs))
-    table = ValueTable(*yours, parsed)
+    positive = threshold(yours[0].name, min_relevance, ratings=yours[0].is_rating)
+    table = ValueTable(*yours, parsed, positive)
     found = None if value is None else search(table, str(value))
     packages = () if like is None else (waterfall(table, like),)
     if value is None and like is None and not compared:

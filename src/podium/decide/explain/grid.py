@@ -61,7 +61,9 @@ class Convention:
     level: Literal["list", "metric", "mean"]
 
 
-def conventions(measure: Measure, grades: Sequence[float]) -> list[Convention]:
+def conventions(
+    measure: Measure, grades: Sequence[float], min_relevance: float = 1.0
+) -> list[Convention]:
     """Return the conventions under which a measure can have different values.
 
     Parameters
@@ -70,11 +72,16 @@ def conventions(measure: Measure, grades: Sequence[float]) -> list[Convention]:
         Its own options are the defaults.
     grades : sequence of float
         The distinct relevances > 0 of the truth, increasing.
+    min_relevance : float
+        The default threshold of positives.
     """
-    return [*_of_lists(measure, grades), *_of_metric(measure), *_of_mean(measure)]
+    of_lists = _of_lists(measure, grades, min_relevance)
+    return [*of_lists, *_of_metric(measure), *_of_mean(measure)]
 
 
-def _of_lists(measure: Measure, grades: Sequence[float]) -> Iterator[Convention]:
+def _of_lists(
+    measure: Measure, grades: Sequence[float], min_relevance: float
+) -> Iterator[Convention]:
     metric = measure.metric
     has_average = metric.linear or metric.half_pairs
     ties = ("worst", "best", "id", *(["average"] if has_average else []))
@@ -84,8 +91,8 @@ def _of_lists(measure: Measure, grades: Sequence[float]) -> Iterator[Convention]
     yield Convention("unretrieved", ("count", "drop"), "list")
     yield Convention("score_above", (None, 0.0), "list")
     if not metric.graded or "gain" in metric.options:
-        others = [grade for grade in grades if grade != 1.0][:_MOST_GRADES]
-        yield Convention("min_relevance", (1.0, *others), "list")
+        others = [grade for grade in grades if grade != min_relevance][:_MOST_GRADES]
+        yield Convention("min_relevance", (min_relevance, *others), "list")
 
 
 def _of_metric(measure: Measure) -> Iterator[Convention]:

@@ -33,6 +33,8 @@ class ValueTable:
     truth : Truth
     run : Run
     measure : Measure
+    min_relevance : float
+        podium's threshold of positives.
 
     Attributes
     ----------
@@ -42,10 +44,12 @@ class ValueTable:
         All conventions of the measure; the first value of each is the default.
     """
 
-    def __init__(self, truth: Truth, run: Run, measure: Measure) -> None:
+    def __init__(
+        self, truth: Truth, run: Run, measure: Measure, min_relevance: float = 1.0
+    ) -> None:
         self.measure = measure
         grades = np.unique(truth.relevance[truth.relevance > 0])
-        self.conventions = conventions(measure, grades.tolist())
+        self.conventions = conventions(measure, grades.tolist(), min_relevance)
         self.lists = self._shortened(Lists.of(truth, run))
         self._tied = self.lists.tied
         self._tied_lists = self.lists.users(self._tied)
@@ -57,7 +61,7 @@ class ValueTable:
         if self.measure.k is None or self.measure.metric.needs:
             return lists
         top = lists.top(self.measure.k)
-        same = (self.measure(part.ranking({})) for part in (lists, top))
+        same = (self.measure(part.ranking(self.defaults)) for part in (lists, top))
         return top if np.array_equal(*same, equal_nan=True) else lists
 
     @property
