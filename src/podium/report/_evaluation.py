@@ -90,13 +90,20 @@ def percent(level: float) -> str:
 
 
 def conventions(result: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the conventions that were set, by name."""
-    values: Mapping[str, Any] = result.get("conventions") or {}
-    return [
-        (name, f"{value:g}" if isinstance(value, float) else str(value))
-        for name, value in values.items()
-        if value is not None
-    ]
+    """Return the conventions that were set, by name, and how each measure was computed."""
+    values = dict(result.get("conventions") or {})
+    computed: Mapping[str, Mapping[str, Any]] = values.pop("computed", {})
+    lines = [(name, _text(value)) for name, value in values.items() if value is not None]
+    for text, rules in computed.items():
+        own = [f"{name}: {_text(value)}" for name, value in rules.items() if name != "measure"]
+        lines.append((text, ", ".join([rules["measure"], *own])))
+    return lines
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _sentence(name: str, summary: Summary, groups: str) -> str:
