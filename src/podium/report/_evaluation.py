@@ -95,7 +95,11 @@ def conventions(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     computed: Mapping[str, Mapping[str, Any]] = values.pop("computed", {})
     lines = [(name, _text(value)) for name, value in values.items() if value is not None]
     for text, rules in computed.items():
-        own = [f"{name}: {_text(value)}" for name, value in rules.items() if name != "measure"]
+        own = [
+            f"{name}: {_text(value)}"
+            for name, value in rules.items()
+            if value is not None and name != "measure"
+        ]
         lines.append((text, ", ".join([rules["measure"], *own])))
     return lines
 
