@@ -76,7 +76,7 @@ def test_method_and_measure_are_as_asked(estimated: Callable[..., dict[str, Any]
     found = estimated("ranks.csv", *FAST, "-m", "mrr", "--method", "naive", "--confidence", "0.5")
     (name, one), *others = found["measures"].items()
     assert not others
-    assert name == "rr"
+    assert name == "mrr"
     assert one["mean"] == pytest.approx(sum(1 / r for r in range(1, 11)) / 10)
     assert (one["method"], one["level"], one["biased"]) == ("naive", 0.5, True)
     assert one["interval_of"] == "expectation"
@@ -250,7 +250,7 @@ def test_other_forms_have_the_same_numbers(
             ("all.csv", *ALL, "--resamples", "9", "--method", "mle"),
             "and mle does not need them here.",
         ),
-        (("ranks.csv", *DESIGN, "-m", "rr", "-m", "mrr"), "-m names rr twice. Keep one."),
+        (("ranks.csv", *DESIGN, "-m", "rr", "-m", "mrr"), "-m names mrr twice. Keep one."),
         (("twice.csv", *TWICE), "twice.csv: user 3 has item 1 in two rows, but --no-replacement"),
         (("scores.csv", *DESIGN, "--rank-col", "x", "--scores"), "the file is read as scores."),
         (("ranks.csv", *DESIGN, "--level", "2"), "--level must be"),

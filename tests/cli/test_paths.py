@@ -20,6 +20,7 @@ READ = {
     "compare": {"truth", "runs", "users", "catalogue", "items"},
     "gate": {"truth", "base", "candidate", "users", "catalogue", "items"},
     "audit": {"train", "test", "runs"},
+    "explain": {"truth", "run", "other_truth", "other_run"},
     "train": {"data", "valid"},
     "rank": {"model", "data"},
     "factorize": {"interactions", "valid"},

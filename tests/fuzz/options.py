@@ -24,13 +24,13 @@ _WORK = {"--epochs", "--max-iter", "--resamples", "--repeats", "--factors", "--n
 _FOLDS = {"--folds"}
 _OUTPUTS = {"--out", "-o", "--report", "--per-user", "--tune-table", "--state", "--labels"}
 _READ = {"--seen", "--users", "--allow", "--deny", "--valid", "--catalogue", "--pilot"}
-_READ |= {"--negatives-file", "--items"}
+_READ |= {"--negatives-file", "--items", "--other-truth", "--other-run"}
 _FILES = ("truth.csv", "run.csv", "rows.csv", "pairs.csv", "ranks.csv", "scores.csv", "factors")
 _FILES += ("linear", "negatives", "none.csv", ".", "")
 
 _METRICS = ("pap", "ndcg", "recall", "precision", "ap", "rr", "err", "auc", "pauc", "rbp", "dcg")
 _METRICS += ("hit_rate", "r_precision", "coverage", "novelty", "topk_loss", "auc_at")
-_METRICS += ("gini", "popularity", "diversity")
+_METRICS += ("gini", "popularity", "diversity", "bpref", "judged", "f1", "ndcg_cut", "MAP")
 _PARTS = ("norm=min", "gain=exp2", "gain=linear", "p=0.8", "max_grade=4", "norm=retrieved", "p=")
 _LOSSES = ("pap-ramp", "pap-avg", "listmle", "softmax", "logistic", "lambdarank", "robirank")
 _LOSSES += ("pairwise-logistic", "listnet", "group-logistic", "pauc-hinge", "squared", "bpr")
@@ -38,7 +38,8 @@ _METHODS = ("mle", "bv", "cls", "mn", "mes", "wmle", "naive", "smooth", "auto", 
 _WORDS = ("zero", "skip", "one", "error", "worst", "best", "average", "id", "random", "negative")
 _WORDS += ("json", "csv", "latex", "markdown", "table", "value", "exp2", "lbfgs", "bundle", "time")
 _WORDS += ("users", "rows", "user", "item", "x", "relevance", "engagement", "n_pos", "neural")
-_WORDS += ("bounds", "threshold", "binary", "ones", "list", "min")
+_WORDS += ("bounds", "threshold", "binary", "full", "list", "min", "count", "drop", "0.312")
+_WORDS += ("recbole", "trec_eval", "sklearn", "torchmetrics")
 _SETS = ("n_trees=2", "n_trees=0", "xi=exact", "xi_rate=0.2", "decay=none", "decay=x", "n_leaves=1")
 _SETS += ("a=b=c", "=", "random_state=1", "l2=nan", "l2=1e308", "loss=3", "hidden=[]", "options={}")
 _GRIDS = ("l2=1e-4,1e-2", "l2='log(1e-6,1)'", "l2=log(0,1)", "loss=logistic,x", "k=1,2", "l2=")
@@ -51,6 +52,7 @@ _BASES: dict[str, tuple[str, ...]] = {
     "compare": ("truth.csv", "run.csv", "run.csv"),
     "gate": ("truth.csv", "run.csv", "run.csv"),
     "audit": ("pairs.csv", "truth.csv", "run.csv", "--fail-on", "never"),
+    "explain": ("truth.csv", "run.csv"),
     "train": ("rows.csv", "--max-iter", "3", "--out", "made"),
     "rank": ("linear", "rows.csv"),
     "factorize": ("pairs.csv", *_FEW, "--out", "made"),

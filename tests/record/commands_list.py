@@ -74,6 +74,20 @@ _MEASURE = (
         for each in ("skip", "zero", "one", "error")
     ),
     *(f"measure truth.csv few.csv -m ndcg@5 --missing {x}" for x in ("error", "zero", "skip")),
+    "measure truth.csv a.csv -m pap@3 --unretrieved drop --score-above 0.2",
+    "measure truth.csv a.csv -m ndcg_cut_3 -m MAP@3 --single-precision --ties id",
+    *(
+        f"measure truth.csv a.csv -m ndcg@3 --missing skip --like {x}"
+        for x in ("recbole", "sklearn", "none")
+    ),
+    *(f"measure truth.csv a.csv -m ndcg@3 -m P_3 --like {x}" for x in ("trec_eval", "recbole")),
+    "compare truth.csv a.csv b.csv -m map@3 --like ir_measures",
+    *(
+        f"explain truth.csv a.csv -m ndcg@3 {x}".strip()
+        for x in ("", "--value 0.5", "--value 0.5000", "--value 50.00", "--like ranx")
+    ),
+    "explain truth.csv a.csv --other-run b.csv --other-truth truth.csv",
+    "explain truth.csv a.csv -m pap@3 --like ranx --format json",
     *(f"measure truth.csv a.csv -m pap@3 --unjudged {x}" for x in ("negative", "skip", "error")),
     "measure truth.csv a.csv -m pap@3 --unjudged bounds",
     "measure truth.csv a.csv -m ndcg@3 -m recall --unjudged bounds",

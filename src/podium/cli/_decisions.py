@@ -80,11 +80,13 @@ def _explained(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[str]
         yield from map(tables.to_text, narrow([{**writers.differences_table(compared)}]))
         yield wrapped(writers.differences_note(compared), "")
     found = result["search"]
+    if (found is not None or result["packages"]) and (note := writers.missing_note(result)):
+        yield wrapped(note, "")
     if found is not None:
         yield wrapped(writers.search_headline(found), "")
         if found["matches"]:
             yield from map(tables.to_text, narrow([{**writers.matches_table(found)}]))
-        yield "\n".join(wrapped(line, "") for line in writers.search_notes(found, files))
+        yield "\n".join(wrapped(line, "") for line in writers.search_notes(result, files))
     packages = result["packages"]
     if len(packages) == 1:
         yield f"{packages[0]['measure']}, from podium to {packages[0]['like']}"

@@ -164,6 +164,7 @@ def get(name: str) -> Preset:
 
     Examples
     --------
+    >>> from podium.metrics import parse
     >>> get("recbole").measure(parse("map@10")).canonical
     'ap(norm=min)@10'
     """

@@ -9,6 +9,7 @@ from typing import Any
 from podium.report._types import Table
 
 _MOST_MATCHES = 10
+_MOST_EQUAL = 3
 _OPTIONS = ("ties", "undefined", "missing", "unjudged", "unretrieved", "score_above")
 
 
@@ -30,6 +31,16 @@ def _word(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def missing_note(result: Mapping[str, Any]) -> str:
+    """Return how podium's value counts users that the run lacks, empty if there are none."""
+    if not result["n_missing"]:
+        return ""
+    return (
+        f"The run lacks {result['n_missing']:,} of {result['n_users']:,} users. podium measure "
+        "refuses this by default. Here, podium's value is that with --missing zero."
+    )
+
+
 def search_headline(found: Mapping[str, Any]) -> str:
     """Return whether conventions give the value, in one or two sentences."""
     start = f"{found['measure']} is {_number(found['default'])} with podium's defaults. "
@@ -48,19 +59,17 @@ def search_headline(found: Mapping[str, Any]) -> str:
 
 def matches_table(found: Mapping[str, Any]) -> Table:
     """Return one row per match: its conventions, its value, and the packages that have them."""
-    rows = [
-        [
-            " or ".join(conventions(changes) for changes in match["changes"][:2]),
-            f"{match['value']:.6f}",
-            ", ".join(match["packages"]),
-        ]
-        for match in found["matches"][:_MOST_MATCHES]
-    ]
+    rows: list[list[str]] = []
+    for match in found["matches"][:_MOST_MATCHES]:
+        first, *others = match["changes"][:_MOST_EQUAL]
+        rows.append([conventions(first), f"{match['value']:.6f}", ", ".join(match["packages"])])
+        rows += [[f"or {conventions(other)}", "", ""] for other in others]
     return {"columns": ["conventions", "value", "packages"], "rows": rows}
 
 
-def search_notes(found: Mapping[str, Any], files: Sequence[str]) -> Iterator[str]:
+def search_notes(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[str]:
     """Yield what else fits, what the data cannot show, and the command that repeats the value."""
+    found = result["search"]
     hidden = found["n_others"] + max(0, len(found["matches"]) - _MOST_MATCHES)
     if hidden:
         yield f"{hidden:,} values with more conventions also fit. More digits exclude most of them."
@@ -70,7 +79,9 @@ def search_notes(found: Mapping[str, Any], files: Sequence[str]) -> Iterator[str
     if hints:
         yield f"Without effect on these data, each with the data that would show one: {hints}."
     if found["matches"]:
-        yield f"Command: {command(found['measure'], found['matches'][0]['changes'][0], files)}"
+        missing = {"missing": "zero"} if result["n_missing"] else {}
+        changes = {**missing, **found["matches"][0]["changes"][0]}
+        yield f"Command: {command(found['measure'], changes, files)}"
 
 
 def command(measure: str, changes: Mapping[str, Any], files: Sequence[str]) -> str:

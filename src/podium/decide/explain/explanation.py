@@ -23,6 +23,11 @@ class Explanation:
     Attributes
     ----------
     measure : str
+    n_users : int
+        The users of the truth.
+    n_missing : int
+        The users of the truth that the run lacks. podium.measure refuses them by default; here
+        podium's value counts them with the worst value (missing="zero").
     search : Search or None
         The conventions that give the value that was passed.
     packages : tuple of Waterfall
@@ -33,6 +38,8 @@ class Explanation:
     """
 
     measure: str
+    n_users: int
+    n_missing: int
     search: Search | None = None
     packages: tuple[Waterfall, ...] = ()
     differences: tuple[Differences, ...] = ()
@@ -116,7 +123,10 @@ def explain(
     packages = () if like is None else (waterfall(table, like),)
     if value is None and like is None and not compared:
         packages = _all_packages(table)
-    return Explanation(str(parsed), found, packages, tuple(compared))
+    absent = table.lists.absent
+    return Explanation(
+        str(parsed), absent.size, int(absent.sum()), found, packages, tuple(compared)
+    )
 
 
 def _all_packages(table: ValueTable) -> tuple[Waterfall, ...]:
