@@ -75,10 +75,14 @@ def ranx(truth: Table, run: Table, name: str) -> Values:
 
     threads = numba.get_num_threads()
     peer = pytest.importorskip("ranx", reason="ranx is not installed")
+    if name == "bpref":  # without a judged irrelevant item, ranx divides by zero
+        truth = {user: grades for user, grades in truth.items() if 0 in grades.values()}
+        run = {user: run[user] for user in truth}
     listed = peer.Run(as_text(run))
     mean = peer.evaluate(peer.Qrels(as_text(truth)), listed, name)
     numba.set_num_threads(threads)  # ranx leaves it at one after a small evaluation
-    return {u: listed.scores[name][str(u)] for u in truth}, float(mean)
+    values = {u: listed.scores[name][str(u)] for u in truth}
+    return values, np.nan if name == "bpref" else float(mean)
 
 
 def sklearn(truth: Table, run: Table, name: str) -> Values:

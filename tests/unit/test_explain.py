@@ -24,6 +24,9 @@ MEASURES = (
     "hit_rate",
     "err(max_grade=3)@4",
     "pap@2",
+    "bpref",
+    "judged@3",
+    "f1@3",
 )
 
 

@@ -171,7 +171,9 @@ def ranking(
     judged = read_truth(truth, user=user, item=item, relevance=relevance)
     listed = read_run(run, user=user, item=item, score=score, rank=rank)
     if _check.flag(single_precision, "single_precision"):
-        listed = replace(listed, score=_rounded(listed))
+        listed = in_single_precision(listed)
+    if least is not None:
+        refuse_order(listed)
     positive = threshold(judged.name, min_relevance, ratings=judged.is_rating)
     join = Join.of(judged, listed, missing_rule, ids_ordered=tie_rule == "id")
     rows = join.look_up(
@@ -193,8 +195,25 @@ def ranking(
     return result
 
 
-def _rounded(run: Run) -> NDArray[np.float64]:
-    """Return the scores in single precision."""
+def refuse_order(run: Run) -> None:
+    """Raise if a run has an order of items, but no scores, where score_above is passed."""
+    if run.is_order:
+        raise ArgumentError(
+            f"score_above requires scores, but {run.name} has ranks, or integers beyond 2 ** 53. "
+            "Pass a run with scores, or leave score_above out."
+        )
+
+
+def in_single_precision(run: Run) -> Run:
+    """Return a run with its scores in single precision; ranks remain.
+
+    Raises
+    ------
+    DataError
+        If a score is too large.
+    """
+    if run.is_order:
+        return run
     with np.errstate(over="ignore"):
         scores = run.score.astype(np.float32).astype(np.float64)
     wrong_rows = np.flatnonzero(np.isinf(scores))
@@ -203,7 +222,7 @@ def _rounded(run: Run) -> NDArray[np.float64]:
             f"{run.name}: single_precision=True requires scores up to 3.4e38, got "
             f"{run.score[wrong_rows[0]]:g} at row {wrong_rows[0]}. Scale the scores."
         )
-    return scores
+    return replace(run, score=scores)
 
 
 def ranked(
@@ -227,7 +246,7 @@ def ranked(
         item=join.tie_items(rows.item, ties),
         absent=join.run_group < 0 if missing == "zero" else None,
         judged=rows.judged,
-        n_judged=join.truths.sizes[join.truth_group],
+        n_judged=rows.n_judged,
         seed=seed,
     )
 

@@ -63,22 +63,24 @@ def to_numbers(
     return one_chunk(series.cast(pl.Float64))
 
 
-def to_scores(table: Source, name: str, column: Column, user: Ids | None) -> NDArray[np.float64]:
-    """Return finite float64 values in the order of the column's values.
+def to_scores(
+    table: Source, name: str, column: Column, user: Ids | None
+) -> tuple[NDArray[np.float64], bool]:
+    """Return finite float64 values in the order of the column's values, and whether they are these.
 
     These are the column's own values, or, if it contains integers that float64 would round, their
     dense ranks among the distinct integers. Distinct integers therefore remain distinct.
     """
     values = finite(to_numbers(column, name, table, user), name, user, table)
     if not values.size or np.abs(values).max() < _EXACT:
-        return values
+        return values, True
     POLARS.enter()
     exact = pl.Series(table.fetch({name: "id"})[name] if table.text else column)
     if exact.dtype == pl.String:
         exact = exact.str.strip_chars().cast(pl.Int128, strict=False)
     if not exact.dtype.is_integer() or exact.null_count():
-        return values
-    return one_chunk(exact.rank("dense").cast(pl.Float64))
+        return values, True
+    return one_chunk(exact.rank("dense").cast(pl.Float64)), False
 
 
 def to_times(column: Column, name: str, source: Source) -> NDArray[Any]:

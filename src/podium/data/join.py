@@ -42,6 +42,7 @@ class Rows:
     ideal: tuple[Offsets, NDArray[np.float64]]
     n_distinct: Counts
     n_whole: Counts
+    n_judged: Counts
     judged: Mask | None
 
     def listed_only(self) -> Rows:
@@ -49,7 +50,8 @@ class Rows:
         sizes = np.diff(self.offsets)
         is_relevant = self.relevance > 0
         ideal = _starts(is_relevant, self.offsets), self.relevance[is_relevant]
-        return replace(self, ideal=ideal, n_distinct=sizes, n_whole=sizes)
+        n_judged = sizes if self.judged is None else count_between(self.judged, self.offsets)
+        return replace(self, ideal=ideal, n_distinct=sizes, n_whole=sizes, n_judged=n_judged)
 
     def above(self, score: float) -> Rows:
         """Return the rows with a higher score; the relevances of the others still count."""
@@ -155,6 +157,7 @@ class Join:
             (ideal_offsets, ideal[:n_positives]),
             counts[0],
             counts[1],
+            self.truths.sizes[self.truth_group],
             is_judged[:n_written] if marks else None,
         )
 

@@ -48,12 +48,16 @@ class Run:
         Finite scores, higher is better, in the order of the source's values; see `read_run`.
     name : str
         The name of the run in messages.
+    is_order : bool
+        Whether the scores only have the order of the source's values, which are ranks, or integers
+        that float64 would round.
     """
 
     user: Ids
     item: Ids
     score: NDArray[np.float64]
     name: str = "The run"
+    is_order: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +165,7 @@ def read_run(
     kinds: dict[str, Kind] = {"user": "id", "item": "id", score_role: "number"}
     columns = fetch(table, column_of_role, {**kinds, "rank": "any"} if has_both else kinds)
     users = to_ids(columns["user"], column_of_role["user"], table)
-    values = to_scores(table, column_of_role[score_role], columns[score_role], users)
+    values, has_scores = to_scores(table, column_of_role[score_role], columns[score_role], users)
     if score_role == "rank":
         values = scores_of_ranks(values, column_of_role[score_role], users, table)
     elif has_both:
@@ -172,6 +176,7 @@ def read_run(
         to_ids(columns["item"], column_of_role["item"], table, guess=not table.text_ids),
         values,
         table.name,
+        is_order=score_role == "rank" or not has_scores,
     )
 
 

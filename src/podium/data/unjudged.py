@@ -13,7 +13,7 @@ from podium import _check
 from podium._kernels import rank_rows, read_only
 from podium._ties import TIES, tie_keys
 from podium.data import _kernels
-from podium.data.build import RankingOptions, ranked, refuse_tied
+from podium.data.build import RankingOptions, in_single_precision, ranked, refuse_tied
 from podium.data.columns import threshold
 from podium.data.convert import Ids
 from podium.data.ids import Shared, share
@@ -165,6 +165,8 @@ def _unjudged_of(truth: Truth, run: Run, options: RankingOptions) -> _Unjudged:
     missing = _check.choice(options.get("missing", "error"), "missing", MISSING)
     seed, n_items = options.get("seed", 0), options.get("n_items")
     positive = threshold(truth.name, options.get("min_relevance"), ratings=truth.is_rating)
+    if options.get("single_precision"):
+        run = in_single_precision(run)
     join = Join.of(truth, run, missing, ids_ordered=ties == "id")
     rows = join.look_up(truth, run, positive, "bounds", with_items=True)
     item = _in_rank_order(join, rows, ties, seed)  # before relevance, a tie key, is reordered

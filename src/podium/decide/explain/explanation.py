@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -136,7 +138,13 @@ def _all_packages(table: ValueTable) -> tuple[Waterfall, ...]:
             f"No package of {', '.join(presets.PACKAGES)} has {table.measure}. Pass value= to "
             "search the conventions that give a number."
         )
-    return tuple(waterfall(table, name) for name in having)
+    return tuple(steps for name in having for steps in _steps(table, name))
+
+
+def _steps(table: ValueTable, like: str) -> Iterator[Waterfall]:
+    """Yield the steps to a package, unless the lists do not have what it needs."""
+    with suppress(ArgumentError):
+        yield waterfall(table, like)
 
 
 def _plain(value: Any) -> Any:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from podium._kernels import ideal_order, rank_rows, read_only
 from podium.data import Run, Truth
 from podium.data.join import Join
+from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.ranking import Ranking, count_between
 from podium.types import Labels, Mask, Offsets, PerRow
@@ -40,8 +41,9 @@ class _Rows:
     judged : bool, (n_rows,)
     ideals : dict of str to (offsets, relevances > 0)
         The ideal lists by the value of unretrieved, each in decreasing order.
-    n_items : dict of str to int64 (n_users,)
-        The number of items to rank by the value of unretrieved; -1 if unknown.
+    n_items, n_judged : dict of str to int64 (n_users,)
+        The number of items to rank, -1 if unknown, and of judged items, by the value of
+        unretrieved.
     """
 
     offsets: Offsets
@@ -51,6 +53,7 @@ class _Rows:
     judged: Mask
     ideals: dict[str, tuple[Offsets, PerRow]]
     n_items: dict[str, NDArray[np.int64]]
+    n_judged: dict[str, NDArray[np.int64]]
 
     def rows(self, keep: Mask) -> _Rows:
         """Return some rows of each list."""
@@ -74,7 +77,8 @@ class _Rows:
             for name, (offsets, values) in self.ideals.items()
         }
         n_items = {name: totals[mask] for name, totals in self.n_items.items()}
-        return replace(kept, ideals=ideals, n_items=n_items)
+        n_judged = {name: totals[mask] for name, totals in self.n_judged.items()}
+        return replace(kept, ideals=ideals, n_items=n_items, n_judged=n_judged)
 
     @cached_property
     def _single(self) -> NDArray[np.float32]:
@@ -115,10 +119,14 @@ class Lists:
         Whether the run lacks the user.
     rows : dict of str to _Rows
         The lists by the value of unjudged: with all items, and with judged items only.
+    is_order : bool
+        Whether the run has ranks instead of scores.
     """
 
-    def __init__(self, labels: Labels, absent: Mask, rows: Mapping[str, _Rows]) -> None:
-        self.labels, self.absent = labels, absent
+    def __init__(
+        self, labels: Labels, absent: Mask, rows: Mapping[str, _Rows], *, is_order: bool
+    ) -> None:
+        self.labels, self.absent, self._is_order = labels, absent, is_order
         self._rows = rows
         self._ranked: dict[tuple[Any, ...], Ranking] = {}
 
@@ -142,22 +150,23 @@ class Lists:
             _taken(joined.judged, by_rank),
             {"count": _sorted(*joined.ideal), "drop": _sorted(*listed)},
             {"count": joined.n_whole, "drop": np.diff(joined.offsets)},
+            {"count": joined.n_judged, "drop": joined.listed_only().n_judged},
         )
         judged = rows.rows(rows.judged)
         whole = join.look_up(truth, run, 1.0, "skip", with_items=False).n_whole
         judged = replace(judged, n_items={"count": whole, "drop": np.diff(judged.offsets)})
         both = {"negative": rows, "skip": judged}
-        return cls(join.labels, join.run_group < 0, both)
+        return cls(join.labels, join.run_group < 0, both, is_order=run.is_order)
 
     def top(self, k: int) -> Lists:
         """Return the lists to rank k, with all rows that a tie could move there."""
         rows = {rule: rows.top(k) for rule, rows in self._rows.items()}
-        return Lists(self.labels, self.absent, rows)
+        return Lists(self.labels, self.absent, rows, is_order=self._is_order)
 
     def users(self, mask: Mask) -> Lists:
         """Return the lists of some users."""
         rows = {rule: rows.users(mask) for rule, rows in self._rows.items()}
-        return Lists(self.labels[mask], self.absent[mask], rows)
+        return Lists(self.labels[mask], self.absent[mask], rows, is_order=self._is_order)
 
     def ranking(self, choice: Mapping[str, Any]) -> Ranking:
         """Return the lists under the conventions of lists; those that are missing are defaults."""
@@ -178,15 +187,18 @@ class Lists:
             ideal_offsets=offsets,
             ideal=ideal,
             n_items=self._rows[rules["unjudged"]].n_items[rules["unretrieved"]],
+            n_judged=self._rows[rules["unjudged"]].n_judged[rules["unretrieved"]],
             min_relevance=rules["min_relevance"],
         )
 
     def _build(self, rules: Mapping[str, Any]) -> Ranking:
         rows = self._rows[rules["unjudged"]]
+        if rules["score_above"] is not None and self._is_order:
+            raise ArgumentError("score_above requires scores, but the run has ranks.")
         if rules["score_above"] is not None:
             rows = rows.rows(rows.score > rules["score_above"])
         score = rows.score
-        if rules["single_precision"]:
+        if rules["single_precision"] and not self._is_order:
             score = score.astype(np.float32).astype(np.float64)
         return Ranking.from_grouped(
             Groups(self.labels, rows.offsets),
@@ -198,6 +210,7 @@ class Lists:
             item=rows.item if rules["ties"] == "id" else None,
             absent=self.absent,
             judged=rows.judged,
+            n_judged=rows.n_judged["count"],
         )
 
     @cached_property
@@ -218,7 +231,8 @@ class Lists:
             "score_above": any((rows.score <= 0).any() for rows in self._rows.values()),
             "min_relevance": (ideal != 1.0).any(),
         }
-        return {name for name, has_effect in differs.items() if not has_effect}
+        without = {name for name, has_effect in differs.items() if not has_effect}
+        return {*without, "score_above", "single_precision"} if self._is_order else without
 
 
 def _sorted(offsets: Offsets, relevance: PerRow) -> tuple[Offsets, PerRow]:

@@ -162,7 +162,10 @@ def _of_packages(table: ValueTable) -> dict[float, list[str]]:
     packages: dict[float, list[str]] = {}
     for name in presets.PACKAGES:
         for choice in package_choices(table, name):
-            value = table.mean(choice)
+            try:
+                value = table.mean(choice)
+            except ArgumentError:  # the lists do not have what the package needs
+                continue
             if not np.isnan(value) and name not in packages.setdefault(_rounded(value), []):
                 packages[_rounded(value)].append(name)
     return packages

@@ -348,7 +348,7 @@ def _read_scores(source: Any, columns: dict[str, str]) -> tuple[str, Ints, Ints,
         table.name,
         user,
         item,
-        to_scores(table, column_names["score"], columns_by_role["score"], user),
+        to_scores(table, column_names["score"], columns_by_role["score"], user)[0],
     )
 
 

@@ -104,7 +104,7 @@ def read_candidate_scores(
     column_names = resolve(table.names, roles, columns or {}, table.name)
     values = fetch(table, column_names, KINDS)
     user, item = (to_ids(values[name], column_names[name], table) for name in ("user", "item"))
-    score = to_scores(table, column_names["score"], values["score"], user)
+    score, _ = to_scores(table, column_names["score"], values["score"], user)
     target = to_numbers(values["target"], column_names["target"], table, user)
     target = finite(target, column_names["target"], user, table)
     if seen is not None:
