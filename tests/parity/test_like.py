@@ -75,8 +75,8 @@ def ranx(truth: Table, run: Table, name: str) -> Values:
 
     threads = numba.get_num_threads()
     peer = pytest.importorskip("ranx", reason="ranx is not installed")
-    if name == "bpref":  # without a judged irrelevant item, ranx divides by zero
-        truth = {user: grades for user, grades in truth.items() if 0 in grades.values()}
+    if name == "bpref":  # without both kinds of judged items, ranx divides by zero
+        truth = {u: grades for u, grades in truth.items() if {0, 1} <= set(grades.values())}
         run = {user: run[user] for user in truth}
     listed = peer.Run(as_text(run))
     mean = peer.evaluate(peer.Qrels(as_text(truth)), listed, name)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
+import podium
 from podium import data
 from podium.errors import ArgumentError, DataError
 
@@ -316,3 +317,49 @@ def test_other_objects_are_refused() -> None:
         data.read_truth((USER,))
     with pytest.raises(ArgumentError, match="equal length, got 4 and 3"):
         data.read_run({**COLUMNS, "item": ITEM[:3]})
+
+
+# --- Mappings of users to {item: value} -----------------------------------------------------------
+
+NESTED = {"b": {"x": 0.5, "y": 2.0}, "a": {"y": -1.0}, "c": {}}
+
+
+def test_nested_mapping_is_read_as_columns() -> None:
+    run = data.read_run(NESTED)
+    assert list(run.user) == ["b", "b", "a"]
+    assert list(run.item) == ["x", "y", "y"]
+    assert run.score.tolist() == [0.5, 2.0, -1.0]
+    truth = data.read_truth({3: {10: 1, 20: 0}, 1: {10: np.float32(0.5)}})
+    assert np.asarray(truth.user).tolist() == [3, 3, 1]
+    assert truth.relevance.tolist() == [1.0, 0.0, 0.5]
+
+
+def test_nested_mappings_are_measured_as_their_columns_are() -> None:
+    truth = {"a": {"x": 1, "y": 2}, "b": {"x": 1}, "c": {"y": 1}}
+    nested = podium.measure(truth, NESTED, "ndcg", missing="zero")
+    columns = {"user": ["b", "b", "a"], "item": ["x", "y", "y"], "score": [0.5, 2.0, -1.0]}
+    of_columns = podium.measure(truth, columns, "ndcg", missing="zero")
+    np.testing.assert_array_equal(nested.values["ndcg"], of_columns.values["ndcg"])
+    with pytest.raises(ArgumentError, match="lacks 1 of 3 users, first 'c'"):
+        podium.measure(truth, NESTED, "ndcg")
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"a": {}}, "has no rows"),
+        ({"a": {"x": None}}, "user 'a' has an item with the value None"),
+        ({"a": {"x": "high"}}, "score must hold numbers"),
+        ({"a": {"x": np.nan}}, "non-finite"),
+        (
+            {"a": {1: 0.5, "x": 1.0}},
+            "items must all be integers or all be strings, got int and str",
+        ),
+        ({1: {1: 0.5}, "a": {1: 1.0}}, "users must all be integers or all be strings"),
+        ({"a": {True: 0.5}}, "items must all be integers or all be strings, got bool"),
+        (pd.DataFrame(COLUMNS).to_dict(), r"pandas' to_dict\(\) returns.*Pass the frame itself"),
+    ],
+)
+def test_wrong_nested_mappings_are_refused(table: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        data.read_run(table)

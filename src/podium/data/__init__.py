@@ -2,7 +2,8 @@
 
 A source is a path (.parquet, .csv, .tsv, .arrow, .feather, TREC run or qrels, svmlight with qid;
 text also .gz), a Polars, pandas or Arrow table, a mapping of column name to array, a tuple of
-arrays, or a sparse matrix with users as rows. Ids are integers or strings. Document ids of TREC
+arrays, a mapping ``{user: {item: value}}`` as for ranx and pytrec_eval, or a sparse matrix with
+users as rows. Ids are integers or strings. Document ids of TREC
 files are always strings, as in trec_eval. Lines without any value are skipped. Columns are
 recognised by their usual names, in upper or lower case:
 

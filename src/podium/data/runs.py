@@ -118,7 +118,8 @@ def read_run(
     Parameters
     ----------
     source : path, frame, mapping or tuple of arrays, sparse matrix, or Run
-        The table, see `podium.data`. A tuple is (user, item, score). A sparse matrix has users as
+        The table, see `podium.data`. A tuple is (user, item, score), and a mapping of mappings is
+        ``{user: {item: score}}``. A sparse matrix has users as
         rows and scores as stored values, including zeros.
     user, item, score, rank : str, optional
         The names of columns without a usual name.

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
@@ -61,7 +63,10 @@ def open_table(source: Any, noun: str, roles: Sequence[Role], format: str | None
     if isinstance(source, tuple):
         return _open_columns(name, _from_tuple(cast("tuple[Any, ...]", source), columns, noun))
     if isinstance(source, Mapping):
-        return _open_columns(name, cast("Mapping[str, Any]", source))
+        mapping = cast("Mapping[Any, Any]", source)
+        if mapping and all(isinstance(values, Mapping) for values in mapping.values()):
+            mapping = _from_nested(mapping, roles, name)
+        return _open_columns(name, mapping)
     return _open_frame(source, name, noun)
 
 
@@ -93,7 +98,7 @@ def _open_frame(source: Any, name: str, noun: str) -> Source:
         return _open_columns(name, {str(c): source[c].to_numpy() for c in source.columns})
     raise ArgumentError(
         f"{noun} must be a path, a Polars, pandas or Arrow table, a mapping or tuple of columns, "
-        f"or a sparse matrix, got {type(source).__name__}."
+        f"a mapping of users to {{item: value}}, or a sparse matrix, got {type(source).__name__}."
     )
 
 
@@ -132,6 +137,48 @@ def _from_sparse(matrix: Any, columns: Sequence[str]) -> dict[str, NDArray[Any]]
     """Return users (rows), items (columns) and values; stored zeros and duplicates are kept."""
     coo = matrix.tocoo()
     return dict(zip(columns[:3], (coo.row, coo.col, coo.data), strict=False))
+
+
+def _from_nested(
+    table: Mapping[Any, Mapping[Any, Any]], roles: Sequence[Role], name: str
+) -> dict[str, Any]:
+    """Return the columns of ``{user: {item: value}}``, in the order of the mappings.
+
+    A user with an empty mapping has no row.
+    """
+    if all(any(user in role.usual for user in table) for role in roles[:2]):
+        raise DataError(
+            f"{name} is a mapping of columns to mappings, as pandas' to_dict() returns. Pass the "
+            "frame itself, or to_dict('list')."
+        )
+    counts = np.fromiter(map(len, table.values()), np.int64, len(table))
+    users = pl.Series(_ids(list(table), "user", name))
+    items = _ids(list(chain.from_iterable(table.values())), "item", name)
+    values = list(chain.from_iterable(inner.values() for inner in table.values()))
+    kinds = set(map(type, values))
+    if type(None) in kinds:
+        user = next(u for u, inner in table.items() if None in inner.values())
+        raise DataError(f"{name}: user {_check.label(user)} has an item with the value None.")
+    column = np.array(values) if kinds in ({int}, {float}) else values
+    names = [role.name for role in roles[:3]]
+    return dict(zip(names, (users.gather(_repeated(counts)), items, column), strict=True))
+
+
+def _repeated(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.repeat(np.arange(counts.size), counts)
+
+
+def _ids(ids: list[Any], noun: str, name: str) -> pl.Series | NDArray[np.int64]:
+    """Return ids as a column, if all are integers or all are strings."""
+    kinds = set(map(type, ids))
+    if kinds <= {str}:
+        return pl.Series(ids, dtype=pl.String)
+    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+        return np.array(ids)
+    raise DataError(
+        f"{name}: {noun}s must all be integers or all be strings, got "
+        f"{' and '.join(sorted(kind.__name__ for kind in kinds))}. Convert them."
+    )
 
 
 def _from_tuple(arrays: tuple[Any, ...], columns: Sequence[str], noun: str) -> dict[str, Any]:
