@@ -78,25 +78,31 @@ def explain(
     The exit status is 1 if no conventions give the value.
     """
     from podium import _check, decide
-    from podium.cli import _decisions
+    from podium.cli import _decisions, _messages
 
     _check.choice(format, "--format", FORMATS)
-    result = decide.explain(
-        truth,
-        run,
-        measure,
-        value=value,
-        like=like,
-        other_truth=other_truth,
-        other_run=other_run,
-        min_relevance=min_relevance,
-        user=columns.user_col,
-        item=columns.item_col,
-        relevance=columns.relevance_col,
-        score=columns.score_col,
-        rank=columns.rank_col,
-    )
+    with _messages.naming_options(_as_options):
+        result = decide.explain(
+            truth,
+            run,
+            measure,
+            value=value,
+            like=like,
+            other_truth=other_truth,
+            other_run=other_run,
+            min_relevance=min_relevance,
+            user=columns.user_col,
+            item=columns.item_col,
+            relevance=columns.relevance_col,
+            score=columns.score_col,
+            rank=columns.rank_col,
+        )
     text = partial(_decisions.explanation_text, result.to_dict(), files=(str(truth), str(run)))
     _decisions.results(text, format, [])
     is_lost = result.search is not None and not result.search.matches
     return _NOT_FOUND if is_lost else _FOUND
+
+
+def _as_options(text: str) -> str:
+    """Replace the library's arguments by options of this command."""
+    return text.replace("value must", "--value must").replace("Pass value=", "Pass --value")

@@ -1,0 +1,83 @@
+"""docs/explain.md and podium explain: examples, JSON, exit status, wrong input."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import jsonschema
+import pytest
+from tests.cli.pages import DOCS, blocks, check_commands, lost_links, page, printed, shell
+
+from podium.decide.explain.grid import SEPARATED_BY
+
+PAGE = page("explain.md")
+SCHEMA = json.loads((DOCS / "schemas" / "explanation.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(autouse=True)
+def files() -> None:
+    """Write the files of the page."""
+    (script,) = blocks(PAGE, "sh")
+    assert shell(script).returncode == 0
+
+
+def test_links_lead_somewhere() -> None:
+    assert lost_links("explain.md") == []
+
+
+def test_commands_of_the_page(podium: Callable[..., Any]) -> None:
+    check_commands(PAGE, podium)
+
+
+@pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
+def test_python_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = blocks(PAGE, "python")
+    lines, promised = printed(block, capsys)
+    assert lines == promised
+
+
+def test_every_convention_has_its_row() -> None:
+    for name, data in SEPARATED_BY.items():
+        assert any(f"| `{name}` |" in line and data in line for line in PAGE.splitlines())
+
+
+@pytest.mark.parametrize(
+    "question",
+    [(), ("--value", "0.4033"), ("--value", "0.9876"), ("--like", "ranx"), ("-m", "pap@1")],
+)
+def test_json_has_its_schema(podium: Callable[..., Any], question: tuple[str, ...]) -> None:
+    others = ("--other-truth", "theirs.csv", "--other-run", "run.csv")
+    for tables in ((), others):
+        done = podium("explain", "truth.csv", "run.csv", *question, *tables, "--format", "json")
+        jsonschema.validate(json.loads(done.out), SCHEMA)
+
+
+def test_status_says_whether_the_value_is_found(podium: Callable[..., Any]) -> None:
+    ask = ("explain", "truth.csv", "run.csv", "-m", "ndcg@2", "--value")
+    assert podium(*ask, "0.4033").status == 0
+    assert podium(*ask, "0.9876").status == 1
+    assert podium(*ask, "0.40").status == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ("--value", "40.33"),
+            "--value must be from 0 to 1 for ndcg@10, got 40.33. Write a",
+        ),
+        (("--value", "0.4"), "--value must have at least 3 digits after the point"),
+        (("--value", "x"), "--value must be a number such as 0.3121, got 'x'."),
+        (("--like", "lucene"), "--like must be one of 'trec_eval', "),
+        (("-m", "coverage@5"), "coverage@5 measures the items shown"),
+        (("--other-run", "none.csv"), "none.csv does not exist"),
+    ],
+)
+def test_wrong_input_is_refused_in_one_line(
+    podium: Callable[..., Any], options: tuple[str, ...], message: str
+) -> None:
+    done = podium("explain", "truth.csv", "run.csv", *options)
+    assert done.status == 2
+    assert message in done.message
