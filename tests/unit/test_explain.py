@@ -135,7 +135,7 @@ def test_tables_are_compared_before_any_measure() -> None:
     of_truths, of_runs = podium.explain(
         truth, run, other_truth=other_truth, other_run=other_run
     ).differences
-    counts = {line.what: (line.yours, line.theirs) for line in of_truths.lines}
+    counts = {line.label: (line.n_yours, line.n_theirs) for line in of_truths.lines}
     assert counts == {
         "users": (2, 2),
         "users only here": (1, 1),
@@ -144,7 +144,7 @@ def test_tables_are_compared_before_any_measure() -> None:
         "distinct relevances": (2, 1),
     }
     assert (of_truths.n_common_pairs, of_truths.n_changed_pairs) == (2, 1)
-    counts = {line.what: (line.yours, line.theirs) for line in of_runs.lines}
+    counts = {line.label: (line.n_yours, line.n_theirs) for line in of_runs.lines}
     assert counts["pairs only here"] == (1, 1)
     assert counts["users with equal scores"] == (0, 1)
     assert (of_runs.n_changed_pairs, of_runs.n_users_reordered) == (1, 1)

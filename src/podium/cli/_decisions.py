@@ -79,13 +79,13 @@ def _explained(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[str]
     for compared in result["differences"]:
         yield from map(tables.to_text, narrow([{**writers.differences_table(compared)}]))
         yield wrapped(writers.differences_note(compared), "")
-    found = result["search"]
-    if (found is not None or result["packages"]) and (note := writers.missing_note(result)):
+    search = result["search"]
+    if (search is not None or result["packages"]) and (note := writers.missing_note(result)):
         yield wrapped(note, "")
-    if found is not None:
-        yield wrapped(writers.search_headline(found), "")
-        if found["matches"]:
-            yield from map(tables.to_text, narrow([{**writers.matches_table(found)}]))
+    if search is not None:
+        yield wrapped(writers.search_headline(search), "")
+        if search["matches"]:
+            yield from map(tables.to_text, narrow([{**writers.matches_table(search)}]))
         yield "\n".join(wrapped(line, "") for line in writers.search_notes(result, files))
     packages = result["packages"]
     if len(packages) == 1:

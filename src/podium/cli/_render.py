@@ -140,14 +140,14 @@ def conventions_line(conventions: Mapping[str, Any]) -> str:
 def _options(conventions: Mapping[str, Any], but: str = "") -> list[str]:
     """Return conventions as options, without those that are usual and need none."""
     usual = {"unretrieved": "count", "single_precision": False, but: conventions.get(but)}
-    given = {
+    unusual = {
         name: value
         for name, value in conventions.items()
         if value is not None and (name not in usual or usual[name] != value)
     }
     return [
         f"--{name.replace('_', '-')}{'' if value is True else f'{_GLUE}{_text(value)}'}"
-        for name, value in given.items()
+        for name, value in unusual.items()
     ]
 
 

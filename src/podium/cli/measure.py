@@ -206,8 +206,8 @@ class Conventions:
             "min_relevance": self.min_relevance,
             "n_items": self.n_items,
         }
-        given = {name: value for name, value in options.items() if value is not None}
-        return typing.cast("RankingOptions", {**given, "seed": self.seed})
+        passed = {name: value for name, value in options.items() if value is not None}
+        return typing.cast("RankingOptions", {**passed, "seed": self.seed})
 
 
 @dataclass(frozen=True)

@@ -77,17 +77,17 @@ def _in_options(text: str, name: str, inside: str, cutoff: str) -> str:
     parts = divided(inside)
     if parts is None:
         return text
-    kept: list[str] = []
+    words: list[str] = []
     for part in parts:
         option, equals, value = (word.strip() for word in part.partition("="))
         value = _unquoted(value)
         if option in ("k", "cutoff") and not cutoff:
             cutoff = f"@{value}"
         elif name.lower() in _IR_MEASURES and option in ("rel", "judged_only", "dcg"):
-            kept.extend(_in_option(text, name, cutoff, option, value))
+            words.extend(_in_option(text, name, cutoff, option, value))
         else:
-            kept.append(f"{option}{equals}{value}")
-    options = ",".join(kept)
+            words.append(f"{option}{equals}{value}")
+    options = ",".join(words)
     return f"{name}({options}){cutoff}" if options else f"{name}{cutoff}"
 
 

@@ -95,12 +95,12 @@ def conventions(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     computed: Mapping[str, Mapping[str, Any]] = values.pop("computed", {})
     lines = [(name, _text(value)) for name, value in values.items() if value is not None]
     for text, rules in computed.items():
-        own = [
+        rules_text = [
             f"{name}: {_text(value)}"
             for name, value in rules.items()
             if value is not None and name != "measure"
         ]
-        lines.append((text, ", ".join([rules["measure"], *own])))
+        lines.append((text, ", ".join([rules["measure"], *rules_text])))
     return lines
 
 

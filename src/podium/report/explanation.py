@@ -69,19 +69,19 @@ def matches_table(found: Mapping[str, Any]) -> Table:
 
 def search_notes(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[str]:
     """Yield what else fits, what the data cannot show, and the command that repeats the value."""
-    found = result["search"]
-    hidden = found["n_others"] + max(0, len(found["matches"]) - _MOST_MATCHES)
+    search = result["search"]
+    hidden = search["n_others"] + max(0, len(search["matches"]) - _MOST_MATCHES)
     if hidden:
         yield f"{hidden:,} values with more conventions also fit. More digits exclude most of them."
-    elif len(found["matches"]) > 1:
+    elif len(search["matches"]) > 1:
         yield "Several fit. More digits would separate them."
-    hints = "; ".join(f"{name} ({data})" for name, data in found["without_effect"].items())
+    hints = "; ".join(f"{name} ({data})" for name, data in search["without_effect"].items())
     if hints:
         yield f"Without effect on these data, each with the data that would show one: {hints}."
-    if found["matches"]:
+    if search["matches"]:
         missing = {"missing": "zero"} if result["n_missing"] else {}
-        changes = {**missing, **found["matches"][0]["changes"][0]}
-        yield f"Command: {command(found['measure'], changes, files)}"
+        changes = {**missing, **search["matches"][0]["changes"][0]}
+        yield f"Command: {command(search['measure'], changes, files)}"
 
 
 def command(measure: str, changes: Mapping[str, Any], files: Sequence[str]) -> str:
@@ -105,9 +105,11 @@ def _with_options(measure: str, options: Mapping[str, Any]) -> str:
     if not options:
         return measure
     start, at, k = measure.partition("@")
-    name, _, given = start.partition("(")
+    name, _, options_text = start.partition("(")
     before = [
-        word for word in given.rstrip(")").split(",") if word.partition("=")[0] not in options
+        word
+        for word in options_text.rstrip(")").split(",")
+        if word.partition("=")[0] not in options
     ]
     words = [*filter(None, before), *(f"{n}={_word(v)}" for n, v in options.items())]
     return f"{name}({','.join(words)}){at}{k}"
@@ -159,7 +161,7 @@ def open_ties_note(packages: Sequence[Mapping[str, Any]]) -> str:
 def differences_table(compared: Mapping[str, Any]) -> Table:
     """Return one row per count of two truths or two runs."""
     rows = [
-        [line["what"], str(line["yours"]), str(line["theirs"]), ", ".join(line["examples"])]
+        [line["label"], str(line["n_yours"]), str(line["n_theirs"]), ", ".join(line["examples"])]
         for line in compared["lines"]
     ]
     return {"columns": [f"two {compared['kind']}s", "yours", "theirs", "such as"], "rows": rows}

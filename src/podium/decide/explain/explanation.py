@@ -108,26 +108,24 @@ def explain(
     from podium import data
 
     parsed = parse_relevance(measure)
-    yours = (
-        data.read_truth(truth, user=user, item=item, relevance=relevance),
-        data.read_run(run, user=user, item=item, score=score, rank=rank),
-    )
+    truth_table = data.read_truth(truth, user=user, item=item, relevance=relevance)
+    run_table = data.read_run(run, user=user, item=item, score=score, rank=rank)
     compared: list[Differences] = []
     if other_truth is not None:
-        theirs = data.read_truth(other_truth, user=user, item=item, relevance=relevance)
-        compared.append(differences(yours[0], theirs))
+        second_truth = data.read_truth(other_truth, user=user, item=item, relevance=relevance)
+        compared.append(differences(truth_table, second_truth))
     if other_run is not None:
-        theirs = data.read_run(other_run, user=user, item=item, score=score, rank=rank)
-        compared.append(differences(yours[1], theirs))
-    positive = threshold(yours[0].name, min_relevance, ratings=yours[0].is_rating)
-    table = ValueTable(*yours, parsed, positive)
-    found = None if value is None else search(table, str(value))
+        second_run = data.read_run(other_run, user=user, item=item, score=score, rank=rank)
+        compared.append(differences(run_table, second_run))
+    positive = threshold(truth_table.name, min_relevance, ratings=truth_table.is_rating)
+    table = ValueTable(truth_table, run_table, parsed, positive)
+    searched = None if value is None else search(table, str(value))
     packages = () if like is None else (waterfall(table, like),)
     if value is None and like is None and not compared:
         packages = _all_packages(table)
     absent = table.lists.absent
     return Explanation(
-        str(parsed), absent.size, int(absent.sum()), found, packages, tuple(compared)
+        str(parsed), absent.size, int(absent.sum()), searched, packages, tuple(compared)
     )
 
 

@@ -96,8 +96,8 @@ def _of_lists(
 
 
 def _of_metric(measure: Measure) -> Iterator[Convention]:
-    given = {**measure.metric.options, **dict(measure.options)}
-    for name, default in given.items():
+    values_of_option = {**measure.metric.options, **dict(measure.options)}
+    for name, default in values_of_option.items():
         values = (False, True) if isinstance(default, bool) else _choices(measure, name)
         if len(values) > 1:
             others = (value for value in values if value != default)

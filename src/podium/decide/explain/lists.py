@@ -71,14 +71,14 @@ class _Rows:
     def users(self, mask: Mask) -> _Rows:
         """Return the lists of some users."""
         sizes = np.diff(self.offsets)
-        kept = replace(self.rows(np.repeat(mask, sizes)), offsets=_offsets(sizes[mask]))
+        lists = replace(self.rows(np.repeat(mask, sizes)), offsets=_offsets(sizes[mask]))
         ideals = {
             name: (_offsets(np.diff(offsets)[mask]), values[np.repeat(mask, np.diff(offsets))])
             for name, (offsets, values) in self.ideals.items()
         }
         n_items = {name: totals[mask] for name, totals in self.n_items.items()}
         n_judged = {name: totals[mask] for name, totals in self.n_judged.items()}
-        return replace(kept, ideals=ideals, n_items=n_items, n_judged=n_judged)
+        return replace(lists, ideals=ideals, n_items=n_items, n_judged=n_judged)
 
     @cached_property
     def _single(self) -> NDArray[np.float32]:
@@ -153,8 +153,8 @@ class Lists:
             {"count": joined.n_judged, "drop": joined.listed_only().n_judged},
         )
         judged = rows.rows(rows.judged)
-        whole = join.look_up(truth, run, 1.0, "skip", with_items=False).n_whole
-        judged = replace(judged, n_items={"count": whole, "drop": np.diff(judged.offsets)})
+        n_whole = join.look_up(truth, run, 1.0, "skip", with_items=False).n_whole
+        judged = replace(judged, n_items={"count": n_whole, "drop": np.diff(judged.offsets)})
         both = {"negative": rows, "skip": judged}
         return cls(join.labels, join.run_group < 0, both, is_order=run.is_order)
 
@@ -220,14 +220,14 @@ class Lists:
 
     def without_effect(self) -> set[str]:
         """Return the conventions of lists whose values give the same lists."""
-        whole = self._rows["negative"]
+        all_rows = self._rows["negative"]
         added = [rows.ties()[1].any() for rows in self._rows.values()]
-        ideal = whole.ideals["count"][1]
+        ideal = all_rows.ideals["count"][1]
         differs = {
             "ties": self.tied.any(),
             "single_precision": any(added),
-            "unjudged": not whole.judged.all(),
-            "unretrieved": ideal.size != whole.ideals["drop"][1].size,
+            "unjudged": not all_rows.judged.all(),
+            "unretrieved": ideal.size != all_rows.ideals["drop"][1].size,
             "score_above": any((rows.score <= 0).any() for rows in self._rows.values()),
             "min_relevance": (ideal != 1.0).any(),
         }

@@ -76,7 +76,7 @@ class Search:
     without_effect: dict[str, str]
 
 
-def search(table: ValueTable, value: str, found: list[Match] | None = None) -> Search:
+def search(table: ValueTable, value: str, matches: list[Match] | None = None) -> Search:
     """Search the conventions that give a value.
 
     Parameters
@@ -84,7 +84,7 @@ def search(table: ValueTable, value: str, found: list[Match] | None = None) -> S
     table : ValueTable
     value : str
         The value with the digits that were printed.
-    found : list of Match, optional
+    matches : list of Match, optional
         The result of `distinct`, if several values are searched.
 
     Raises
@@ -94,21 +94,21 @@ def search(table: ValueTable, value: str, found: list[Match] | None = None) -> S
         value of the measure.
     """
     target, n_digits = _read(value, table)
-    found = distinct(table) if found is None else found
-    fits = [match for match in found if abs(match.value - target) <= 0.5001 * 10.0**-n_digits]
+    matches = distinct(table) if matches is None else matches
+    fits = [match for match in matches if abs(match.value - target) <= 0.5001 * 10.0**-n_digits]
     named = {match.value for match in fits if match.packages}
     fewest = min((match.n_changes for match in fits), default=0)
-    shown = [m for m in fits if m.value in named or m.n_changes <= max(_SIMPLE, fewest)]
-    shown.sort(key=lambda match: (match.n_changes, not match.packages))
+    reported = [m for m in fits if m.value in named or m.n_changes <= max(_SIMPLE, fewest)]
+    reported.sort(key=lambda match: (match.n_changes, not match.packages))
     return Search(
         str(table.measure),
         value,
         table.mean(table.defaults),
-        tuple(shown),
-        len(fits) - len(shown),
-        min(found, key=lambda match: abs(match.value - target)),
+        tuple(reported),
+        len(fits) - len(reported),
+        min(matches, key=lambda match: abs(match.value - target)),
         table.size(),
-        {name: SEPARATED_BY[name] for name in sorted(_without_effect(table, found))},
+        {name: SEPARATED_BY[name] for name in sorted(_without_effect(table, matches))},
     )
 
 
@@ -187,7 +187,7 @@ def package_choices(table: ValueTable, like: str) -> list[dict[str, Any]]:
     return [as_choice({**rules, **options, "ties": ties}, table.defaults) for ties in orders]
 
 
-def _without_effect(table: ValueTable, found: list[Match]) -> set[str]:
+def _without_effect(table: ValueTable, matches: list[Match]) -> set[str]:
     """Return the conventions that no value needs."""
-    needed = {name for match in found for choice in match.changes for name in choice}
+    needed = {name for match in matches for choice in match.changes for name in choice}
     return {axis.name for axis in table.conventions} - needed

@@ -123,8 +123,8 @@ class ValueTable:
             except ArgumentError:
                 continue
             for rules in combinations(of_means):
-                whole = {**defaults, **choice, **rules}
-                yield whole, self.mean(whole)
+                full_choice = {**defaults, **choice, **rules}
+                yield full_choice, self.mean(full_choice)
 
     def without_effect(self) -> set[str]:
         """Return the conventions that have no effect on these lists, whatever the others are."""

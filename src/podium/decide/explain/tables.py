@@ -22,17 +22,17 @@ class Line:
 
     Attributes
     ----------
-    what : str
+    label : str
         What is counted.
-    yours, theirs : int
+    n_yours, n_theirs : int
         The numbers in the first and the second table.
     examples : tuple of str
         Up to three of them.
     """
 
-    what: str
-    yours: int
-    theirs: int
+    label: str
+    n_yours: int
+    n_theirs: int
     examples: tuple[str, ...] = ()
 
 
@@ -62,19 +62,22 @@ class Differences:
     @property
     def are_equal(self) -> bool:
         """Whether both tables hold the same rows."""
-        only = (line for line in self.lines if line.what.endswith("only here"))
-        return not self.n_changed_pairs and not any(line.yours + line.theirs for line in only)
+        only = (line for line in self.lines if line.label.endswith("only here"))
+        return not self.n_changed_pairs and not any(line.n_yours + line.n_theirs for line in only)
 
 
-def differences(yours: Truth | Run, theirs: Truth | Run) -> Differences:
+def differences(first_table: Truth | Run, second_table: Truth | Run) -> Differences:
     """Compare two truths or two runs by their ids and values.
 
     Parameters
     ----------
-    yours, theirs : Truth or Run
+    first_table, second_table : Truth or Run
         Two tables of the same kind.
     """
-    users, items = share(yours.user, theirs.user), share(yours.item, theirs.item)
+    users, items = (
+        share(first_table.user, second_table.user),
+        share(first_table.item, second_table.item),
+    )
     pairs = _Pairs(users, items)
     first, second = pairs.left, pairs.right
     lines = [
@@ -84,13 +87,14 @@ def differences(yours: Truth | Run, theirs: Truth | Run) -> Differences:
         _only("pairs only here", first, second, pairs.label),
     ]
     common, at_first, at_second = np.intersect1d(first, second, return_indices=True)
-    values = _values(yours)[at_first], _values(theirs)[at_second]
-    if isinstance(yours, Truth):
-        grades = [np.unique(_values(table)).size for table in (yours, theirs)]
+    values = _values(first_table)[at_first], _values(second_table)[at_second]
+    if isinstance(first_table, Truth):
+        grades = [np.unique(_values(table)).size for table in (first_table, second_table)]
         lines.append(Line("distinct relevances", grades[0], grades[1]))
         return Differences("truth", tuple(lines), common.size, _n_unequal(*values))
     tied = [
-        _n_tied_users(codes, table) for codes, table in ((users.left, yours), (users.right, theirs))
+        _n_tied_users(codes, table)
+        for codes, table in ((users.left, first_table), (users.right, second_table))
     ]
     lines.append(Line("users with equal scores", tied[0], tied[1]))
     reordered = _n_reordered(users.left[at_first], *values)
@@ -117,11 +121,11 @@ class _Pairs:
         return f"({user_label}, {self._items.label(self._item_codes[item])})"
 
 
-def _only(what: str, left: NDArray[np.int64], right: NDArray[np.int64], label: Any) -> Line:
+def _only(label: str, left: NDArray[np.int64], right: NDArray[np.int64], name_of: Any) -> Line:
     """Count the codes that only one side has, with examples."""
     only = np.setdiff1d(left, right), np.setdiff1d(right, left)
     examples = [*only[0][:_MOST_EXAMPLES], *only[1][:_MOST_EXAMPLES]][:_MOST_EXAMPLES]
-    return Line(what, only[0].size, only[1].size, tuple(str(label(code)) for code in examples))
+    return Line(label, only[0].size, only[1].size, tuple(str(name_of(code)) for code in examples))
 
 
 def _values(table: Truth | Run) -> NDArray[np.float64]:
@@ -146,8 +150,8 @@ def _n_reordered(
 ) -> int:
     """Count the users for whom two scores of the same items give different orders."""
     order = np.lexsort((first, users))
-    user, mine, other = users[order], first[order], second[order]
+    user, by_first, by_second = users[order], first[order], second[order]
     is_same_user = user[1:] == user[:-1]
-    falls = is_same_user & (mine[1:] > mine[:-1]) & (other[1:] <= other[:-1])
-    splits = is_same_user & (mine[1:] == mine[:-1]) & (other[1:] != other[:-1])
+    falls = is_same_user & (by_first[1:] > by_first[:-1]) & (by_second[1:] <= by_second[:-1])
+    splits = is_same_user & (by_first[1:] == by_first[:-1]) & (by_second[1:] != by_second[:-1])
     return int(np.unique(user[1:][falls | splits]).size)
