@@ -40,9 +40,8 @@ def test_commands_print_what_the_page_shows(podium: Callable[..., Any]) -> None:
 
 @pytest.mark.usefixtures("tables")
 def test_command_of_the_answer_gives_the_value(podium: Callable[..., Any]) -> None:
-    value, command = re.findall(r"--value (\S+)\n.*?^Command: podium (.*?)```", PAGE, re.M | re.S)[
-        0
-    ]
+    answer = re.compile(r"--value (\S+)\n.*?^Command: podium (.*?)```", re.M | re.S)
+    value, command = answer.findall(PAGE)[0]
     result = json.loads(podium(*shlex.split(command), "--format", "json").out)
     (summary,) = result["measures"].values()
     assert f"{summary['mean']:.4f}" == value
