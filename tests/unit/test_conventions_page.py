@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from tools.coming_from import BOOSTING, PODIUM, TITLES
 
+from podium import presets
 from podium._ties import TIES_OF_LISTS
 from podium.data import build
 from podium.evaluation import from_rankings
-from podium.metrics import REGISTRY, choices
+from podium.metrics import REGISTRY, choices, parse
+from podium.presets import Preset
 
 PAGE = (Path(__file__).parents[2] / "docs" / "conventions.md").read_text()
 POLICIES = {
@@ -18,7 +22,9 @@ POLICIES = {
     "undefined": from_rankings.UNDEFINED,
     "missing": build.MISSING,
     "unjudged": build.UNJUDGED,
+    "unretrieved": build.UNRETRIEVED,
 }
+PACKAGES = (*map(presets.get, presets.PACKAGES), *BOOSTING)
 
 
 def row(convention: str) -> str:
@@ -68,3 +74,39 @@ def test_links_inside_the_page_lead_somewhere() -> None:
     titles = re.findall(r"^#+ (.+)$", PAGE, re.M)
     anchors = {re.sub(r"[^\w -]", "", t).lower().replace(" ", "-") for t in titles}
     assert set(re.findall(r"\]\(#([^)]+)\)", PAGE)) <= anchors
+
+
+def differing(preset: Preset) -> set[str]:
+    """The conventions that a package, or one of its metrics, has otherwise than podium."""
+    forms = preset.metrics.values()
+    rules = [asdict(preset.conventions), *(dict(form.conventions) for form in forms)]
+    usual = asdict(PODIUM)
+    of_lists = {name for part in rules for name, value in part.items() if value != usual[name]}
+    return of_lists | {
+        name
+        for key, form in preset.metrics.items()
+        for name, value in form.options.items()
+        if value != parse(key.replace("@k", "@10")).metric.options[name]
+    }
+
+
+def test_last_column_links_to_the_packages_that_differ() -> None:
+    linked: set[tuple[str, str, str]] = set()
+    for line in (x for x in PAGE.splitlines() if x.startswith("| [")):
+        links = re.findall(r"\[([\w-]+)\]\(coming-from/(\w+)\.md\)", line.split("|")[5])
+        names = re.findall(r"`(\w+)`", line.split("](")[0])
+        linked |= {(name, *link) for name in names if name != "discount" for link in links}
+    assert linked == {  # discount, which shares the row of gain, is log2 in all packages
+        (name, TITLES[preset.name].split()[0], "boosting" if preset in BOOSTING else preset.name)
+        for preset in PACKAGES
+        for name in differing(preset)
+    }
+
+
+def test_names_of_the_page_are_those_measures() -> None:
+    table = PAGE.split("## Names of measures")[1].split("## ")[0]
+    rows = re.findall(r"^\| (`.*?) \| `(.*?)` \|", table, re.M)
+    assert len(rows) > 10
+    for texts, measure in rows:
+        for text in re.findall(r"`(.*?)`", texts):
+            assert parse(text).canonical == measure
