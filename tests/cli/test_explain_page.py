@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +12,8 @@ import jsonschema
 import pytest
 from tests.cli.pages import DOCS, blocks, check_commands, lost_links, page, printed, shell
 
-from podium.decide.explain.grid import SEPARATED_BY
+from podium.decide.explain.grid import SEPARATED_BY, conventions
+from podium.metrics import REGISTRY, Measure
 
 PAGE = page("explain.md")
 SCHEMA = json.loads((DOCS / "schemas" / "explanation.json").read_text(encoding="utf-8"))
@@ -41,6 +44,24 @@ def test_python_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_convention_has_its_row() -> None:
     for name, data in SEPARATED_BY.items():
         assert any(f"| `{name}` |" in line and data in line for line in PAGE.splitlines())
+
+
+def test_every_value_that_is_searched_is_in_its_row() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", PAGE, re.M))
+    for name, metric in REGISTRY.items():
+        measure = Measure(name, None if metric.cutoff == "none" else 2)
+        for axis in conventions(measure, []):
+            if axis.name != "norm":  # the row refers to the measures
+                named = {value for value in axis.values if isinstance(value, str)}
+                assert named <= set(re.findall(r"\w+", rows[axis.name]))
+
+
+def test_command_of_the_answer_gives_the_value(podium: Callable[..., Any]) -> None:
+    answer = re.compile(r"--value (\S+)\n.*?^Command: podium (.*?)```", re.M | re.S)
+    value, command = answer.findall(PAGE)[0]
+    result = json.loads(podium(*shlex.split(command), "--format", "json").out)
+    (summary,) = result["measures"].values()
+    assert f"{summary['mean']:.4f}" == value
 
 
 @pytest.mark.parametrize(
