@@ -140,3 +140,14 @@ def test_users_table_shares_the_name_of_the_user_column() -> None:
     e = measure(truth, run, "recall@1", missing="zero", by="country", users=users, user="who")
     plain = measure(TRUTH, RUN, "recall@1", missing="zero", by="country", users=USERS)
     assert [s.mask.tolist() for s in e.segments] == [s.mask.tolist() for s in plain.segments]
+
+
+@pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
+def test_users_that_a_package_refuses_can_have_a_rule() -> None:
+    with pytest.raises(ArgumentError, match="missing"):
+        measure(TRUTH, RUN, "rr@5", like="recbole")
+    given = measure(TRUTH, RUN, "rr@5", like="recbole", missing="zero")
+    assert given.conventions["missing"] == "zero"
+    assert given.means == measure(TRUTH, RUN, "rr@5", missing="zero").means
+    with pytest.raises(ArgumentError, match=r"missing='zero' and like='trec_eval' both set"):
+        measure(TRUTH, RUN, "rr", like="trec_eval", missing="zero")

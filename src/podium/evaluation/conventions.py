@@ -15,6 +15,8 @@ from podium.evaluation.evaluation import Evaluation
 from podium.metrics import Measure
 from podium.types import Undefined
 
+_REFUSAL = "error"
+
 
 @dataclass(frozen=True)
 class Task:
@@ -78,13 +80,14 @@ def tasks(
 def _task(measures: list[Measure], rules: dict[str, Any], options: Mapping[str, Any]) -> Task:
     undefined = cast("Undefined", rules.pop("undefined"))
     is_open = "ties" not in rules and options.get("ties") is None
-    return Task(measures, undefined, {**options, **rules}, open_ties=is_open)
+    chosen = {n: v for n, v in options.items() if v is not None and rules.get(n) == _REFUSAL}
+    return Task(measures, undefined, {**options, **rules, **chosen}, open_ties=is_open)
 
 
 def _refuse_given(like: str, rules: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """Raise if a convention is passed that the package sets."""
-    for name in rules:
-        if options.get(name) is not None:
+    """Raise if a convention is passed that the package sets; what it refuses may be passed."""
+    for name, rule in rules.items():
+        if options.get(name) is not None and rule != _REFUSAL:
             raise ArgumentError(
                 f"{name}={options[name]!r} and like={like!r} both set a convention. Leave one of "
                 "them out."
