@@ -19,6 +19,7 @@ import json
 import os
 import re
 import subprocess
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,9 @@ def ranx(truth: Table, run: Table, name: str) -> Values:
         truth = {u: grades for u, grades in truth.items() if {0, 1} <= set(grades.values())}
         run = {user: run[user] for user in truth}
     listed = peer.Run(as_text(run))
-    mean = peer.evaluate(peer.Qrels(as_text(truth)), listed, name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the peer's own, at compilation
+        mean = peer.evaluate(peer.Qrels(as_text(truth)), listed, name)
     numba.set_num_threads(threads)  # ranx leaves it at one after a small evaluation
     values = {u: listed.scores[name][str(u)] for u in truth}
     return values, np.nan if name == "bpref" else float(mean)
