@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.recommenders._pairs import GAINS, Pairs
-from podium.recommenders.factorization import _kernels
+from podium.recommenders.factorization import _exact_kernels, _kernels, _loss_kernels
 from podium.recommenders.factorization._plan import (
     FOLD,
     STEPS,
@@ -27,10 +27,11 @@ from podium.recommenders.factorization._plan import (
 Floats = NDArray[np.float32]
 
 KINDS = {
-    "robirank": _kernels.TYPE_1,
-    "type2": _kernels.TYPE_2,
-    "identity": _kernels.IDENTITY,
-    "bpr": _kernels.BPR,
+    "robirank": _loss_kernels.TYPE_1,
+    "type2": _loss_kernels.TYPE_2,
+    "identity": _loss_kernels.IDENTITY,
+    "bpr": _loss_kernels.BPR,
+    "softmax": _loss_kernels.SOFTMAX,
 }
 """The numbers of the losses in the kernels, by name."""
 
@@ -258,22 +259,30 @@ def descend(
     f = np.float32
     cells, number = cell
     with np.errstate(over="ignore"):  # an infinite value is later detected as divergence
-        step, shrinkage = f(rate), f(1.0 - rate * settings.l2)
+        step, decay = f(rate), f(rate * settings.l2)
     steps = _kernels.Steps(
-        kind=KINDS[settings.loss],
         n_negatives=settings.n_negatives,
         only_unseen=settings.only_unseen,
         learn_items=learn_items,
         rate=step,
-        shrink=shrinkage,
-        memory=f(settings.memory),
+        decay=decay,
         bias_rate=f(settings.item_bias),
         seed=seed,
-        user_step=1 if learn_items else 0,
         n_items=pairs.n_items,
+    )
+    kind = KINDS[settings.loss]
+    loss = _loss_kernels.Loss(
+        kind,
+        f(np.log2(np.e)) if kind in (_loss_kernels.BPR, _loss_kernels.SOFTMAX) else f(1.0),
+        1.0,
+        1.0,
+        0.0,
+        1.0,
+        settings.memory,
     )
     _kernels.descend(
         steps,
+        loss,
         _kernels.Cell(*cells.runs(number), cells.positives, cells.origins),
         _kernels.WeightedPairs(pairs.offsets, pairs.weights, mean_costs),
         _kernels.Rows(users, block.rows, block.bias),
@@ -294,7 +303,7 @@ def cost_sums(settings: Settings, pairs: Pairs, users: Floats, items: Block) -> 
     Cost: pairs x items multiplications, users x items powers.
     """
     totals = np.empty(pairs.items.size)
-    _kernels.pair_sums(
+    _exact_kernels.pair_sums(
         KINDS[settings.loss],
         settings.only_unseen,
         pairs.offsets,

@@ -1,0 +1,186 @@
+"""The losses of the factorization on a batch: the slope of each pair, and the weight of each lane.
+
+A lane is a positive. The gaps ``score of the negative - score of the positive`` of a batch are an
+array with a row per negative and a column per lane. Each loss is ``rho(sum of sigma(gap))``
+over the negatives. `slopes` replaces the gaps by the derivatives of sigma, and `lane_weights`
+returns the factors that depend on the sum.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from podium._kernels import kernel
+from podium.recommenders.factorization._arithmetic_kernels import logarithm, power
+
+TYPE_1, TYPE_2, IDENTITY, BPR, SOFTMAX, SL, HINGE, HINGE_MEAN, LOGISTIC = range(9)
+"""The numbers of the losses in the kernels."""
+
+LANES = 32
+"""The number of positives that share negatives."""
+
+FAR = np.float32(-1e30)
+"""The gap of a pair that is not compared; its slope is set to 0."""
+
+_ONE, _ZERO = np.float32(1.0), np.float32(0.0)
+_SEARCHES = 20  # halvings of the interval of a threshold
+
+
+class Loss(NamedTuple):
+    """The loss in the form of the kernels."""
+
+    kind: int
+    scale: Any  # factor of the gaps, which are then exponents of 2
+    correction: Any  # softmax: the power of n_others / n_compared that weights a negative
+    level_scale: Any  # sl@k: factor of the gap to the user's level
+    n_top: Any  # partial losses: the number of negatives that count, or 0
+    top_share: Any  # partial losses with n_top = 0: the share of the negatives that count
+    memory: Any  # weight of the newest sample in the running mean of a positive
+
+
+class Lanes(NamedTuple):
+    """What the losses know of each positive of a batch."""
+
+    n_compared: Any  # negatives of the batch that the positive is compared with
+    n_others: Any  # all items that it may be compared with
+    score: Any
+    weight: Any  # of the pair; 0 for an empty lane
+    state: Any  # a number per pair: its mean cost, its user's level, or the mean score
+    threshold: Any  # the gap from which a negative counts
+    cost: Any  # sums over the negatives
+    count: Any
+
+
+@kernel
+def slopes(loss, gaps, n_rows, lanes):
+    """Replace gaps by slopes of sigma, and add up sigma per lane in `lanes.cost`."""
+    lanes.cost[:] = _ZERO
+    if loss.kind <= BPR:
+        _soft_steps(gaps, n_rows, loss.scale, lanes.cost)
+    elif loss.kind <= SL:
+        _powers(gaps, n_rows, loss.scale, lanes.cost)
+    else:
+        _find_thresholds(loss, gaps, n_rows, lanes)
+        _top_slopes(loss, gaps, n_rows, lanes)
+
+
+@kernel
+def _soft_steps(gaps, n_rows, scale, cost):
+    """sigma(g) = log2(1 + 2**g), whose derivative is 2**g / (1 + 2**g) times log(2) / log(2)."""
+    product = np.empty(LANES, np.float32)
+    for first in range(0, n_rows, 4):  # one logarithm for four negatives
+        product[:] = _ONE
+        for row in range(first, first + 4):
+            for b in range(LANES):
+                odds = power(scale * gaps[row, b])
+                gaps[row, b] = odds / (_ONE + odds)
+                product[b] *= _ONE + odds
+        for b in range(LANES):
+            cost[b] += logarithm(product[b])
+
+
+@kernel
+def _powers(gaps, n_rows, scale, cost):
+    """sigma(g) = exp(g / temperature), its own derivative up to a factor."""
+    for row in range(n_rows):
+        for b in range(LANES):
+            odds = power(scale * gaps[row, b])
+            gaps[row, b] = odds
+            cost[b] += odds
+
+
+@kernel
+def _find_thresholds(loss, gaps, n_rows, lanes):
+    """Find the gap above which the best negatives of each lane lie, by bisection."""
+    low, high = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
+    n_top = np.empty(LANES, np.float32)
+    for b in range(LANES):
+        share = loss.n_top / lanes.n_others[b] if loss.n_top else loss.top_share
+        n_top[b] = max(np.rint(share * lanes.n_compared[b]), 1.0)
+    low[:], high[:] = -FAR, FAR
+    for row in range(n_rows):
+        for b in range(LANES):
+            gap = gaps[row, b]
+            high[b] = max(high[b], gap)
+            low[b] = min(low[b], gap if gap > FAR else -FAR)
+    for _ in range(_SEARCHES):
+        middle = np.float32(0.5) * (low + high)
+        lanes.count[:] = _ZERO
+        for row in range(n_rows):
+            for b in range(LANES):
+                lanes.count[b] += _ONE if gaps[row, b] >= middle[b] else _ZERO
+        for b in range(LANES):
+            if lanes.count[b] >= n_top[b]:
+                low[b] = middle[b]
+            else:
+                high[b] = middle[b]
+    lanes.threshold[:] = low
+
+
+@kernel
+def _top_slopes(loss, gaps, n_rows, lanes):
+    """sigma(g) is (1 + g)+ or log2(1 + 2**g) for the best negatives, and 0 for the rest."""
+    lanes.count[:] = _ZERO
+    threshold = lanes.threshold
+    for row in range(n_rows):
+        for b in range(LANES):
+            gap = gaps[row, b]
+            counts = _ONE if gap >= threshold[b] and gap > FAR else _ZERO
+            lanes.count[b] += counts
+            if loss.kind == LOGISTIC:
+                odds = power(loss.scale * gap)
+                gaps[row, b] = counts * odds / (_ONE + odds)
+                lanes.cost[b] += counts * logarithm(_ONE + odds)
+            else:
+                gaps[row, b] = counts if gap >= -_ONE else _ZERO
+                lanes.cost[b] += counts * max(_ONE + gap, _ZERO)
+
+
+@kernel
+def rho_slope(kind, total, n_others):
+    """Return n_others times the derivative of rho at T = total, the weight of a sampled negative.
+
+    For rho_1(T) = log2(T + 1) it is n_others times the poster's xi = 1 / (T + 1), divided by log 2,
+    which the poster omits. It is 1 for the losses that are a mean over negatives.
+    """
+    if kind == TYPE_1:
+        return n_others / ((total + 1.0) * np.log(2.0))
+    if kind == TYPE_2:  # rho_2(T) = 1 - 1 / log2(T + 2)
+        log = np.log2(total + 2.0)
+        return n_others / ((total + 2.0) * np.log(2.0) * log * log)
+    return 1.0
+
+
+@kernel
+def lane_weights(loss, lanes, weights):
+    """Write the factor of the slopes of each lane, update its state, and return the sum of costs.
+
+    The cost of a lane is 1 if all scores are equal, except for the hinges, whose mean is then 1.
+    """
+    total_cost = 0.0
+    for b in range(LANES):
+        n_compared, n_others = np.float64(lanes.n_compared[b]), np.float64(lanes.n_others[b])
+        if lanes.weight[b] == _ZERO or n_compared == 0.0:
+            weights[b] = _ZERO
+            continue
+        cost = np.float64(lanes.cost[b])
+        if loss.kind <= BPR:
+            mean = cost / n_compared
+            total_cost += mean
+            mean = lanes.state[b] + loss.memory * (mean - lanes.state[b])
+            lanes.state[b] = mean
+            factor = rho_slope(loss.kind, n_others * mean, n_others) / n_compared
+        elif loss.kind <= SL:
+            multiple = (n_others / n_compared) ** loss.correction
+            factor = loss.scale * np.log(2.0) * multiple / (1.0 + multiple * cost)
+            total_cost += np.log1p(multiple * cost) / np.log1p(multiple * n_compared)
+            if loss.kind == SL:
+                level_gap = (lanes.score[b] - lanes.state[b]) * loss.level_scale
+                factor *= 1.0 / (1.0 + np.exp(-level_gap))
+        else:
+            factor = 1.0 / lanes.count[b]
+            total_cost += cost * factor
+        weights[b] = np.float32(factor) * lanes.weight[b]
+    return total_cost
