@@ -57,6 +57,10 @@ class Pairs:
     def shape(self) -> tuple[int, int]:
         return self.n_users, self.n_items
 
+    def item_counts(self) -> NDArray[np.int64]:
+        """Return the number of users of each item."""
+        return np.bincount(self.items, minlength=self.n_items)
+
     def part(self, first: int, stop: int) -> Pairs:
         """Return the pairs of users `first` to `stop - 1`, renumbered from 0; memory is shared."""
         lo, hi = int(self.offsets[first]), int(self.offsets[stop])

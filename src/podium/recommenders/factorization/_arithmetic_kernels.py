@@ -102,21 +102,3 @@ def shuffle(order, n, state):
         state = next_bits(state)
         order[i] = order[j]
         order[j] = i
-
-
-@kernel
-def draw_distinct(deck, swapped, drawn, n_drawn, state):
-    """Write `n_drawn` distinct entries of `deck`, drawn uniformly; the deck stays as it was.
-
-    These are the first steps of a shuffle, which are then taken back in reverse order.
-    """
-    for i in range(n_drawn):
-        j = i + random_below(state, deck.size - i)
-        state = next_bits(state)
-        drawn[i] = deck[j]
-        deck[j] = deck[i]
-        deck[i] = drawn[i]
-        swapped[i] = j
-    for i in range(n_drawn - 1, -1, -1):
-        j = swapped[i]
-        deck[i], deck[j] = deck[j], deck[i]

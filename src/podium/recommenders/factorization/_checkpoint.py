@@ -14,9 +14,10 @@ import podium
 from podium._arrays import Arrays, check_arrays, read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.recommenders._pairs import Pairs
+from podium.recommenders.factorization._blocks import aligned
 from podium.recommenders.factorization._descent import Factors, State
-from podium.recommenders.factorization._parts import Settings, aligned
 from podium.recommenders.factorization._passes import History, Validation
+from podium.recommenders.factorization._settings import Settings
 
 _KIND, _FORMAT = "podium_factorization_checkpoint", 1
 _FACTORS = ("users", "items", "bias")
@@ -52,7 +53,7 @@ class Checkpoint:
     def write(self, state: State, history: History) -> None:
         """Replace the file by one with this state; if that fails, the old file stays."""
         arrays: Arrays = {
-            "mean_costs": state.mean_costs,
+            "states": state.states,
             "costs": np.array(history.costs),
             "validation": np.array(history.validation),
             **_with_prefix("", state.factors),
@@ -91,12 +92,12 @@ class Checkpoint:
             arrays,
             {
                 **self._factor_shapes(""),
-                "mean_costs": ((self._n_pairs,), np.float32),
+                "states": ((self._n_pairs,), np.float32),
                 "costs": ((n_done,), np.float64),
                 "validation": ((n_done if self._is_validated else 0,), np.float64),
             },
         )
-        state = State(_factors("", arrays), arrays["mean_costs"])
+        state = State(_factors("", arrays), arrays["states"])
         history = History(costs=arrays["costs"].tolist(), validation=arrays["validation"].tolist())
         if history.validation:
             best_is_earlier = history.best_epoch < history.n_done

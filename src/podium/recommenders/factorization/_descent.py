@@ -14,15 +14,10 @@ from numpy.typing import NDArray
 from podium.errors import ArgumentError, NoWorkerError
 from podium.executors import Executor, Held, WorkerLost
 from podium.recommenders._pairs import Pairs
-from podium.recommenders.factorization._parts import (
-    Block,
-    Outcome,
-    Part,
-    Settings,
-    aligned,
-    fold_part,
-)
+from podium.recommenders.factorization._blocks import Block, aligned, unit_rows
+from podium.recommenders.factorization._parts import Outcome, Part, fold_part
 from podium.recommenders.factorization._plan import Blocks, cut_users
+from podium.recommenders.factorization._settings import Settings
 
 Floats = NDArray[np.float32]
 
@@ -60,17 +55,23 @@ class Factors:
         copies[0][:], copies[1][:] = self.users, self.items
         return Factors(copies[0], copies[1], self.bias.copy())
 
+    def scoring(self, *, cosine: bool) -> Factors:
+        """Return the factors whose products are the scores: with `cosine`, unit vectors."""
+        if not cosine:
+            return self
+        return Factors(unit_rows(self.users), unit_rows(self.items), self.bias)
+
 
 @dataclass(eq=False)
 class State:
-    """The input of a pass: factors, and the running mean cost of each positive."""
+    """The input of a pass: factors, and a number of each positive that its loss reads."""
 
     factors: Factors
-    mean_costs: Floats
+    states: Floats
 
     @classmethod
     def draw(cls, pairs: Pairs, settings: Settings) -> State:
-        """Return the state before the first pass; the initial costs are 1, as for equal scores."""
+        """Return the state before the first pass; mean costs are 1, as for equal scores."""
         factors = Factors.draw(pairs, settings.n_factors, settings.seed)
         return cls(factors, np.ones(pairs.items.size, np.float32))
 
@@ -90,6 +91,7 @@ class Descent:
     def __init__(self, pairs: Pairs, settings: Settings, executor: Executor, state: State) -> None:
         self.pairs, self.settings, self.executor, self.state = pairs, settings, executor, state
         self._user_bounds = cut_users(pairs.offsets, settings.n_blocks).tolist()
+        self._item_counts = pairs.item_counts() if settings.counts_items else None
         self.interrupted = False
         self._held: Held | None = None
         self._layout, self._blocks = Blocks.single(pairs.n_items), list[Any]()
@@ -154,8 +156,9 @@ class Descent:
     def _part(self, number: int, first: int, stop: int) -> Part:
         pairs, state = self.pairs, self.state
         pair_range = slice(int(pairs.offsets[first]), int(pairs.offsets[stop]))
-        users, costs = state.factors.users[first:stop], state.mean_costs[pair_range]
-        return Part(number, self.settings, pairs.part(first, stop), users, costs)
+        users, states = state.factors.users[first:stop], state.states[pair_range]
+        counts = self._item_counts
+        return Part(number, self.settings, pairs.part(first, stop), users, states, counts)
 
     def _update_state(self, layout: Blocks, outcomes: list[Outcome], blocks: list[Block]) -> None:
         """Write the results of a pass into the state, in a thread: an interrupt is deferred."""
@@ -175,7 +178,7 @@ class Descent:
         ):
             factors.users[first:stop] = outcome.users
             pair_range = slice(int(self.pairs.offsets[first]), int(self.pairs.offsets[stop]))
-            self.state.mean_costs[pair_range] = outcome.mean_costs
+            self.state.states[pair_range] = outcome.states
         for items, block in zip(layout.items(), blocks, strict=True):
             factors.items[items], factors.bias[items] = block.rows, block.bias
 
@@ -191,13 +194,17 @@ def _mean_cost(outcomes: list[Outcome]) -> float:
 
 
 def fold_in(
-    pairs: Pairs, items: Floats, bias: Floats, settings: Settings, executor: Executor
+    pairs: Pairs,
+    items: Block,
+    item_counts: NDArray[np.int64] | None,
+    settings: Settings,
+    executor: Executor,
 ) -> Floats:
     """Return factors of new users with fixed item factors, for a chunk of users at a time."""
-    users = np.empty((pairs.n_users, items.shape[1]), np.float32)
+    users = np.empty((pairs.n_users, items.rows.shape[1]), np.float32)
     starts = range(0, pairs.n_users, _CHUNK)
     parts = [pairs.part(start, min(start + _CHUNK, pairs.n_users)) for start in starts]
     fold = partial(fold_part, settings=settings)
-    for start, rows in zip(starts, executor.map(fold, parts, Block(items, bias)), strict=True):
+    for start, rows in zip(starts, executor.map(fold, parts, items, item_counts), strict=True):
         users[start : start + _CHUNK] = rows
     return users

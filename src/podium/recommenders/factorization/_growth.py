@@ -15,8 +15,8 @@ from podium.executors import Executor
 from podium.progress import or_silent
 from podium.recommenders._pairs import Labels, Pairs
 from podium.recommenders.factorization._descent import Descent, Factors, State
-from podium.recommenders.factorization._parts import Settings
 from podium.recommenders.factorization._passes import History, report_end, run
+from podium.recommenders.factorization._settings import Settings
 from podium.types import Progress
 
 Ints = NDArray[np.int64]

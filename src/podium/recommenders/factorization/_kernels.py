@@ -10,11 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from podium._kernels import inlined, kernel, prefetch, summing_kernel
-from podium.recommenders.factorization._arithmetic_kernels import draw_distinct, shuffle, stream
+from podium.recommenders.factorization._arithmetic_kernels import stream
+from podium.recommenders.factorization._batch_kernels import (
+    draw_negatives,
+    rounds_of_users,
+    shuffled_batches,
+)
 from podium.recommenders.factorization._loss_kernels import FAR, LANES, Lanes, lane_weights, slopes
 from podium.recommenders.factorization._tile_kernels import COLUMNS, ROWS, multiply
 
 _ONE, _ZERO = np.float32(1.0), np.float32(0.0)
+_SHORT = np.float32(1e-12)  # the least length of a vector that is divided by its length
 
 
 class Steps(NamedTuple):
@@ -23,6 +29,7 @@ class Steps(NamedTuple):
     n_negatives: int
     only_unseen: bool
     learn_items: bool
+    cosine: bool
     rate: Any
     decay: Any  # the share by which a step shrinks the rows of its user and its positive
     bias_rate: Any  # 1 if items have a bias, else 0
@@ -48,28 +55,27 @@ class WeightedPairs(NamedTuple):
 
     offsets: Any
     weights: Any  # s_xy
-    state: Any  # a number per pair that its loss keeps: see `_loss_kernels.Lanes`
+    state: Any  # a number per pair that its loss reads: see `_loss_kernels.Lanes`
 
 
 class Rows(NamedTuple):
-    """The factors of the users, and the factors and biases of the block's items."""
+    """The factors of the users, and the factors and biases of the block's items.
+
+    The decay of a row is `Steps.decay` times its own factor.
+    """
 
     users: Any
     items: Any
     bias: Any
-
-
-class Batches(NamedTuple):
-    """The order of the positives. Batch i is ``order[cuts[i] : cuts[i + 1]]``, runs likewise."""
-
-    order: Any  # positions in the cell
-    runs: Any
-    cuts: Any
-    draws: Any  # the number of the draw of negatives of each batch
+    user_decay: Any
+    item_decay: Any
 
 
 class Matrices(NamedTuple):
-    """The factors of a batch, padded with zeros, and their gradients."""
+    """The factors of a batch, padded with zeros, and their gradients.
+
+    With cosines the vectors have length 1, and their lengths are in the last three arrays.
+    """
 
     users: Any  # (LANES, width)
     users_by_factor: Any  # (width, LANES)
@@ -78,85 +84,138 @@ class Matrices(NamedTuple):
     gaps: Any  # (n_rows, LANES), then slopes
     user_moves: Any  # (LANES, width)
     negative_moves: Any  # (n_rows, width)
+    user_length: Any
+    positive_length: Any
+    negative_length: Any
+
+
+class Batch(NamedTuple):
+    """The rows of a batch, by lane, and what its loss needs."""
+
+    users: Any
+    positives: Any
+    numbers: Any  # of the pairs in the input
+    runs: Any
+    slot: Any  # by place in the block: the row of a drawn item, or -1
+    lanes: Any  # `_loss_kernels.Lanes`
+    weights: Any  # the factor of each lane's slopes
+    slope_sums: Any
+
+
+@kernel
+def _new_matrices(n_negatives, d):
+    n_rows, width = -(-n_negatives // ROWS) * ROWS, -(-d // COLUMNS) * COLUMNS
+    return Matrices(
+        np.zeros((LANES, width), np.float32),
+        np.zeros((width, LANES), np.float32),
+        np.zeros((LANES, width), np.float32),
+        np.zeros((n_rows, width), np.float32),
+        np.zeros((n_rows, LANES), np.float32),
+        np.zeros((LANES, width), np.float32),
+        np.zeros((n_rows, width), np.float32),
+        np.ones(LANES, np.float32),
+        np.ones(LANES, np.float32),
+        np.ones(n_rows, np.float32),
+    )
+
+
+@kernel
+def _new_batch(n_block):
+    lanes = Lanes(
+        np.zeros(LANES),
+        np.zeros(LANES),
+        np.zeros(LANES, np.float32),
+        np.zeros(LANES, np.float32),
+        np.zeros(LANES),
+        np.zeros(LANES, np.float32),
+        np.zeros(LANES, np.float32),
+        np.zeros(LANES, np.float32),
+    )
+    return Batch(
+        np.zeros(LANES, np.int64),
+        np.zeros(LANES, np.int64),
+        np.zeros(LANES, np.int64),
+        np.zeros(LANES, np.int64),
+        np.full(n_block, -1, np.int32),
+        lanes,
+        np.zeros(LANES, np.float32),
+        np.zeros(LANES, np.float32),
+    )
 
 
 @inlined
-def prefetch_row(rows, row):
+def _prefetch_row(rows, row):
     """Prefetch the memory of a row that is read soon."""
     for j in range(0, rows.shape[1], 16):
         prefetch(rows, row, j)
 
 
 @kernel
-def shuffled_batches(n_runs, starts, seed):
-    """Return the positives of a cell in random order."""
-    n = starts[n_runs] - starts[0] if n_runs else 0
-    order, run_of, runs = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int32)
-    shuffle(order, n, stream(seed, -1))
-    for run in range(n_runs):
-        for i in range(starts[run] - starts[0], starts[run + 1] - starts[0]):
-            run_of[i] = run
-    for i in range(n):
-        runs[i] = run_of[order[i]]
-    n_batches = (n + LANES - 1) // LANES
-    cuts = np.empty(n_batches + 1, np.int64)
-    for i in range(n_batches + 1):
-        cuts[i] = min(i * LANES, n)
-    return Batches(order, runs, cuts, np.arange(n_batches))
+def _prefetch_batch(cell, rows, batches, number, drawn):
+    """Prefetch the rows of a batch that comes next."""
+    first = cell.starts[0]
+    for s in range(drawn.size):
+        _prefetch_row(rows.items, drawn[s])
+    for i in range(batches.cuts[number], batches.cuts[number + 1]):
+        _prefetch_row(rows.users, cell.users[batches.runs[i]])
+        _prefetch_row(rows.items, cell.positives[first + batches.order[i]])
 
 
 @kernel
-def rounds_of_users(n_runs, starts, seed):
-    """Return batches of different users: round j has the j-th positive of each user.
-
-    The order of a user's positives and the draws of a round do not depend on the other users.
-    """
-    n = starts[n_runs] - starts[0] if n_runs else 0
-    order, runs = np.empty(n, np.int32), np.empty(n, np.int32)
-    longest = np.diff(starts).max() if n_runs else 0
-    shuffled = np.empty(n, np.int32)
-    for run in range(n_runs):
-        lo = starts[run] - starts[0]
-        shuffle(shuffled[lo:], starts[run + 1] - starts[run], stream(seed, -1))
-    cuts, draws = np.zeros(n // LANES + longest + 1, np.int64), np.empty(n // LANES + longest, np.int64)
-    active = np.arange(n_runs)
-    n_active, n_batches, done = n_runs, 0, 0
-    for j in range(longest):
-        n_kept = 0
-        for a in range(n_active):
-            run = active[a]
-            lo = starts[run] - starts[0]
-            if starts[run] + j < starts[run + 1]:
-                active[n_kept] = run
-                order[done + n_kept], runs[done + n_kept] = lo + shuffled[lo + j], run
-                n_kept += 1
-        n_active = n_kept
-        for first in range(0, n_kept, LANES):
-            n_batches += 1
-            cuts[n_batches], draws[n_batches - 1] = done + min(first + LANES, n_kept), j
-        done += n_kept
-    return Batches(order, runs, cuts[: n_batches + 1], draws[:n_batches])
-
-
-@kernel
-def _gather(steps, block, users, positives, n, drawn, m):
-    """Copy the rows of a batch; the lanes from n on are zero."""
-    U, V, _ = block
-    d = V.shape[1]
+def _fill_lanes(steps, cell, pairs, batches, number, batch):
+    """Write the pairs of a batch into its lanes; return their number."""
+    start, n = batches.cuts[number], batches.cuts[number + 1] - batches.cuts[number]
+    lanes = batch.lanes
+    lanes.weight[:] = _ZERO
     for b in range(n):
-        u, v = U[users[b]], V[positives[b]]
+        run, i = batches.runs[start + b], cell.starts[0] + batches.order[start + b]
+        x = cell.users[run]
+        pair = pairs.offsets[x] + cell.origins[i]
+        batch.runs[b], batch.users[b], batch.positives[b] = run, x, cell.positives[i]
+        batch.numbers[b] = pair
+        n_excluded = pairs.offsets[x + 1] - pairs.offsets[x] if steps.only_unseen else 1
+        lanes.n_others[b] = steps.n_items - n_excluded
+        lanes.weight[b] = steps.rate * pairs.weights[pair]
+        lanes.state[b] = pairs.state[pair]
+    return n
+
+
+@kernel
+def _gather(rows, batch, n, drawn, m):
+    """Copy the rows of a batch; the lanes from n on are zero."""
+    U, V, d = rows.users, rows.items, rows.items.shape[1]
+    for b in range(n):
+        u, v = U[batch.users[b]], V[batch.positives[b]]
         for j in range(d):
             m.users[b, j] = u[j]
             m.positives[b, j] = v[j]
     for b in range(n, LANES):
         m.users[b], m.positives[b] = _ZERO, _ZERO
-    for j in range(d):
-        for b in range(LANES):
-            m.users_by_factor[j, b] = m.users[b, j]
     for s in range(drawn.size):
         v = V[drawn[s]]
         for j in range(d):
             m.negatives[s, j] = v[j]
+    m.negatives[drawn.size :] = _ZERO
+
+
+@summing_kernel
+def _normalise(vectors, length, n):
+    """Divide the first n vectors by their lengths, which are written to `length`."""
+    for i in range(n):
+        square = _ZERO
+        for j in range(vectors.shape[1]):
+            square += vectors[i, j] * vectors[i, j]
+        length[i] = max(np.sqrt(square), _SHORT)
+        inverse = _ONE / length[i]
+        for j in range(vectors.shape[1]):
+            vectors[i, j] *= inverse
+
+
+@kernel
+def _transpose(users, users_by_factor):
+    for j in range(users.shape[1]):
+        for b in range(LANES):
+            users_by_factor[j, b] = users[b, j]
 
 
 @summing_kernel
@@ -169,7 +228,7 @@ def _score_positives(bias, positives, n, m, score):
 
 
 @kernel
-def _to_gaps(bias, drawn, score, gaps, n_rows):
+def _to_gaps(bias, drawn, score, gaps):
     """Turn products into gaps; the rows from drawn.size on are not compared."""
     for s in range(drawn.size):
         own = bias[drawn[s]]
@@ -179,57 +238,24 @@ def _to_gaps(bias, drawn, score, gaps, n_rows):
 
 
 @kernel
-def _mask(steps, cell, run, positive, slot, lane, gaps, value):
-    """Set the pairs of a lane that are not compared to a value; return their number."""
-    n = 0
-    if not steps.only_unseen:
-        if slot[positive] >= 0:
-            gaps[slot[positive], lane] = value
-            n = 1
-        return n
-    for i in range(cell.starts[run], cell.starts[run + 1]):
-        s = slot[cell.positives[i]]
-        if s >= 0:
-            gaps[s, lane] = value
-            n += 1
-    return n
-
-
-@summing_kernel
-def _move_users(U, users, n, weights, slope_sums, shrink, m):
-    """Move each user towards its positive and away from the negatives."""
+def _mask(steps, cell, batch, n, drawn_weights, gaps, value):
+    """Set the gaps of pairs that are not compared; return by lane what is compared in all."""
+    all_weights = 0.0
+    for s in range(drawn_weights.size):
+        all_weights += drawn_weights[s]
     for b in range(n):
-        if weights[b] == _ZERO:
+        batch.lanes.n_compared[b] = all_weights
+        if not steps.only_unseen:
+            s = batch.slot[batch.positives[b]]
+            if s >= 0:
+                gaps[s, b] = value
+                batch.lanes.n_compared[b] -= drawn_weights[s]
             continue
-        u, weight, total = U[users[b]], weights[b], slope_sums[b]
-        for j in range(U.shape[1]):
-            move = total * m.positives[b, j] - m.user_moves[b, j]
-            u[j] = shrink * u[j] + weight * move
-
-
-@summing_kernel
-def _move_items(steps, block, positives, n, drawn, weights, slope_sums, m):
-    """Move the negatives, from their copies, and then the positives in place."""
-    _, V, bias = block
-    d = V.shape[1]
-    # All negatives of a positive together shrink as much as the positive itself.
-    decay = steps.decay * np.float32(n) / np.float32(drawn.size)
-    kept = _ONE - decay
-    for s in range(drawn.size):
-        v, move = V[drawn[s]], _ZERO
-        for j in range(d):
-            v[j] = kept * m.negatives[s, j] - m.negative_moves[s, j]
-        for b in range(LANES):
-            move += m.gaps[s, b] * weights[b]
-        bias[drawn[s]] -= steps.bias_rate * (move + decay * bias[drawn[s]])
-    for b in range(n):
-        if weights[b] == _ZERO:
-            continue
-        v, move = V[positives[b]], weights[b] * slope_sums[b]
-        for j in range(d):
-            v[j] += move * m.users[b, j] - steps.decay * v[j]
-        y = positives[b]
-        bias[y] += steps.bias_rate * (move - steps.decay * bias[y])
+        for i in range(cell.starts[batch.runs[b]], cell.starts[batch.runs[b] + 1]):
+            s = batch.slot[cell.positives[i]]
+            if s >= 0:
+                gaps[s, b] = value
+                batch.lanes.n_compared[b] -= drawn_weights[s]
 
 
 @kernel
@@ -240,99 +266,152 @@ def _sum_slopes(gaps, n_rows, slope_sums):
             slope_sums[b] += gaps[s, b]
 
 
+@summing_kernel
+def _remove_radial(moves, vectors, length, n):
+    """Replace gradients by unit vectors with those by the vectors before the normalisation."""
+    for i in range(n):
+        radial = _ZERO
+        for j in range(moves.shape[1]):
+            radial += moves[i, j] * vectors[i, j]
+        inverse = _ONE / length[i]
+        for j in range(moves.shape[1]):
+            moves[i, j] = (moves[i, j] - radial * vectors[i, j]) * inverse
+
+
+@summing_kernel
+def _move_users(steps, rows, batch, n, m):
+    """Move each user towards its positive and away from the negatives."""
+    moves = m.user_moves
+    for b in range(LANES):
+        weight, total = batch.weights[b], batch.slope_sums[b]
+        for j in range(moves.shape[1]):
+            moves[b, j] = weight * (total * m.positives[b, j] - moves[b, j])
+    if steps.cosine:
+        _remove_radial(moves, m.users, m.user_length, n)
+    for b in range(n):
+        if batch.weights[b] == _ZERO:
+            continue
+        u = rows.users[batch.users[b]]
+        kept = _ONE - steps.decay * rows.user_decay[batch.users[b]]
+        for j in range(u.size):
+            u[j] = kept * u[j] + moves[b, j]
+
+
+@summing_kernel
+def _move_negatives(steps, rows, batch, n, drawn, m):
+    """Move the negatives away from the users, from their copies."""
+    bias = rows.bias
+    if steps.cosine:
+        _remove_radial(m.negative_moves, m.negatives, m.negative_length, drawn.size)
+    # All negatives of a positive together shrink as much as the positive itself.
+    share = steps.decay * np.float32(n) / np.float32(drawn.size)
+    for s in range(drawn.size):
+        y, move = drawn[s], _ZERO
+        v, decay = rows.items[y], share * rows.item_decay[y]
+        kept = (_ONE - decay) * m.negative_length[s]
+        for j in range(v.size):
+            v[j] = kept * m.negatives[s, j] - m.negative_moves[s, j]
+        for b in range(LANES):
+            move += m.gaps[s, b] * batch.weights[b]
+        bias[y] -= steps.bias_rate * (move + decay * bias[y])
+
+
+@summing_kernel
+def _move_positives(steps, rows, batch, n, m):
+    """Move the positives towards their users, in place: a negative may be among them."""
+    bias, moves = rows.bias, m.user_moves  # which the users have used by now
+    for b in range(n):
+        weight = batch.weights[b] * batch.slope_sums[b]
+        for j in range(moves.shape[1]):
+            moves[b, j] = weight * m.users[b, j]
+    if steps.cosine:
+        _remove_radial(moves, m.positives, m.positive_length, n)
+    for b in range(n):
+        if batch.weights[b] == _ZERO:
+            continue
+        y = batch.positives[b]
+        v, decay = rows.items[y], steps.decay * rows.item_decay[y]
+        for j in range(v.size):
+            v[j] += moves[b, j] - decay * v[j]
+        move = batch.weights[b] * batch.slope_sums[b]
+        bias[y] += steps.bias_rate * (move - decay * bias[y])
+
+
 @kernel
-def descend(steps, loss, cell, pairs, rows, sums):
+def _scale_users(batch, m):
+    """Write the users times the weights of their lanes over the moves, which have been used."""
+    weighted = m.user_moves
+    for b in range(LANES):
+        for j in range(weighted.shape[1]):
+            weighted[b, j] = batch.weights[b] * m.users[b, j]
+
+
+@kernel
+def _step(steps, loss, cell, pairs, rows, sums, batch, n, drawn, drawn_weights, m):
+    """Take the step of a batch."""
+    n_rows, width = -(-drawn.size // ROWS) * ROWS, m.users.shape[1]
+    _gather(rows, batch, n, drawn, m)
+    if steps.cosine:
+        _normalise(m.users, m.user_length, n)
+        _normalise(m.positives, m.positive_length, n)
+        _normalise(m.negatives, m.negative_length, drawn.size)
+    _transpose(m.users, m.users_by_factor)
+    multiply(m.negatives, width, 1, m.users_by_factor, m.gaps, n_rows, width, LANES)
+    _score_positives(rows.bias, batch.positives, n, m, batch.lanes.score)
+    _to_gaps(rows.bias, drawn, batch.lanes.score, m.gaps)
+    _mask(steps, cell, batch, n, drawn_weights, m.gaps, FAR)
+    slopes(loss, m.gaps, n_rows, drawn_weights, batch.lanes)
+    _mask(steps, cell, batch, n, drawn_weights, m.gaps, _ZERO)
+    m.gaps[drawn.size :] = _ZERO
+    sums[0] += lane_weights(loss, batch.lanes, batch.weights)
+    for b in range(n):
+        if batch.weights[b] != _ZERO:
+            pairs.state[batch.numbers[b]] = batch.lanes.state[b]
+            sums[1] += 1.0
+    _sum_slopes(m.gaps, drawn.size, batch.slope_sums)
+    multiply(m.gaps, 1, LANES, m.negatives, m.user_moves, LANES, n_rows, width)
+    _move_users(steps, rows, batch, n, m)
+    if steps.learn_items:
+        _scale_users(batch, m)
+        multiply(m.gaps, LANES, 1, m.user_moves, m.negative_moves, n_rows, LANES, width)
+        _move_negatives(steps, rows, batch, n, drawn, m)
+        _move_positives(steps, rows, batch, n, m)
+
+
+@kernel
+def descend(steps, loss, cell, pairs, rows, sampling, sums):
     """Take a step for each batch of positives of a block; add costs and steps to `sums`.
 
-    A step follows the gradient of the poster's linearised objective ("Latent Collaborative
-    Retrieval") at some positives (x, y) and a set of negatives y' drawn from the block.
+    A step follows the gradient of the linearised objective ("Latent Collaborative Retrieval" on
+    the poster) at some positives (x, y) and a set of negatives y' drawn from the block. All moves
+    use the values before the step.
     """
-    U, V, bias = rows
-    n_block, d = V.shape
-    n_drawn = min(steps.n_negatives, n_block)
-    n_rows, width = -(-n_drawn // ROWS) * ROWS, -(-d // COLUMNS) * COLUMNS
-    first = cell.starts[0]
+    n_block = rows.items.shape[0]
+    n_negatives = min(steps.n_negatives, n_block)
     if steps.learn_items:
-        batches = shuffled_batches(cell.users.size, cell.starts, steps.seed)
+        batches = shuffled_batches(cell, pairs, steps.seed)
     else:
-        batches = rounds_of_users(cell.users.size, cell.starts, steps.seed)
-    m = Matrices(
-        np.zeros((LANES, width), np.float32),
-        np.zeros((width, LANES), np.float32),
-        np.zeros((LANES, width), np.float32),
-        np.zeros((n_rows, width), np.float32),
-        np.zeros((n_rows, LANES), np.float32),
-        np.zeros((LANES, width), np.float32),
-        np.zeros((n_rows, width), np.float32),
-    )
-    lanes = Lanes(
-        np.zeros(LANES, np.float32),
-        np.zeros(LANES, np.float64),
-        np.zeros(LANES, np.float32),
-        np.zeros(LANES, np.float32),
-        np.zeros(LANES, np.float64),
-        np.zeros(LANES, np.float32),
-        np.zeros(LANES, np.float32),
-        np.zeros(LANES, np.float32),
-    )
-    weights, slope_sums = np.zeros(LANES, np.float32), np.zeros(LANES, np.float32)
-    users, positives = np.zeros(LANES, np.int64), np.zeros(LANES, np.int64)
-    numbers = np.zeros(LANES, np.int64)
-    deck, swapped = np.arange(n_block).astype(np.int32), np.empty(n_drawn, np.int32)
-    drawn, coming = np.empty(n_drawn, np.int32), np.empty(n_drawn, np.int32)
-    slot = np.full(n_block, -1, np.int32)
-    shrink = _ONE - steps.decay
-    n_batches = batches.draws.size
-    if n_batches:
-        draw_distinct(deck, swapped, coming, n_drawn, stream(steps.seed, batches.draws[0]))
-    for batch in range(n_batches):
+        batches = rounds_of_users(cell, pairs, steps.seed)
+    m, batch = _new_matrices(n_negatives, rows.items.shape[1]), _new_batch(n_block)
+    deck = np.arange(n_block).astype(np.int32)
+    drawn, coming = np.empty(n_negatives, np.int32), np.empty(n_negatives, np.int32)
+    weights = np.ones(n_negatives, np.float32)
+    n_coming = 0
+    for number in range(-1, batches.draws.size):
+        n_drawn = n_coming
         drawn[:] = coming
-        start, n = batches.cuts[batch], batches.cuts[batch + 1] - batches.cuts[batch]
-        if batch + 1 < n_batches:
-            draw_distinct(deck, swapped, coming, n_drawn, stream(steps.seed, batches.draws[batch + 1]))
-            for s in range(n_drawn):
-                prefetch_row(V, coming[s])
-            for i in range(batches.cuts[batch + 1], batches.cuts[batch + 2]):
-                prefetch_row(U, cell.users[batches.runs[i]])
-                prefetch_row(V, cell.positives[first + batches.order[i]])
+        if number + 1 < batches.draws.size:
+            state = stream(steps.seed, batches.draws[number + 1])
+            n_coming = draw_negatives(sampling, deck, coming, state)
+            _prefetch_batch(cell, rows, batches, number + 1, coming[:n_coming])
+        if number < 0:
+            continue
         for s in range(n_drawn):
-            slot[drawn[s]] = s
-        lanes.weight[:] = _ZERO
-        for b in range(n):
-            run, i = batches.runs[start + b], first + batches.order[start + b]
-            x = cell.users[run]
-            users[b], positives[b] = x, cell.positives[i]
-            numbers[b] = pairs.offsets[x] + cell.origins[i]
-            n_excluded = pairs.offsets[x + 1] - pairs.offsets[x] if steps.only_unseen else 1
-            lanes.n_others[b] = steps.n_items - n_excluded
-            lanes.weight[b] = steps.rate * pairs.weights[numbers[b]]
-            lanes.state[b] = pairs.state[numbers[b]]
-        _gather(steps, rows, users, positives, n, drawn, m)
-        multiply(m.negatives, width, 1, m.users_by_factor, m.gaps, n_rows, d, LANES)
-        _score_positives(bias, positives, n, m, lanes.score)
-        _to_gaps(bias, drawn, lanes.score, m.gaps, n_rows)
-        for b in range(n):
-            run = batches.runs[start + b]
-            n_masked = _mask(steps, cell, run, positives[b], slot, b, m.gaps, FAR)
-            lanes.n_compared[b] = n_drawn - n_masked
-        slopes(loss, m.gaps, n_rows, lanes)
-        for b in range(n):
-            _mask(steps, cell, batches.runs[start + b], positives[b], slot, b, m.gaps, _ZERO)
-        m.gaps[n_drawn:] = _ZERO
-        sums[0] += lane_weights(loss, lanes, weights)
-        for b in range(n):
-            if weights[b] != _ZERO:
-                pairs.state[numbers[b]] = lanes.state[b]
-                sums[1] += 1.0
-        _sum_slopes(m.gaps, n_drawn, slope_sums)
-        multiply(m.gaps, 1, LANES, m.negatives, m.user_moves, LANES, n_rows, width)
-        _move_users(U, users, n, weights, slope_sums, shrink, m)
-        if steps.learn_items:
-            weighted = m.positives  # no longer needed after the users have moved
-            for b in range(LANES):
-                for j in range(d):
-                    weighted[b, j] = weights[b] * m.users[b, j]
-            multiply(m.gaps, LANES, 1, weighted, m.negative_moves, n_rows, LANES, width)
-            _move_items(steps, rows, positives, n, drawn, weights, slope_sums, m)
+            batch.slot[drawn[s]] = s
+            if sampling.weights.size:
+                weights[s] = sampling.weights[drawn[s]]
+        n = _fill_lanes(steps, cell, pairs, batches, number, batch)
+        this = drawn[:n_drawn], weights[:n_drawn]
+        _step(steps, loss, cell, pairs, rows, sums, batch, n, this[0], this[1], m)
         for s in range(n_drawn):
-            slot[drawn[s]] = -1
+            batch.slot[drawn[s]] = -1

@@ -32,43 +32,52 @@ class Loss(NamedTuple):
     """The loss in the form of the kernels."""
 
     kind: int
-    scale: Any  # factor of the gaps, which are then exponents of 2
+    scale: Any  # the factor of the gaps, which are then exponents of 2
     correction: Any  # softmax: the power of n_others / n_compared that weights a negative
-    level_scale: Any  # sl@k: factor of the gap to the user's level
+    level_scale: Any  # sl: the factor of the gap to the user's level
     n_top: Any  # partial losses: the number of negatives that count, or 0
     top_share: Any  # partial losses with n_top = 0: the share of the negatives that count
-    memory: Any  # weight of the newest sample in the running mean of a positive
+    memory: Any  # the weight of the newest sample in the running mean of a positive
 
 
 class Lanes(NamedTuple):
-    """What the losses know of each positive of a batch."""
+    """What the losses know of each positive of a batch.
 
-    n_compared: Any  # negatives of the batch that the positive is compared with
+    The state is the mean cost of the positive (up to BPR), the level of its user (SL), or the mean
+    score of the user's positives (HINGE_MEAN); other losses keep it as it is.
+    """
+
+    n_compared: Any  # negatives of the batch that the positive is compared with, by weight
     n_others: Any  # all items that it may be compared with
     score: Any
-    weight: Any  # of the pair; 0 for an empty lane
-    state: Any  # a number per pair: its mean cost, its user's level, or the mean score
+    weight: Any  # of the pair times the rate; 0 for an empty lane
+    state: Any
     threshold: Any  # the gap from which a negative counts
     cost: Any  # sums over the negatives
     count: Any
 
 
 @kernel
-def slopes(loss, gaps, n_rows, lanes):
+def slopes(loss, gaps, n_rows, drawn_weights, lanes):
     """Replace gaps by slopes of sigma, and add up sigma per lane in `lanes.cost`."""
     lanes.cost[:] = _ZERO
-    if loss.kind <= BPR:
-        _soft_steps(gaps, n_rows, loss.scale, lanes.cost)
-    elif loss.kind <= SL:
-        _powers(gaps, n_rows, loss.scale, lanes.cost)
+    n_weighted = 0
+    for s in range(drawn_weights.size):
+        n_weighted += drawn_weights[s] != _ONE
+    if loss.kind == SOFTMAX or loss.kind == SL:
+        _powers(gaps, drawn_weights, loss.scale, lanes.cost)
+    elif loss.kind > SL:
+        _find_thresholds(loss, gaps, drawn_weights.size, lanes)
+        _top_slopes(loss, gaps, drawn_weights.size, lanes)
+    elif n_weighted:
+        _weighted_steps(gaps, drawn_weights, loss.scale, lanes.cost)
     else:
-        _find_thresholds(loss, gaps, n_rows, lanes)
-        _top_slopes(loss, gaps, n_rows, lanes)
+        _soft_steps(gaps, n_rows, loss.scale, lanes.cost)
 
 
 @kernel
 def _soft_steps(gaps, n_rows, scale, cost):
-    """sigma(g) = log2(1 + 2**g), whose derivative is 2**g / (1 + 2**g) times log(2) / log(2)."""
+    """sigma(g) = log2(1 + 2**g), with the derivative 2**g / (1 + 2**g)."""
     product = np.empty(LANES, np.float32)
     for first in range(0, n_rows, 4):  # one logarithm for four negatives
         product[:] = _ONE
@@ -82,60 +91,74 @@ def _soft_steps(gaps, n_rows, scale, cost):
 
 
 @kernel
-def _powers(gaps, n_rows, scale, cost):
-    """sigma(g) = exp(g / temperature), its own derivative up to a factor."""
-    for row in range(n_rows):
+def _weighted_steps(gaps, drawn_weights, scale, cost):
+    """As `_soft_steps`, with a weight for each negative."""
+    for row in range(drawn_weights.size):
+        weight = drawn_weights[row]
         for b in range(LANES):
             odds = power(scale * gaps[row, b])
+            gaps[row, b] = weight * odds / (_ONE + odds)
+            cost[b] += weight * logarithm(_ONE + odds)
+
+
+@kernel
+def _powers(gaps, drawn_weights, scale, cost):
+    """sigma(g) = exp(g / temperature), its own derivative up to a factor."""
+    for row in range(drawn_weights.size):
+        weight = drawn_weights[row]
+        for b in range(LANES):
+            odds = weight * power(scale * gaps[row, b])
             gaps[row, b] = odds
             cost[b] += odds
 
 
 @kernel
-def _find_thresholds(loss, gaps, n_rows, lanes):
-    """Find the gap above which the best negatives of each lane lie, by bisection."""
+def _find_thresholds(loss, gaps, n_drawn, lanes):
+    """Find the gap from which on the best negatives of each lane lie, by bisection."""
     low, high = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
     n_top = np.empty(LANES, np.float32)
     for b in range(LANES):
         share = loss.n_top / lanes.n_others[b] if loss.n_top else loss.top_share
         n_top[b] = max(np.rint(share * lanes.n_compared[b]), 1.0)
     low[:], high[:] = -FAR, FAR
-    for row in range(n_rows):
+    for row in range(n_drawn):
         for b in range(LANES):
             gap = gaps[row, b]
             high[b] = max(high[b], gap)
             low[b] = min(low[b], gap if gap > FAR else -FAR)
     for _ in range(_SEARCHES):
-        middle = np.float32(0.5) * (low + high)
         lanes.count[:] = _ZERO
-        for row in range(n_rows):
+        for b in range(LANES):
+            lanes.threshold[b] = np.float32(0.5) * (low[b] + high[b])
+        for row in range(n_drawn):
             for b in range(LANES):
-                lanes.count[b] += _ONE if gaps[row, b] >= middle[b] else _ZERO
+                lanes.count[b] += _ONE if gaps[row, b] >= lanes.threshold[b] else _ZERO
         for b in range(LANES):
             if lanes.count[b] >= n_top[b]:
-                low[b] = middle[b]
+                low[b] = lanes.threshold[b]
             else:
-                high[b] = middle[b]
+                high[b] = lanes.threshold[b]
     lanes.threshold[:] = low
 
 
 @kernel
-def _top_slopes(loss, gaps, n_rows, lanes):
-    """sigma(g) is (1 + g)+ or log2(1 + 2**g) for the best negatives, and 0 for the rest."""
+def _top_slopes(loss, gaps, n_drawn, lanes):
+    """sigma(g) is (1 + g)+ or log2(1 + e**g) for the best negatives, and 0 for the rest."""
     lanes.count[:] = _ZERO
-    threshold = lanes.threshold
-    for row in range(n_rows):
+    for row in range(n_drawn):
         for b in range(LANES):
             gap = gaps[row, b]
-            counts = _ONE if gap >= threshold[b] and gap > FAR else _ZERO
-            lanes.count[b] += counts
+            is_top = gap >= lanes.threshold[b] and gap > FAR
+            lanes.count[b] += _ONE if is_top else _ZERO
             if loss.kind == LOGISTIC:
                 odds = power(loss.scale * gap)
-                gaps[row, b] = counts * odds / (_ONE + odds)
-                lanes.cost[b] += counts * logarithm(_ONE + odds)
+                slope, cost = odds / (_ONE + odds), logarithm(_ONE + odds)
             else:
-                gaps[row, b] = counts if gap >= -_ONE else _ZERO
-                lanes.cost[b] += counts * max(_ONE + gap, _ZERO)
+                shift = np.float32(lanes.score[b] - lanes.state[b])
+                gap += shift if loss.kind == HINGE_MEAN else _ZERO
+                slope, cost = _ONE if gap >= -_ONE else _ZERO, max(_ONE + gap, _ZERO)
+            gaps[row, b] = slope if is_top else _ZERO
+            lanes.cost[b] += cost if is_top else _ZERO
 
 
 @kernel

@@ -20,36 +20,37 @@ from podium.recommenders import _pairs
 from podium.recommenders._base import Floats, Items
 from podium.recommenders._factors import FactorRecommender
 from podium.recommenders._pairs import Pairs
+from podium.recommenders.factorization._blocks import Block, unit_rows
 from podium.recommenders.factorization._checkpoint import Checkpoint, resumed
 from podium.recommenders.factorization._descent import Descent, Factors, State, fold_in
 from podium.recommenders.factorization._growth import Growth, learn_new_items
-from podium.recommenders.factorization._parts import Settings, read_settings
 from podium.recommenders.factorization._passes import History, Validation, report_end, run
+from podium.recommenders.factorization._settings import Settings, read_settings
 from podium.types import Progress
 
 
 class Factorization(FactorRecommender):
     """Latent collaborative retrieval: ``score = user_factors @ item_factors + item_bias``.
 
-    The fit minimises the sum of ``s * rho(T)`` over pairs of a user and a positive item, with
-    weight s. T is the sum over other items of ``log2(1 + 2 ** -(score - other))``, where `other` is
-    the score of the other item. It is a smooth upper bound of the number of items that rank before
-    the positive. With ``rho(T) = log2(T + 1)``, a positive far down the list, which may be noise,
-    has little influence.
+    The fit minimises the sum of ``s * loss`` over pairs of a user and a positive item, with weight
+    s. The default loss, "robirank", is ``log2(1 + T)``. T is the sum over other items of
+    ``log2(1 + 2 ** -(score - other))``, where `other` is the score of the other item. It is a
+    smooth upper bound of the number of items that rank before the positive. A positive far down
+    the list, which may be noise, therefore has little influence.
 
     Parameters
     ----------
     n_factors : int
         The length of the vectors of users and items.
-    loss : {"robirank", "type2", "identity", "bpr"}
-        The function ``rho``. "robirank" is log2(T + 1). "type2" is 1 - 1 / log2(T + 2), a closer
-        bound of DCG with almost no gradient for positives far down. "identity" is T, with the mean
-        over items instead of the sum. "bpr" is the same with natural logarithms: BPR with uniform
-        negatives. With "identity" and "bpr", use a learning rate 3 times as large and
-        negatives="unseen". With "type2", use a learning rate 30 times as large, l2=0.0001 and
-        xi_rate=0.2.
+    loss : str
+        The loss of a positive and its negatives, see `podium.recommenders.factorization.LOSSES`:
+        "robirank", "softmax", "sl@20", "pap-ramp@10", "pap-max@10", "pap-avg@10", "llpauc", "bpr",
+        "identity" or "type2", with parameters such as "softmax(temperature=0.5)". Their gradients
+        differ in size. Good learning rates are about 3 times as large for "bpr" and "identity", and
+        30 times for "type2", which also needs l2=0.0001 and xi_rate=0.2.
     n_negatives : int
-        The number of items that a positive is compared with in a pass, drawn uniformly.
+        The number of items that a positive is compared with in a pass. A batch of 32 positives
+        shares them.
     learning_rate : float
         The initial step, in units of the stochastic gradient of the loss.
     decay : {"linear", "none"}
@@ -57,6 +58,10 @@ class Factorization(FactorRecommender):
     l2 : float
         The penalty. Each step shrinks the user and the positive by ``learning_rate * l2``. It
         shrinks each negative by 1 / n_negatives of this.
+    l2_power : float
+        The power of the number of pairs of a user or item with which its penalty in a pass grows.
+        With 1, every step shrinks by the same share. With less, rare users and items shrink more
+        in each step, and frequent ones less (rendle2022).
     n_epochs : int
         The number of passes over all positives.
     n_blocks : int, optional
@@ -73,8 +78,17 @@ class Factorization(FactorRecommender):
     negatives : {"all", "unseen"}
         The items to compare with: all other items, as in the paper, or only those that the user has
         no pair with. With "unseen", use an l2 about 1.6 times as large.
+    popularity : float
+        The power of an item's number of users to which its chance to be drawn as a negative is
+        proportional. With 0, draws are uniform. The loss weights the drawn items so that its
+        expected value stays the same.
+    popularity_share : float
+        The share of the draws that follow popularity, in (0, 1]; the rest is uniform.
+    scores : {"dot", "cosine"}
+        The score: the product of the vectors plus the bias of the item, or their cosine. Cosines
+        suit losses with a temperature of about 0.1.
     item_bias : bool
-        Whether items have a bias.
+        Whether items have a bias. With cosines they have none.
     gain : {"value", "exp2", "one"}
         The weight s of a pair, divided by the mean weight: its value, ``2 ** value - 1``, or 1.
     random_state : int
@@ -148,11 +162,15 @@ class Factorization(FactorRecommender):
         learning_rate: float = 0.1,
         decay: str = "linear",
         l2: float = 0.025,
+        l2_power: float = 1.0,
         n_epochs: int = 30,
         n_blocks: int | None = None,
         xi: str = "running",
         xi_rate: float = 0.7,
         negatives: str = "all",
+        popularity: float = 0.0,
+        popularity_share: float = 1.0,
+        scores: str = "dot",
         item_bias: bool = True,
         gain: str = "value",
         random_state: int = 0,
@@ -165,11 +183,15 @@ class Factorization(FactorRecommender):
         self.learning_rate = learning_rate
         self.decay = decay
         self.l2 = l2
+        self.l2_power = l2_power
         self.n_epochs = n_epochs
         self.n_blocks = n_blocks
         self.xi = xi
         self.xi_rate = xi_rate
         self.negatives = negatives
+        self.popularity = popularity
+        self.popularity_share = popularity_share
+        self.scores = scores
         self.item_bias = item_bias
         self.gain = gain
         self.random_state = random_state
@@ -242,6 +264,7 @@ class Factorization(FactorRecommender):
         state, history = resumed_state or (State.draw(pairs, settings), History())
         descent = Descent(pairs, settings, executor, state)
         factors = run(descent, history, validation, file and file.write, progress)
+        factors = factors.scoring(cosine=settings.cosine)
         self._finish(pairs, settings, factors, history)
         if seen_pairs is not None:
             self._hold(_pairs.with_seen(pairs, seen_pairs.matrix()), factors)
@@ -299,9 +322,10 @@ class Factorization(FactorRecommender):
             block_settings = read_settings(self, growth.touched_pairs(), cap_blocks=True)
             block_settings = replace(block_settings, n_epochs=n_epochs)
             learn_new_items(growth, factors, block_settings, executor, progress)
-        fixed = factors.items, factors.bias
-        user_factors = fold_in(growth.touched_pairs(), *fixed, settings, executor)
-        factors.users[growth.touched] = user_factors
+        factors = factors.scoring(cosine=settings.cosine)
+        factors.users[growth.touched] = self._folded(
+            growth.touched_pairs(), factors.items, factors.bias, growth.pairs, executor
+        )
         seen = growth.placed(self._seen_pairs())
         self._hold(_pairs.with_seen(growth.pairs, seen), factors)
         return self
@@ -370,8 +394,17 @@ class Factorization(FactorRecommender):
         self._hold_pairs(pairs)
 
     def _fold(self, pairs: Pairs, executor: Executor | None) -> Floats:
-        items, settings = (self.item_factors_, self.item_bias_), read_settings(self)
-        return fold_in(pairs, *items, settings, or_threads(executor))
+        items, bias = self.item_factors_, self.item_bias_
+        return self._folded(pairs, items, bias, self._learned_pairs(), or_threads(executor))
+
+    def _folded(
+        self, pairs: Pairs, items: Floats, bias: Floats, learned: Pairs, executor: Executor
+    ) -> Floats:
+        """Return factors of users beside fixed items, whose model has learned from `learned`."""
+        settings = replace(read_settings(self, learned, cap_blocks=True), n_blocks=1)
+        counts = learned.item_counts() if settings.counts_items else None
+        factors = fold_in(pairs, Block(items, bias), counts, settings, executor)
+        return unit_rows(factors) if settings.cosine else factors
 
     def _new_pairs(self, user_items: Any) -> Pairs:
         columns = np.arange(self.n_items_, dtype=np.int64)  # a matrix has column numbers as ids

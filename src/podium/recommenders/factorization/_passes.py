@@ -111,7 +111,8 @@ def _record_validation(history: History, descent: Descent, validation: Validatio
     """Measure a pass and keep its factors if they are the best; return a note for the progress."""
     if validation is None:
         return ""
-    value = _measured(descent.state.factors, descent.pairs, validation)
+    factors = descent.state.factors.scoring(cosine=descent.settings.cosine)
+    value = _measured(factors, descent.pairs, validation)
     if not history.validation or value > max(history.validation):
         # An interrupt may come during the copy: nothing is recorded before it.
         best = descent.state.factors.copy()

@@ -83,7 +83,9 @@ def _tile(context, a, a_row, a_term, b, b_start, b_term, c, c_start, c_row, n_te
         term.add_incoming(size(0), before)
         term.add_incoming(following, loop)
         for where in places:
-            sums[where].add_incoming(ir.Constant(vector, [ir.Constant(number, 0.0)] * _WIDTH), before)
+            sums[where].add_incoming(
+                ir.Constant(vector, [ir.Constant(number, 0.0)] * _WIDTH), before
+            )
             sums[where].add_incoming(added[where], loop)
         builder.cbranch(builder.icmp_signed("<", following, stop), loop, after)
         builder.position_at_end(after)

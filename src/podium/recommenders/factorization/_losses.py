@@ -1,0 +1,305 @@
+"""The losses of the factorization: what a positive costs beside the negatives of its batch.
+
+The steps of all losses are one compiled kernel. A loss is a small declaration: its form in the
+kernel (`in_kernel`), and what it needs to know of each positive before a pass (`states`). To add
+one, write its sigma and its rho in `_loss_kernels`, and register a class here. The tests compare
+each loss with its definition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import _check
+from podium.recommenders._pairs import Pairs
+from podium.recommenders.factorization import _loss_kernels, _state_kernels
+from podium.registry import Values
+
+Floats = NDArray[np.float32]
+
+_SAMPLE = 1024  # items from which the level of a user is estimated
+_LOG2_E = float(np.log2(np.e))
+
+
+@dataclass(frozen=True)
+class FactorLoss:
+    """A loss ``rho(sum of sigma(score of a negative - score of the positive))`` of positives.
+
+    Attributes
+    ----------
+    name : str
+        The name in the registry.
+    averages : bool
+        Whether the state of a positive is the running mean of its costs, which outlives a pass.
+    partial : bool
+        Whether only the negatives with the greatest scores count.
+    has_states : bool
+        Whether `states` computes something before each pass.
+    """
+
+    name: ClassVar[str]
+    averages: ClassVar[bool] = False
+    partial: ClassVar[bool] = False
+    has_states: ClassVar[bool] = False
+    _kind: ClassVar[int]
+    _scale: ClassVar[float] = 1.0
+
+    @property
+    def kind(self) -> int:
+        """The number of the loss in the kernels."""
+        return self._kind
+
+    def in_kernel(self, memory: float) -> _loss_kernels.Loss:
+        """Return the form of the loss in the kernels."""
+        return _loss_kernels.Loss(self._kind, np.float32(self._scale), 1.0, 0.0, 0.0, 1.0, memory)
+
+    def states(
+        self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int
+    ) -> Floats | None:
+        """Return a number per pair that the loss reads in a pass, or None to keep those it has.
+
+        A pair whose number is nan takes no step in the pass.
+        """
+        return None
+
+
+LOSSES: Values[FactorLoss] = Values(
+    "loss", "name, name@k or name(param=value), such as softmax(temperature=0.5)", base=FactorLoss
+)
+"""All losses of the factorization by name."""
+
+
+@LOSSES.register
+@dataclass(frozen=True)
+class RoBiRank(FactorLoss):
+    """``log2(1 + T)``, where T is the sum of ``log2(1 + 2**gap)`` over all items (yun2014)."""
+
+    name: ClassVar[str] = "robirank"
+    averages: ClassVar[bool] = True
+    _kind: ClassVar[int] = _loss_kernels.TYPE_1
+
+
+@LOSSES.register
+@dataclass(frozen=True)
+class RoBiRankType2(FactorLoss):
+    """``1 - 1 / log2(T + 2)``: nearly no gradient for positives far down (yun2014)."""
+
+    name: ClassVar[str] = "type2"
+    averages: ClassVar[bool] = True
+    _kind: ClassVar[int] = _loss_kernels.TYPE_2
+
+
+@LOSSES.register
+@dataclass(frozen=True)
+class Identity(FactorLoss):
+    """The mean of ``log2(1 + 2**gap)``: robirank without its outer logarithm."""
+
+    name: ClassVar[str] = "identity"
+    averages: ClassVar[bool] = True
+    _kind: ClassVar[int] = _loss_kernels.IDENTITY
+
+
+@LOSSES.register
+@dataclass(frozen=True)
+class BPR(FactorLoss):
+    """The mean of ``log(1 + exp(gap))`` (rendle2009)."""
+
+    name: ClassVar[str] = "bpr"
+    averages: ClassVar[bool] = True
+    _kind: ClassVar[int] = _loss_kernels.BPR
+    _scale: ClassVar[float] = _LOG2_E
+
+
+@LOSSES.register
+@dataclass(frozen=True)
+class Softmax(FactorLoss):
+    """``log(1 + m * sum of exp(gap / temperature))``: sampled softmax (bengio2008).
+
+    Parameters
+    ----------
+    temperature : float
+        Above 0. With cosines, use about 0.1.
+    correction : float
+        Each sampled negative stands for ``m = (items / negatives)**correction`` items. With 1, the
+        sum estimates that over all items, and 0 ignores them.
+    """
+
+    temperature: float = 1.0
+    correction: float = 1.0
+
+    name: ClassVar[str] = "softmax"
+    _kind: ClassVar[int] = _loss_kernels.SOFTMAX
+
+    def __post_init__(self) -> None:
+        for name in ("temperature", "correction"):
+            is_temperature = name == "temperature"
+            number = _check.number(getattr(self, name), name, low=0.0, strict=is_temperature)
+            object.__setattr__(self, name, number)
+
+    def in_kernel(self, memory: float) -> _loss_kernels.Loss:
+        """Return the form of the loss in the kernels."""
+        scale = np.float32(_LOG2_E / self.temperature)
+        return super().in_kernel(memory)._replace(scale=scale, correction=self.correction)
+
+
+@LOSSES.register
+@dataclass(frozen=True)
+class SL(Softmax):
+    """The softmax loss, with the weight ``1 / (1 + exp(-(score - level) / level_temperature))``.
+
+    The level is the k-th greatest score of the user, so that positives near the first k places
+    weigh most: SL@K of yang2025. It is estimated before each pass from the positives and from 1024
+    other items.
+
+    Parameters
+    ----------
+    k : int
+        The number of places.
+    temperature, correction
+        See `Softmax`.
+    level_temperature : float
+        Above 0.
+    """
+
+    k: int = 20
+    level_temperature: float = 1.0
+
+    name: ClassVar[str] = "sl"
+    has_states: ClassVar[bool] = True
+    _kind: ClassVar[int] = _loss_kernels.SL
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "k", _check.cutoff(self.k))
+        _check.number(self.level_temperature, "level_temperature", low=0.0, strict=True)
+
+    def in_kernel(self, memory: float) -> _loss_kernels.Loss:
+        """Return the form of the loss in the kernels."""
+        return super().in_kernel(memory)._replace(level_scale=1.0 / self.level_temperature)
+
+    def states(
+        self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int
+    ) -> Floats | None:
+        """Return the level of each pair's user."""
+        n_items = pairs.n_items
+        rng = np.random.default_rng(seed)
+        sample = rng.choice(n_items, min(_SAMPLE, n_items), replace=False)
+        scores, states = _scores(pairs, users, items, bias), np.empty(pairs.items.size, np.float32)
+        known = pairs.offsets, pairs.items, scores
+        _state_kernels.levels(*known, self.k, n_items, users, items, bias, sample, states)
+        return states
+
+
+@dataclass(frozen=True)
+class _PAp(FactorLoss):
+    """A surrogate of pAp@k: hinges between some positives of a user and its k best negatives."""
+
+    k: int = 10
+
+    partial: ClassVar[bool] = True
+    has_states: ClassVar[bool] = True
+    _kind: ClassVar[int] = _loss_kernels.HINGE
+    _sign: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", _check.cutoff(self.k))
+
+    def in_kernel(self, memory: float) -> _loss_kernels.Loss:
+        """Return the form of the loss in the kernels."""
+        return super().in_kernel(memory)._replace(n_top=float(self.k))
+
+    def states(
+        self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int
+    ) -> Floats | None:
+        """Return 1 for the positives that count."""
+        n_best = np.minimum(np.diff(pairs.offsets), self.k)
+        return _marked(pairs, _scores(pairs, users, items, bias), n_best, self._sign)
+
+
+@LOSSES.register
+@dataclass(frozen=True)
+class PApRamp(_PAp):
+    """The ramp surrogate of pAp@k: the best min(k, n_pos) positives (hiranandani2020, eq. 6)."""
+
+    name: ClassVar[str] = "pap-ramp"
+
+
+@LOSSES.register
+@dataclass(frozen=True)
+class PApMax(_PAp):
+    """The max surrogate of pAp@k: the worst min(k, n_pos) positives (hiranandani2020, eq. 24)."""
+
+    name: ClassVar[str] = "pap-max"
+    _sign: ClassVar[float] = -1.0
+
+
+@LOSSES.register
+@dataclass(frozen=True)
+class PApAverage(_PAp):
+    """The avg surrogate of pAp@k: the mean score of the positives (hiranandani2020, eq. 10)."""
+
+    name: ClassVar[str] = "pap-avg"
+    _kind: ClassVar[int] = _loss_kernels.HINGE_MEAN
+
+    def states(
+        self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int
+    ) -> Floats | None:
+        """Return the mean score of the user's positives."""
+        states = np.empty(pairs.items.size, np.float32)
+        _state_kernels.mean_scores(pairs.offsets, _scores(pairs, users, items, bias), states)
+        return states
+
+
+@LOSSES.register
+@dataclass(frozen=True)
+class LLPAUC(FactorLoss):
+    """``log(1 + exp(gap))`` of the best positives and negatives: lower-left partial AUC (shi2024).
+
+    Parameters
+    ----------
+    alpha : float
+        The share of a user's positives that count, those with the greatest scores, in (0, 1].
+    beta : float
+        The share of the negatives that count, in (0, 1].
+    """
+
+    alpha: float = 0.7
+    beta: float = 0.1
+
+    name: ClassVar[str] = "llpauc"
+    partial: ClassVar[bool] = True
+    has_states: ClassVar[bool] = True
+    _kind: ClassVar[int] = _loss_kernels.LOGISTIC
+    _scale: ClassVar[float] = _LOG2_E
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "beta"):
+            share = _check.number(getattr(self, name), name, low=0.0, high=1.0, strict=True)
+            object.__setattr__(self, name, share)
+
+    def in_kernel(self, memory: float) -> _loss_kernels.Loss:
+        """Return the form of the loss in the kernels."""
+        return super().in_kernel(memory)._replace(top_share=self.beta)
+
+    def states(
+        self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int
+    ) -> Floats | None:
+        """Return 1 for the positives that count."""
+        n_best = np.ceil(self.alpha * np.diff(pairs.offsets) - 1e-9).astype(np.int64)
+        return _marked(pairs, _scores(pairs, users, items, bias), n_best, 1.0)
+
+
+def _scores(pairs: Pairs, users: Floats, items: Floats, bias: Floats) -> Floats:
+    scores = np.empty(pairs.items.size, np.float32)
+    _state_kernels.pair_scores(pairs.offsets, pairs.items, users, items, bias, scores)
+    return scores
+
+
+def _marked(pairs: Pairs, scores: Floats, n_best: Any, sign: float) -> Floats:
+    states = np.empty(pairs.items.size, np.float32)
+    _state_kernels.mark_best(pairs.offsets, scores, n_best, sign, states)
+    return states

@@ -1,0 +1,136 @@
+"""The settings of a fit, read from the parameters of a model and checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.recommenders._pairs import GAINS, Pairs
+from podium.recommenders.factorization._losses import LOSSES, FactorLoss
+from podium.recommenders.factorization._plan import choose_n_blocks
+
+DECAYS = ("linear", "none")
+XI = ("running", "exact")
+NEGATIVES = ("unseen", "all")
+SCORES = ("dot", "cosine")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The checked settings that, with the data, determine all steps."""
+
+    loss: str
+    n_factors: int
+    n_negatives: int
+    learning_rate: float
+    decay: str
+    l2: float
+    n_epochs: int
+    n_blocks: int
+    seed: int
+    memory: float
+    exact: bool
+    only_unseen: bool
+    item_bias: bool
+    cosine: bool
+    popularity: float
+    popularity_share: float
+    l2_power: float
+    pairs_per_user: float
+    pairs_per_item: float
+
+    @property
+    def factor_loss(self) -> FactorLoss:
+        """The loss."""
+        return LOSSES.parse(self.loss)
+
+    @property
+    def reads_all_items(self) -> bool:
+        """Whether each pass begins with scores of all items."""
+        return self.exact or self.factor_loss.has_states
+
+    @property
+    def counts_items(self) -> bool:
+        """Whether the steps depend on the numbers of users of the items."""
+        return self.popularity > 0.0 or self.l2_power != 1.0
+
+    def rate(self, epoch: int) -> float:
+        """Return the step of a pass: decreasing linearly to zero, or constant."""
+        share = epoch / self.n_epochs if self.decay == "linear" else 0.0
+        return self.learning_rate * (1.0 - share)
+
+
+def read_settings(model: Any, pairs: Pairs | None = None, *, cap_blocks: bool = False) -> Settings:
+    """Return the checked settings of a model, with a number of blocks that suits the pairs.
+
+    Without pairs there is one block, as for new users in `fold_in`. If more blocks were requested
+    than are possible, `cap_blocks` reduces them to the maximum instead of raising an error.
+    """
+    _check.choice(model.gain, "gain", GAINS)
+    _check.cutoff(model.patience, name="patience", required=False)
+    _check.cutoff(model.n_blocks, name="n_blocks", required=False)
+    exact = _check.choice(model.xi, "xi", XI) == "exact"
+    loss = LOSSES.parse(model.loss)
+    cosine = _check.choice(model.scores, "scores", SCORES) == "cosine"
+    popularity = _check.number(model.popularity, "popularity", low=0.0)
+    _check_combination(loss, exact=exact, popularity=popularity)
+    return Settings(
+        loss=str(loss),
+        n_factors=_check.cutoff(model.n_factors, name="n_factors"),
+        n_negatives=_check.cutoff(model.n_negatives, name="n_negatives"),
+        learning_rate=_check.number(model.learning_rate, "learning_rate", low=0.0, strict=True),
+        decay=_check.choice(model.decay, "decay", DECAYS),
+        l2=_check.number(model.l2, "l2", low=0.0),
+        n_epochs=_check.cutoff(model.n_epochs, name="n_epochs"),
+        n_blocks=1 if pairs is None else _n_blocks(model, pairs, cap_blocks),
+        seed=_check.seed(model.random_state, "random_state"),
+        memory=_check.number(model.xi_rate, "xi_rate", low=0.0, high=1.0, strict=not exact),
+        exact=exact,
+        only_unseen=_check.choice(model.negatives, "negatives", NEGATIVES) == "unseen",
+        item_bias=_check.flag(model.item_bias, "item_bias") and not cosine,
+        cosine=cosine,
+        popularity=popularity,
+        popularity_share=_check.number(
+            model.popularity_share, "popularity_share", low=0.0, high=1.0, strict=True
+        ),
+        l2_power=_check.number(model.l2_power, "l2_power", low=0.0),
+        pairs_per_user=1.0 if pairs is None else _mean_count(np.diff(pairs.offsets)),
+        pairs_per_item=1.0 if pairs is None else _mean_count(pairs.item_counts()),
+    )
+
+
+def _check_combination(loss: FactorLoss, *, exact: bool, popularity: float) -> None:
+    """Refuse settings that contradict the loss."""
+    if exact and not loss.averages:
+        raise ArgumentError(
+            f"xi='exact' needs a loss with a mean cost, such as robirank, got {loss}."
+        )
+    if popularity and loss.partial:
+        raise ArgumentError(
+            f"{loss} needs uniform negatives, because it counts the best of them. Pass popularity=0."
+        )
+
+
+def _mean_count(counts: NDArray[np.int64]) -> float:
+    """Return the mean of the counts that are not 0."""
+    return float(counts.sum() / max(np.count_nonzero(counts), 1))
+
+
+def _n_blocks(model: Any, pairs: Pairs, cap_blocks: bool) -> int:
+    n_blocks = _check.cutoff(model.n_blocks, name="n_blocks", required=False)
+    if n_blocks is None:
+        n_factors = _check.cutoff(model.n_factors, name="n_factors")
+        return choose_n_blocks(*pairs.shape, pairs.items.size, n_factors)
+    if n_blocks > min(pairs.shape) and cap_blocks:
+        return min(pairs.shape)
+    if n_blocks > min(pairs.shape):
+        raise ArgumentError(
+            f"n_blocks must be at most the number of users and of items, {pairs.n_users} and "
+            f"{pairs.n_items}, got {n_blocks}."
+        )
+    return n_blocks

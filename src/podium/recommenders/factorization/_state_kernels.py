@@ -1,0 +1,86 @@
+"""The states of positives that a loss reads in a pass, from the factors before the pass."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium._kernels import kernel, sort_falling, summing_kernel
+
+
+@summing_kernel
+def pair_scores(offsets, items, U, V, bias, scores):
+    """Write the score of each pair."""
+    for x in range(offsets.size - 1):
+        for i in range(offsets[x], offsets[x + 1]):
+            score = bias[items[i]]
+            for j in range(U.shape[1]):
+                score += U[x, j] * V[items[i], j]
+            scores[i] = score
+
+
+@kernel
+def mean_scores(offsets, scores, states):
+    """Write the mean score of each user's positives as the state of each."""
+    for x in range(offsets.size - 1):
+        total = 0.0
+        for i in range(offsets[x], offsets[x + 1]):
+            total += scores[i]
+        for i in range(offsets[x], offsets[x + 1]):
+            states[i] = total / (offsets[x + 1] - offsets[x])
+
+
+@kernel
+def mark_best(offsets, scores, n_best, sign, states):
+    """Write 1 for the positives of each user with the greatest sign * score, and nan for others."""
+    longest = np.diff(offsets).max()
+    order, spare, keys = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest)
+    for x in range(offsets.size - 1):
+        lo, n = offsets[x], offsets[x + 1] - offsets[x]
+        for i in range(n):
+            order[i] = i
+            keys[i] = sign * scores[lo + i]
+        if n_best[x] < n:
+            sort_falling(keys, order, n, spare)
+        for i in range(n):
+            states[lo + order[i]] = 1.0 if i < n_best[x] else np.nan
+
+
+@kernel
+def levels(offsets, items, scores, k, n_items, U, V, bias, sample, states):
+    """Write each user's level: about the k-th greatest score among all items.
+
+    The scores of the user's positives are known. Those of the other items are estimated from a
+    sample of items, each of which stands for the same number of them.
+    """
+    is_positive = np.zeros(n_items, np.bool_)
+    most = np.diff(offsets).max() + sample.size
+    keys, weights = np.empty(most), np.empty(most)
+    order, spare = np.empty(most, np.int64), np.empty(most, np.int64)
+    for x in range(offsets.size - 1):
+        lo, hi = offsets[x], offsets[x + 1]
+        if lo == hi:
+            continue
+        n = 0
+        for i in range(lo, hi):
+            keys[n], weights[n] = scores[i], 1.0
+            is_positive[items[i]] = True
+            n += 1
+        n_positives = n
+        for y in sample:
+            if not is_positive[y]:
+                keys[n] = bias[y]
+                for j in range(U.shape[1]):
+                    keys[n] += U[x, j] * V[y, j]
+                n += 1
+        if n > n_positives:
+            weights[n_positives:n] = (n_items - n_positives) / (n - n_positives)
+        for i in range(n):
+            order[i] = i
+        sort_falling(keys, order, n, spare)
+        counted, last = 0.0, 0
+        while last < n - 1 and counted + weights[order[last]] < k:
+            counted += weights[order[last]]
+            last += 1
+        for i in range(lo, hi):
+            states[i] = keys[order[last]]
+            is_positive[items[i]] = False
