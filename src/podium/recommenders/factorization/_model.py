@@ -84,7 +84,7 @@ class Factorization(FactorRecommender):
         expected value stays the same.
     popularity_share : float
         The share of the draws that follow popularity, in (0, 1]; the rest is uniform.
-    scores : {"dot", "cosine"}
+    similarity : {"dot", "cosine"}
         The score: the product of the vectors plus the bias of the item, or their cosine. Cosines
         suit losses with a temperature of about 0.1.
     item_bias : bool
@@ -170,7 +170,7 @@ class Factorization(FactorRecommender):
         negatives: str = "all",
         popularity: float = 0.0,
         popularity_share: float = 1.0,
-        scores: str = "dot",
+        similarity: str = "dot",
         item_bias: bool = True,
         gain: str = "value",
         random_state: int = 0,
@@ -191,7 +191,7 @@ class Factorization(FactorRecommender):
         self.negatives = negatives
         self.popularity = popularity
         self.popularity_share = popularity_share
-        self.scores = scores
+        self.similarity = similarity
         self.item_bias = item_bias
         self.gain = gain
         self.random_state = random_state

@@ -17,7 +17,7 @@ from podium.recommenders.factorization._plan import choose_n_blocks
 DECAYS = ("linear", "none")
 XI = ("running", "exact")
 NEGATIVES = ("unseen", "all")
-SCORES = ("dot", "cosine")
+SIMILARITIES = ("dot", "cosine")
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def read_settings(model: Any, pairs: Pairs | None = None, *, cap_blocks: bool = 
     _check.cutoff(model.n_blocks, name="n_blocks", required=False)
     exact = _check.choice(model.xi, "xi", XI) == "exact"
     loss = LOSSES.parse(model.loss)
-    cosine = _check.choice(model.scores, "scores", SCORES) == "cosine"
+    cosine = _check.choice(model.similarity, "similarity", SIMILARITIES) == "cosine"
     popularity = _check.number(model.popularity, "popularity", low=0.0)
     _check_combination(loss, exact=exact, popularity=popularity)
     return Settings(
