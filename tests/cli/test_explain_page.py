@@ -64,6 +64,19 @@ def test_command_of_the_answer_gives_the_value(podium: Callable[..., Any]) -> No
     assert f"{summary['mean']:.4f}" == value
 
 
+@pytest.mark.parametrize("name", ["ndcg_cut_2", "NDCG(k=2)", "ndcg(gain=exp2,ideal=best)@2"])
+def test_command_of_the_answer_has_every_name_of_the_measure(
+    podium: Callable[..., Any], name: str
+) -> None:
+    explained = podium("explain", "truth.csv", "run.csv", "-m", name, "--value", "0.4033").out
+    (command,) = re.findall(r"^Command: podium (.*)", explained, re.M | re.S)
+    words = shlex.split(command)
+    assert "ndcg(gain=binary,ideal=full)@2" in words
+    result = json.loads(podium(*words, "--format", "json").out)
+    (summary,) = result["measures"].values()
+    assert f"{summary['mean']:.4f}" == "0.4033"
+
+
 @pytest.mark.parametrize(
     "question",
     [(), ("--value", "0.4033"), ("--value", "0.9876"), ("--like", "ranx"), ("-m", "pap@1")],

@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from podium._grammar import word
+from podium.metrics import get, parse
 from podium.report._types import Table
 
 _MOST_MATCHES = 10
@@ -21,14 +23,9 @@ def conventions(changes: Mapping[str, Any]) -> str:
     >>> conventions({"gain": "exp2", "single_precision": True})
     'gain=exp2, single_precision=true'
     """
-    words = (f"{name}={_word(value)}" for name, value in changes.items())
-    return ", ".join(words) or "podium's defaults"
-
-
-def _word(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return (
+        ", ".join(f"{name}={word(value)}" for name, value in changes.items()) or "podium's defaults"
+    )
 
 
 def missing_note(result: Mapping[str, Any]) -> str:
@@ -97,22 +94,16 @@ def command(measure: str, changes: Mapping[str, Any], files: Sequence[str]) -> s
     inside = {n: v for n, v in changes.items() if n not in of_table and n not in flags}
     words = ["podium", "measure", *files, "-m", _with_options(measure, inside)]
     for name, value in of_table.items():
-        words += [f"--{name.replace('_', '-')}", _word(value)]
+        words += [f"--{name.replace('_', '-')}", word(value)]
     return shlex.join([*words, *(f"--{name.replace('_', '-')}" for name in flags)])
 
 
 def _with_options(measure: str, options: Mapping[str, Any]) -> str:
+    """Return the text of a measure with other options, such as ndcg(gain=exp2)@10."""
     if not options:
         return measure
-    start, at, k = measure.partition("@")
-    name, _, options_text = start.partition("(")
-    before = [
-        word
-        for word in options_text.rstrip(")").split(",")
-        if word.partition("=")[0] not in options
-    ]
-    words = [*filter(None, before), *(f"{n}={_word(v)}" for n, v in options.items())]
-    return f"{name}({','.join(words)}){at}{k}"
+    parsed = parse(measure)
+    return get(parsed.name, k=parsed.k, **{**dict(parsed.options), **options}).canonical
 
 
 def waterfall_table(steps: Mapping[str, Any]) -> Table:
@@ -123,7 +114,7 @@ def waterfall_table(steps: Mapping[str, Any]) -> Table:
         value += step["change"] or 0.0
         if not step["n_users"]:
             continue
-        name = f"{step['convention']}: {_word(step['default'])} → {_word(step['value'])}"
+        name = f"{step['convention']}: {word(step['default'])} → {word(step['value'])}"
         rows.append([name, _number(value), _signed(step["change"]), str(step["n_users"])])
     return {"columns": ["convention", "value", "change", "users"], "rows": rows}
 
