@@ -171,6 +171,15 @@ class Join:
         if (n_whole[~absent] >= 0).all():
             n_whole[absent] = self.truths.sizes[self.truth_group][absent]
 
+    def n_judged_whole(self, truth: Truth, rows: Rows, threshold: float) -> Counts:
+        """Return the n_whole of rows looked up with "bounds", without their unjudged items."""
+        sizes = np.diff(rows.offsets)
+        n_listed = sizes if rows.judged is None else count_between(rows.judged, rows.offsets)
+        is_whole = (truth.relevance < threshold).any() & (n_listed == rows.n_judged)
+        n_whole = np.where(is_whole, rows.n_judged, -1)
+        self._complete_absent(n_whole)
+        return n_whole
+
     def check_total(self, n_distinct: Counts, total: int) -> Counts:
         """Return n_items of each group, or raise if a user has more items than that."""
         over = np.flatnonzero(n_distinct > total)
