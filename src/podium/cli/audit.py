@@ -123,11 +123,7 @@ def audit(
             min_relevance=min_relevance,
             candidates=candidates,
             n_negatives=negatives,
-            user=columns.user_col,
-            item=columns.item_col,
-            relevance=columns.relevance_col,
-            score=columns.score_col,
-            rank=columns.rank_col,
+            **columns.names_by_role(),
             timestamp=time_col,
         )
     _decisions.results(partial(_decisions.audit_text, result.to_dict()), format, out or [])

@@ -12,7 +12,10 @@ from podium.report._types import Table
 
 _MOST_MATCHES = 10
 _MOST_EQUAL = 3
-_OPTIONS = ("ties", "undefined", "missing", "unjudged", "unretrieved", "score_above")
+_OPTIONS = (
+    *("ties", "undefined", "missing", "unjudged", "unretrieved", "score_above", "min_relevance"),
+    *(f"{role}_col" for role in ("user", "item", "score", "rank", "relevance")),
+)
 
 
 def conventions(changes: Mapping[str, Any]) -> str:
@@ -64,7 +67,9 @@ def matches_table(found: Mapping[str, Any]) -> Table:
     return {"columns": ["conventions", "value", "packages"], "rows": rows}
 
 
-def search_notes(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[str]:
+def search_notes(
+    result: Mapping[str, Any], files: Sequence[str], given: Mapping[str, Any]
+) -> Iterator[str]:
     """Yield what else fits, what the data cannot show, and the command that repeats the value."""
     search = result["search"]
     hidden = search["n_others"] + max(0, len(search["matches"]) - _MOST_MATCHES)
@@ -77,7 +82,7 @@ def search_notes(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[st
         yield f"Without effect on these data, each with the data that would show one: {hints}."
     if search["matches"]:
         missing = {"missing": "zero"} if result["n_missing"] else {}
-        changes = {**missing, **search["matches"][0]["changes"][0]}
+        changes = {**given, **missing, **search["matches"][0]["changes"][0]}
         yield f"Command: {command(search['measure'], changes, files)}"
 
 
@@ -89,7 +94,7 @@ def command(measure: str, changes: Mapping[str, Any], files: Sequence[str]) -> s
     >>> command("ndcg@10", {"gain": "exp2", "undefined": "zero"}, ["a.csv", "b.csv"])
     "podium measure a.csv b.csv -m 'ndcg(gain=exp2)@10' --undefined zero"
     """
-    of_table = {name: changes[name] for name in (*_OPTIONS, "min_relevance") if name in changes}
+    of_table = {name: changes[name] for name in _OPTIONS if name in changes}
     flags = [name for name in ("single_precision", "pooled") if changes.get(name)]
     inside = {n: v for n, v in changes.items() if n not in of_table and n not in flags}
     words = ["podium", "measure", *files, "-m", _with_options(measure, inside)]
