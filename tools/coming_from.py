@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from podium import metrics, presets
+from podium._grammar import word, write
 from podium.presets import Form, Preset, UsersAndLists, lightgbm, xgboost
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "coming-from"
@@ -204,8 +205,7 @@ def podium_text(key: str, form: Form) -> str:
     metric = metrics.REGISTRY.find(key, name) or metrics.SHOWN.find(key, name)
     known = {} if metric is None else metric.options
     different = {n: value for n, value in form.options.items() if known.get(n) != value}
-    inside = ",".join(f"{n}={value}" for n, value in different.items())
-    return f"{name}{f'({inside})' if inside else ''}{f'{at}10' if at else ''}"
+    return write(name, different, 10 if at else None)
 
 
 def _of_metric(form: Form) -> Iterator[str]:
@@ -229,17 +229,11 @@ def refused_table(preset: Preset) -> str:
 def _rule(name: str, value: Any) -> str:
     if value is None:
         return "open" if name == "ties" else "none"
-    return (
-        str(value).lower()
-        if isinstance(value, bool)
-        else f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-    )
+    return word(value)
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
-    """Return a table in Markdown."""
+    """Return a table of cells in Markdown, which report.tables would escape."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
