@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from podium.cli._options import WRITTEN, check_results
+from podium.cli._options import WRITTEN, check_results, format_option
 from podium.cli.compare import run_names
 from podium.cli.measure import Columns
 
@@ -84,14 +84,7 @@ def audit(
             rich_help_panel="Output",
         ),
     ] = "error",
-    format: Annotated[
-        str,
-        typer.Option(
-            metavar="FORMAT",
-            help=f"Format of the result on stdout: {', '.join(FORMATS)}.",
-            rich_help_panel="Output",
-        ),
-    ] = "table",
+    format: Annotated[str, format_option(FORMATS)] = "table",
     out: Annotated[
         list[Path] | None,
         WRITTEN,

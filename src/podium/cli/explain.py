@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from podium.cli._options import format_option
 from podium.cli.measure import Columns, RunTable, TruthTable
 
 FORMATS = ("table", "json")
@@ -53,14 +54,7 @@ def explain(
             "the column is named rating.",
         ),
     ] = None,
-    format: Annotated[
-        str,
-        typer.Option(
-            metavar="FORMAT",
-            help=f"Format of the result on stdout: {', '.join(FORMATS)}.",
-            rich_help_panel="Output",
-        ),
-    ] = "table",
+    format: Annotated[str, format_option(FORMATS)] = "table",
 ) -> int:
     """Explain why your number differs from another one, on the same data.
 

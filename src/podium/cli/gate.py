@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from podium.cli import _messages
-from podium.cli._options import WRITTEN, check_results, check_target
+from podium.cli._options import WRITTEN, check_results, check_target, format_option
 from podium.cli.compare import run_names
 from podium.cli.measure import (
     Catalogue,
@@ -137,14 +137,7 @@ def gate(
             rich_help_panel="Output",
         ),
     ] = "cannot-tell",
-    format: Annotated[
-        str,
-        typer.Option(
-            metavar="FORMAT",
-            help=f"Format of the result on stdout: {', '.join(FORMATS)}.",
-            rich_help_panel="Output",
-        ),
-    ] = "table",
+    format: Annotated[str, format_option(FORMATS)] = "table",
     out: Annotated[
         list[Path] | None,
         WRITTEN,
