@@ -167,11 +167,12 @@ def differences_note(compared: Mapping[str, Any]) -> str:
     """Return the differences of the pairs that both tables have, in a sentence."""
     of_what = "relevance" if compared["kind"] == "truth" else "score"
     n_common, n_changed = compared["n_common_pairs"], compared["n_changed_pairs"]
-    text = f"Of {n_common:,} pairs in both, {n_changed:,} have another {of_what}."
+    verb = "has" if n_changed == 1 else "have"
+    text = f"Of {n_common:,} pairs in both, {n_changed:,} {verb} another {of_what}."
     if compared["kind"] == "run":
-        text += (
-            f" {compared['n_users_reordered']:,} users have their common items in another order."
-        )
+        n_users = compared["n_users_reordered"]
+        whose = "1 user has" if n_users == 1 else f"{n_users:,} users have"
+        text += f" {whose} the common items in another order."
     return text
 
 

@@ -88,8 +88,8 @@ def explain(
     other_truth, other_run : path, frame, mapping of columns, or sparse matrix, optional
         Their tables, which are compared with yours before any measure.
     min_relevance : float, optional
-        The smallest relevance of a positive item in podium's value, 1 by default; required for
-        ratings.
+        The smallest relevance of a positive item in podium's value, 1 by default. It is required
+        for ratings, unless only tables are compared.
     user, item, relevance, score, rank : str, optional
         The names of columns, as in `podium.data.ranking`.
 

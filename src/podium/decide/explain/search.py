@@ -27,8 +27,8 @@ class Match:
     value : float
         The mean over users.
     changes : tuple of dict
-        Conventions that differ from the defaults, as few as possible; several have equal values
-        for every user of these data, and each of them is a dictionary.
+        Conventions that differ from the defaults, as few as possible. If several combinations
+        have this value, to 12 digits, each is a dictionary.
     packages : tuple of str
         The packages with these conventions.
     """
