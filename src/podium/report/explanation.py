@@ -171,8 +171,8 @@ def differences_note(compared: Mapping[str, Any]) -> str:
     text = f"Of {n_common:,} pairs in both, {n_changed:,} {verb} another {of_what}."
     if compared["kind"] == "run":
         n_users = compared["n_users_reordered"]
-        whose = "1 user has" if n_users == 1 else f"{n_users:,} users have"
-        text += f" {whose} the common items in another order."
+        whose = "1 user has its" if n_users == 1 else f"{n_users:,} users have their"
+        text += f" {whose} common items in another order."
     return text
 
 
