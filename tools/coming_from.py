@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from podium import metrics, presets
+from podium._grammar import word, write
 from podium.presets import Form, Preset, UsersAndLists, lightgbm, xgboost
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "coming-from"
@@ -42,59 +43,63 @@ EXAMPLES = ("ndcg@10", "ap@10", "precision@10", "recall@10")
 _INDEX = """\
 # Coming from another package
 
-The same metric can have different values in different packages, even for the same lists. Each page
-shows the names and the conventions of a package, and the command that gives its numbers. The table
-shows the conventions of users and lists; the pages also have those of single metrics. All of it is
-generated from `podium.presets`.
+The same metric can have different values in different packages, even for the same lists. The page
+of a package shows how it names its metrics, which conventions it has, and which command gives its
+numbers. All pages are generated from `podium.presets`.
 
-[LightGBM and XGBoost](boosting.md) have a page of their own: `--like` does not accept them."""
+[LightGBM and XGBoost](boosting.md) share a page, because `--like` does not accept them.
+
+The table compares the conventions of users and lists. The pages add the conventions of single
+metrics. "open" means that the package does not define the order."""
 
 _START = """\
 # Coming from {title}
 
-This page shows the names and conventions of {title}, and where podium differs. The tests compare
-podium with {package}. This command gives the numbers of {title}:"""
+This page shows how {title} names and computes its metrics, and where podium differs.
+podium's tests compare its values with those of {package}.
+
+This command gives the numbers of {title}:"""
 
 _CONVENTIONS = """\
 ## Conventions
 
 `--like {name}` (in Python, `like="{name}"`) sets these conventions. Without it, podium uses its
-own. [Conventions](../conventions.md) explains both."""
+own. [Conventions](../conventions.md) explains each of them."""
 
 _OPEN_TIES = """\
-{title} leaves the order of equal scores open: it can change with the order of rows. podium then
-ranks relevant items last, unless you pass `--ties`. If this matters, podium warns and shows both
-extreme values."""
+{title} does not define the order of items with equal scores: it can depend on the order of rows.
+podium ranks the relevant ones last, unless you pass `--ties`. If the order changes a mean, podium
+warns, and shows the values with relevant items last and first."""
 
 _NAMES = """\
 ## Names
 
-`podium measure -m` also accepts other packages' names of metrics. A name only selects the metric.
-The conventions of the package apply only with `--like`."""
+`podium measure -m` also accepts the names that other packages give to metrics. A name selects only
+the metric. The conventions of the package apply only with `--like`."""
 
 _DIFFERENCES = """\
 ## If your numbers still differ
 
 `podium explain truth.csv run.csv -m {example} --like {name}` shows the steps from podium's value to
-that of {title}. With `--value X`, it searches the conventions that give the number X. See
-[why numbers differ](../explain.md)."""
+that of {title}. With `--value X`, it searches for the conventions that give the number X. See
+[why two numbers differ](../explain.md)."""
 
 _BOOSTING = """\
 # Coming from LightGBM and XGBoost
 
-LightGBM and XGBoost show values of ranking metrics while they train. This page shows how they
-compute them, and the commands of podium that give the same numbers. The truth is the table of
-groups, items and labels; the run is the table of groups, items and the scores of the model.
+LightGBM and XGBoost print ranking metrics while they train. This page shows how they compute them,
+and which podium commands give the same numbers. The truth is a table of groups, items and labels.
+The run is a table of groups, items and the model's scores.
 
-`--like` does not accept these packages. Each command therefore states every convention that differs
-from podium's own. The tests compare podium with {packages}.
+`--like` does not accept these packages. Therefore each command states every convention that differs
+from podium's own. podium's tests compare its values with those of {packages}.
 
-If groups have weights, both packages show weighted means over groups. podium gives each group the
-same weight."""
+If groups have weights, both packages print weighted means. podium gives each group the same
+weight."""
 
 _BOOSTING_TIES = """\
-Equal scores keep the order of their rows. podium's tables have no such order: podium ranks relevant
-items last, unless you pass `--ties`."""
+{title} keeps items with equal scores in the order of their rows. podium ignores the order of rows.
+It ranks the relevant ones last, unless you pass `--ties`."""
 
 _NOT_REPRODUCED = """\
 podium does not reproduce these measures of {title}:"""
@@ -130,7 +135,7 @@ def _boosting_section(preset: Preset) -> Iterator[str]:
     yield f"## {TITLES[preset.name]}"
     yield from stated_commands(preset)
     yield rules_table(preset)
-    yield _BOOSTING_TIES
+    yield _BOOSTING_TIES.format(title=TITLES[preset.name])
     yield names_table(preset)
     yield _NOT_REPRODUCED.format(title=TITLES[preset.name])
     yield refused_table(preset)
@@ -204,8 +209,7 @@ def podium_text(key: str, form: Form) -> str:
     metric = metrics.REGISTRY.find(key, name) or metrics.SHOWN.find(key, name)
     known = {} if metric is None else metric.options
     different = {n: value for n, value in form.options.items() if known.get(n) != value}
-    inside = ",".join(f"{n}={value}" for n, value in different.items())
-    return f"{name}{f'({inside})' if inside else ''}{f'{at}10' if at else ''}"
+    return write(name, different, 10 if at else None)
 
 
 def _of_metric(form: Form) -> Iterator[str]:
@@ -229,17 +233,11 @@ def refused_table(preset: Preset) -> str:
 def _rule(name: str, value: Any) -> str:
     if value is None:
         return "open" if name == "ties" else "none"
-    return (
-        str(value).lower()
-        if isinstance(value, bool)
-        else f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-    )
+    return word(value)
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
-    """Return a table in Markdown."""
+    """Return a table of cells in Markdown, which report.tables would escape."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

@@ -148,7 +148,8 @@ def _falls(values, lo, hi):
 
 
 @kernel
-def _longest(offsets):
+def longest_group(offsets):
+    """Return the largest number of rows of a group."""
     longest = 0
     for g in range(offsets.size - 1):
         longest = max(longest, offsets[g + 1] - offsets[g])
@@ -164,7 +165,7 @@ def rank_rows(offsets, scores, tie_keys, sign, values, tied):
     a row whose score equals that of the next row of its group. Groups with strictly decreasing
     scores, the usual input, are only read.
     """
-    longest = _longest(offsets)
+    longest = longest_group(offsets)
     order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
     keys, moved = np.empty(longest), np.empty(longest)
     for g in range(offsets.size - 1):
@@ -219,7 +220,7 @@ def tie_key(rule, grade, item, stream):
 @kernel
 def ideal_order(offsets, relevance, out):
     """Write the relevances of each group in decreasing order."""
-    longest = _longest(offsets)
+    longest = longest_group(offsets)
     order, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
     keys = np.empty(longest)
     for g in range(offsets.size - 1):

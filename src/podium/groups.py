@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
+from podium.types import Counts, Offsets
 
 A = TypeVar("A", bound=np.generic)
 
@@ -70,8 +71,7 @@ class Groups:
         counts = _check.array(sizes, "sizes")
         if counts.ndim != 1 or counts.dtype.kind not in "iu" or (counts.size and counts.min() < 0):
             raise ArgumentError(f"sizes must be integers >= 0 in one dimension, got {sizes!r}.")
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return cls(np.arange(counts.size), offsets)
+        return cls(np.arange(counts.size), row_offsets(counts))
 
     @classmethod
     def single(cls, n_rows: int) -> Groups:
@@ -160,3 +160,8 @@ def find(labels: NDArray[Any], values: NDArray[Any]) -> NDArray[np.int64]:
         return np.full(values.size, -1)
     position = np.minimum(np.searchsorted(labels, values), labels.size - 1)
     return np.where(labels[position] == values, position, -1)
+
+
+def row_offsets(sizes: Counts) -> Offsets:
+    """Return the start of each group, and the end of the last one."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

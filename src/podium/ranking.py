@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium._ties import TIES_OF_LISTS, in_order, text_order, tie_keys
 from podium.errors import ArgumentError
-from podium.groups import Groups
+from podium.groups import Groups, row_offsets
 from podium.types import Counts, Mask, Offsets, PerRow, Ties
 
 _UNKNOWN = -1  # n_items of a group whose list may be incomplete
@@ -242,8 +242,18 @@ class Ranking:
 
 def count_between(flags: Mask, offsets: Offsets) -> Counts:
     """Count the True flags of each group."""
-    n_before = np.concatenate([[0], np.cumsum(flags)])
-    return n_before[offsets[1:]] - n_before[offsets[:-1]]
+    return np.diff(kept_offsets(flags, offsets))
+
+
+def kept_offsets(keep: Mask, offsets: Offsets) -> Offsets:
+    """Return the offsets of groups among the rows that are kept.
+
+    Examples
+    --------
+    >>> kept_offsets(np.array([True, False, True, True]), np.array([0, 2, 2, 4]))
+    array([0, 1, 1, 3])
+    """
+    return np.concatenate([[0], np.cumsum(keep)])[offsets]
 
 
 def _positives(
@@ -251,7 +261,7 @@ def _positives(
 ) -> tuple[Offsets, PerRow]:
     """Return the relevances > 0 of each group, followed by its unretrieved ones."""
     is_relevant = relevance > 0
-    bounds = np.concatenate([[0], np.cumsum(count_between(is_relevant, offsets))])
+    bounds = kept_offsets(is_relevant, offsets)
     values = relevance[is_relevant]
     if extra is None:
         return bounds, values
@@ -279,7 +289,7 @@ def _unretrieved(
     is_relevant = grades > 0
     counts = np.bincount(group_number[is_relevant], minlength=groups.n_groups)
     order = np.argsort(group_number[is_relevant], kind="stable")
-    return np.concatenate([[0], np.cumsum(counts)]), grades[is_relevant][order]
+    return row_offsets(counts), grades[is_relevant][order]
 
 
 def _judged(judged: ArrayLike, relevance: PerRow) -> Mask:

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -62,6 +63,32 @@ def test_command_of_the_answer_gives_the_value(podium: Callable[..., Any]) -> No
     result = json.loads(podium(*shlex.split(command), "--format", "json").out)
     (summary,) = result["measures"].values()
     assert f"{summary['mean']:.4f}" == value
+
+
+@pytest.mark.parametrize("name", ["ndcg_cut_2", "NDCG(k=2)", "ndcg(gain=exp2,ideal=best)@2"])
+def test_command_of_the_answer_has_every_name_of_the_measure(
+    podium: Callable[..., Any], name: str
+) -> None:
+    explained = podium("explain", "truth.csv", "run.csv", "-m", name, "--value", "0.4033").out
+    (command,) = re.findall(r"^Command: podium (.*)", explained, re.M | re.S)
+    words = shlex.split(command)
+    assert "ndcg(gain=binary,ideal=full)@2" in words
+    result = json.loads(podium(*words, "--format", "json").out)
+    (summary,) = result["measures"].values()
+    assert f"{summary['mean']:.4f}" == "0.4033"
+
+
+def test_command_of_the_answer_repeats_the_options(podium: Callable[..., Any]) -> None:
+    for name in ("truth", "run"):
+        text = Path(f"{name}.csv").read_text(encoding="utf-8")
+        Path(f"{name}.csv").write_text(text.replace("item", "thing"), encoding="utf-8")
+    options = ("-m", "ap@2", "--min-relevance", "0.5", "--item-col", "thing")
+    explained = podium("explain", "truth.csv", "run.csv", *options, "--value", "0.250").out
+    (command,) = re.findall(r"^Command: podium (.*)", explained, re.M | re.S)
+    result = json.loads(podium(*shlex.split(command), "--format", "json").out)
+    assert result["conventions"]["min_relevance"] == 0.5
+    (summary,) = result["measures"].values()
+    assert f"{summary['mean']:.3f}" == "0.250"
 
 
 @pytest.mark.parametrize(

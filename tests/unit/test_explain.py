@@ -10,7 +10,9 @@ import pytest
 
 import podium
 from podium import presets
-from podium.data import read_run, read_truth
+from podium.data import ranking, read_run, read_truth
+from podium.decide.explain.grid import SEPARATED_BY
+from podium.decide.explain.lists import Lists
 from podium.decide.explain.table import ValueTable, changes
 from podium.errors import ArgumentError
 from podium.metrics import parse
@@ -173,6 +175,54 @@ def test_value_of_no_conventions_has_a_nearest_one() -> None:
     assert not found.matches
     assert found.nearest.value < 0.9999
     assert found.n_combinations > 1000
+
+
+def test_tables_are_compared_without_a_value_of_the_measure() -> None:
+    truth = {"user": [1, 1, 2], "item": [1, 2, 1], "rating": [4, 1, 5]}
+    run = {"user": [1, 1], "item": [1, 2], "score": [0.3, 0.2]}
+    explanation = podium.explain(truth, run, "ap@5", other_run=run)  # no threshold is needed
+    assert (explanation.n_users, explanation.n_missing) == (2, 1)
+    assert explanation.search is None
+    assert not explanation.packages
+    with pytest.raises(ArgumentError, match="min_relevance"):
+        podium.explain(truth, run, "ap@5", other_run=run, value="0.123")
+
+
+@pytest.mark.parametrize("grades", [(1, 2, 3), (0, 2, 3)])
+@pytest.mark.parametrize("listed", [(3, 3), (3, 2), (3, 0)])
+@pytest.mark.parametrize("unjudged", ["negative", "skip"])
+def test_lists_are_whole_as_in_ranking(
+    grades: tuple[int, ...], listed: tuple[int, int], unjudged: Any
+) -> None:
+    truth = {"user": [1, 1, 1, 2, 2, 2], "item": [1, 2, 3] * 2, "relevance": [*grades] * 2}
+    n_unjudged = 2
+    users = np.repeat([1, 1, 2], [listed[0], n_unjudged, listed[1]])
+    items = np.concatenate([np.arange(n) + 1 for n in (listed[0] + n_unjudged, listed[1])])
+    run = {"user": users, "item": items, "score": 0.5 + np.arange(users.size)}
+    expected = ranking(truth, run, missing="zero", unjudged=unjudged)
+    found = Lists.of(read_truth(truth), read_run(run)).ranking({"unjudged": unjudged})
+    assert found.n_items.tolist() == expected.n_items.tolist()
+
+
+def test_option_of_another_package_has_data_that_show_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(SEPARATED_BY, "gain")  # as if podium did not know the option
+    truth, run = tables(5)
+    truth["relevance"] = np.minimum(truth["relevance"], 1.0)
+    found = podium.explain(truth, run, "ndcg@3", value="0.9999").search
+    assert found is not None
+    assert found.without_effect["gain"] == "lists whose value depends on gain"
+
+
+def test_scores_beyond_single_precision_stay_double() -> None:
+    truth, run = tables(6)
+    run["score"] = run["score"] * 1e39
+    with pytest.raises(ArgumentError, match=r"3\.4e38"):
+        podium.measure(truth, run, "ap@5", missing="zero", single_precision=True)
+    with pytest.raises(ArgumentError, match=r"3\.4e38"):
+        podium.explain(truth, run, "ap@5", like="trec_eval")
+    found = podium.explain(truth, run, "ap@5", value="0.9999").search
+    assert found is not None
+    assert "single_precision" not in found.nearest.changes[0]
 
 
 def test_unknown_package_is_refused() -> None:

@@ -15,8 +15,8 @@ from podium._ties import TIES, random_bits
 from podium.catalogue import passes
 from podium.catalogue.source import Floats, Scores, Source, read
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
-from podium.groups import Groups
-from podium.ranking import Ranking, count_between
+from podium.groups import Groups, row_offsets
+from podium.ranking import Ranking, kept_offsets
 from podium.types import Offsets, Ties
 
 
@@ -196,7 +196,7 @@ class _Plan:
 def _ideal(truth: Rows) -> tuple[Offsets, NDArray[np.float64]]:
     """Return the relevances > 0 of each user, decreasing."""
     positive = truth.values > 0
-    offsets = passes.row_offsets(count_between(positive, truth.offsets))
+    offsets = kept_offsets(positive, truth.offsets)
     values = read_only(truth.values[positive])
     ideal = np.empty_like(values)
     ideal_order(offsets, values, ideal)
@@ -204,4 +204,4 @@ def _ideal(truth: Rows) -> tuple[Offsets, NDArray[np.float64]]:
 
 
 def _joined(parts: list[Offsets]) -> Offsets:
-    return passes.row_offsets(np.concatenate([np.diff(offsets) for offsets in parts]))
+    return row_offsets(np.concatenate([np.diff(offsets) for offsets in parts]))

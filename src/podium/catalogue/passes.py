@@ -11,6 +11,7 @@ from podium.catalogue import _best_kernels, _kernels
 from podium.catalogue._kernels import Tie
 from podium.catalogue.source import Floats, Source
 from podium.catalogue.sparse import Rows
+from podium.groups import row_offsets
 from podium.types import Counts, Mask, Offsets, PerRow, RowIndex, Ties
 
 RULES: dict[Ties, int] = {
@@ -76,8 +77,3 @@ def lists(
     )
     _kernels.fill_lists(block, source.limits, seen, truth, floors, tie, result)
     return result
-
-
-def row_offsets(sizes: Counts) -> Offsets:
-    """Return the start of each list, and the end of the last one."""
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.catalogue import _kernels
 from podium.errors import ArgumentError
+from podium.ranking import kept_offsets
 
 Overlap: TypeAlias = Literal["error", "drop"]
 
@@ -52,9 +53,8 @@ class Rows(NamedTuple):
 
     def without(self, entries: NDArray[np.bool_]) -> Rows:
         """Return the rows without the marked entries."""
-        n_remaining = np.concatenate([[0], np.cumsum(~entries)])
         return self._replace(
-            offsets=n_remaining[self.offsets],
+            offsets=kept_offsets(~entries, self.offsets),
             items=self.items[~entries],
             values=self.values[~entries],
         )

@@ -64,14 +64,21 @@ def _findings(result: Mapping[str, Any]) -> Iterator[str]:
     yield tables.to_text(writers.context_table(result))
 
 
-def explanation_text(result: Mapping[str, Any], format: str, *, files: Sequence[str]) -> str:
-    """Return the JSON form of an Explanation as text: tables or JSON."""
+def explanation_text(
+    result: Mapping[str, Any], format: str, *, files: Sequence[str], given: Mapping[str, Any]
+) -> str:
+    """Return the JSON form of an Explanation as text: tables or JSON.
+
+    `files` and `given` are the tables and the options that the command repeats.
+    """
     if format == "json":
         return json_text(result) + "\n"
-    return "\n\n".join(_explained(result, files))
+    return "\n\n".join(_explained(result, files, given))
 
 
-def _explained(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[str]:
+def _explained(
+    result: Mapping[str, Any], files: Sequence[str], given: Mapping[str, Any]
+) -> Iterator[str]:
     """Yield the parts of an explanation for a terminal."""
     from podium.report import explanation as writers
     from podium.report import tables
@@ -86,7 +93,7 @@ def _explained(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[str]
         yield wrapped(writers.search_headline(search), "")
         if search["matches"]:
             yield from map(tables.to_text, narrow([{**writers.matches_table(search)}]))
-        yield "\n".join(wrapped(line, "") for line in writers.search_notes(result, files))
+        yield "\n".join(wrapped(line, "") for line in writers.search_notes(result, files, given))
     packages = result["packages"]
     if len(packages) == 1:
         yield f"{packages[0]['measure']}, from podium to {packages[0]['like']}"

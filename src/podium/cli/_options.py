@@ -45,14 +45,16 @@ class ColumnNames:
         return {name.removesuffix("_col"): value for name, value in vars(self).items() if value}
 
 
-Format: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        help=f"Format of the result on stdout: {', '.join(FORMATS)}.",
+def format_option(formats: tuple[str, ...]) -> Any:
+    """Return the option --format of a command with these formats."""
+    return typer.Option(
+        help=f"Format of the result on stdout: {', '.join(formats)}.",
         metavar="FORMAT",
         rich_help_panel="Output",
-    ),
-]
+    )
+
+
+Format: TypeAlias = Annotated[str, format_option(FORMATS)]
 UserColumn: TypeAlias = Annotated[
     str | None,
     typer.Option(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from podium.cli._options import WRITTEN, check_results
+from podium.cli._options import WRITTEN, check_results, format_option
 from podium.cli.compare import run_names
 from podium.cli.measure import Columns
 
@@ -84,14 +84,7 @@ def audit(
             rich_help_panel="Output",
         ),
     ] = "error",
-    format: Annotated[
-        str,
-        typer.Option(
-            metavar="FORMAT",
-            help=f"Format of the result on stdout: {', '.join(FORMATS)}.",
-            rich_help_panel="Output",
-        ),
-    ] = "table",
+    format: Annotated[str, format_option(FORMATS)] = "table",
     out: Annotated[
         list[Path] | None,
         WRITTEN,
@@ -123,11 +116,7 @@ def audit(
             min_relevance=min_relevance,
             candidates=candidates,
             n_negatives=negatives,
-            user=columns.user_col,
-            item=columns.item_col,
-            relevance=columns.relevance_col,
-            score=columns.score_col,
-            rank=columns.rank_col,
+            **columns.names_by_role(),
             timestamp=time_col,
         )
     _decisions.results(partial(_decisions.audit_text, result.to_dict()), format, out or [])

@@ -12,7 +12,15 @@ from typing import Annotated
 import typer
 
 from podium.cli._options import WRITTEN, check_target
-from podium.cli.measure import Catalogue, Columns, Items, Output, Scoring, check_segments
+from podium.cli.measure import (
+    Catalogue,
+    Columns,
+    Items,
+    Output,
+    Scoring,
+    UsersTable,
+    check_segments,
+)
 
 
 def compare(
@@ -44,10 +52,7 @@ def compare(
             "--users. May be repeated.",
         ),
     ] = None,
-    users: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Table of users with the columns for --by."),
-    ] = None,
+    users: UsersTable = None,
     catalogue: Catalogue = None,
     items: Items = None,
     pairs: Annotated[

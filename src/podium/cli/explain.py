@@ -8,25 +8,16 @@ from typing import Annotated
 
 import typer
 
-from podium.cli.measure import Columns
+from podium.cli._options import format_option
+from podium.cli.measure import Columns, RunTable, TruthTable
 
 FORMATS = ("table", "json")
 _FOUND, _NOT_FOUND = 0, 1
 
 
 def explain(
-    truth: Annotated[
-        Path,
-        typer.Argument(
-            help="Truth, a table of relevant items: user, item, relevance.", metavar="TRUTH"
-        ),
-    ],
-    run: Annotated[
-        Path,
-        typer.Argument(
-            help="Run, a table of ranked items: user, item, and score or rank.", metavar="RUN"
-        ),
-    ],
+    truth: TruthTable,
+    run: RunTable,
     columns: Columns,
     measure: Annotated[
         str,
@@ -63,14 +54,7 @@ def explain(
             "the column is named rating.",
         ),
     ] = None,
-    format: Annotated[
-        str,
-        typer.Option(
-            metavar="FORMAT",
-            help=f"Format of the result on stdout: {', '.join(FORMATS)}.",
-            rich_help_panel="Output",
-        ),
-    ] = "table",
+    format: Annotated[str, format_option(FORMATS)] = "table",
 ) -> int:
     """Explain why your number differs from another one, on the same data.
 
@@ -91,13 +75,15 @@ def explain(
             other_truth=other_truth,
             other_run=other_run,
             min_relevance=min_relevance,
-            user=columns.user_col,
-            item=columns.item_col,
-            relevance=columns.relevance_col,
-            score=columns.score_col,
-            rank=columns.rank_col,
+            **columns.names_by_role(),
         )
-    text = partial(_decisions.explanation_text, result.to_dict(), files=(str(truth), str(run)))
+    options = {"min_relevance": min_relevance, **vars(columns)}
+    text = partial(
+        _decisions.explanation_text,
+        result.to_dict(),
+        files=(str(truth), str(run)),
+        given={name: option for name, option in options.items() if option is not None},
+    )
     _decisions.results(text, format, [])
     is_lost = result.search is not None and not result.search.matches
     return _NOT_FOUND if is_lost else _FOUND

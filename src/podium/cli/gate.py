@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from podium.cli import _messages
-from podium.cli._options import WRITTEN, check_results, check_target
+from podium.cli._options import WRITTEN, check_results, check_target, format_option
 from podium.cli.compare import run_names
-from podium.cli.measure import Catalogue, Columns, Conventions, Items, read_run, read_truth
+from podium.cli.measure import (
+    Catalogue,
+    Columns,
+    Conventions,
+    Items,
+    TruthTable,
+    read_run,
+    read_truth,
+)
 
 if TYPE_CHECKING:
     from podium.decide import Gate
@@ -22,12 +30,7 @@ _PASS, _FAIL, _CANNOT_TELL = 0, 1, 3
 
 
 def gate(
-    truth: Annotated[
-        Path,
-        typer.Argument(
-            help="Truth, a table of relevant items: user, item, relevance.", metavar="TRUTH"
-        ),
-    ],
+    truth: TruthTable,
     base: Annotated[
         Path,
         typer.Argument(
@@ -134,14 +137,7 @@ def gate(
             rich_help_panel="Output",
         ),
     ] = "cannot-tell",
-    format: Annotated[
-        str,
-        typer.Option(
-            metavar="FORMAT",
-            help=f"Format of the result on stdout: {', '.join(FORMATS)}.",
-            rich_help_panel="Output",
-        ),
-    ] = "table",
+    format: Annotated[str, format_option(FORMATS)] = "table",
     out: Annotated[
         list[Path] | None,
         WRITTEN,

@@ -13,6 +13,22 @@ from podium.cli._options import FORMATS, WRITTEN, ColumnNames, Format, check_tar
 
 DEFAULT_MEASURES = ("pap@10", "ndcg@10", "precision@10", "recall@10")
 
+TruthTable: TypeAlias = Annotated[
+    Path,
+    typer.Argument(
+        help="Truth, a table of relevant items: user, item, relevance.", metavar="TRUTH"
+    ),
+]
+RunTable: TypeAlias = Annotated[
+    Path,
+    typer.Argument(
+        help="Run, a table of ranked items: user, item, and score or rank.", metavar="RUN"
+    ),
+]
+UsersTable: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Table of users with the columns for --by."),
+]
 Catalogue: TypeAlias = Annotated[
     Path | None,
     typer.Option(
@@ -262,18 +278,8 @@ class Scoring(Conventions):
 
 
 def measure(
-    truth: Annotated[
-        Path,
-        typer.Argument(
-            help="Truth, a table of relevant items: user, item, relevance.", metavar="TRUTH"
-        ),
-    ],
-    run: Annotated[
-        Path,
-        typer.Argument(
-            help="Run, a table of ranked items: user, item, and score or rank.", metavar="RUN"
-        ),
-    ],
+    truth: TruthTable,
+    run: RunTable,
     scoring: Scoring,
     output: Output,
     columns: Columns,
@@ -286,10 +292,7 @@ def measure(
             "May be repeated.",
         ),
     ] = None,
-    users: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Table of users with the columns for --by."),
-    ] = None,
+    users: UsersTable = None,
     pooled: Annotated[
         bool,
         typer.Option(

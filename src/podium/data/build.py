@@ -30,7 +30,7 @@ from podium.data.runs import Run, read_run, read_truth
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.groups import Groups
 from podium.ranking import Ranking, count_between
-from podium.types import Labels, Ties
+from podium.types import Labels, PerRow, Ties
 
 _LEAST_USERS = 20  # with fewer users, short lists may contain all targets by chance
 _OF_ONE_LENGTH = 0.9  # share of equally long lists; some lists lose repeated draws or the target
@@ -214,8 +214,7 @@ def in_single_precision(run: Run) -> Run:
     """
     if run.is_order:
         return run
-    with np.errstate(over="ignore"):
-        scores = run.score.astype(np.float32).astype(np.float64)
+    scores = to_single(run.score)
     wrong_rows = np.flatnonzero(np.isinf(scores))
     if wrong_rows.size:
         raise DataError(
@@ -223,6 +222,12 @@ def in_single_precision(run: Run) -> Run:
             f"{run.score[wrong_rows[0]]:g} at row {wrong_rows[0]}. Scale the scores."
         )
     return replace(run, score=scores)
+
+
+def to_single(scores: PerRow) -> PerRow:
+    """Return scores rounded to single precision; those beyond 3.4e38 become infinite."""
+    with np.errstate(over="ignore"):
+        return scores.astype(np.float32).astype(np.float64)
 
 
 def ranked(

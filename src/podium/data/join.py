@@ -17,7 +17,7 @@ from podium.data.overlap import CommonIds, Side, check_common
 from podium.data.runs import Run, Truth
 from podium.errors import ArgumentError, DataError
 from podium.groups import Groups
-from podium.ranking import count_between
+from podium.ranking import count_between, kept_offsets
 from podium.types import Counts, Labels, Mask, Offsets, Ties
 
 Missing: TypeAlias = Literal["error", "zero", "skip"]
@@ -49,7 +49,7 @@ class Rows:
         """Return the rows with the relevances of listed items only; each list is then whole."""
         sizes = np.diff(self.offsets)
         is_relevant = self.relevance > 0
-        ideal = _starts(is_relevant, self.offsets), self.relevance[is_relevant]
+        ideal = kept_offsets(is_relevant, self.offsets), self.relevance[is_relevant]
         n_judged = sizes if self.judged is None else count_between(self.judged, self.offsets)
         return replace(self, ideal=ideal, n_distinct=sizes, n_whole=sizes, n_judged=n_judged)
 
@@ -58,17 +58,12 @@ class Rows:
         keep = self.score > score
         return replace(
             self,
-            offsets=_starts(keep, self.offsets),
+            offsets=kept_offsets(keep, self.offsets),
             score=self.score[keep],
             relevance=self.relevance[keep],
             item=None if self.item is None else self.item[keep],
             judged=None if self.judged is None else self.judged[keep],
         )
-
-
-def _starts(keep: Mask, offsets: Offsets) -> Offsets:
-    """Return the offsets of groups among the rows that are kept."""
-    return np.concatenate([[0], np.cumsum(count_between(keep, offsets))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +170,15 @@ class Join:
         absent = self.run_group < 0
         if (n_whole[~absent] >= 0).all():
             n_whole[absent] = self.truths.sizes[self.truth_group][absent]
+
+    def n_judged_whole(self, truth: Truth, rows: Rows, threshold: float) -> Counts:
+        """Return the n_whole of rows looked up with "bounds", without their unjudged items."""
+        sizes = np.diff(rows.offsets)
+        n_listed = sizes if rows.judged is None else count_between(rows.judged, rows.offsets)
+        is_whole = (truth.relevance < threshold).any() & (n_listed == rows.n_judged)
+        n_whole = np.where(is_whole, rows.n_judged, -1)
+        self._complete_absent(n_whole)
+        return n_whole
 
     def check_total(self, n_distinct: Counts, total: int) -> Counts:
         """Return n_items of each group, or raise if a user has more items than that."""

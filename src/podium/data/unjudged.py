@@ -22,7 +22,7 @@ from podium.data.runs import Run, Truth, read_run, read_truth
 from podium.data.users import user_positions
 from podium.errors import ArgumentError, PodiumWarning
 from podium.groups import Groups
-from podium.ranking import Ranking, count_between
+from podium.ranking import Ranking, kept_offsets
 from podium.types import Counts, Labels, Offsets, Ties
 
 
@@ -174,7 +174,7 @@ def _unjudged_of(truth: Truth, run: Run, options: RankingOptions) -> _Unjudged:
     ranking = ranked(join, rows, positive, ties, missing, n_items, seed)
     is_unjudged = np.zeros(item.size, np.bool_) if ranking.judged is None else ~ranking.judged
     unjudged_rows = np.flatnonzero(is_unjudged)
-    offsets = np.concatenate([[0], np.cumsum(count_between(is_unjudged, rows.offsets))])
+    offsets = kept_offsets(is_unjudged, rows.offsets)
     rank = unjudged_rows + 1 - np.repeat(rows.offsets[:-1], np.diff(offsets))
     codes = item[unjudged_rows]
     names = join.items.names

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._kernels import kernel, sort_falling
-from podium.evaluation._unjudged_kernels import most_items
+from podium._kernels import kernel, longest_group, sort_falling
 
 ENUMERATED = 10  # with at most so many unjudged items, a difference is minimised by enumeration
 _PAIRED = 64  # with at most so many, its bound uses the items of both lists jointly
@@ -45,7 +44,7 @@ def hit_sums(offsets, group, rank, lists, relevance, min_relevance, depth, singl
 
     `offsets` bounds the items of each user, whose list is lists[group[g]] to lists[group[g] + 1].
     """
-    longest = most_items(lists)
+    longest = longest_group(lists)
     before, below = np.zeros(longest + 1, np.int64), np.empty(longest + 1)
     for g in range(offsets.size - 1):
         lo = lists[group[g]]
@@ -69,7 +68,7 @@ def precision_minima(items, base, candidate, one_list, divisors, out):
     With `one_list`, one of the lists is empty, and the result is exact.
     """
     offsets, bounds_at, order = items
-    most = most_items(offsets)
+    most = longest_group(offsets)
     spare, by_gain, is_relevant = np.empty((3, most), np.int64)
     keys = base.single - candidate.single
     gains, singles = np.empty((2, most)), np.empty((2, most))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._kernels import kernel, sort_falling
+from podium._kernels import kernel, longest_group, sort_falling
 
 
 class Items(NamedTuple):
@@ -25,15 +25,6 @@ class Items(NamedTuple):
 
 
 @kernel
-def most_items(offsets):
-    """Return the largest number of rows of a group."""
-    most = 0
-    for g in range(offsets.size - 1):
-        most = max(most, offsets[g + 1] - offsets[g])
-    return most
-
-
-@kernel
 def linear_minima(items, weights, difference, counts, gains, divisors, out):
     """Minimise (start + sum of weight x gain) / ideal over the grades of the unjudged items.
 
@@ -42,7 +33,7 @@ def linear_minima(items, weights, difference, counts, gains, divisors, out):
     positives.
     """
     offsets, bounds_at, order = items
-    n_levels, most = gains.size, most_items(offsets)
+    n_levels, most = gains.size, longest_group(offsets)
     spare, sums = np.empty(most, np.int64), np.empty(most + 1)
     best, chosen = np.empty(most + 1), np.empty((n_levels, most + 1), np.int64)
     keys = -weights
@@ -125,7 +116,7 @@ def first_minima(items, base_gain, gain, base_value, value, out):
     one could only raise the value of the candidate.
     """
     offsets, bounds_at, order = items
-    spare = np.empty(most_items(offsets), np.int64)
+    spare = np.empty(longest_group(offsets), np.int64)
     keys = np.empty(base_gain.size)
     for g in range(offsets.size - 1):
         lo, n = offsets[g], offsets[g + 1] - offsets[g]
@@ -147,7 +138,7 @@ def pooled_gains(offsets, gains, out):
     Sorting all users' gains then keeps the order within users, and takes a small gain if a large
     one follows it.
     """
-    most = most_items(offsets)
+    most = longest_group(offsets)
     means, sizes = np.empty(most), np.empty(most, np.int64)
     for g in range(offsets.size - 1):
         n_blocks = 0

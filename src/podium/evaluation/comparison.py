@@ -177,7 +177,7 @@ class Comparison:
         runs = list(self.evaluations)
         level = self.evaluations[self.baseline].level
         mask = None if segment is None else segment.mask
-        sign = 1.0 if parse(measure).metric.higher_is_better else -1.0
+        sign = parse(measure).metric.sign
         means = [sign * self.evaluations[run].summary(measure, mask).mean for run in runs]
         differs = np.zeros((len(runs), len(runs)), np.bool_)
         for d in self._of(measure, segment):

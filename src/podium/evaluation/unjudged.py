@@ -21,7 +21,7 @@ from podium.evaluation import _unjudged_ap_kernels as ap_kernels
 from podium.evaluation import _unjudged_kernels as kernels
 from podium.evaluation._judgements import Lists, Minima, Search, distinct_levels
 from podium.metrics import ByMeasure, Measure, parse, parse_all
-from podium.ranking import Ranking, count_between
+from podium.ranking import Ranking, kept_offsets
 from podium.types import Labels, Mask, Offsets, PerGroup, Undefined
 
 if TYPE_CHECKING:
@@ -174,9 +174,7 @@ def judgement_bounds(
     if ranking.judged is None:
         return value.copy(), value.copy()
     rows = np.flatnonzero(~ranking.judged)
-    offsets = np.concatenate(
-        [[0], np.cumsum(count_between(~ranking.judged, ranking.groups.offsets))]
-    )
+    offsets = kept_offsets(~ranking.judged, ranking.groups.offsets)
     rank = rows + 1 - np.repeat(ranking.groups.offsets[:-1], np.diff(offsets))
     lists = Lists(ranking, np.arange(ranking.n_groups), value, rank)
     search = Search(parsed, distinct_levels(parsed, ranking, grades), offsets, lists)

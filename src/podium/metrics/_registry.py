@@ -120,6 +120,11 @@ class Metric:
         return getattr(self, law) and all(values[n] not in v for n, v in exceptions.items())
 
     @property
+    def sign(self) -> float:
+        """1 if higher values are better, else -1."""
+        return 1.0 if self.higher_is_better else -1.0
+
+    @property
     def worst(self) -> float:
         return self.bounds[0] if self.higher_is_better else self.bounds[1]
 

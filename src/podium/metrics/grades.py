@@ -112,7 +112,6 @@ def ndcg(
     discount : {"log2", "letor"}
         The weight of a rank: 1 / log2(rank + 1), or that of LETOR, in which ranks 1 and 2 have
         the same weight.
-
     ideal : {"best", "full"}
         The list that is compared with: the best list, or one that has the group's highest grade at
         all k ranks, or at all ranks of the list.

@@ -4,7 +4,7 @@ from podium.presets.preset import Form, Preset, UsersAndLists
 
 _GAINS = {"gain": "linear", "discount": "log2", "ideal": "best"}
 _IN_PYTHON = {"ties": None, "single_precision": False}
-_FIRST_ID = "Of equal scores, the item whose id comes first as text ranks first."
+_FIRST_ID = "Among equal scores, the lowest id ranks first. Ids are compared as text."
 
 PRESET = Preset(
     name="ir_measures",
@@ -34,7 +34,8 @@ PRESET = Preset(
             "ERR@10",
             {"max_grade": 4.0},
             {"single_precision": False},
-            "The Perl script gdeval computes it, to five decimals, for queries with numeric ids.",
+            "The Perl script gdeval computes it, rounded to five decimals. It needs numeric ids of "
+            "queries.",
         ),
         "rbp": Form(
             "RBP(rel=1)",

@@ -2,7 +2,7 @@
 
 from podium.presets.preset import Form, Preset, UsersAndLists
 
-_ONE_LIST = "{} is of all rows as one list."
+_ONE_LIST = "{} treats all rows as one list."
 
 PRESET = Preset(
     name="lightgbm",
@@ -18,7 +18,8 @@ PRESET = Preset(
         "ndcg@k": Form(
             "ndcg@10",
             {"gain": "exp2", "discount": "log2", "ideal": "best"},
-            note="The parameter label_gain replaces the gain. label_gain=0,1,2,… is gain=linear.",
+            note="The parameter label_gain replaces the gain. For label_gain=0,1,2,…, use "
+            "gain=linear.",
         ),
         "ap@k": Form("map@10", {"norm": "min"}),
     },

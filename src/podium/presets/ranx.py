@@ -29,7 +29,10 @@ PRESET = Preset(
         "r_precision": Form("r-precision"),
         "hit_rate": Form("hit_rate"),
         "hit_rate@k": Form("hit_rate@10"),
-        "bpref": Form("bpref", note="Users without both kinds of judged items have no value."),
+        "bpref": Form(
+            "bpref",
+            note="Users without relevant items, or without other judged items, have no value.",
+        ),
     },
     refused={"rbp": "ranx multiplies each relevant item by its grade."},
 )

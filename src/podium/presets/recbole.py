@@ -26,7 +26,7 @@ PRESET = Preset(
         "popularity@k": Form("AveragePopularity@10", note=_ROUNDED),
     },
     refused={
-        "auc": "AUC is of one list of all users, and GAUC weighs users by their positives.",
+        "auc": "AUC treats all users as one list. GAUC weights users by their number of positives.",
         "coverage@k": _PADDING,
         "gini@k": _PADDING,
     },

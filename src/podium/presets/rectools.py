@@ -31,8 +31,8 @@ PRESET = Preset(
         "coverage@k": Form("CatalogCoverage(k=10, normalize=True)", note=_ALL_USERS),
     },
     refused={
-        "novelty@k": "MeanInvUserFreq divides users who know an item by users, and gives unknown "
-        "items one user.",
+        "novelty@k": "MeanInvUserFreq uses the share of users who know an item. It counts one user "
+        "for an unknown item.",
         "diversity@k": "IntraListDiversity takes the distance as an argument.",
     },
 )

@@ -5,7 +5,10 @@ from podium.presets.preset import Form, Preset, UsersAndLists
 _GAINS = {"gain": "linear", "discount": "log2", "ideal": "best"}
 _ABOVE_ZERO = {"score_above": 0.0}
 _NOT_RETRIEVED = "Items with scores <= 0 are not retrieved."
-_SIGMOID = "Scores outside [0, 1] pass through a sigmoid in single precision, which may merge them."
+_SIGMOID = (
+    "If a list has a score outside [0, 1], its scores pass through a sigmoid in single precision. "
+    "This may make them equal."
+)
 
 PRESET = Preset(
     name="torchmetrics",

@@ -2,8 +2,8 @@
 
 from podium.presets.preset import Form, Preset, UsersAndLists
 
-_MINUS = "`{}@10-` gives 0 instead of 1 to lists without a positive: `--undefined zero`."
-_BINARY = "Labels other than 0 and 1 are refused."
+_MINUS = "For `{}@10-`, use `--undefined zero`: lists without a positive have 0 instead of 1."
+_BINARY = "XGBoost refuses labels other than 0 and 1."
 _TOP_32 = "{0} without a cutoff is {0}@32."
 
 PRESET = Preset(
@@ -21,14 +21,14 @@ PRESET = Preset(
         "ndcg@k": Form(
             "ndcg@10",
             {"gain": "exp2", "discount": "log2", "ideal": "best"},
-            note=f"ndcg_exp_gain=false is gain=linear. {_MINUS.format('ndcg')}",
+            note=f"For ndcg_exp_gain=false, use gain=linear. {_MINUS.format('ndcg')}",
         ),
         "ap@k": Form("map@10", {"norm": "min"}, note=f"{_BINARY} {_MINUS.format('map')}"),
         "precision@k": Form("pre@10", {"norm": "list"}, {"undefined": "zero"}, _BINARY),
     },
     refused={
         "auc": "auc with groups also counts pairs of items with the same label, in the order of "
-        "their rows, and leaves out lists of one or two items.",
+        "their rows. It leaves out lists of one or two items.",
         "ndcg": _TOP_32.format("ndcg"),
         "ap": _TOP_32.format("map"),
     },

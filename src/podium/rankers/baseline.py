@@ -118,7 +118,7 @@ class LinearBaseline(LinearScores):
 
     def _evaluator(self, rows: inputs.Rows, weights: PerRow | None) -> Callable[[PerRow], float]:
         measure, min_relevance = parse_relevance(self._measure()), self.min_relevance
-        sign = 1.0 if measure.metric.higher_is_better else -1.0
+        sign = measure.metric.sign
         labels = rows.groups.index
 
         def evaluate(scores: PerRow) -> float:

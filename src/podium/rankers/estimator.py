@@ -157,7 +157,7 @@ class Ranker(BaseEstimator, abc.ABC):
         }
         validation = learned.get("history_", {}).get("validation")
         if validation is not None and len(validation):
-            sign = 1 if parse(self._measure()).metric.higher_is_better else -1
+            sign = parse(self._measure()).metric.sign
             report["validation"] = sign * float(validation[report.get("best_iteration", -1)])
         return FitReport(**report)
 

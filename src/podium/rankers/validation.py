@@ -49,7 +49,7 @@ def validator(
         If that function is called and the measure is defined on no group.
     """
     parsed = parse(measure)
-    sign = 1.0 if parsed.metric.higher_is_better else -1.0
+    sign = parsed.metric.sign
 
     def validate(scores: PerRow) -> float:
         mean = mean_measure(parsed, scores, relevance, qid, min_relevance=min_relevance)

@@ -6,11 +6,16 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from podium._grammar import word
+from podium.metrics import get, parse
 from podium.report._types import Table
 
 _MOST_MATCHES = 10
 _MOST_EQUAL = 3
-_OPTIONS = ("ties", "undefined", "missing", "unjudged", "unretrieved", "score_above")
+_OPTIONS = (
+    *("ties", "undefined", "missing", "unjudged", "unretrieved", "score_above", "min_relevance"),
+    *(f"{role}_col" for role in ("user", "item", "score", "rank", "relevance")),
+)
 
 
 def conventions(changes: Mapping[str, Any]) -> str:
@@ -21,14 +26,9 @@ def conventions(changes: Mapping[str, Any]) -> str:
     >>> conventions({"gain": "exp2", "single_precision": True})
     'gain=exp2, single_precision=true'
     """
-    words = (f"{name}={_word(value)}" for name, value in changes.items())
-    return ", ".join(words) or "podium's defaults"
-
-
-def _word(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return (
+        ", ".join(f"{name}={word(value)}" for name, value in changes.items()) or "podium's defaults"
+    )
 
 
 def missing_note(result: Mapping[str, Any]) -> str:
@@ -67,7 +67,9 @@ def matches_table(found: Mapping[str, Any]) -> Table:
     return {"columns": ["conventions", "value", "packages"], "rows": rows}
 
 
-def search_notes(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[str]:
+def search_notes(
+    result: Mapping[str, Any], files: Sequence[str], given: Mapping[str, Any]
+) -> Iterator[str]:
     """Yield what else fits, what the data cannot show, and the command that repeats the value."""
     search = result["search"]
     hidden = search["n_others"] + max(0, len(search["matches"]) - _MOST_MATCHES)
@@ -80,7 +82,7 @@ def search_notes(result: Mapping[str, Any], files: Sequence[str]) -> Iterator[st
         yield f"Without effect on these data, each with the data that would show one: {hints}."
     if search["matches"]:
         missing = {"missing": "zero"} if result["n_missing"] else {}
-        changes = {**missing, **search["matches"][0]["changes"][0]}
+        changes = {**given, **missing, **search["matches"][0]["changes"][0]}
         yield f"Command: {command(search['measure'], changes, files)}"
 
 
@@ -92,27 +94,21 @@ def command(measure: str, changes: Mapping[str, Any], files: Sequence[str]) -> s
     >>> command("ndcg@10", {"gain": "exp2", "undefined": "zero"}, ["a.csv", "b.csv"])
     "podium measure a.csv b.csv -m 'ndcg(gain=exp2)@10' --undefined zero"
     """
-    of_table = {name: changes[name] for name in (*_OPTIONS, "min_relevance") if name in changes}
+    of_table = {name: changes[name] for name in _OPTIONS if name in changes}
     flags = [name for name in ("single_precision", "pooled") if changes.get(name)]
     inside = {n: v for n, v in changes.items() if n not in of_table and n not in flags}
     words = ["podium", "measure", *files, "-m", _with_options(measure, inside)]
     for name, value in of_table.items():
-        words += [f"--{name.replace('_', '-')}", _word(value)]
+        words += [f"--{name.replace('_', '-')}", word(value)]
     return shlex.join([*words, *(f"--{name.replace('_', '-')}" for name in flags)])
 
 
 def _with_options(measure: str, options: Mapping[str, Any]) -> str:
+    """Return the text of a measure with other options, such as ndcg(gain=exp2)@10."""
     if not options:
         return measure
-    start, at, k = measure.partition("@")
-    name, _, options_text = start.partition("(")
-    before = [
-        word
-        for word in options_text.rstrip(")").split(",")
-        if word.partition("=")[0] not in options
-    ]
-    words = [*filter(None, before), *(f"{n}={_word(v)}" for n, v in options.items())]
-    return f"{name}({','.join(words)}){at}{k}"
+    parsed = parse(measure)
+    return get(parsed.name, k=parsed.k, **{**dict(parsed.options), **options}).canonical
 
 
 def waterfall_table(steps: Mapping[str, Any]) -> Table:
@@ -123,7 +119,7 @@ def waterfall_table(steps: Mapping[str, Any]) -> Table:
         value += step["change"] or 0.0
         if not step["n_users"]:
             continue
-        name = f"{step['convention']}: {_word(step['default'])} → {_word(step['value'])}"
+        name = f"{step['convention']}: {word(step['default'])} → {word(step['value'])}"
         rows.append([name, _number(value), _signed(step["change"]), str(step["n_users"])])
     return {"columns": ["convention", "value", "change", "users"], "rows": rows}
 
@@ -171,11 +167,12 @@ def differences_note(compared: Mapping[str, Any]) -> str:
     """Return the differences of the pairs that both tables have, in a sentence."""
     of_what = "relevance" if compared["kind"] == "truth" else "score"
     n_common, n_changed = compared["n_common_pairs"], compared["n_changed_pairs"]
-    text = f"Of {n_common:,} pairs in both, {n_changed:,} have another {of_what}."
+    verb = "has" if n_changed == 1 else "have"
+    text = f"Of {n_common:,} pairs in both, {n_changed:,} {verb} another {of_what}."
     if compared["kind"] == "run":
-        text += (
-            f" {compared['n_users_reordered']:,} users have their common items in another order."
-        )
+        n_users = compared["n_users_reordered"]
+        whose = "1 user has its" if n_users == 1 else f"{n_users:,} users have their"
+        text += f" {whose} common items in another order."
     return text
 
 

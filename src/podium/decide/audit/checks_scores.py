@@ -83,7 +83,7 @@ def reversed_scores(price: Pricing, name: str) -> Finding | None:
     reverse = price.values(tables.truth, Part(run.user, run.item, -run.values))
     base = price.base[name]
     gain = price.summary(reverse - base)
-    sign = 1 if price.request.measure.metric.higher_is_better else -1
+    sign = price.request.measure.metric.sign
     if not sign * gain.mean > _SURE * gain.std_error:
         return None
     return Finding(
@@ -105,7 +105,7 @@ def below_popularity(price: Pricing, name: str) -> Finding | None:
     values, popular = price.base[name], price.base[POPULARITY]
     if price.request.is_sampled:
         return None  # a list of sampled candidates is easier than a list of all items
-    sign = 1 if price.request.measure.metric.higher_is_better else -1
+    sign = price.request.measure.metric.sign
     run, other = price.summary(values).mean, price.summary(popular).mean
     if not sign * (run - other) <= 0:
         return None

@@ -175,8 +175,7 @@ class Pricing:
     @property
     def worst(self) -> float:
         """The worst value of the measure."""
-        metric = self.request.measure.metric
-        return metric.bounds[0] if metric.higher_is_better else metric.bounds[1]
+        return self.request.measure.metric.worst
 
     def _worst(self, truth: Part) -> Floats:
         """Return the worst value for each user for whom the measure is defined."""

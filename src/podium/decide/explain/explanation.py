@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from podium import presets
 from podium.data.columns import threshold
+from podium.data.join import Join
 from podium.decide.explain.search import Search, package_choices, search
 from podium.decide.explain.table import ValueTable
 from podium.decide.explain.tables import Differences, differences
@@ -16,6 +18,7 @@ from podium.decide.explain.waterfall import Waterfall, waterfall
 from podium.errors import ArgumentError
 from podium.evaluation.json_form import number
 from podium.metrics import Measure, parse_relevance
+from podium.types import Mask
 
 
 @dataclass(frozen=True)
@@ -85,8 +88,8 @@ def explain(
     other_truth, other_run : path, frame, mapping of columns, or sparse matrix, optional
         Their tables, which are compared with yours before any measure.
     min_relevance : float, optional
-        The smallest relevance of a positive item in podium's value, 1 by default; required for
-        ratings.
+        The smallest relevance of a positive item in podium's value, 1 by default. It is required
+        for ratings, unless only tables are compared.
     user, item, relevance, score, rank : str, optional
         The names of columns, as in `podium.data.ranking`.
 
@@ -108,25 +111,34 @@ def explain(
     from podium import data
 
     parsed = parse_relevance(measure)
-    truth_table = data.read_truth(truth, user=user, item=item, relevance=relevance)
-    run_table = data.read_run(run, user=user, item=item, score=score, rank=rank)
+    read_truth = partial(data.read_truth, user=user, item=item, relevance=relevance)
+    read_run = partial(data.read_run, user=user, item=item, score=score, rank=rank)
+    truth_table, run_table = read_truth(truth), read_run(run)
     compared: list[Differences] = []
     if other_truth is not None:
-        second_truth = data.read_truth(other_truth, user=user, item=item, relevance=relevance)
-        compared.append(differences(truth_table, second_truth))
+        compared.append(differences(truth_table, read_truth(other_truth)))
     if other_run is not None:
-        second_run = data.read_run(other_run, user=user, item=item, score=score, rank=rank)
-        compared.append(differences(run_table, second_run))
+        compared.append(differences(run_table, read_run(other_run)))
+    if compared and value is None and like is None:
+        absent = Join.of(truth_table, run_table, "zero", ids_ordered=False).run_group < 0
+        return _explanation(parsed, absent, differences=tuple(compared))
     positive = threshold(truth_table.name, min_relevance, ratings=truth_table.is_rating)
     table = ValueTable(truth_table, run_table, parsed, positive)
-    searched = None if value is None else search(table, str(value))
-    packages = () if like is None else (waterfall(table, like),)
-    if value is None and like is None and not compared:
-        packages = _all_packages(table)
-    absent = table.lists.absent
-    return Explanation(
-        str(parsed), absent.size, int(absent.sum()), searched, packages, tuple(compared)
+    return _explanation(
+        parsed,
+        table.lists.absent,
+        search=None if value is None else search(table, str(value)),
+        packages=_packages(table, like) if like is not None or value is None else (),
+        differences=tuple(compared),
     )
+
+
+def _explanation(measure: Measure, absent: Mask, **parts: Any) -> Explanation:
+    return Explanation(str(measure), absent.size, int(absent.sum()), **parts)
+
+
+def _packages(table: ValueTable, like: str | None) -> tuple[Waterfall, ...]:
+    return _all_packages(table) if like is None else (waterfall(table, like),)
 
 
 def _all_packages(table: ValueTable) -> tuple[Waterfall, ...]:

@@ -115,6 +115,11 @@ def _of_mean(measure: Measure) -> Iterator[Convention]:
             yield Convention(name, values, "mean")
 
 
+def separated_by(convention: str) -> str:
+    """Return the data that show a convention; a metric of another package can have its own."""
+    return SEPARATED_BY.get(convention, f"lists whose value depends on {convention}")
+
+
 def combinations(axes: Sequence[Convention]) -> Iterator[dict[str, Any]]:
     """Return every combination of the values of conventions."""
     for values in product(*(axis.values for axis in axes)):

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from podium._kernels import ideal_order, rank_rows, read_only
 from podium.data import Run, Truth
+from podium.data.build import to_single
 from podium.data.join import Join
 from podium.errors import ArgumentError
-from podium.groups import Groups
-from podium.ranking import Ranking, count_between
+from podium.groups import Groups, row_offsets
+from podium.ranking import Ranking, kept_offsets
 from podium.types import Labels, Mask, Offsets, PerRow
 
 DEFAULTS: dict[str, Any] = {
@@ -61,7 +62,7 @@ class _Rows:
             return self
         return replace(
             self,
-            offsets=_starts(keep, self.offsets),
+            offsets=kept_offsets(keep, self.offsets),
             score=self.score[keep],
             relevance=self.relevance[keep],
             item=self.item[keep],
@@ -71,9 +72,9 @@ class _Rows:
     def users(self, mask: Mask) -> _Rows:
         """Return the lists of some users."""
         sizes = np.diff(self.offsets)
-        lists = replace(self.rows(np.repeat(mask, sizes)), offsets=_offsets(sizes[mask]))
+        lists = replace(self.rows(np.repeat(mask, sizes)), offsets=row_offsets(sizes[mask]))
         ideals = {
-            name: (_offsets(np.diff(offsets)[mask]), values[np.repeat(mask, np.diff(offsets))])
+            name: (row_offsets(np.diff(offsets)[mask]), values[np.repeat(mask, np.diff(offsets))])
             for name, (offsets, values) in self.ideals.items()
         }
         n_items = {name: totals[mask] for name, totals in self.n_items.items()}
@@ -81,16 +82,17 @@ class _Rows:
         return replace(lists, ideals=ideals, n_items=n_items, n_judged=n_judged)
 
     @cached_property
-    def _single(self) -> NDArray[np.float32]:
-        return self.score.astype(np.float32)
+    def single(self) -> PerRow:
+        """The scores in single precision, (n_rows,)."""
+        return to_single(self.score)
 
     def top(self, k: int) -> _Rows:
         """Return the k top rows of each list, and those that a tie could move there."""
         last = np.minimum(self.offsets[:-1] + k, self.offsets[1:]) - 1
         has_rows = np.diff(self.offsets) > 0
-        least = np.full(has_rows.size, np.inf, np.float32)
-        least[has_rows] = self._single[last[has_rows]]
-        return self.rows(self._single >= np.repeat(least, np.diff(self.offsets)))
+        least = np.full(has_rows.size, np.inf)
+        least[has_rows] = self.single[last[has_rows]]
+        return self.rows(self.single >= np.repeat(least, np.diff(self.offsets)))
 
     def ties(self) -> tuple[Mask, Mask]:
         """Return the users with equal scores that matter, and those with more in float32.
@@ -101,7 +103,7 @@ class _Rows:
         users = np.repeat(np.arange(self.offsets.size - 1), np.diff(self.offsets))
         within = users[1:] == users[:-1]
         exact = within & (self.score[1:] == self.score[:-1])
-        added = within & ~exact & (self._single[1:] == self._single[:-1])
+        added = within & ~exact & (self.single[1:] == self.single[:-1])
         masks = np.zeros((2, self.offsets.size - 1), np.bool_)
         masks[0, users[1:][exact & (self.relevance[1:] != self.relevance[:-1])]] = True
         masks[1, users[1:][added]] = True
@@ -141,7 +143,7 @@ class Lists:
         by_rank = order.astype(np.int64)
         relevance = joined.relevance[by_rank]
         is_relevant = relevance > 0
-        listed = _starts(is_relevant, joined.offsets), relevance[is_relevant]
+        listed = kept_offsets(is_relevant, joined.offsets), relevance[is_relevant]
         rows = _Rows(
             joined.offsets,
             joined.score[by_rank],
@@ -153,7 +155,7 @@ class Lists:
             {"count": joined.n_judged, "drop": joined.listed_only().n_judged},
         )
         judged = rows.rows(rows.judged)
-        n_whole = join.look_up(truth, run, 1.0, "skip", with_items=False).n_whole
+        n_whole = join.n_judged_whole(truth, joined, 1.0)
         judged = replace(judged, n_items={"count": n_whole, "drop": np.diff(judged.offsets)})
         both = {"negative": rows, "skip": judged}
         return cls(join.labels, join.run_group < 0, both, is_order=run.is_order)
@@ -199,7 +201,9 @@ class Lists:
             rows = rows.rows(rows.score > rules["score_above"])
         score = rows.score
         if rules["single_precision"] and not self._is_order:
-            score = score.astype(np.float32).astype(np.float64)
+            score = rows.single
+            if np.isinf(score).any():
+                raise ArgumentError("single_precision requires scores up to 3.4e38.")
         return Ranking.from_grouped(
             Groups(self.labels, rows.offsets),
             score,
@@ -244,12 +248,3 @@ def _sorted(offsets: Offsets, relevance: PerRow) -> tuple[Offsets, PerRow]:
 
 def _taken(values: NDArray[Any] | None, rows: NDArray[np.int64]) -> NDArray[Any]:
     return np.empty(0) if values is None else values[rows]
-
-
-def _starts(keep: Mask, offsets: Offsets) -> Offsets:
-    """Return the offsets of groups among the rows that are kept."""
-    return _offsets(count_between(keep, offsets))
-
-
-def _offsets(sizes: NDArray[np.int64]) -> Offsets:
-    return np.concatenate([[0], np.cumsum(sizes)])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from podium import presets
-from podium.decide.explain.grid import SEPARATED_BY
+from podium.decide.explain.grid import separated_by
 from podium.decide.explain.table import ValueTable, as_choice, changes
 from podium.errors import ArgumentError
 
@@ -27,8 +27,8 @@ class Match:
     value : float
         The mean over users.
     changes : tuple of dict
-        Conventions that differ from the defaults, as few as possible; several have equal values
-        for every user of these data, and each of them is a dictionary.
+        Conventions that differ from the defaults, as few as possible. If several combinations
+        have this value, to 12 digits, each is a dictionary.
     packages : tuple of str
         The packages with these conventions.
     """
@@ -108,7 +108,7 @@ def search(table: ValueTable, value: str, matches: list[Match] | None = None) ->
         len(fits) - len(reported),
         min(matches, key=lambda match: abs(match.value - target)),
         table.size(),
-        {name: SEPARATED_BY[name] for name in sorted(_without_effect(table, matches))},
+        {name: separated_by(name) for name in sorted(_without_effect(table, matches))},
     )
 
 

@@ -291,7 +291,7 @@ class BoostedRanker(Ranker):
                 f"eval_set has no group on which {measure} is defined. Give it groups with "
                 "positives (and enough negatives), or choose another eval_metric."
             )
-        sign = 1.0 if measure.metric.higher_is_better else -1.0
+        sign = measure.metric.sign
         return lambda scores: sign * mean_measure(scores)
 
     def _keep(self, training: Training, course: Course) -> None:
