@@ -142,7 +142,8 @@ def _places(source: Any, name: str, reader: Recommender) -> tuple[Any, Any]:
         raise ArgumentError(f"{name} must be a sparse matrix, like user_items.")
     events = source if isinstance(source, data.Interactions) else data.read_interactions(source)
     user, item = (labels[codes] for codes, labels in map(codes_of, (events.user, events.item)))
-    rows, columns = reader.places(user, item)
+    is_pair = slice(None) if events.value is None else events.value > 0
+    rows, columns = reader.places(user[is_pair], item[is_pair])
     is_unknown = (rows < 0) | (columns < 0)
     if is_unknown.any():
         raise ArgumentError(
