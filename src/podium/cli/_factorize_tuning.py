@@ -54,7 +54,7 @@ class Tuning:
         typer.Option(
             metavar="TIME|N",
             help="Processor time of the search, such as 90s, 10m or 2h, or the number of "
-            "candidates. Default: 27 candidates.",
+            "candidates. Default: 15 candidates.",
         ),
     ] = None
     valid_share: Annotated[
@@ -139,9 +139,7 @@ def space(model: Any, tuning: Tuning, fixed: set[str]) -> dict[str, Any]:
             raise ArgumentError(f"--grid must be NAME=VALUES, each name once, got {text!r}.")
         _check.choice(name, "the NAME of --grid", sorted(model.get_params()))
         if name in fixed:
-            raise ArgumentError(
-                f"--grid {name} was given, but another option fixes {name}. Keep one."
-            )
+            raise ArgumentError(f"--grid names {name!r}, but another option fixes it. Keep one.")
         try:
             values_by_name[name] = _losses(values) if name == "loss" else parse_values(values)
         except ArgumentError as error:

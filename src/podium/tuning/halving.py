@@ -3,6 +3,10 @@
 The candidates climb rungs. On each rung, a candidate gets a complete fit with a share of its
 passes. With a time budget, the number of candidates follows from the times of the fits so far.
 Recorded fits that are run again give the same decisions, because nothing else is read.
+
+There are two rungs. A third rung, with a ninth of the passes, would make the first fits cheaper.
+However, fits with few passes favour long steps and small penalties. On MovieLens-100K, the rank
+correlation of 27 candidates with their fits of 30 passes was .06 for 3 passes, and .25 for 10.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from podium.tuning.results import Trial
 from podium.types import Progress
 
 FACTOR = 3  # one in so many candidates goes on to the next rung
-_MOST_RUNGS = 3
+_MOST_RUNGS = 2
 _FEWEST_PASSES = 3  # shorter fits rank candidates badly
 _MOST_CANDIDATES = 1000  # of a search that only time limits
 
@@ -51,7 +55,7 @@ def shares_of_passes(n_epochs: int | None) -> list[float]:
     Examples
     --------
     >>> [round(30 * share) for share in shares_of_passes(30)]
-    [3, 10, 30]
+    [10, 30]
     """
     n_rungs = 1
     while n_epochs and n_rungs < _MOST_RUNGS and n_epochs >= _FEWEST_PASSES * FACTOR**n_rungs:
@@ -133,9 +137,13 @@ class Halving:
     def _next_rung(
         self, previous: list[Fit], rung: int, n_candidates: int, done: Callable[[], None]
     ) -> list[Fit]:
-        """Run the best third; on the last rung, use the rest of a time budget for the next best."""
+        """Run the best third and the first candidate, which comes second.
+
+        On the last rung, the rest of a time budget is used for the next best.
+        """
         chosen, others = self._divided(previous, self._n_kept(n_candidates, rung))
         is_last = rung == self._upper()[-1]
+        chosen[1:] = sorted(chosen[1:], key=lambda fit: fit.candidate != 0)
         queue = [*chosen, *(others if is_last and self._budget is not None else ())]
         fits: list[Fit] = []
         for fit in queue:

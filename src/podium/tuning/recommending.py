@@ -32,7 +32,7 @@ from podium.tuning.running import caught_warnings
 from podium.types import Progress
 
 _PASSES = "n_epochs"  # the parameter of recommenders that are learned in passes
-_N_TRIALS, _N_TRIALS_OF_ONE_RUNG = 27, 9  # by default; both cost about ten complete fits
+_N_TRIALS, _N_TRIALS_OF_ONE_RUNG = 15, 10  # by default; both cost about ten complete fits
 
 
 def search_recommender(
@@ -56,9 +56,9 @@ def search_recommender(
     """Select parameters of a recommender by a measure on held-out pairs, and fit the best.
 
     The first candidate has the parameters of `recommender`. The others are drawn from the space. If
-    the recommender has the parameter `n_epochs`, all candidates get a complete fit with few passes.
-    The best third gets a fit with three times as many passes, up to `n_epochs`, and so on. The
-    first candidate gets these fits too. All items without a training pair of the user are ranked.
+    the recommender has the parameter `n_epochs`, and it is at least 9, all candidates get a
+    complete fit with a third of these passes. The best third of the candidates, and the first one,
+    get a fit with all passes. All items without a training pair of the user are ranked.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def search_recommender(
         process counts. With an executor other than `Threads`, it is the elapsed time. The last fit,
         to all pairs, is not included.
     n_trials : int, optional
-        The number of candidates. Without a budget, the default is 27, or 9 for a recommender
+        The number of candidates. Without a budget, the default is 15, or 10 for a recommender
         without passes. With a budget, it is at most this number, by default at most 1000.
     refit : bool
         Whether to fit the best candidate to all pairs of user_items. Otherwise, `estimator` of the
