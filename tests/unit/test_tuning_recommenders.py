@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -334,5 +334,14 @@ def test_missing_file_starts_anew_with_a_warning(tmp_path: Path) -> None:
         search(checkpoint=tmp_path / "fits", resume=True, n_trials=1)
 
 
-def test_result_of_another_search_has_the_same_fields() -> None:
-    assert {field.name for field in dataclasses.fields(tuning.Trial)} >= set(vars(search().best))
+def test_python_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "tuning.md").read_text(encoding="utf-8")
+    _, section = page.split("## Recommenders\n")
+    (block,) = re.findall(r"^```python\n(.*?)^```", section, re.M | re.S)
+    names: dict[str, Any] = {"user_items": LIKES}
+    exec(compile(block, "tuning.md", "exec"), names)
+    assert names["items"].shape == (N_USERS, 10)
+    assert {trial.number for trial in names["found"].trials} == set(range(6))
+    assert len(names["rival"].trials) == 6
+    assert (tmp_path / "fits.jsonl").exists()
