@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ def test_search_is_that_of_the_library(podium: Run) -> None:
         (),
         ("--valid", "valid.csv", "--eval-metric", "recall@5"),
         ("--eval-metric", "ap", "--valid-share", "0.3"),
-        ("--set", "decay=none", "--set", "xi=exact", "--gain", "one"),
+        ("--set", "decay=none", "--set", "item_bias=false", "--gain", "one"),
         ("--min-relevance", "2", "--gain", "value"),
     ],
 )
@@ -89,7 +89,7 @@ def test_printed_command_gives_the_same_model(podium: Run, options: tuple[str, .
 
 
 def test_options_that_are_given_are_not_searched(podium: Run) -> None:
-    fixed = ("--l2", "0.025", "--negatives-per-pair", "4", "--set", "xi_rate=0.5")
+    fixed = ("--l2", "0.025", "--negatives-per-pair", "4", "--set", "item_bias=false")
     argv = ("factorize", "all pairs.csv", *SMALL, *fixed, "--tune", "--budget", "2", "-o", "model")
     done = podium(*argv, "--tune-table", "t.csv")
     assert done.status == 0, done.err
@@ -97,7 +97,7 @@ def test_options_that_are_given_are_not_searched(podium: Run) -> None:
     expected = set(tuning.default_space(Factorization())) - {"l2", "n_negatives", "n_factors"}
     assert searched == expected
     model = Factorization.load("model")
-    assert (model.l2, model.n_negatives, model.xi_rate) == (0.025, 4, 0.5)
+    assert (model.l2, model.n_negatives, model.item_bias) == (0.025, 4, False)
 
 
 def test_time_limits_the_search(podium: Run) -> None:
@@ -108,40 +108,72 @@ def test_time_limits_the_search(podium: Run) -> None:
     assert podium(*argv, "--budget", "0.0001m").status == 0
 
 
-def test_search_is_resumed_after_the_fits_that_are_done(podium: Run) -> None:
+def interrupt(patch: pytest.MonkeyPatch, module: str, n_done: int) -> None:
+    """Press Ctrl-C when so many steps of a command's module are done."""
+
+    def stop(done: int, total: int, note: str) -> None:
+        if done == n_done:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def progress(title: str) -> Generator[Any]:
+        yield stop
+
+    patch.setattr(sys.modules[module], "progress", progress)
+
+
+def test_interrupted_search_is_resumed(podium: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = podium(*TUNE)
     before = Path("model").read_bytes()
-    script = (
-        "import podium.cli._factorize_tuning as t\n"
-        "from contextlib import contextmanager\n"
-        "from podium.cli import main\n"
-        "def stop(done, total, note):\n"
-        "    if done == 2:\n"
-        "        raise KeyboardInterrupt\n"
-        "@contextmanager\n"
-        "def progress(title):\n"
-        "    yield stop\n"
-        "t.progress = progress\n"
-        f"main({list(TUNE)!r})\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 130, done.stderr
-    first, *others = done.stderr.splitlines()
+    with monkeypatch.context() as patch:
+        interrupt(patch, "podium.cli._factorize_tuning", 2)
+        done = podium(*TUNE, "--tune-table", "t.csv")
+    assert (done.status, done.out) == (130, "")
+    table, first, *others = done.err.splitlines()
+    assert table == "podium: wrote t.csv, 2 trials"
     assert first.startswith("podium: interrupted; tried 2 candidates in 2 fits (")
     assert first.endswith("; --resume continues from model.search.")
     assert others == ["podium: interrupted."]
-    assert Path("model.search").exists()
-    assert "podium: starting a new search; --resume would have continued from " in podium(*TUNE).err
-    Path("model.search").write_text("")
-    assert "is damaged, or is not a file of a search" in podium(*TUNE, "--resume").message
-    subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    saved = Path("model.search").read_bytes()
     resumed = podium(*TUNE, "--resume")
     assert resumed.status == 0, resumed.err
     assert command(resumed.err) == command(whole.err)
     assert Path("model").read_bytes() == before
     assert not Path("model.search").exists()
+    Path("model.search").write_bytes(saved)
+    assert "podium: starting a new search; --resume would have continued from " in podium(*TUNE).err
+    Path("model.search").write_text("")
+    assert "is damaged, or is not a file of a search" in podium(*TUNE, "--resume").message
+
+
+def test_interrupted_last_fit_is_resumed(podium: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert podium(*TUNE).status == 0
+    before = Path("model").read_bytes()
+    Path("model.checkpoint").write_text("of another fit")
+    with monkeypatch.context() as patch:
+        interrupt(patch, "podium.cli._factorize_tuning", 2)
+        assert podium(*TUNE).status == 130
+    with monkeypatch.context() as patch:  # the old checkpoint is not read
+        interrupt(patch, "podium.cli.factorize", 4)
+        done = podium(*TUNE, "--resume")
+    assert "interrupted after pass 4 of 9; wrote model; --resume continues from model." in done.err
+    done = podium(*TUNE, "--resume")
+    assert "; 5 passes in " in done.err
+    assert Path("model").read_bytes() == before
+    assert not list(Path().glob("model.*"))
+
+
+def test_ids_may_be_text_and_ratings_low(podium: Run) -> None:
+    for name in ("all pairs.csv", "valid.csv"):
+        frame = pl.read_csv(name)
+        frame.with_columns(user=pl.format("u{}", "user"), value=1.0 + frame["item"] % 2).write_csv(
+            name
+        )
+    done = podium(*TUNE, "--min-relevance", "2", "--valid", "valid.csv")
+    assert done.status == 0, done.err
+    before = Path("model").read_bytes()
+    assert podium(*command(done.err)).status == 0
+    assert Path("model").read_bytes() == before
 
 
 def test_missing_search_file_starts_anew_with_a_warning(podium: Run) -> None:

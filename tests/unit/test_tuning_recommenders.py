@@ -18,7 +18,13 @@ from scipy import sparse
 
 from podium import tuning
 from podium.catalogue import rank_all
-from podium.errors import ArgumentError, ConvergenceWarning, DataError, PodiumWarning
+from podium.errors import (
+    ArgumentError,
+    ConvergenceWarning,
+    DataError,
+    MissingExtraError,
+    PodiumWarning,
+)
 from podium.evaluation import evaluate
 from podium.executors import Threads
 from podium.recommenders import (
@@ -136,6 +142,24 @@ def test_every_recommender_has_a_space_of_its_parameters(name: str) -> None:
     assert set(space) <= set(model.get_params())
     for params, _ in zip(drawn(checked_parts(space, "space"), {}, 0), range(5), strict=False):
         model.set_params(**params)
+
+
+NEURAL = ("multi-vae", "neumf")
+EACH = [pytest.param(name, marks=pytest.mark.long if name in NEURAL else ()) for name in REGISTRY]
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_every_recommender_is_searched(name: str) -> None:
+    model = REGISTRY[name]()
+    if "n_epochs" in model.get_params():
+        model.set_params(n_epochs=2)
+    try:
+        found = search(model, space=None, n_trials=3)
+    except MissingExtraError as missing:
+        pytest.skip(str(missing))
+    assert [trial.error for trial in found.trials] == [""] * (1 if name == "popularity" else 3)
+    best = type(model)(**(model.get_params() | found.best_params)).fit(LIKES)
+    assert np.array_equal(best.scores(), found.estimator.scores())
 
 
 def test_a_new_recommender_needs_a_space() -> None:
