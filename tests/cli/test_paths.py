@@ -75,6 +75,7 @@ COMMANDS = {
     "train table": ("train rows.csv --tune --out other", "--tune-table"),
     "rank": ("rank ranker rows.csv", "--out"),
     "factorize": ("factorize past.csv --valid truth.csv", "--out"),
+    "factorize table": ("factorize past.csv --valid truth.csv --tune --out m", "--tune-table"),
     "recommend": ("recommend factors --users users.csv --allow past.csv --deny a.csv", "--out"),
 }
 

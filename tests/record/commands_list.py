@@ -204,6 +204,11 @@ _FACTORIZE = (
     f"factorize pairs-names.csv {_SMALL} --negatives-per-pair 2 --learning-rate 0.2 --out m",
     "recommend m -k 2",
     f"factorize pairs.csv {_SMALL} --resume --out m",
+    f"factorize pairs.csv {_SMALL} --tune --budget 3 --tune-table tried.tsv --out m",
+    (
+        f"factorize pairs.csv {_SMALL} --tune --grid l2=0.01,0.1 --grid loss=robirank,bpr "
+        "--valid late.csv --eval-metric recall@5 --seed 2 --out m"
+    ),
     "recommend factors -k 2 --users some-users.txt --out best.csv",
     "recommend factors -k 2 --users some-users.txt --allow some-items.txt --out best.trec",
     "recommend factors -k 2 --users late.csv --deny some-items.txt --out best.parquet",
@@ -319,6 +324,8 @@ _ERRORS = (
     "factorize pairs.csv --factors 0 --out m",
     "factorize empty.csv --out m",
     "factorize pairs.csv --set dcay=none --out m",
+    "factorize pairs.csv --budget 10m --out m",
+    "factorize pairs.csv --tune --budget soon --out m",
     "recommend model",
     "recommend factors --users other-ids.csv",
     "recommend factors -k 0",

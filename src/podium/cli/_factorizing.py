@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -170,8 +170,8 @@ class Work:
         bool,
         typer.Option(
             "--resume",
-            help="Continue an interrupted fit from MODEL.checkpoint. The model is the same as "
-            "without the interruption.",
+            help="Continue an interrupted fit from MODEL.checkpoint, or an interrupted search from "
+            "MODEL.search. The model is the same as without the interruption.",
         ),
     ] = False
 
@@ -207,8 +207,8 @@ class PairColumns(ColumnNames):
     ] = None
 
 
-def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:
-    """Return the unfitted model with checked parameters.
+def make(objective: Objective, passes: Passes, held_out: HeldOut, *, tune: bool = False) -> Any:
+    """Return the unfitted model with checked parameters; a search needs no validation file.
 
     Raises
     ------
@@ -216,8 +216,12 @@ def make(objective: Objective, passes: Passes, held_out: HeldOut) -> Any:
         If a parameter is wrong for any data, or if it needs validation pairs and there are none.
     """
     from podium import _check
+    from podium.metrics import parse_relevance
     from podium.recommenders import Factorization
 
+    if tune and held_out.valid is None:
+        measure, held_out = held_out.eval_metric, replace(held_out, eval_metric=None)
+        parse_relevance("ndcg@10" if measure is None else measure)
     _refuse_validation_options(held_out)
     if objective.how is not None:
         _check.choice(objective.how, "--gain", GAINS)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from podium.cli import _factorize_tuning as _tuning
 from podium.cli import _messages
+from podium.cli._factorize_tuning import Tuning
 from podium.cli._factorizing import (
     HeldOut,
     Objective,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 
 def factorize(
+    context: typer.Context,
     interactions: Annotated[
         Path,
         typer.Argument(
@@ -39,12 +42,13 @@ def factorize(
     ],
     out: Annotated[
         Path,
-        Written(beside=(".checkpoint",)),
+        Written(beside=(".checkpoint", ".search")),
         typer.Option("--out", "-o", metavar="MODEL", help="File to write the model to."),
     ],
     objective: Objective,
     passes: Passes,
     held_out: HeldOut,
+    tuning: Tuning,
     work: Work,
     columns: PairColumns,
 ) -> None:
@@ -56,8 +60,12 @@ def factorize(
 
     _check_files(interactions, held_out.valid, out)
     work.check()
+    tuning.check(held_out.valid)
     checkpoint = _checkpoint(out, resume=work.resume)
-    model = make(objective, passes, held_out)
+    searched = None if checkpoint is None else checkpoint.with_suffix(".search")
+    model = make(objective, passes, held_out, tune=tuning.tune)
+    if tuning.tune:
+        _tuning.space(model, tuning, _tuning.given(context))
     with executor(work) as fit_executor:
         min_relevance = objective.min_relevance
         all_events = read_events(interactions, **columns.names_by_role(), gain=objective.gain)
@@ -65,18 +73,33 @@ def factorize(
         _check_memory(events, objective.n_factors)
         valid = _read_valid(held_out.valid, columns, events, min_relevance)
         seen = None if not_positive is None else not_positive.seen_in(events)
-        if checkpoint is not None and checkpoint.exists() and not work.resume:
-            _messages.say(f"starting a new fit; --resume would have continued from {checkpoint}.")
         data = {"user_items": events, "seen": seen, "eval_set": valid}
-        seconds, n_passes = _fit(model, data, fit_executor, out, checkpoint, resume=work.resume)
+        resume = work.resume
+        if tuning.tune:
+            _note_new_start(searched, "search", resume=resume)
+            found = _tuning.search(
+                model,
+                data,
+                tuning,
+                _tuning.given(context),
+                held_out.eval_metric or model.eval_metric,
+                fit_executor,
+                searched,
+                resume=resume,
+            )
+            model.set_params(**found.best_params)
+            _messages.say(f"to repeat: {_tuning.repeated(context, found.best_params)}")
+            resume = resume and _is_later(checkpoint, searched)
+        else:
+            _note_new_start(checkpoint, "fit", resume=resume)
+        seconds, n_passes = _fit(model, data, fit_executor, out, checkpoint, resume=resume)
     _save(model, out, checkpoint)
-    if checkpoint is not None:
-        checkpoint.unlink(missing_ok=True)
+    for file in (checkpoint, searched if tuning.tune else None):
+        if file is not None:
+            file.unlink(missing_ok=True)
     if note := _weight_note(events, all_events.n_rows, objective):
         _messages.say(note)
-    _messages.say(
-        f"{_counts(model)}; {_fit_summary(model, seconds, n_passes, objective.n_negatives)}"
-    )
+    _messages.say(f"{_counts(model)}; {_fit_summary(model, seconds, n_passes, model.n_negatives)}")
     _messages.say(f"{_cost_summary(model, held_out.valid)}; wrote {out}")
 
 
@@ -103,6 +126,18 @@ def _checkpoint(out: Path, *, resume: bool) -> Path | None:
             "--out."
         )
     return None
+
+
+def _note_new_start(file: Path | None, noun: str, *, resume: bool) -> None:
+    if file is not None and file.exists() and not resume:
+        _messages.say(f"starting a new {noun}; --resume would have continued from {file}.")
+
+
+def _is_later(checkpoint: Path | None, searched: Path | None) -> bool:
+    """Return whether a checkpoint is from a fit that began after the search had ended."""
+    if checkpoint is None or searched is None or not checkpoint.exists() or not searched.exists():
+        return False
+    return checkpoint.stat().st_mtime_ns >= searched.stat().st_mtime_ns
 
 
 def _check_memory(events: Events, n_factors: int) -> None:

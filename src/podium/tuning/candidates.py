@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -18,6 +18,7 @@ Params: TypeAlias = dict[str, Any]
 Grid: TypeAlias = "Mapping[str, Any] | Sequence[Mapping[str, Any]]"
 
 _PURPOSE = 3  # part of the seeds of draws; data.splits uses 1 and 2
+_MOST_REPEATS = 10_000  # draws without a new combination after which a space counts as used up
 
 
 @dataclass(frozen=True)
@@ -125,9 +126,7 @@ def candidates(grid: Grid, n_trials: int | None, seed: int) -> list[Params]:
     which the last name varies fastest. If there is a distribution, each trial draws every name
     anew.
     """
-    parts = [_checked(part) for part in ([grid] if isinstance(grid, Mapping) else grid)]
-    if not parts:
-        raise ArgumentError("grid must have at least one mapping of names to values, got none.")
+    parts = checked_parts(grid, "grid")
     if not any(isinstance(values, Distribution) for part in parts for values in part.values()):
         return _of_lists(parts, n_trials, seed)
     if n_trials is None:
@@ -137,6 +136,37 @@ def candidates(grid: Grid, n_trials: int | None, seed: int) -> list[Params]:
     return [
         _random_params(parts, np.random.default_rng([seed, _PURPOSE, i])) for i in range(n_trials)
     ]
+
+
+def drawn(parts: list[Params], first: Params, seed: int) -> Iterator[Params]:
+    """Yield `first`, and then random draws of a space that differ from each other.
+
+    Draws are changes of `first`. Numbers from distributions are rounded to three significant
+    digits. The draws end if a space of few combinations is used up.
+    """
+    yield first
+    rng, known, n_repeats = np.random.default_rng([seed, _PURPOSE]), {repr(first)}, 0
+    while n_repeats < _MOST_REPEATS:
+        params = first | _random_params(parts, rng, digits=3)
+        n_repeats += 1
+        if repr(params) not in known:
+            known.add(repr(params))
+            n_repeats = 0
+            yield params
+
+
+def checked_parts(grid: Grid, name: str) -> list[Params]:
+    """Return a grid as a list of mappings of names to lists or distributions.
+
+    Raises
+    ------
+    ArgumentError
+        If it has another form. The message names the argument.
+    """
+    parts = [_checked(part, name) for part in ([grid] if isinstance(grid, Mapping) else grid)]
+    if not parts:
+        raise ArgumentError(f"{name} must have at least one mapping of names to values, got none.")
+    return parts
 
 
 def _of_lists(parts: list[Params], n_trials: int | None, seed: int) -> list[Params]:
@@ -160,19 +190,28 @@ def _nth(part: Params, n: int) -> Params:
     return dict(reversed(combination.items()))
 
 
-def _random_params(parts: list[Params], rng: np.random.Generator) -> Params:
+def _random_params(
+    parts: list[Params], rng: np.random.Generator, digits: int | None = None
+) -> Params:
     part = parts[int(rng.integers(len(parts)))]
     return {
-        name: v.draw(rng) if isinstance(v, Distribution) else v[int(rng.integers(len(v)))]
+        name: _draw(v, rng, digits) if isinstance(v, Distribution) else v[int(rng.integers(len(v)))]
         for name, v in part.items()
     }
 
 
-def _checked(part: Any) -> Params:
+def _draw(distribution: Distribution, rng: np.random.Generator, digits: int | None) -> float | int:
+    number = distribution.draw(rng)
+    if digits is None or isinstance(number, int):
+        return number
+    return min(max(float(f"{number:.{digits}g}"), distribution.low), distribution.high)
+
+
+def _checked(part: Any, grid: str) -> Params:
     if not isinstance(part, Mapping):
-        raise ArgumentError(f"grid must map names of parameters to values, got {part!r}.")
+        raise ArgumentError(f"{grid} must map names of parameters to values, got {part!r}.")
     named = cast("Mapping[Any, Any]", part)
-    return {str(name): _values(str(name), values) for name, values in named.items()}
+    return {str(name): _values(f"{grid}[{name!r}]", values) for name, values in named.items()}
 
 
 def _values(name: str, values: Any) -> Any:
@@ -180,12 +219,12 @@ def _values(name: str, values: Any) -> Any:
         return values
     if isinstance(values, str | Mapping) or not hasattr(values, "__len__"):
         raise ArgumentError(
-            f"grid[{name!r}] must be a list of values or a distribution such as LogUniform(1e-6, 1)"
+            f"{name} must be a list of values or a distribution such as LogUniform(1e-6, 1)"
             f", got {values!r}."
         )
     plain: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if not plain:
-        raise ArgumentError(f"grid[{name!r}] must have at least one value, got none.")
+        raise ArgumentError(f"{name} must have at least one value, got none.")
     return plain
 
 

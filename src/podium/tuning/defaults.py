@@ -1,12 +1,14 @@
-"""The values that a search tries without a grid."""
+"""The values that a search tries without a grid or a space."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from podium.errors import ArgumentError
 from podium.losses import Loss
 from podium.rankers.estimator import Ranker
-from podium.tuning.candidates import Params
+from podium.recommenders import Recommender
+from podium.tuning.candidates import Integers, LogUniform, Params, Uniform
 from podium.tuning.fitting import last_step
 
 _LINEAR: dict[str, list[Any]] = {
@@ -22,6 +24,72 @@ _NEURAL: dict[str, list[Any]] = {
 _THRESHOLDS = [10, 30, 100]  # per feature; with fewer thresholds RankBoost fits less noise
 _STEPS = [0.1, 0.5, 2.0]  # first step lengths, for solvers with a free step length
 _WIDER = (1, 3, 10)  # factors of the loss's own k
+
+_SPACES: dict[str, Params] = {
+    "Factorization": {
+        "loss": ["robirank"],
+        "n_factors": [32, 64, 128],
+        "n_negatives": [8, 32],
+        "learning_rate": LogUniform(0.03, 0.3),
+        "l2": LogUniform(0.005, 0.2),
+        "n_epochs": [30],
+    },
+    "Popularity": {},
+    "EASE": {"l2": LogUniform(10, 10_000)},
+    "ItemKNN": {"k": [5, 10, 20, 50, 100, 200, 500, 1000]},
+    "ALS": {
+        "n_factors": [32, 64, 128, 256],
+        "alpha": LogUniform(1, 100),
+        "l2": LogUniform(0.01, 100),
+    },
+    "BPR": {
+        "n_factors": [32, 64, 128, 256],
+        "learning_rate": LogUniform(0.003, 0.3),
+        "l2": LogUniform(0.0001, 0.1),
+    },
+    "WARP": {
+        "n_factors": [32, 64, 128],
+        "learning_rate": LogUniform(0.01, 0.3),
+        "l2": LogUniform(1e-7, 1e-3),
+        "max_sampled": [10, 30, 100],
+    },
+    "MultiVAE": {
+        "n_factors": [50, 100, 200],
+        "hidden": [200, 600],
+        "beta": Uniform(0.0, 1.0),
+        "learning_rate": LogUniform(0.0003, 0.01),
+    },
+    "NeuMF": {
+        "n_negatives": Integers(2, 8),
+        "learning_rate": LogUniform(0.0001, 0.01),
+        "l2": LogUniform(1e-7, 1e-3),
+    },
+}
+"""The space of each recommender, by the name of its class."""
+
+
+def default_space(recommender: Recommender) -> Params:
+    """Return the values that `search_recommender` draws from by default.
+
+    Raises
+    ------
+    ArgumentError
+        If the recommender is not one of podium, and has no default space.
+
+    Examples
+    --------
+    >>> from podium.recommenders import EASE
+    >>> default_space(EASE())
+    {'l2': LogUniform(low=10, high=10000)}
+    """
+    for cls in type(recommender).__mro__:
+        if cls.__name__ in _SPACES:
+            return dict(_SPACES[cls.__name__])
+    name = type(recommender).__name__
+    raise ArgumentError(
+        f"{name} has no default space. Pass space={{parameter: values}}, for example "
+        "space={'l2': LogUniform(0.001, 1)}."
+    )
 
 
 def default_grid(estimator: Any) -> Params:

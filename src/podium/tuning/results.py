@@ -22,7 +22,8 @@ class Trial:
     Attributes
     ----------
     number : int
-        The position of the candidate in the search, from 0.
+        The position of the candidate in the search, from 0. Several fits of one candidate of
+        `search_recommender`, with more and more passes, have the same number.
     params : dict
     by_fold : tuple of float
         The mean of the measure over the users of each fold; nan if the fit failed.
@@ -32,7 +33,8 @@ class Trial:
     n_groups : int
         The number of users in all folds on whom the measure is defined.
     seconds : float
-        The total time of the fits.
+        The total time of the fits; in `search_recommender` the processor time of the fit and of
+        its measurement.
     iterations : tuple of int
         The number of iterations, or trees, of the kept model of each fold; empty if the estimator
         does not report it.
@@ -57,19 +59,19 @@ class Trial:
 
 @dataclass(frozen=True)
 class Search:
-    """All trials of a search, and the best.
+    """All trials of a search of `search` or `search_recommender`, and the best.
 
     Attributes
     ----------
     measure : str
         The measure of the trials.
     trials : tuple of Trial
-        The trials, in the order of the grid.
+        The trials, in the order of the grid, or of the fits in `search_recommender`.
     best : Trial
         The first trial with the best mean.
     estimator : estimator or None
-        The estimator fitted with `best.params`; None after an interrupt, or with refit=False and
-        several folds.
+        The estimator fitted with `best.params`; None after an interrupt, or with refit=False if
+        there are several folds or it is a recommender.
     """
 
     measure: str
