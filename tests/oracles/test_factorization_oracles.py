@@ -12,16 +12,23 @@ import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from podium._kernels import kernel
 from podium.recommenders._pairs import Pairs, read
-from podium.recommenders.factorization import _kernels
+from podium.recommenders.factorization import LOSSES
+from podium.recommenders.factorization._arithmetic_kernels import logarithm, power, stream
+from podium.recommenders.factorization._batch_kernels import draw_negatives
+from podium.recommenders.factorization._blocks import Block
 from podium.recommenders.factorization._descent import Factors
-from podium.recommenders.factorization._parts import KINDS, Block, Settings, cost_sums, descend
+from podium.recommenders.factorization._parts import set_states
 from podium.recommenders.factorization._plan import Blocks, Cells
+from podium.recommenders.factorization._settings import Settings
+from podium.recommenders.factorization._steps import _sampling, cost_sums, descend
 
 Doubles = NDArray[np.float64]
 
 LIKES = np.array([[3, 0, 1, 0, 0], [0, 2, 0, 0, 0], [0, 0, 0, 0, 0], [1, 0, 1, 2, 0]], float)
 N_ITEMS = LIKES.shape[1]
+AVERAGED = [name for name, loss in LOSSES.items() if loss.averages]
 
 
 def _settings(**changes: Any) -> Settings:
@@ -39,6 +46,12 @@ def _settings(**changes: Any) -> Settings:
         "exact": True,
         "only_unseen": True,
         "item_bias": True,
+        "cosine": False,
+        "popularity": 0.0,
+        "popularity_share": 1.0,
+        "l2_power": 1.0,
+        "pairs_per_user": 1.0,
+        "pairs_per_item": 1.0,
     }
     return Settings(**{**plain, **changes})
 
@@ -104,7 +117,7 @@ def test_linearised_objective_touches_the_exact_one_at_the_best_xi(unseen: bool)
         assert _linearised(scores, elsewhere, unseen) > _exact(scores, unseen)
 
 
-@pytest.mark.parametrize("loss", list(KINDS))
+@pytest.mark.parametrize("loss", AVERAGED)
 @pytest.mark.parametrize("unseen", [True, False])
 @pytest.mark.parametrize("scale", [1.5, 8.0])  # also gaps beyond what products of powers take
 def test_cost_sums_equal_the_definition(loss: str, unseen: bool, scale: float) -> None:
@@ -163,7 +176,7 @@ def _exact_gradient(scores: Doubles, x: int, y: int, loss: str) -> Doubles:
     return gradient
 
 
-@pytest.mark.parametrize("loss", list(KINDS))
+@pytest.mark.parametrize("loss", AVERAGED)
 def test_mean_of_all_steps_is_the_exact_gradient(loss: str) -> None:
     """Every negative that may be drawn, each once: their mean is the objective's gradient."""
     _, factors = _problem()
@@ -192,7 +205,8 @@ def _mean_step(
     for seed in itertools.count():
         moved, _ = _moves(pairs, factors, settings, costs, rate, seed)
         touched = set(np.flatnonzero((moved.items != factors.items).any(axis=1)).tolist()) - {y}
-        by_negative[touched.pop()] = moved
+        for negative in touched:  # none if the positive itself was drawn
+            by_negative[negative] = moved
         if len(by_negative) == N_ITEMS - 1:
             break
     return [
@@ -226,9 +240,10 @@ def test_running_mean_takes_the_costs_that_were_drawn(n_negatives: int) -> None:
         float(_moves(pairs, factors, settings, np.ones(1), 1e-6, seed)[1][0]) for seed in range(300)
     }
     if n_negatives == 1:
+        means -= {1.0}  # the initial value, where the positive itself was drawn
         assert len(means) == len(possible)
         np.testing.assert_allclose(sorted(means), sorted(possible), rtol=1e-5)
-    assert min(possible) - 1e-6 < min(means) < max(means) < max(possible) + 1e-6
+    assert min(possible) - 1e-6 < min(means) <= max(means) < max(possible) + 1e-6
     assert np.mean(list(means)) == pytest.approx(np.mean(possible), abs=0.6)
 
 
@@ -244,11 +259,135 @@ def test_negatives_are_the_unseen_items_and_all_of_them(likes: list[int]) -> Non
     assert drawn == set(np.flatnonzero(np.array(likes) == 0).tolist())
 
 
+def _pair_loss(
+    loss: Any, score: float, others: Doubles, mean_of_positives: float, level: float
+) -> float:
+    """Return the loss of a positive beside the items that it is compared with, by definition."""
+    gaps = others - score
+    if loss.averages:
+        scale = np.log2(np.e) if loss.name == "bpr" else 1.0
+        total = np.log2(1 + 2.0 ** (scale * gaps)).sum()
+        mean = total / gaps.size
+        return {
+            "robirank": math.log2(1 + total),
+            "type2": 1 - 1 / math.log2(total + 2),
+            "identity": mean,
+            "bpr": mean * math.log(2),
+        }[loss.name]
+    if loss.name in ("softmax", "sl"):
+        value = math.log1p(np.exp(gaps / loss.temperature).sum())
+        return value * (level if loss.name == "sl" else 1.0)
+    n_top = max(round(loss.beta * gaps.size), 1) if loss.name == "llpauc" else loss.k
+    if loss.name == "pap-avg":
+        gaps = others - mean_of_positives
+    top = np.sort(gaps)[::-1][:n_top]
+    hinge = np.maximum(1 + top, 0).mean()
+    return float(np.log1p(np.exp(top)).mean() if loss.name == "llpauc" else hinge)
+
+
+def _objective(factors: list[Doubles], loss: Any, cosine: bool, unseen: bool, fixed: Any) -> float:
+    """Return the sum over all pairs; `fixed` are the numbers that a step takes as constants."""
+    users, items, bias = factors
+    if cosine:
+        users, items = (f / np.linalg.norm(f, axis=1, keepdims=True) for f in (users, items))
+    scores = users @ items.T + (0.0 if cosine else bias)
+    weights = LIKES / LIKES[LIKES > 0].mean()
+    total = 0.0
+    for number, (x, y, others) in enumerate(_pairs_of(LIKES, unseen)):
+        counts, level, mean, score = fixed[number]
+        mean_score = mean + scores[x, y] - score  # the gradient goes to the positive
+        if counts:
+            value = _pair_loss(loss, scores[x, y], scores[x, others], mean_score, level)
+            total += weights[x, y] * value
+    return total
+
+
+@pytest.mark.parametrize("unseen", [True, False])
+@pytest.mark.parametrize("cosine", [False, True])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *AVERAGED,
+        "softmax(temperature=0.7)",
+        "sl(level_temperature=0.5)@2",
+        "pap-ramp@1",
+        "pap-max@1",
+        "pap-avg@2",
+        "llpauc(alpha=0.5,beta=0.4)",
+    ],
+)
+def test_step_of_a_batch_is_the_gradient_of_its_losses(
+    text: str, cosine: bool, unseen: bool
+) -> None:
+    """All pairs in one batch with all items as negatives: nothing is left to chance."""
+    pairs, factors = _problem(seed=3, scale=0.8)
+    factors.users[2] = 1.0  # the user without pairs
+    loss = LOSSES.parse(text)
+    settings = _settings(
+        loss=text, n_negatives=9, only_unseen=unseen, cosine=cosine, exact=loss.averages,
+        item_bias=not cosine,
+    )  # fmt: skip
+    scoring = factors.scoring(cosine=cosine)
+    if cosine:
+        factors.bias[:] = 0
+    states = np.ones(pairs.items.size, np.float32)
+    all_items = Block(factors.items if loss.has_states else scoring.items, factors.bias)
+    of_users = factors.users if loss.has_states else scoring.users
+    set_states(settings, pairs, states, of_users, all_items, np.uint64(1))
+    scores = _scores(scoring)
+    fixed = []
+    for (x, y, _), state in zip(_pairs_of(LIKES, unseen), states.tolist(), strict=True):
+        level = 1 / (1 + math.exp(-(scores[x, y] - state) / 0.5)) if loss.name == "sl" else 1.0
+        fixed.append((not math.isnan(state), level, state, scores[x, y]))
+    before = [f.astype(float) for f in (factors.users, factors.items, factors.bias)]
+    cells = Cells.lay_out(Blocks.single(N_ITEMS), pairs.offsets, pairs.items)
+    moved = factors.copy()
+    block = Block(moved.items, moved.bias)
+    sums = np.zeros(2)
+    descend(
+        settings, (cells, 0), pairs, states, moved.users, block, sums,
+        rate=1.0, seed=np.uint64(5),
+    )  # fmt: skip
+    assert sums[1] == sum(each[0] for each in fixed) > 0
+    for side, after in enumerate((moved.users, moved.items, moved.bias)):
+        for place in np.ndindex(after.shape):
+            values = []
+            for shift in (1e-5, -1e-5):
+                shifted = [f.copy() for f in before]
+                shifted[side][place] += shift
+                values.append(_objective(shifted, loss, cosine, unseen, fixed))
+            slope = (values[0] - values[1]) / 2e-5
+            assert before[side][place] - after[place] == pytest.approx(slope, rel=2e-3, abs=2e-4)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.4])
+def test_popular_items_are_drawn_more_often_and_weigh_less(share: float) -> None:
+    counts = np.array([100, 20, 5, 1, 1])
+    settings = _settings(popularity=1.0, popularity_share=share, n_negatives=2, only_unseen=False)
+    sampling = _sampling(settings, counts)
+    deck, drawn = np.arange(5, dtype=np.int32), np.empty(2, np.int32)
+    times = np.zeros(5)
+    for seed in range(4000):
+        n = draw_negatives(sampling, deck, drawn, np.uint64(stream(np.uint64(seed), 0)))
+        assert len(set(drawn[:n].tolist())) == n
+        times[drawn[:n]] += 1
+    assert deck.tolist() == list(range(5))
+    assert (np.diff(times[:4]) < 0).all()
+    np.testing.assert_allclose(times / 4000 * sampling.weights, 2 / 5, rtol=0.15)
+
+
+@kernel
+def _powers(numbers: Any, powers: Any, logarithms: Any) -> None:
+    for i in range(numbers.size):
+        powers[i] = power(numbers[i])
+        logarithms[i] = logarithm(powers[i])
+
+
 def test_powers_and_logarithms_are_those_of_the_library() -> None:
-    gaps = np.concatenate([np.linspace(-130, 130, 5001), np.linspace(-2, 2, 5001)])
-    odds, cost = gaps.astype(np.float32), np.empty(gaps.size, np.float32)
-    power = np.empty(gaps.size, np.float32)
-    _kernels.odds_and_costs(odds, power, power.view(np.int32), cost, cost.view(np.int32))
-    held = np.clip(gaps.astype(np.float32).astype(float), -100, 100)
-    np.testing.assert_allclose(odds, 1 / (1 + 2.0**-held), rtol=1e-6)
-    np.testing.assert_allclose(cost, np.log2(1 + 2.0**held), rtol=1e-6, atol=3e-7)
+    numbers = np.concatenate([np.linspace(-40, 40, 5001), np.linspace(-2, 2, 5001)])
+    numbers = numbers.astype(np.float32)
+    powers, logarithms = np.empty(numbers.size, np.float32), np.empty(numbers.size, np.float32)
+    _powers(numbers, powers, logarithms)
+    held = np.clip(numbers.astype(float), -30, 30)
+    np.testing.assert_allclose(powers, 2.0**held, rtol=2e-6)
+    np.testing.assert_allclose(logarithms, np.log2(powers.astype(float)), rtol=1e-6, atol=3e-7)

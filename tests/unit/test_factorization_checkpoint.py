@@ -137,8 +137,8 @@ def _swap(name: str, change: Any) -> Any:
         (_swap("items", lambda a: np.full_like(a, np.nan)), "items is not finite"),
         (_swap("bias", lambda a: a.astype(np.float64)), "bias has type float64, not float32"),
         (_swap("bias", lambda a: a[:, None]), "bias has shape"),
-        (_swap("mean_costs", lambda a: a[:1]), "mean_costs has shape"),
-        (_swap("mean_costs", lambda a: a * np.inf), "mean_costs is not finite"),
+        (_swap("states", lambda a: a[:1]), "states has shape"),
+        (_swap("states", lambda a: a * np.inf), "states is not finite"),
         (_swap("costs", lambda a: np.tile(a, 99)), "costs has 594 passes, but the fit has 6"),
         (_swap("costs", lambda a: a[:0]), "costs has 0 passes"),
         (_swap("costs", lambda a: a.reshape(2, 3)), "costs has shape"),
@@ -147,7 +147,7 @@ def _swap(name: str, change: Any) -> Any:
         (_swap("best_users", lambda a: a * np.nan), "best_users is not finite"),
         *(
             (lambda arrays, name=name: arrays.pop(name), f"{name} is missing|has 0 passes")
-            for name in ("users", "items", "bias", "mean_costs", "costs", "validation", "best_bias")
+            for name in ("users", "items", "bias", "states", "costs", "validation", "best_bias")
         ),
     ],
 )

@@ -110,7 +110,10 @@ class Part:
 
     def finish(self) -> Outcome:
         """Return the results of the pass for this part."""
-        return Outcome(self._users, self._states, *self._sums.tolist())
+        states = self._states
+        if self.settings.factor_loss.has_states:  # computed anew before each pass
+            states = np.ones_like(states)
+        return Outcome(self._users, states, *self._sums.tolist())
 
     def _copy_data(self) -> None:
         """Copy the part's data once into memory of this worker, which the steps may change."""
