@@ -32,6 +32,7 @@ ALLOWED = {
         "testing/*",
     ),
     "numba": ("*_kernels.py",),
+    "llvmlite": ("*_kernels.py",),
     "polars": ("data/*",),
     "pyarrow": ("data/*",),
     "pandas": ("data/*",),

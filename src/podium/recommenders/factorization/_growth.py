@@ -138,7 +138,7 @@ def learn_new_items(
         Descent(pairs, settings, executor, state), history, None, None, or_silent(progress)
     )
     report_end(history, settings.learning_rate, depth=4)
-    growth.copy_new_items(learned, factors)
+    growth.copy_new_items(learned.scoring(cosine=settings.cosine), factors)
 
 
 def _placed(pairs: Pairs, users: Ints, items: Ints, shape: tuple[int, int]) -> Any:

@@ -17,10 +17,20 @@ from podium.recommenders.factorization._batch_kernels import (
     shuffled_batches,
 )
 from podium.recommenders.factorization._loss_kernels import FAR, LANES, Lanes, lane_weights, slopes
-from podium.recommenders.factorization._tile_kernels import COLUMNS, ROWS, multiply
+from podium.recommenders.factorization._matrix_kernels import (
+    gather,
+    new_matrices,
+    normalise,
+    remove_radial,
+    scale_users,
+    score_positives,
+    sum_slopes,
+    to_gaps,
+    transpose,
+)
+from podium.recommenders.factorization._tile_kernels import ROWS, multiply
 
 _ONE, _ZERO = np.float32(1.0), np.float32(0.0)
-_SHORT = np.float32(1e-12)  # the least length of a vector that is divided by its length
 
 
 class Steps(NamedTuple):
@@ -71,24 +81,6 @@ class Rows(NamedTuple):
     item_decay: Any
 
 
-class Matrices(NamedTuple):
-    """The factors of a batch, padded with zeros, and their gradients.
-
-    With cosines the vectors have length 1, and their lengths are in the last three arrays.
-    """
-
-    users: Any  # (LANES, width)
-    users_by_factor: Any  # (width, LANES)
-    positives: Any  # (LANES, width)
-    negatives: Any  # (n_rows, width)
-    gaps: Any  # (n_rows, LANES), then slopes
-    user_moves: Any  # (LANES, width)
-    negative_moves: Any  # (n_rows, width)
-    user_length: Any
-    positive_length: Any
-    negative_length: Any
-
-
 class Batch(NamedTuple):
     """The rows of a batch, by lane, and what its loss needs."""
 
@@ -100,23 +92,6 @@ class Batch(NamedTuple):
     lanes: Any  # `_loss_kernels.Lanes`
     weights: Any  # the factor of each lane's slopes
     slope_sums: Any
-
-
-@kernel
-def _new_matrices(n_negatives, d):
-    n_rows, width = -(-n_negatives // ROWS) * ROWS, -(-d // COLUMNS) * COLUMNS
-    return Matrices(
-        np.zeros((LANES, width), np.float32),
-        np.zeros((width, LANES), np.float32),
-        np.zeros((LANES, width), np.float32),
-        np.zeros((n_rows, width), np.float32),
-        np.zeros((n_rows, LANES), np.float32),
-        np.zeros((LANES, width), np.float32),
-        np.zeros((n_rows, width), np.float32),
-        np.ones(LANES, np.float32),
-        np.ones(LANES, np.float32),
-        np.ones(n_rows, np.float32),
-    )
 
 
 @kernel
@@ -181,63 +156,6 @@ def _fill_lanes(steps, cell, pairs, batches, number, batch):
 
 
 @kernel
-def _gather(rows, batch, n, drawn, m):
-    """Copy the rows of a batch; the lanes from n on are zero."""
-    U, V, d = rows.users, rows.items, rows.items.shape[1]
-    for b in range(n):
-        u, v = U[batch.users[b]], V[batch.positives[b]]
-        for j in range(d):
-            m.users[b, j] = u[j]
-            m.positives[b, j] = v[j]
-    for b in range(n, LANES):
-        m.users[b], m.positives[b] = _ZERO, _ZERO
-    for s in range(drawn.size):
-        v = V[drawn[s]]
-        for j in range(d):
-            m.negatives[s, j] = v[j]
-    m.negatives[drawn.size :] = _ZERO
-
-
-@summing_kernel
-def _normalise(vectors, length, n):
-    """Divide the first n vectors by their lengths, which are written to `length`."""
-    for i in range(n):
-        square = _ZERO
-        for j in range(vectors.shape[1]):
-            square += vectors[i, j] * vectors[i, j]
-        length[i] = max(np.sqrt(square), _SHORT)
-        inverse = _ONE / length[i]
-        for j in range(vectors.shape[1]):
-            vectors[i, j] *= inverse
-
-
-@kernel
-def _transpose(users, users_by_factor):
-    for j in range(users.shape[1]):
-        for b in range(LANES):
-            users_by_factor[j, b] = users[b, j]
-
-
-@summing_kernel
-def _score_positives(bias, positives, n, m, score):
-    for b in range(LANES):
-        total = _ZERO
-        for j in range(m.users.shape[1]):
-            total += m.users[b, j] * m.positives[b, j]
-        score[b] = total + (bias[positives[b]] if b < n else _ZERO)
-
-
-@kernel
-def _to_gaps(bias, drawn, score, gaps):
-    """Turn products into gaps; the rows from drawn.size on are not compared."""
-    for s in range(drawn.size):
-        own = bias[drawn[s]]
-        for b in range(LANES):
-            gaps[s, b] += own - score[b]
-    gaps[drawn.size :] = FAR
-
-
-@kernel
 def _mask(steps, cell, batch, n, drawn_weights, gaps, value):
     """Set the gaps of pairs that are not compared; return by lane what is compared in all."""
     all_weights = 0.0
@@ -258,26 +176,6 @@ def _mask(steps, cell, batch, n, drawn_weights, gaps, value):
                 batch.lanes.n_compared[b] -= drawn_weights[s]
 
 
-@kernel
-def _sum_slopes(gaps, n_rows, slope_sums):
-    slope_sums[:] = _ZERO
-    for s in range(n_rows):
-        for b in range(LANES):
-            slope_sums[b] += gaps[s, b]
-
-
-@summing_kernel
-def _remove_radial(moves, vectors, length, n):
-    """Replace gradients by unit vectors with those by the vectors before the normalisation."""
-    for i in range(n):
-        radial = _ZERO
-        for j in range(moves.shape[1]):
-            radial += moves[i, j] * vectors[i, j]
-        inverse = _ONE / length[i]
-        for j in range(moves.shape[1]):
-            moves[i, j] = (moves[i, j] - radial * vectors[i, j]) * inverse
-
-
 @summing_kernel
 def _move_users(steps, rows, batch, n, m):
     """Move each user towards its positive and away from the negatives."""
@@ -287,7 +185,7 @@ def _move_users(steps, rows, batch, n, m):
         for j in range(moves.shape[1]):
             moves[b, j] = weight * (total * m.positives[b, j] - moves[b, j])
     if steps.cosine:
-        _remove_radial(moves, m.users, m.user_length, n)
+        remove_radial(moves, m.users, m.user_length, n)
     for b in range(n):
         if batch.weights[b] == _ZERO:
             continue
@@ -302,7 +200,7 @@ def _move_negatives(steps, rows, batch, n, drawn, m):
     """Move the negatives away from the users, from their copies."""
     bias = rows.bias
     if steps.cosine:
-        _remove_radial(m.negative_moves, m.negatives, m.negative_length, drawn.size)
+        remove_radial(m.negative_moves, m.negatives, m.negative_length, drawn.size)
     # All negatives of a positive together shrink as much as the positive itself.
     share = steps.decay * np.float32(n) / np.float32(drawn.size)
     for s in range(drawn.size):
@@ -325,7 +223,7 @@ def _move_positives(steps, rows, batch, n, m):
         for j in range(moves.shape[1]):
             moves[b, j] = weight * m.users[b, j]
     if steps.cosine:
-        _remove_radial(moves, m.positives, m.positive_length, n)
+        remove_radial(moves, m.positives, m.positive_length, n)
     for b in range(n):
         if batch.weights[b] == _ZERO:
             continue
@@ -338,27 +236,18 @@ def _move_positives(steps, rows, batch, n, m):
 
 
 @kernel
-def _scale_users(batch, m):
-    """Write the users times the weights of their lanes over the moves, which have been used."""
-    weighted = m.user_moves
-    for b in range(LANES):
-        for j in range(weighted.shape[1]):
-            weighted[b, j] = batch.weights[b] * m.users[b, j]
-
-
-@kernel
 def _step(steps, loss, cell, pairs, rows, sums, batch, n, drawn, drawn_weights, m):
     """Take the step of a batch."""
     n_rows, width = -(-drawn.size // ROWS) * ROWS, m.users.shape[1]
-    _gather(rows, batch, n, drawn, m)
+    gather(rows, batch, n, drawn, m)
     if steps.cosine:
-        _normalise(m.users, m.user_length, n)
-        _normalise(m.positives, m.positive_length, n)
-        _normalise(m.negatives, m.negative_length, drawn.size)
-    _transpose(m.users, m.users_by_factor)
+        normalise(m.users, m.user_length, n)
+        normalise(m.positives, m.positive_length, n)
+        normalise(m.negatives, m.negative_length, drawn.size)
+    transpose(m.users, m.users_by_factor)
     multiply(m.negatives, width, 1, m.users_by_factor, m.gaps, n_rows, width, LANES)
-    _score_positives(rows.bias, batch.positives, n, m, batch.lanes.score)
-    _to_gaps(rows.bias, drawn, batch.lanes.score, m.gaps)
+    score_positives(rows.bias, batch.positives, n, m, batch.lanes.score)
+    to_gaps(rows.bias, drawn, batch.lanes.score, m.gaps)
     _mask(steps, cell, batch, n, drawn_weights, m.gaps, FAR)
     slopes(loss, m.gaps, n_rows, drawn_weights, batch.lanes)
     _mask(steps, cell, batch, n, drawn_weights, m.gaps, _ZERO)
@@ -368,11 +257,11 @@ def _step(steps, loss, cell, pairs, rows, sums, batch, n, drawn, drawn_weights, 
         if batch.weights[b] != _ZERO:
             pairs.state[batch.numbers[b]] = batch.lanes.state[b]
             sums[1] += 1.0
-    _sum_slopes(m.gaps, drawn.size, batch.slope_sums)
+    sum_slopes(m.gaps, drawn.size, batch.slope_sums)
     multiply(m.gaps, 1, LANES, m.negatives, m.user_moves, LANES, n_rows, width)
     _move_users(steps, rows, batch, n, m)
     if steps.learn_items:
-        _scale_users(batch, m)
+        scale_users(batch, m)
         multiply(m.gaps, LANES, 1, m.user_moves, m.negative_moves, n_rows, LANES, width)
         _move_negatives(steps, rows, batch, n, drawn, m)
         _move_positives(steps, rows, batch, n, m)
@@ -392,7 +281,7 @@ def descend(steps, loss, cell, pairs, rows, sampling, sums):
         batches = shuffled_batches(cell, pairs, steps.seed)
     else:
         batches = rounds_of_users(cell, pairs, steps.seed)
-    m, batch = _new_matrices(n_negatives, rows.items.shape[1]), _new_batch(n_block)
+    m, batch = new_matrices(n_negatives, rows.items.shape[1]), _new_batch(n_block)
     deck = np.arange(n_block).astype(np.int32)
     drawn, coming = np.empty(n_negatives, np.int32), np.empty(n_negatives, np.int32)
     weights = np.ones(n_negatives, np.float32)

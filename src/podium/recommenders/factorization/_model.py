@@ -33,10 +33,9 @@ class Factorization(FactorRecommender):
     """Latent collaborative retrieval: ``score = user_factors @ item_factors + item_bias``.
 
     The fit minimises the sum of ``s * loss`` over pairs of a user and a positive item, with weight
-    s. The default loss, "robirank", is ``log2(1 + T)``. T is the sum over other items of
-    ``log2(1 + 2 ** -(score - other))``, where `other` is the score of the other item. It is a
-    smooth upper bound of the number of items that rank before the positive. A positive far down
-    the list, which may be noise, therefore has little influence.
+    s. The loss "robirank" is ``log2(1 + T)``. T is the sum over other items of
+    ``log2(1 + 2 ** -(score - other))``, a smooth upper bound of the number of items that rank
+    before the positive. A positive far down, which may be noise, has little influence.
 
     Parameters
     ----------
@@ -54,34 +53,30 @@ class Factorization(FactorRecommender):
     learning_rate : float
         The initial step, in units of the stochastic gradient of the loss.
     decay : {"linear", "none"}
-        Whether the step decreases linearly to zero or is constant.
+        Whether the step decreases to zero or is constant.
     l2 : float
         The penalty. Each step shrinks the user and the positive by ``learning_rate * l2``. It
         shrinks each negative by 1 / n_negatives of this.
     l2_power : float
-        The power of the number of pairs of a user or item with which its penalty in a pass grows.
-        With 1, every step shrinks by the same share. With less, rare users and items shrink more
-        in each step, and frequent ones less (rendle2022).
+        The power of the number of pairs of a user or item with which its penalty in a pass grows
+        (rendle2022). With 1, every step shrinks by the same share.
     n_epochs : int
         The number of passes over all positives.
     n_blocks : int, optional
         The number of parts of the users and of blocks of the items, by default chosen from the
-        shape of the data. The factors depend on it, but not on the number of workers.
+        shape of the data. The factors depend on it.
     xi : {"running", "exact"}
-        The estimate of T for a positive. "running" is a running mean over its samples of negatives.
-        "exact" is the weighted mean of the sum over all items, computed at the start of each pass,
-        and of the current sample. It takes pairs x items multiplications per pass.
+        The estimate of T for a positive: a running mean over its samples, or the weighted mean of
+        the current sample and of the exact sum before the pass (pairs x items multiplications).
     xi_rate : float
         The weight of the current sample in this mean, in (0, 1], or 0 with "exact". With 0, use a
-        learning_rate 20 times smaller, because a rare sample with a large T has a weight of
-        n_items / n_negatives if the estimate is near 0.
+        learning_rate 20 times smaller.
     negatives : {"all", "unseen"}
         The items to compare with: all other items, as in the paper, or only those that the user has
         no pair with. With "unseen", use an l2 about 1.6 times as large.
     popularity : float
-        The power of an item's number of users to which its chance to be drawn as a negative is
-        proportional. With 0, draws are uniform. The loss weights the drawn items so that its
-        expected value stays the same.
+        A negative is drawn in proportion to this power of its number of users: uniformly with 0.
+        The loss weights the drawn items, so that its expected value stays the same.
     popularity_share : float
         The share of the draws that follow popularity, in (0, 1]; the rest is uniform.
     similarity : {"dot", "cosine"}
@@ -92,18 +87,15 @@ class Factorization(FactorRecommender):
     gain : {"value", "exp2", "one"}
         The weight s of a pair, divided by the mean weight: its value, ``2 ** value - 1``, or 1.
     random_state : int
-        The seed of the initial factors and of all draws.
     eval_metric : str or Measure
         The measure on the `eval_set`.
     patience : int, optional
-        The number of passes without a better value on the `eval_set` after which the fit stops.
+        The passes without a better value on the `eval_set` after which the fit stops.
 
     Attributes
     ----------
-    user_factors_ : float32, (n_users, n_factors)
-        Zero for users without a pair, so that their lists are ordered by bias.
-    item_factors_ : float32, (n_items, n_factors)
-    item_bias_ : float32, (n_items,)
+    user_factors_, item_factors_, item_bias_ : float32
+        See `FactorRecommender`. Users without a pair have zeros: only the bias orders their lists.
     n_blocks_ : int
     n_epochs_ : int
         The number of passes after which the factors were taken.
@@ -114,18 +106,12 @@ class Factorization(FactorRecommender):
 
     Notes
     -----
-    With ``xi="exact", xi_rate=0``, the expected step follows the exact gradient at the start of a
-    pass. The factor of a step is xi / log(2), where xi = 1 / (1 + T) for "robirank"; in yun2014, it
-    is xi. With another xi_rate, samples with a large T, which make up most of the gradient near the
-    optimum, reduce the weight of their own step.
+    Negatives come from the positive's own block of items; blocks are redrawn for each pass. The
+    factors are bitwise equal for every number of workers, on processors of one type.
 
-    Each part of the users stays on one worker, and the blocks of items move between workers. Blocks
-    are redrawn for each pass, and the negatives of a positive come from its own block. The factors
-    are bitwise equal for every executor and number of workers, on processors of one type.
-
-    Cost: a pass takes ``n_negatives * n_pairs`` updates. With 64 factors, a thread makes some 20
-    million updates per second, and about half as many with 400,000 items. Memory: two copies of the
-    users' factors, four copies of the items' factors, and 32 bytes per pair.
+    Cost: a pass compares ``n_negatives * n_pairs`` pairs, with 64 factors some 100 million in a
+    second of a processor. Memory: two copies of the users' factors, four copies of the items'
+    factors, and 32 bytes per pair.
 
     References
     ----------
@@ -218,21 +204,20 @@ class Factorization(FactorRecommender):
             are added up. A table is anything that `podium.data.read_interactions` reads; its value
             column, if any, holds the weights.
         seen : as user_items, optional
-            Further pairs of these users and items, such as low ratings. The model does not learn
-            from them, and `recommend` leaves them out too.
+            Further pairs, such as low ratings, which are neither learned nor recommended.
         eval_set : as user_items, optional
-            Held-out pairs of these users and items. After each pass the model is measured on them,
-            without the pairs of `user_items`, and the factors of the best pass are kept.
+            Held-out pairs. The model is measured on them after each pass, without the pairs of
+            `user_items`, and the factors of the best pass are kept.
         executor : Executor, optional
             The executor of the tasks; by default threads on all processors of this process.
         progress : callable, optional
             A function, called as ``progress(done, total, note)`` after each pass.
         checkpoint : path, optional
-            A file that is replaced atomically after each pass by the current state. Its size is 4
-            bytes per pair and 4 per factor (8 with an `eval_set`).
+            A file that is replaced atomically after each pass. Its size is 4 bytes per pair and 4
+            per factor (8 with an `eval_set`).
         resume : bool
-            Whether to continue after the last pass of the checkpoint. The factors are those of an
-            uninterrupted fit. Without a file, the fit starts anew with a warning.
+            Whether to continue after the last pass of the checkpoint, to the same factors. Without
+            a file, the fit starts anew with a warning.
 
         Raises
         ------
@@ -246,10 +231,8 @@ class Factorization(FactorRecommender):
 
         Warns
         -----
-        ConvergenceWarning
-            If a later pass diverged; the factors of the pass before it are kept.
-        PodiumWarning
-            If there is no checkpoint to resume from.
+        ConvergenceWarning, PodiumWarning
+            If a later pass diverged, whose factors are dropped; if there is no checkpoint.
         """
         self.check()
         measure, patience = parse_relevance(self.eval_metric), self.patience
@@ -288,25 +271,19 @@ class Factorization(FactorRecommender):
 
         Known items keep their factors, so that users without a new pair keep bitwise equal scores.
         New items get factors from passes over all pairs of the users with new pairs. Then the
-        factors of these users are learned again with fixed items, as in `fold_in`. The factors of
-        known items change only in a new `fit`; `n_epochs_`, `n_blocks_`, `stop_reason_` and
-        `history_` keep the values of the last `fit`. If the model is not fitted yet, it is fitted.
+        factors of these users are learned again with fixed items, as in `fold_in`. `n_epochs_`,
+        `n_blocks_`, `stop_reason_` and `history_` keep their values. A model that is not fitted
+        yet is fitted.
 
         Parameters
         ----------
         user_items : scipy.sparse matrix, (n_users, n_items), or table
-            The new pairs only; a table if `fit` had one. A matrix may have more rows and columns
-            than the model has users and items: the additional ones are new. If the model already
-            has a pair, the weights are added up, unless `gain` is "one".
+            The new pairs only; a table if `fit` had one. The additional rows and columns of a
+            larger matrix are new. Weights of known pairs are added up, unless `gain` is "one".
         n_epochs : int
-            The number of passes for new items, if any. The first step is ``learning_rate``.
+            The number of passes for new items. The first step is ``learning_rate``.
         executor, progress
-            The executor and the progress function; see `fit`.
-
-        Raises
-        ------
-        ArgumentError, DataError, KeyboardInterrupt
-            If `fit` would raise them; the model is then unchanged.
+            See `fit`, which also tells the errors; after an error, the model is unchanged.
         """
         if not self.is_fitted:
             return self.fit(user_items, executor=executor, progress=progress)
@@ -316,15 +293,13 @@ class Factorization(FactorRecommender):
             raise ArgumentError("user_items must hold at least one new pair, got none.")
         growth = Growth.of(self._learned_pairs(), new_pairs, add_up=self.gain != "one")
         executor, settings = or_threads(executor), read_settings(self)
-        old = Factors(self.user_factors_, self.item_factors_, self.item_bias_)
-        factors = growth.factors(old, settings.seed)
+        factors = growth.factors(self._factors(), settings.seed)
         if growth.has_new_items:
-            block_settings = read_settings(self, growth.touched_pairs(), cap_blocks=True)
-            block_settings = replace(block_settings, n_epochs=n_epochs)
-            learn_new_items(growth, factors, block_settings, executor, progress)
-        factors = factors.scoring(cosine=settings.cosine)
+            touched_settings = read_settings(self, growth.touched_pairs(), cap_blocks=True)
+            touched_settings = replace(touched_settings, n_epochs=n_epochs)
+            learn_new_items(growth, factors, touched_settings, executor, progress)
         factors.users[growth.touched] = self._folded(
-            growth.touched_pairs(), factors.items, factors.bias, growth.pairs, executor
+            growth.touched_pairs(), factors, growth.pairs, executor
         )
         seen = growth.placed(self._seen_pairs())
         self._hold(_pairs.with_seen(growth.pairs, seen), factors)
@@ -342,15 +317,8 @@ class Factorization(FactorRecommender):
     ) -> tuple[Items, Floats]:
         """Return the best items of new users, whose factors are learned by `fold_in`.
 
-        Parameters
-        ----------
-        user_items, executor, k, exclude_seen, allow, deny
-            See `fold_in` and `recommend`. Users of a table are returned in ascending order of ids.
-
-        Returns
-        -------
-        items, scores : (n_new, k)
-            The ids or column numbers, and float32 scores; see `recommend`.
+        The parameters are those of `fold_in` and `recommend`, and so are the results: items and
+        scores, (n_new, k). Users of a table are returned in ascending order of ids.
         """
         check_is_fitted(self)
         pairs = self._new_pairs(user_items)
@@ -384,9 +352,7 @@ class Factorization(FactorRecommender):
         self.n_blocks_ = settings.n_blocks
         self.n_epochs_ = history.best_epoch
         self.stop_reason_ = history.stop_reason
-        self.history_ = {"cost": np.array(history.costs)}
-        if history.validation:
-            self.history_["validation"] = np.array(history.validation)
+        self.history_ = history.arrays()
 
     def _hold(self, pairs: Pairs, factors: Factors) -> None:
         self.user_factors_, self.item_factors_ = factors.users, factors.items
@@ -394,16 +360,18 @@ class Factorization(FactorRecommender):
         self._hold_pairs(pairs)
 
     def _fold(self, pairs: Pairs, executor: Executor | None) -> Floats:
-        items, bias = self.item_factors_, self.item_bias_
-        return self._folded(pairs, items, bias, self._learned_pairs(), or_threads(executor))
+        learned = self._learned_pairs()
+        return self._folded(pairs, self._factors(), learned, or_threads(executor))
 
-    def _folded(
-        self, pairs: Pairs, items: Floats, bias: Floats, learned: Pairs, executor: Executor
-    ) -> Floats:
+    def _factors(self) -> Factors:
+        return Factors(self.user_factors_, self.item_factors_, self.item_bias_)
+
+    def _folded(self, pairs: Pairs, known: Factors, learned: Pairs, executor: Executor) -> Floats:
         """Return factors of users beside fixed items, whose model has learned from `learned`."""
         settings = replace(read_settings(self, learned, cap_blocks=True), n_blocks=1)
         counts = learned.item_counts() if settings.counts_items else None
-        factors = fold_in(pairs, Block(items, bias), counts, settings, executor)
+        items = Block(known.items, known.bias)
+        factors = fold_in(pairs, items, counts, settings, executor)
         return unit_rows(factors) if settings.cosine else factors
 
     def _new_pairs(self, user_items: Any) -> Pairs:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from podium.catalogue import rank_blocks
 from podium.errors import ArgumentError, ConvergenceWarning
@@ -44,6 +45,11 @@ class History:
     def best_epoch(self) -> int:
         """The number of passes after which the factors to keep were taken."""
         return int(np.argmax(self.validation)) + 1 if self.validation else self.n_done
+
+    def arrays(self) -> dict[str, NDArray[np.float64]]:
+        """Return the values of the passes by name, for `Factorization.history_`."""
+        values = {"cost": self.costs, "validation": self.validation}
+        return {name: np.array(passes) for name, passes in values.items() if passes}
 
     def patience_is_over(self, validation: Validation | None) -> bool:
         """Return whether `patience` passes went by without a better value."""

@@ -112,7 +112,8 @@ def _check_combination(loss: FactorLoss, *, exact: bool, popularity: float) -> N
         )
     if popularity and loss.partial:
         raise ArgumentError(
-            f"{loss} needs uniform negatives, because it counts the best of them. Pass popularity=0."
+            f"{loss} needs uniform negatives, because it counts the best of them. Pass "
+            "popularity=0."
         )
 
 

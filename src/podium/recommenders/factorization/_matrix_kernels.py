@@ -1,0 +1,139 @@
+"""The dense matrices of a batch: the factors of its rows, their gaps, and their gradients."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from podium._kernels import kernel, summing_kernel
+from podium.recommenders.factorization._loss_kernels import FAR, LANES
+from podium.recommenders.factorization._tile_kernels import COLUMNS, ROWS
+
+_ONE, _ZERO = np.float32(1.0), np.float32(0.0)
+_SHORT = np.float32(1e-12)  # the least length of a vector that is divided by its length
+
+
+class Matrices(NamedTuple):
+    """The factors of a batch, padded with zeros, and their gradients.
+
+    With cosines the vectors have length 1, and their lengths are in the last three arrays.
+    """
+
+    users: Any  # (LANES, width)
+    users_by_factor: Any  # (width, LANES)
+    positives: Any  # (LANES, width)
+    negatives: Any  # (n_rows, width)
+    gaps: Any  # (n_rows, LANES), then slopes
+    user_moves: Any  # (LANES, width)
+    negative_moves: Any  # (n_rows, width)
+    user_length: Any
+    positive_length: Any
+    negative_length: Any
+
+
+@kernel
+def new_matrices(n_negatives, d):
+    """Return the matrices for batches with up to `n_negatives` negatives and d factors."""
+    n_rows, width = -(-n_negatives // ROWS) * ROWS, -(-d // COLUMNS) * COLUMNS
+    return Matrices(
+        np.zeros((LANES, width), np.float32),
+        np.zeros((width, LANES), np.float32),
+        np.zeros((LANES, width), np.float32),
+        np.zeros((n_rows, width), np.float32),
+        np.zeros((n_rows, LANES), np.float32),
+        np.zeros((LANES, width), np.float32),
+        np.zeros((n_rows, width), np.float32),
+        np.ones(LANES, np.float32),
+        np.ones(LANES, np.float32),
+        np.ones(n_rows, np.float32),
+    )
+
+
+@kernel
+def gather(rows, batch, n, drawn, m):
+    """Copy the rows of a batch; the lanes from n on are zero."""
+    U, V, d = rows.users, rows.items, rows.items.shape[1]
+    for b in range(n):
+        u, v = U[batch.users[b]], V[batch.positives[b]]
+        for j in range(d):
+            m.users[b, j] = u[j]
+            m.positives[b, j] = v[j]
+    for b in range(n, LANES):
+        m.users[b], m.positives[b] = _ZERO, _ZERO
+    for s in range(drawn.size):
+        v = V[drawn[s]]
+        for j in range(d):
+            m.negatives[s, j] = v[j]
+    m.negatives[drawn.size :] = _ZERO
+
+
+@summing_kernel
+def normalise(vectors, length, n):
+    """Divide the first n vectors by their lengths, which are written to `length`."""
+    for i in range(n):
+        square = _ZERO
+        for j in range(vectors.shape[1]):
+            square += vectors[i, j] * vectors[i, j]
+        length[i] = max(np.sqrt(square), _SHORT)
+        inverse = _ONE / length[i]
+        for j in range(vectors.shape[1]):
+            vectors[i, j] *= inverse
+
+
+@kernel
+def transpose(users, users_by_factor):
+    """Write the users with a row per factor."""
+    for j in range(users.shape[1]):
+        for b in range(LANES):
+            users_by_factor[j, b] = users[b, j]
+
+
+@summing_kernel
+def score_positives(bias, positives, n, m, score):
+    """Write the score of each positive for its user."""
+    for b in range(LANES):
+        total = _ZERO
+        for j in range(m.users.shape[1]):
+            total += m.users[b, j] * m.positives[b, j]
+        score[b] = total + (bias[positives[b]] if b < n else _ZERO)
+
+
+@kernel
+def to_gaps(bias, drawn, score, gaps):
+    """Turn products into gaps; the rows from drawn.size on are not compared."""
+    for s in range(drawn.size):
+        own = bias[drawn[s]]
+        for b in range(LANES):
+            gaps[s, b] += own - score[b]
+    gaps[drawn.size :] = FAR
+
+
+@kernel
+def sum_slopes(gaps, n_rows, slope_sums):
+    """Add up the slopes of each lane."""
+    slope_sums[:] = _ZERO
+    for s in range(n_rows):
+        for b in range(LANES):
+            slope_sums[b] += gaps[s, b]
+
+
+@summing_kernel
+def remove_radial(moves, vectors, length, n):
+    """Replace gradients by unit vectors with those by the vectors before the normalisation."""
+    for i in range(n):
+        radial = _ZERO
+        for j in range(moves.shape[1]):
+            radial += moves[i, j] * vectors[i, j]
+        inverse = _ONE / length[i]
+        for j in range(moves.shape[1]):
+            moves[i, j] = (moves[i, j] - radial * vectors[i, j]) * inverse
+
+
+@kernel
+def scale_users(batch, m):
+    """Write the users times the weights of their lanes over the moves, which have been used."""
+    weighted = m.user_moves
+    for b in range(LANES):
+        for j in range(weighted.shape[1]):
+            weighted[b, j] = batch.weights[b] * m.users[b, j]
