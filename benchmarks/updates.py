@@ -1,7 +1,7 @@
-"""Updates per second of RoBiRank's factorization, compared with implicit's BPR and memory speed.
+"""Compared pairs per second of the factorization, beside implicit's BPR and the speed of memory.
 
-An update is a gradient step for one comparison: a user, a positive item and a negative item. In a
-pass, implicit makes one update per pair and podium eight.
+A compared pair is a user, a positive item and a negative item. In a pass, implicit compares each
+positive with one negative, and podium with as many as an entry says, which a batch shares.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 
 from benchmarks import _harness
-from benchmarks.factorization import FACTORS, NEGATIVES, check_equal, make_interactions
+from benchmarks.factorization import FACTORS, check_equal, make_interactions
 from podium._kernels import kernel
 
 PASSES = 3
@@ -43,9 +43,7 @@ def _podium(**options: Any) -> Fit:
         from podium.executors import Threads
         from podium.recommenders import Factorization
 
-        model = Factorization(
-            FACTORS, n_epochs=passes, n_negatives=NEGATIVES, gain="one", **options
-        )
+        model = Factorization(FACTORS, n_epochs=passes, gain="one", **options)
         model.fit(pairs, executor=Threads(threads))
 
     return fit
@@ -58,13 +56,19 @@ def _implicit(pairs: csr_array[Any], passes: int, threads: int) -> None:
     model.fit(csr_matrix(pairs), show_progress=False)
 
 
-# Name -> function that fits, and the number of updates per pair in a pass.
+# Name -> function that fits, and the number of negatives of a pair in a pass.
 ENTRIES: dict[str, tuple[Fit, int]] = {
-    "podium robirank": (_podium(negatives="unseen"), NEGATIVES),
-    "podium robirank, no seen check": (_podium(negatives="all"), NEGATIVES),
-    "podium bpr": (_podium(loss="bpr", learning_rate=0.4), NEGATIVES),
-    "implicit bpr": (_implicit, 1),
-}
+    f"podium {name}, {n} negatives": (_podium(n_negatives=n, **options), n)
+    for name, n, options in (
+        ("robirank", 8, {}),
+        ("robirank", 128, {}),
+        ("robirank", 256, {}),
+        ("robirank, unseen", 128, {"negatives": "unseen"}),
+        ("softmax", 128, {"loss": "softmax"}),
+        ("softmax of cosines", 128, {"loss": "softmax(temperature=0.1)", "similarity": "cosine"}),
+        ("llpauc", 128, {"loss": "llpauc"}),
+    )
+} | {"implicit bpr": (_implicit, 1)}
 
 
 @kernel
@@ -144,7 +148,7 @@ def _timing(args: argparse.Namespace) -> _harness.Timing:
 
 
 def _compare(shape: str, args: argparse.Namespace) -> None:
-    """Print the updates per CPU second, and the gain of a second thread."""
+    """Print the compared pairs per CPU second, and the gain of a second thread."""
     options = [f"--shapes={shape}", f"--fraction={args.fraction}", f"--pairs={args.pairs}"]
     ceiling_timing = _harness.in_process("benchmarks.updates", CEILING, options)
     if isinstance(ceiling_timing, str):
@@ -166,7 +170,7 @@ def _compare(shape: str, args: argparse.Namespace) -> None:
     _harness.table(
         f"{shape}: {FACTORS} factors, a pass; load average {os.getloadavg()[0]:.1f} on "
         f"{os.cpu_count()} processors",
-        ("entry", "CPU s", "M updates / CPU s", "x random rows", "wall s", "speedup, two threads"),
+        ("entry", "CPU s", "M pairs / CPU s", "x random rows", "wall s", "speedup, two threads"),
         rows,
     )
 

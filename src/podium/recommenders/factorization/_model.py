@@ -109,9 +109,8 @@ class Factorization(FactorRecommender):
     Negatives come from the positive's own block of items; blocks are redrawn for each pass. The
     factors are bitwise equal for every number of workers, on processors of one type.
 
-    Cost: a pass compares ``n_negatives * n_pairs`` pairs, with 64 factors some 100 million in a
-    second of a processor. Memory: two copies of the users' factors, four copies of the items'
-    factors, and 32 bytes per pair.
+    Cost: with 64 factors, a processor compares some 100 million pairs in a second. Memory: two
+    copies of the users' factors, four of the items' factors, and 32 bytes per pair.
 
     References
     ----------
