@@ -81,7 +81,7 @@ class ApproxNDCG(GroupLoss):
 
     References
     ----------
-    qin2010approx; bruch2019 for NDCG as a training objective.
+    qin2010approx.
 
     Examples
     --------
