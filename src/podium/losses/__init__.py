@@ -8,7 +8,6 @@ loss. Declare its properties and register it. The tests in tests/laws then check
 properties.
 """
 
-from podium.losses.approx import ApproxNDCG, ApproxTarget
 from podium.losses.base import (
     REGISTRY,
     Loss,
@@ -42,6 +41,7 @@ from podium.losses.pointwise import BinaryTarget, Logistic, Squared, SquaredTarg
 from podium.losses.rankcosine import CosineTarget, RankCosine
 from podium.losses.robust import RoBiRank, RoBiRankTarget, RobustBinary
 from podium.losses.sl import TopSoftmax, TopSoftmaxTarget
+from podium.losses.smooth_ranks import ApproxNDCG, ApproxTarget
 
 __all__ = [
     "REGISTRY",

@@ -134,7 +134,7 @@ class ApproxNDCG(GroupLoss):
         return ApproxTarget(groups, inputs.rows_by_group(groups), worth, share, defined)
 
     def _run(self, scores: PerRow, target: ApproxTarget, out: Out) -> None:
-        from podium.losses.approx_kernels import approx_ndcg
+        from podium.losses.smooth_ranks_kernels import approx_ndcg
 
         lists = target.rows, target.groups.offsets, target.worth, target.share
         form = self.k or 0, self.temperature, float(count_of(target))
