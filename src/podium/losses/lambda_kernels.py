@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel, sort_falling
+from podium._kernels import inlined, kernel, sort_falling, summing_kernel
 from podium.losses.listwise_kernels import longest_list
 
 DISCOUNTED, AP, PAP = 0, 1, 2
@@ -149,6 +149,86 @@ def _powers(list_scores, scale, up, down):
     return True
 
 
+@inlined
+def _log1p(x):
+    """Return log(1 + x) for x in [0, 1], by the series of 2 atanh(x / (2 + x)), without a call."""
+    z = x / (2.0 + x)
+    y = z * z
+    p = y * (1.0 / 33.0) + 1.0 / 31.0
+    p = p * y + 1.0 / 29.0
+    p = p * y + 1.0 / 27.0
+    p = p * y + 1.0 / 25.0
+    p = p * y + 1.0 / 23.0
+    p = p * y + 1.0 / 21.0
+    p = p * y + 1.0 / 19.0
+    p = p * y + 1.0 / 17.0
+    p = p * y + 1.0 / 15.0
+    p = p * y + 1.0 / 13.0
+    p = p * y + 1.0 / 11.0
+    p = p * y + 1.0 / 9.0
+    p = p * y + 1.0 / 7.0
+    p = p * y + 1.0 / 5.0
+    p = p * y + 1.0 / 3.0
+    return 2.0 * (z + z * y * p)
+
+
+@summing_kernel
+def _signed_weights(upper, row_worth, w, lower, signed):
+    """Write the weight of each pair of one upper row, below 0 if the upper row is the worse one."""
+    for q in range(w.size):
+        signed[q] = (row_worth - w[q]) * max(upper + lower[q], 0.0)
+
+
+@summing_kernel
+def _near_costs(own, s, up, down, signed, curve):
+    """Replace signed weights by slopes, and write curvatures; return the sums of all terms.
+
+    `own` is the row's (score, power, inverse power). The loop has few arrays and no call, so that
+    the compiler vectorises it.
+    """
+    score, power, inverse = own
+    logs, margins, slope, bend = 0.0, 0.0, 0.0, 0.0
+    for q in range(s.size):
+        weight = abs(signed[q])
+        margin = score - s[q] if signed[q] > 0.0 else s[q] - score
+        small = min(power * down[q], inverse * up[q])
+        right = 1.0 / (1.0 + small)
+        wrong = small * right if margin > 0.0 else right
+        logs += weight * _log1p(small)
+        margins += weight * max(-margin, 0.0)
+        step = signed[q] * wrong
+        bent = weight * small * right * right
+        signed[q] = step
+        curve[q] = bent
+        slope += step
+        bend += bent
+    return logs, margins, slope, bend
+
+
+@kernel
+def _far_costs(scale, own, s, signed, curve):
+    """Do the work of `_near_costs` if powers would overflow, with one exponential per pair."""
+    logs, margins, slope, bend = 0.0, 0.0, 0.0, 0.0
+    for q in range(s.size):
+        weight = abs(signed[q])
+        margin = own[0] - s[q] if signed[q] > 0.0 else s[q] - own[0]
+        small = np.exp(-scale * abs(margin))
+        right = 1.0 / (1.0 + small)
+        logs += weight * np.log1p(small)
+        margins += weight * max(-margin, 0.0)
+        signed[q] *= small * right if margin > 0.0 else right
+        curve[q] = weight * small * right * right
+        slope += signed[q]
+        bend += curve[q]
+    return logs, margins, slope, bend
+
+
+@kernel
+def _add(terms, total):
+    for q in range(terms.size):
+        total[q] += terms[q]
+
+
 @kernel
 def weighted_pairs(scores, offsets, worth, share, marks, sigma, unit, count, out):
     """Sum weight * log(1 + exp(-sigma * d)) over pairs, with d > 0 if the better row is above.
@@ -163,38 +243,33 @@ def weighted_pairs(scores, offsets, worth, share, marks, sigma, unit, count, out
     s, w = np.empty(longest), np.empty(longest)
     up, down = np.empty(longest), np.empty(longest)
     slopes, bends = np.empty(longest), np.empty(longest)
+    signed, curve = np.empty(longest), np.empty(longest)
     scale = sigma / unit
     for g in range(share.size):
         if share[g] == 0.0:
             continue
-        lo, n = offsets[g], offsets[g + 1] - offsets[g]
+        lo, hi = offsets[g], offsets[g + 1]
+        n = hi - lo
         for p in range(n):
             s[p], w[p] = scores[order[lo + p]], worth[order[lo + p]]
             slopes[p], bends[p] = 0.0, 0.0
         is_close = _powers(s[:n], scale, up, down)
         total = 0.0
         for p in range(depth[g]):
-            for q in range(p + 1, n):
-                gain = w[p] - w[q]
-                weight = abs(gain) * (upper[lo + p] + lower[lo + q])
-                if weight <= 0.0:
-                    continue
-                # The margin is positive if the better row has the higher score.
-                margin = s[p] - s[q] if gain > 0.0 else s[q] - s[p]
-                if is_close:
-                    small = min(up[p] * down[q], up[q] * down[p])
-                else:
-                    small = np.exp(-scale * abs(margin))
-                right = 1.0 / (1.0 + small)
-                wrong = weight * (small * right if margin > 0.0 else right)
-                total += weight * (unit * np.log1p(small) + sigma * max(-margin, 0.0))
-                signed = wrong if gain > 0.0 else -wrong
-                slopes[p] -= signed
-                slopes[q] += signed
-                if curvature.size:
-                    bend = weight * small * right * right
-                    bends[p] += bend
-                    bends[q] += bend
+            r, m = p + 1, n - p - 1  # the first row below, and the number of these rows
+            _signed_weights(upper[lo + p], w[p], w[r:n], lower[lo + r : hi], signed[:m])
+            own = s[p], up[p], down[p]
+            if is_close:
+                logs, margins, slope, bend = _near_costs(
+                    own, s[r:n], up[r:n], down[r:n], signed[:m], curve[:m]
+                )
+            else:
+                logs, margins, slope, bend = _far_costs(scale, own, s[r:n], signed[:m], curve[:m])
+            _add(signed[:m], slopes[r:n])
+            _add(curve[:m], bends[r:n])
+            total += unit * logs + sigma * margins
+            slopes[p] -= slope
+            bends[p] += bend
         values[g] = share[g] * total / unit
         step = sigma * share[g] / count
         for p in range(n):

@@ -41,9 +41,11 @@ def metric_of(
     n = len(order)
     falling = tuple(float(n - place) for place in range(n))
     listing = Listing(falling, tuple(grades[i] for i in order), n_items=n)
-    options = OPTIONS[metric] | ({"gain": gain} if metric == "ndcg" else {})
+    options: dict[str, Any] = OPTIONS[metric] | ({"gain": gain} if metric == "ndcg" else {})
     # Without a cutoff, pap counts all pairs.
-    value = brute_force(metric, listing, k=n if k is None and metric == "pap" else k, **options)
+    value = brute_force(
+        metric, listing, "worst", k=n if k is None and metric == "pap" else k, **options
+    )
     return float(value or 0.0)
 
 
