@@ -104,7 +104,8 @@ class LambdaRank(GroupLoss):
     equal scores, with which training starts, relevant rows are pulled up.
 
     A group of one grade (ndcg) or one class is left out. A value beyond the range of float64 is
-    inf. Cost: a sort, and a division and a logarithm per pair that has a weight: O(n k) with a
+    inf. Cost: a sort, two exponentials per row and two divisions per pair (an exponential and a
+    logarithm, if scores lie more than 300 / sigma apart). The number of pairs is O(n k) with a
     cutoff, else O(n^2).
 
     References
