@@ -27,6 +27,7 @@ from podium.papers.xia2009.consistency import (
     preserved_pairs,
     sensitivity,
 )
+from podium.papers.xia2009.consistency._orders import PermutationLoss
 from podium.rankers import LinearRanker
 
 P1 = 0.4
@@ -365,3 +366,13 @@ def _log_sum(values: list[float]) -> float:
 def test_cutoff_that_is_no_number_is_refused() -> None:
     with pytest.raises(ArgumentError, match="k must be an integer"):
         preserved_pairs(Space.plackett_luce([0.0, 1.0]), k=np.array([1, 2]))  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("name", ["lambdarank", "lambdarank(gain=linear)@2", "lambdarank@1"])
+def test_reweighting_ends_where_the_gradient_with_held_weights_is_zero(name: str) -> None:
+    space, loss = Space.plackett_luce([2.0, 0.0, 1.0]), losses.get(name)
+    minimum = minimise(space, loss)
+    assert (minimum.method, minimum.finite) == ("reweighting", True)
+    _, gradients = PermutationLoss(loss, 3).values_and_gradients(minimum.scores)
+    np.testing.assert_allclose(space.probabilities @ gradients, 0.0, atol=1e-6)
+    assert minimum.heads(1) == ((0,),)

@@ -10,6 +10,7 @@ environment draws the same lists.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
@@ -26,6 +27,10 @@ LOSSES = {
     "pairwise_logistic_loss": "graded",
     "pointwise_sigmoid_loss": "graded",
     "pointwise_mse_loss": "graded",
+    "approx_ndcg": "graded",
+    "approx_ndcg, linear gain": "graded",
+    "lambdarank": "graded",
+    "lambdarank, top 2": "graded",
 }
 SPECIAL: dict[str, tuple[str, list[float], list[float], list[bool]]] = {
     "ordered by a gap of 40": ("listmle_loss", [40.0, 0.0], [1.0, 0.0], [True, True]),
@@ -59,15 +64,41 @@ def lists() -> list[dict[str, list[float]]]:
     return drawn
 
 
+def function(name: str) -> Any:
+    """Return a loss of Rax, or one that is composed of its parts; pairs are summed."""
+    import jax
+    import rax
+
+    def smooth(temperature: float, **options: Any) -> Any:  # as `rax.approx_t12n` composes it
+        ranks = functools.partial(
+            rax.utils.approx_ranks, step_fn=lambda d: jax.nn.sigmoid(d / temperature)
+        )
+        metric = functools.partial(rax.ndcg_metric, rank_fn=ranks, **options)
+        return lambda scores, labels, where: -metric(scores, labels, where=where)
+
+    def weighted(topn: int | None) -> Any:
+        weights = functools.partial(rax.dcg_lambdaweight, normalize=True, topn=topn)
+        return functools.partial(
+            rax.pairwise_logistic_loss, lambdaweight_fn=weights, reduce_fn=jax.numpy.sum
+        )
+
+    parts = {
+        "approx_ndcg": smooth(1.0),
+        "approx_ndcg, linear gain": smooth(0.5, gain_fn=lambda y: y),
+        "lambdarank": weighted(None),
+        "lambdarank, top 2": weighted(2),
+    }
+    return parts.get(name) or getattr(rax, name)
+
+
 def called(name: str, scores: Any, labels: Any, where: Any) -> dict[str, Any]:
     """Return the value of one list that is padded to LONGEST, and its gradient without that."""
     import jax
-    import rax
 
     fill = LONGEST - len(scores)
     s, y = (jax.numpy.array([*column, *[0.0] * fill]) for column in (scores, labels))
     w = jax.numpy.array([*where, *[False] * fill])
-    value, grad = jax.value_and_grad(lambda s: getattr(rax, name)(s, y, where=w))(s)
+    value, grad = jax.value_and_grad(lambda s: function(name)(s, y, where=w))(s)
     return {"value": _plain(value), "grad": [_plain(g) for g in grad[: len(scores)]]}
 
 

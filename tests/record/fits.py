@@ -49,7 +49,7 @@ def rankers() -> Entries:
         options = {"loss": loss, "hidden": 5, "max_iter": 3, "batch_size": 4}
         yield _fit(kinds.NeuralRanker, options, validate=True)
     for package, kind in (("lightgbm", kinds.LightGBMRanker), ("xgboost", kinds.XGBoostRanker)):
-        for loss in (None, *losses, *OWN[package]) if _is_there(package) else ():
+        for loss in dict.fromkeys((None, *losses, *OWN[package])) if _is_there(package) else ():
             yield _fit(kind, {"loss": loss, "n_trees": 4, "n_leaves": 5, "n_threads": 1})
         for case in _TREES if _is_there(package) else ():
             options = {"loss": "group-logistic", "n_trees": 6, "n_leaves": 5, **case}

@@ -404,6 +404,13 @@ def test_lambdarank_is_lightgbms() -> None:
                                   native)  # fmt: skip
 
 
+def test_lambdarank_with_a_cutoff_is_podiums() -> None:
+    """The name alone is the library's objective where the library has one."""
+    assert LightGBMRanker("lambdarank").loss_in_use() == "lambdarank"
+    assert LightGBMRanker("lambdarank@10").loss_in_use() == losses.LambdaRank(10)
+    assert XGBoostRanker("lambdarank").loss_in_use() == losses.LambdaRank()
+
+
 def recurring(seed: int = 0) -> tuple[Any, Any, Any, Any]:
     """Rows whose labels are noisy draws of what their item is worth; items recur in groups."""
     rng = np.random.default_rng(seed)

@@ -167,8 +167,10 @@ def _is_library_loss(model: Model) -> bool:
     """Return whether the loss is an objective of a boosting library, not a loss of podium."""
     from podium import losses
 
-    has_own_objectives = _class(model.model).has_own_objectives
-    return has_own_objectives and not losses.is_registered(str(model.loss))
+    cls, text = _class(model.model), str(model.loss)
+    if not cls.has_own_objectives:
+        return False
+    return text in cls.library_objectives() or not losses.is_registered(text)
 
 
 def _library_loss(model: Model) -> str | None:

@@ -27,6 +27,7 @@ from podium.losses.grouped import (
     PApLogistic,
     PApLogisticTarget,
 )
+from podium.losses.lambdarank import LambdaRank, LambdaTarget
 from podium.losses.listmle import ListMLE, ListMLETarget
 from podium.losses.listnet import ListNet, SoftmaxCrossEntropy, SoftmaxTarget
 from podium.losses.pairwise import (
@@ -39,13 +40,19 @@ from podium.losses.pap import PApAverage, PApMax, PApRamp, PApTarget, PApTightSt
 from podium.losses.pointwise import BinaryTarget, Logistic, Squared, SquaredTarget
 from podium.losses.rankcosine import CosineTarget, RankCosine
 from podium.losses.robust import RoBiRank, RoBiRankTarget, RobustBinary
+from podium.losses.sl import TopSoftmax, TopSoftmaxTarget
+from podium.losses.smooth_ranks import ApproxNDCG, ApproxTarget
 
 __all__ = [
     "REGISTRY",
+    "ApproxNDCG",
+    "ApproxTarget",
     "BinaryTarget",
     "CosineTarget",
     "GroupLogistic",
     "GroupLogisticTarget",
+    "LambdaRank",
+    "LambdaTarget",
     "ListMLE",
     "ListMLETarget",
     "ListNet",
@@ -71,6 +78,8 @@ __all__ = [
     "SoftmaxTarget",
     "Squared",
     "SquaredTarget",
+    "TopSoftmax",
+    "TopSoftmaxTarget",
     "as_loss",
     "from_spec",
     "get",

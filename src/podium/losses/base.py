@@ -35,6 +35,7 @@ DECLARED = (
     "head_cutoff",
     "draws",
     "redraws",
+    "reweights",
 )
 """The declarations that a loss which wraps another one takes from it."""
 
@@ -92,6 +93,10 @@ class Loss(abc.ABC):
         result is the argument `keys` of `prepare`.
     redraws : bool
         Whether a solver should draw again in each pass. The objective is then random.
+    reweights : bool
+        Whether the value contains weights that depend on the scores, and the gradient and the
+        curvature are those of the value with these weights held fixed. The value may then jump
+        where the order of scores changes. The loss has a method `hold`, which fixes the weights.
     """
 
     name: ClassVar[str]
@@ -105,6 +110,7 @@ class Loss(abc.ABC):
     head_cutoff: ClassVar[bool] = False
     draws: ClassVar[bool] = False
     redraws: ClassVar[bool] = False
+    reweights: ClassVar[bool] = False
     min_relevance: float = 1.0
     k: Any = None  # an int or None; the type is Any so that a subclass can be more specific
 
@@ -209,6 +215,11 @@ class Loss(abc.ABC):
     def draw(self, groups: Groups, rng: np.random.Generator) -> Keys:
         """Return the random keys of a loss that draws, with one column per order of tied rows."""
         raise NotImplementedError(f"{self.name} needs no random keys, got {groups} and {rng}.")
+
+    def hold(self, scores: PerRow, target: Any) -> Any:
+        """Return the target with the weights of these scores, for a loss that `reweights`."""
+        del scores, target
+        raise NotImplementedError(f"{self.name} has no weights that depend on the scores.")
 
 
 class Target(Protocol):
@@ -320,7 +331,7 @@ def is_registered(text: str) -> bool:
 
     Examples
     --------
-    >>> is_registered("listmle(head=relevant)@10"), is_registered("lambdarank")
+    >>> is_registered("listmle(head=relevant)@10"), is_registered("rank_xendcg")
     (True, False)
     """
     return REGISTRY.find(text.partition("@")[0].partition("(")[0].strip()) is not None

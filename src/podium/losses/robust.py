@@ -11,11 +11,12 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from podium import _check
-from podium.discounts import GAINS, Gain, discounts, gains
+from podium.discounts import GAINS, Gain
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.losses.base import GroupLoss, Loss, Out, count_of, register
+from podium.losses.gains import ideal_gains, row_gains
 from podium.losses.listwise import several_grades
 from podium.losses.pointwise import BinaryTarget, RowLoss
 from podium.types import Mask, PerGroup, PerRow, RowIndex
@@ -25,7 +26,6 @@ Sigma: TypeAlias = Literal["logistic", "hinge"]
 
 SIGMAS: tuple[Sigma, ...] = ("logistic", "hinge")
 _CODES: dict[Any, int] = {"identity": 0, 1: 1, 2: 2}
-_MAX_GAIN = 1e100  # the largest gain whose sums and products stay in the range of floats
 
 
 class Robust(Loss):
@@ -231,8 +231,8 @@ class RoBiRank(Robust, GroupLoss):
         object.__setattr__(self, "normalize", _check.flag(self.normalize, "normalize"))
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> RoBiRankTarget:
-        worth = self._gains(grades, groups)
-        ideal = _ideal(worth, groups)
+        worth = row_gains(grades, self.gain, groups)
+        ideal = ideal_gains(worth, groups)
         defined = several_grades(grades, groups) & (ideal > 0.0)
         if self.normalize:
             worth = worth / np.where(ideal > 0.0, ideal, 1.0)[groups.index]
@@ -240,18 +240,6 @@ class RoBiRank(Robust, GroupLoss):
         n_pairs = float(groups.sizes[groups.index[worth > 0.0]].sum(dtype=np.float64))
         inputs.warn_about_pairs(n_pairs, self.name, "Use 'softmax', which visits no pairs.")
         return RoBiRankTarget(groups, inputs.rows_by_group(groups), worth, share, defined)
-
-    def _gains(self, grades: PerRow, groups: Groups) -> PerRow:
-        with np.errstate(over="ignore"):
-            row_gains = gains(grades, self.gain)
-        if row_gains.max(initial=0.0) > _MAX_GAIN:
-            row = int(np.argmax(row_gains))
-            label = _check.label(groups.labels[groups.index[row]])
-            raise ArgumentError(
-                f"relevance has a gain above {_MAX_GAIN:g} with gain={self.gain!r}, got "
-                f"{grades[row]:g} in qid {label}. Scale the relevance, or pass gain='linear'."
-            )
-        return row_gains
 
     def why_undefined(self, target: RoBiRankTarget) -> str:
         """Return a message: what a group needs, how many groups lack it, and the remedy."""
@@ -267,12 +255,3 @@ class RoBiRank(Robust, GroupLoss):
 
         lists = (target.rows, target.groups.offsets, target.worth, target.share)
         robust_ranks(scores, *lists, self._form(), float(count_of(target)), out)
-
-
-def _ideal(worth: PerRow, groups: Groups) -> PerGroup:
-    """Return the DCG of each group's whole list in the best order."""
-    falling = np.lexsort((-worth, groups.index))
-    ranks = np.arange(worth.size) - np.repeat(groups.offsets[:-1], groups.sizes)
-    rank_weights = discounts(int(groups.sizes.max(initial=0)))
-    discounted_worth = worth[falling] * rank_weights[ranks]
-    return np.bincount(groups.index[falling], discounted_worth, groups.n_groups).astype(np.float64)

@@ -57,7 +57,8 @@ class LossContract:
     `upper_bounds`, `shift_invariant`). A `smooth` loss may still have kinks at scores at which its
     set of selected rows changes. These are equal scores, which the cases do not contain.
     `upper_bounds` is the name of a risk in `podium.testing.loss_oracles.RISKS`, and requires that
-    the loss has a `k`. A loss that declares `draws` orders rows of equal grade by keys from its
+    the loss has a `k`. The derivatives of a loss that `reweights` are those of the target from its
+    `hold`. A loss that declares `draws` orders rows of equal grade by keys from its
     `draw`. If a test needs the same order for different rows, it first makes the labels distinct.
     """
 
@@ -95,7 +96,7 @@ class LossContract:
         """Compare the gradient with slopes by row, except at kinks of a loss that is not smooth."""
         n_checked = n_skipped = 0
         for case in self.cases():
-            evaluate = self._evaluator(case)
+            evaluate = self._held_evaluator(case)
             grad = evaluate(case.scores)[1]
             for row in range(case.scores.size):
                 left, right = self._slopes(evaluate, case.scores, row)
@@ -136,18 +137,32 @@ class LossContract:
             np.testing.assert_allclose(moved_grad, grad[order], rtol=1e-12, atol=1e-15)
 
     def test_curvature_is_positive_and_bounds_the_second_derivative(self) -> None:
-        """Check that the bound is positive and, if smooth, at least the second derivative."""
+        """Check that the bound is positive and, without kinks, at least the second derivative."""
         for case in self.cases():
             target = self._target(case)
             bound = self.make().curvature(case.scores, target)
             assert bound.shape == case.scores.shape
             assert (bound > 0).all()
-            if self.make().smooth:
-                evaluate = self._evaluator(case)
+            if self.make().smooth or self.make().reweights:
+                evaluate = self._held_evaluator(case)
                 for row in range(case.scores.size):
                     assert (
                         self._second_derivative(evaluate, case.scores, row) <= bound[row] + _CLOSE
                     )
+
+    def test_held_weights_are_those_of_the_scores(self) -> None:
+        """Check that holding the weights of the scores changes no value, gradient or curvature."""
+        loss, any_differs = self.make(), False
+        for case in self.cases() if loss.reweights else ():
+            target, others = self._target(case), np.random.default_rng(0).permutation(case.scores)
+            held = loss.hold(case.scores, target)
+            results = loss.value_grad_and_curvature(case.scores, target)
+            held_results = loss.value_grad_and_curvature(case.scores, held)
+            for result, held_result in zip(results, held_results, strict=True):
+                np.testing.assert_array_equal(held_result, result)
+            moved, held_moved = (loss.value_and_grad(others, t)[0] for t in (target, held))
+            any_differs = any_differs or not np.array_equal(moved, held_moved, equal_nan=True)
+        assert any_differs == loss.reweights
 
     def test_declared_convexity_holds_at_midpoints(self) -> None:
         """Check that the mean value at a midpoint is at most the mean of the values at the ends."""
@@ -250,6 +265,14 @@ class LossContract:
     def _evaluator(self, case: LossCase) -> Evaluate:
         """Return the function from scores to values and gradient, with the target prepared once."""
         loss, target = self.make(), self._target(case)
+        return lambda scores: loss.value_and_grad(scores, target)
+
+    def _held_evaluator(self, case: LossCase) -> Evaluate:
+        """Return the evaluator, with the weights of the case's scores if the loss reweights."""
+        loss = self.make()
+        if not loss.reweights:
+            return self._evaluator(case)
+        target = loss.hold(case.scores, self._target(case))
         return lambda scores: loss.value_and_grad(scores, target)
 
     def _values(self, case: LossCase, scores: PerRow | None = None) -> tuple[PerGroup, PerRow]:

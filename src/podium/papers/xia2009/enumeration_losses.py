@@ -27,11 +27,15 @@ NAMES = {
     "pairwise-logistic": "pairwise logistic",
     "pairwise-exponential": "pairwise exponential",
     "pairwise-hinge": "pairwise hinge",
+    "lambdarank": "LambdaRank",
+    "approx-ndcg": "ApproxNDCG",
+    "sl": "SL@K",
     "gentle": "counter-example",
 }
 """The names of the losses on the page."""
 
 _OWN_CUTOFF = ("listmle", "listnet", "rankcosine")
+_OF_A_METRIC = ("lambdarank", "approx-ndcg", "sl")  # their k is the cutoff of a metric
 
 
 def make_loss(name: str, form: str, k: int) -> Loss:
@@ -40,6 +44,9 @@ def make_loss(name: str, form: str, k: int) -> Loss:
         return ListNetLuce(k=k)
     if name == "gentle":
         return Gentle()
+    if name in _OF_A_METRIC:
+        metric_loss = losses.get(name, k=k)
+        return Truncated(metric_loss, k) if form == "top-k" else metric_loss
     if form == "top-k" and name in _OWN_CUTOFF:
         return losses.get(name, k=k)
     is_entropy = name == "permutation-cross-entropy"

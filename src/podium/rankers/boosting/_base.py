@@ -152,6 +152,11 @@ class BoostedRanker(Ranker):
         is_library_objective = isinstance(loss, str)
         return loss in cls._ranking if is_library_objective else super().reads_grades(loss)
 
+    @classmethod
+    def library_objectives(cls) -> tuple[str, ...]:
+        """Return the names of the library's own objectives; podium's losses yield to them."""
+        return (*cls._binary, *cls._ranking)
+
     @property
     def pools_items(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether `fit` can pool labels over items: with the loss "group-logistic"."""
@@ -201,12 +206,11 @@ class BoostedRanker(Ranker):
         if self.loss is None:
             return losses.as_loss(self.default_loss)
         if isinstance(self.loss, str):
-            library_objectives = (*self._binary, *self._ranking)
+            library_objectives = self.library_objectives()
             if self.loss in library_objectives:
                 return self.loss
-            _check.choice(
-                losses.split(self.loss)[0], "loss", [*losses.REGISTRY, *library_objectives]
-            )
+            names = dict.fromkeys((*losses.REGISTRY, *library_objectives))
+            _check.choice(losses.split(self.loss)[0], "loss", list(names))
             return losses.get(self.loss)
         return losses.as_loss(self.loss)
 

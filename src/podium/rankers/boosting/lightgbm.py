@@ -33,7 +33,7 @@ class LightGBMRanker(BoostedRanker):
     loss : Loss or str, optional
         A loss, or its name, such as ``"pap-ramp@10"``; by default `podium.losses.GroupLogistic`.
         LightGBM's own ``"binary"``, ``"lambdarank"`` and ``"rank_xendcg"`` are also accepted, for
-        comparisons.
+        comparisons. `podium.losses.LambdaRank` and ``"lambdarank@10"`` are losses of podium.
     n_trees : int
         The maximum number of trees.
     learning_rate : float

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import operator
 from functools import cache, cached_property, lru_cache
@@ -147,6 +148,13 @@ class PermutationLoss:
                 f"relevances from {self.n} to 1. Check its parameters."
             )
         return values, grad.reshape(n_orders, self.n) * n_orders
+
+    def held(self, scores: Scores) -> PermutationLoss:
+        """Return the loss with the weights of these scores, for a loss that `reweights`."""
+        fixed = copy.copy(self)
+        n_orders = len(permutations(self.n))
+        fixed._target = self.loss.hold(np.tile(scores, n_orders), self._target)
+        return fixed
 
     @cached_property
     def is_scale_free(self) -> bool:

@@ -18,7 +18,7 @@ from podium.papers.xia2009.consistency import _orders
 from podium.papers.xia2009.consistency._orders import PermutationLoss, Scores
 from podium.papers.xia2009.consistency.space import Head, Space
 
-Method = Literal["newton", "cutting planes", "many starts"]
+Method = Literal["newton", "cutting planes", "many starts", "reweighting"]
 
 Objective = Callable[[Scores], tuple[float, Scores]]
 
@@ -33,6 +33,11 @@ _STEP = 1e-5  # step of the Hessian's central differences
 _RESOLVED = 1e-16  # relative decrease of the value that is below rounding
 _LEAST_BEND = 1e-11
 _LONGEST = 4.0  # longest step in score units
+
+# Constants of reweighting
+_MAX_ROUNDS = 60
+_LAST = 6  # rounds that count if the scores neither settle nor repeat
+_SETTLED = 1e-5
 
 # Constants of cutting planes
 _BOX = 50.0  # scores are between -_BOX and _BOX
@@ -61,9 +66,10 @@ class Minimum:
     finite : bool
         Whether there is a minimum. False if the expectation decreases without end as scores move
         apart (or beyond the precision of float64), because some orders have probability 0.
-    method : {"newton", "cutting planes", "many starts"}
+    method : {"newton", "cutting planes", "many starts", "reweighting"}
         The method. The first two find the least value, because they are used for convex losses.
-        The last returns the best of its starts.
+        "many starts" returns the best of its starts. "reweighting" returns scores at which the
+        gradient with fixed weights is 0, and the gaps are the least over all that were found.
     """
 
     scores: NDArray[np.float64]
@@ -112,13 +118,17 @@ def minimise(space: Space, loss: Loss | str, *, n_starts: int = 12, seed: int = 
     Raises
     ------
     ArgumentError
-        If the loss is declared neither convex nor smooth, so that its minimum would be unreliable.
+        If the loss is declared neither convex nor smooth and has no weights that can be held
+        fixed, so that its minimum would be unreliable.
 
     Notes
     -----
     Smooth losses are minimised by Newton's method with a penalty that is removed in steps. Convex
     losses with kinks are minimised by cutting planes with linear programs, for scores between -50
     and 50.
+    For a loss that `reweights`, the weights are held at the scores of a start, the expectation is
+    minimised, and so on until the scores stay the same. If they alternate between several orders,
+    all of these count, as ties do.
     Cost: some hundred evaluations of all n! orders.
 
     References
@@ -134,17 +144,25 @@ def minimise(space: Space, loss: Loss | str, *, n_starts: int = 12, seed: int = 
     (True, ((0, 2),))
     """
     permutation_loss = PermutationLoss(loss, space.n)
+    expected = _expectation(space, permutation_loss)
+    starts, rng = _check.cutoff(n_starts, name="n_starts"), np.random.default_rng(_check.seed(seed))
+    if permutation_loss.loss.reweights:
+        return _by_reweighting(space, permutation_loss, starts, rng)
+    if not permutation_loss.loss.smooth:
+        return _by_planes(expected, permutation_loss)
+    if permutation_loss.loss.convex:
+        return _by_newton(expected, permutation_loss)
+    return _by_starts(expected, permutation_loss, starts, rng)
+
+
+def _expectation(space: Space, permutation_loss: PermutationLoss) -> Objective:
+    """Return the function from scores to the expected loss and its gradient."""
 
     def expected(scores: Scores) -> tuple[float, Scores]:
         values, grads = permutation_loss.values_and_gradients(scores)
         return float(space.probabilities @ values), space.probabilities @ grads
 
-    if not permutation_loss.loss.smooth:
-        return _by_planes(expected, permutation_loss)
-    if permutation_loss.loss.convex:
-        return _by_newton(expected, permutation_loss)
-    starts = _check.cutoff(n_starts, name="n_starts")
-    return _by_starts(expected, permutation_loss, starts, np.random.default_rng(_check.seed(seed)))
+    return expected
 
 
 def _by_newton(expected: Objective, permutation_loss: PermutationLoss) -> Minimum:
@@ -189,6 +207,36 @@ def _by_starts(
     ]
     gaps = np.min([candidate[:, None] - candidate for candidate in equally_good], axis=0)
     return Minimum(scores, value, gaps, finite, "many starts")
+
+
+def _by_reweighting(
+    space: Space, permutation_loss: PermutationLoss, n_starts: int, rng: np.random.Generator
+) -> Minimum:
+    """Return the fixed points of holding the weights and minimising, from several starts."""
+    results: list[tuple[Scores, bool]] = []
+    for _ in range(n_starts):
+        results += _fixed_points(space, permutation_loss, rng.standard_normal(permutation_loss.n))
+    gaps = np.min([scores[:, None] - scores for scores, _ in results], axis=0)
+    scores, finite = results[0]
+    value = _expectation(space, permutation_loss)(scores)[0]
+    return Minimum(scores, value, gaps, finite, "reweighting")
+
+
+def _fixed_points(
+    space: Space, permutation_loss: PermutationLoss, start: Scores
+) -> list[tuple[Scores, bool]]:
+    """Return the scores that repeat: one if they settle, several if they alternate."""
+    course, finite = [start], [True]
+    for _ in range(_MAX_ROUNDS):
+        held = permutation_loss.held(course[-1])
+        scores, is_finite = _descend(_expectation(space, held), course[-1])
+        scores = _normal(scores, permutation_loss)
+        for i, earlier in enumerate(course[1:], start=1):
+            if np.abs(scores - earlier).max() <= _SETTLED * max(1.0, float(np.ptp(scores))):
+                return list(zip(course[i:], finite[i:], strict=True))
+        course.append(scores)
+        finite.append(is_finite)
+    return list(zip(course[-_LAST:], finite[-_LAST:], strict=True))
 
 
 def _normal(scores: Scores, permutation_loss: PermutationLoss) -> Scores:

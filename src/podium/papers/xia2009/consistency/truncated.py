@@ -86,6 +86,10 @@ class Truncated(Loss):
         """Return the keys that the loss draws."""
         return self.loss.draw(groups, rng)
 
+    def hold(self, scores: PerRow, target: Any) -> Any:
+        """Return the target with the weights of the loss at these scores."""
+        return self.loss.hold(scores, target)
+
     def why_undefined(self, target: Any) -> str:
         """Return a message with the loss's requirement on groups."""
         return self.loss.why_undefined(target)

@@ -1,0 +1,278 @@
+"""Compiled LambdaRank: logistic costs of pairs, weighted by the change of a metric by a swap.
+
+Rows of a list are ordered by falling score, equal scores by rising worth. The swap of the rows at
+two positions p < q changes each metric by ``|worth_p - worth_q| * (upper_p + lower_q)``: the change
+is a difference of prefix sums, so that each position has one mark as the upper row of its pairs and
+one as the lower row. `worth` is the gain of a row over the ideal DCG (ndcg), or a constant for
+positives and 0 for negatives. `depth` is the number of positions that may be the upper row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium._kernels import inlined, kernel, sort_falling, summing_kernel
+from podium.losses.listwise_kernels import longest_list
+
+DISCOUNTED, AP, PAP = 0, 1, 2
+"""Codes of the metrics. DISCOUNTED is a sum of worth * ladder[rank]: ndcg and precision."""
+
+_NEAR = 300.0  # exponentials of scores this far apart, and their products, keep their digits
+
+
+@kernel
+def _mark_discounted(ladder, upper, lower):
+    """Mark a sum of worth * ladder[rank], and return the depth."""
+    depth = 0
+    for p in range(upper.size):
+        upper[p], lower[p] = ladder[p], -ladder[p]
+        if ladder[p] > 0.0:
+            depth = p + 1
+    return depth
+
+
+@kernel
+def _mark_ap(worth, ladder, upper, lower):
+    """Mark the average precision with ladder[rank] = 1 / rank, 0 below the cutoff.
+
+    A positive that moves down from rank a to rank b loses ``P(a) / a - P(b) / b``, in which P
+    counts the positives up to a rank. Each positive at a rank r between them loses 1 / r. If the
+    upper row is the negative, the positive wins ``(P(a) + 1) / a - P(b) / b`` and the others 1 / r.
+    """
+    depth, before, passed = 0, 0, 0.0  # the positives above a rank, and the sum of their 1 / rank
+    for p in range(upper.size):
+        weight = ladder[p]
+        if weight > 0.0:
+            depth = p + 1
+        if worth[p] > 0.0:
+            upper[p] = before * weight - passed
+            lower[p] = passed - (before + 1) * weight
+            passed += weight
+            before += 1
+        else:
+            upper[p] = (before + 1) * weight - passed
+            lower[p] = passed - before * weight
+    return depth
+
+
+@kernel
+def _mark_pap(worth, n_top, n_neg, upper, lower):
+    """Mark the number of correctly ordered pairs of n_top positives and n_neg negatives.
+
+    A list is a path in the grid of positives by negatives, and its correct pairs are the cells on
+    one side of it. A swap of the ranks a < b moves the part of the path from a to b - 1 by one cell
+    per rank. `fall` counts the cells lost up to a rank if the upper row is the positive, and `rise`
+    those won if it is the negative.
+    """
+    depth, positives, negatives, fall, rise = 0, 0, 0, 0, 0
+    for p in range(upper.size):
+        if worth[p] > 0.0:
+            upper[p], lower[p] = -fall, rise
+            positives += 1
+        else:
+            upper[p], lower[p] = -rise, fall
+            negatives += 1
+        if positives <= n_top and negatives < n_neg:
+            fall += 1
+            depth = p + 1
+        if positives < n_top and negatives <= n_neg:
+            rise += 1
+            depth = p + 1
+    return depth
+
+
+@kernel
+def _share_marks(scores, worth, upper, lower, depth):
+    """Give rows of equal score and worth the mean of their marks, and return the new depth."""
+    start, n = 0, upper.size
+    for p in range(n):
+        if p + 1 < n and scores[p + 1] == scores[p] and worth[p + 1] == worth[p]:
+            continue
+        size = p + 1 - start
+        if size > 1:
+            total_upper, total_lower = 0.0, 0.0
+            for i in range(start, p + 1):
+                total_upper += upper[i]
+                total_lower += lower[i]
+            for i in range(start, p + 1):
+                upper[i], lower[i] = total_upper / size, total_lower / size
+        if start < depth <= p:
+            return p + 1
+        start = p + 1
+    return depth
+
+
+@kernel
+def mark_lists(scores, rows, offsets, worth, share, kind, ladder, tops, marks):
+    """Order the rows of each list by score and write their marks.
+
+    `rows` lists each group's rows by rising worth. `tops` is the number of positives and of
+    negatives that pap uses, by list. `marks` is (order of the rows, upper, lower, depth).
+    """
+    order, upper, lower, depth = marks
+    longest = longest_list(offsets)
+    places, spare = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    keys, list_scores, list_worth = np.empty(longest), np.empty(longest), np.empty(longest)
+    for g in range(share.size):
+        lo, hi = offsets[g], offsets[g + 1]
+        n = hi - lo
+        for i in range(n):
+            keys[i], places[i] = scores[rows[lo + i]], i
+        sort_falling(keys, places, n, spare)
+        for p in range(n):
+            row = rows[lo + places[p]]
+            order[lo + p], list_scores[p], list_worth[p] = row, scores[row], worth[row]
+        if share[g] == 0.0:
+            depth[g] = 0
+            continue
+        up, low = upper[lo:hi], lower[lo:hi]
+        if kind == AP:
+            depth[g] = _mark_ap(list_worth[:n], ladder, up, low)
+        elif kind == PAP:
+            depth[g] = _mark_pap(list_worth[:n], tops[0, g], tops[1, g], up, low)
+        else:
+            depth[g] = _mark_discounted(ladder, up, low)
+        depth[g] = _share_marks(list_scores[:n], list_worth[:n], up, low, depth[g])
+
+
+@kernel
+def _powers(list_scores, scale, up, down):
+    """Write exp(scale * (score - best)) and its inverse; return whether they keep their digits."""
+    low, high = np.inf, -np.inf
+    for q in range(list_scores.size):
+        low, high = min(low, list_scores[q]), max(high, list_scores[q])
+    if not scale * (high - low) < _NEAR:
+        return False
+    for q in range(list_scores.size):
+        up[q] = np.exp(scale * (list_scores[q] - high))
+        down[q] = np.exp(scale * (high - list_scores[q]))
+    return True
+
+
+@inlined
+def _log1p(x):
+    """Return log(1 + x) for x in [0, 1], by the series of 2 atanh(x / (2 + x)), without a call."""
+    z = x / (2.0 + x)
+    y = z * z
+    p = y * (1.0 / 33.0) + 1.0 / 31.0
+    p = p * y + 1.0 / 29.0
+    p = p * y + 1.0 / 27.0
+    p = p * y + 1.0 / 25.0
+    p = p * y + 1.0 / 23.0
+    p = p * y + 1.0 / 21.0
+    p = p * y + 1.0 / 19.0
+    p = p * y + 1.0 / 17.0
+    p = p * y + 1.0 / 15.0
+    p = p * y + 1.0 / 13.0
+    p = p * y + 1.0 / 11.0
+    p = p * y + 1.0 / 9.0
+    p = p * y + 1.0 / 7.0
+    p = p * y + 1.0 / 5.0
+    p = p * y + 1.0 / 3.0
+    return 2.0 * (z + z * y * p)
+
+
+@summing_kernel
+def _signed_weights(upper, row_worth, w, lower, signed):
+    """Write the weight of each pair of one upper row, below 0 if the upper row is the worse one."""
+    for q in range(w.size):
+        signed[q] = (row_worth - w[q]) * max(upper + lower[q], 0.0)
+
+
+@summing_kernel
+def _near_costs(own, s, up, down, signed, curve):
+    """Replace signed weights by slopes, and write curvatures; return the sums of all terms.
+
+    `own` is the row's (score, power, inverse power). The loop has few arrays and no call, so that
+    the compiler vectorises it.
+    """
+    score, power, inverse = own
+    logs, margins, slope, bend = 0.0, 0.0, 0.0, 0.0
+    for q in range(s.size):
+        weight = abs(signed[q])
+        margin = score - s[q] if signed[q] > 0.0 else s[q] - score
+        small = min(power * down[q], inverse * up[q])
+        right = 1.0 / (1.0 + small)
+        wrong = small * right if margin > 0.0 else right
+        logs += weight * _log1p(small)
+        margins += weight * max(-margin, 0.0)
+        step = signed[q] * wrong
+        bent = weight * small * right * right
+        signed[q] = step
+        curve[q] = bent
+        slope += step
+        bend += bent
+    return logs, margins, slope, bend
+
+
+@kernel
+def _far_costs(scale, own, s, signed, curve):
+    """Do the work of `_near_costs` if powers would overflow, with one exponential per pair."""
+    logs, margins, slope, bend = 0.0, 0.0, 0.0, 0.0
+    for q in range(s.size):
+        weight = abs(signed[q])
+        margin = own[0] - s[q] if signed[q] > 0.0 else s[q] - own[0]
+        small = np.exp(-scale * abs(margin))
+        right = 1.0 / (1.0 + small)
+        logs += weight * np.log1p(small)
+        margins += weight * max(-margin, 0.0)
+        signed[q] *= small * right if margin > 0.0 else right
+        curve[q] = weight * small * right * right
+        slope += signed[q]
+        bend += curve[q]
+    return logs, margins, slope, bend
+
+
+@kernel
+def _add(terms, total):
+    for q in range(terms.size):
+        total[q] += terms[q]
+
+
+@kernel
+def weighted_pairs(scores, offsets, worth, share, marks, sigma, unit, count, out):
+    """Sum weight * log(1 + exp(-sigma * d)) over pairs, with d > 0 if the better row is above.
+
+    Scores are in the given unit. The scores may differ from those of the marks. `out` is (values,
+    gradient of their sum over count, curvature), zero on entry. The curvature, unless empty, has
+    twice the second derivative of each pair on both of its rows.
+    """
+    order, upper, lower, depth = marks
+    values, grad, curvature = out
+    longest = longest_list(offsets)
+    s, w = np.empty(longest), np.empty(longest)
+    up, down = np.empty(longest), np.empty(longest)
+    slopes, bends = np.empty(longest), np.empty(longest)
+    signed, curve = np.empty(longest), np.empty(longest)
+    scale = sigma / unit
+    for g in range(share.size):
+        if share[g] == 0.0:
+            continue
+        lo, hi = offsets[g], offsets[g + 1]
+        n = hi - lo
+        for p in range(n):
+            s[p], w[p] = scores[order[lo + p]], worth[order[lo + p]]
+            slopes[p], bends[p] = 0.0, 0.0
+        is_close = _powers(s[:n], scale, up, down)
+        total = 0.0
+        for p in range(depth[g]):
+            r, m = p + 1, n - p - 1  # the first row below, and the number of these rows
+            _signed_weights(upper[lo + p], w[p], w[r:n], lower[lo + r : hi], signed[:m])
+            own = s[p], up[p], down[p]
+            if is_close:
+                logs, margins, slope, bend = _near_costs(
+                    own, s[r:n], up[r:n], down[r:n], signed[:m], curve[:m]
+                )
+            else:
+                logs, margins, slope, bend = _far_costs(scale, own, s[r:n], signed[:m], curve[:m])
+            _add(signed[:m], slopes[r:n])
+            _add(curve[:m], bends[r:n])
+            total += unit * logs + sigma * margins
+            slopes[p] -= slope
+            bends[p] += bend
+        values[g] = share[g] * total / unit
+        step = sigma * share[g] / count
+        for p in range(n):
+            grad[order[lo + p]] = slopes[p] * step
+            if curvature.size:
+                curvature[order[lo + p]] = 2.0 * sigma * bends[p] * step

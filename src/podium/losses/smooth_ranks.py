@@ -1,0 +1,141 @@
+"""ApproxNDCG: one minus NDCG with smooth ranks."""
+
+# Some declarations depend on a parameter and are therefore properties.
+# pyright: reportIncompatibleVariableOverride=false
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from podium import _check
+from podium.discounts import GAINS, Gain
+from podium.groups import Groups
+from podium.losses import inputs
+from podium.losses.base import GroupLoss, Out, count_of, register
+from podium.losses.gains import ideal_gains, row_gains
+from podium.losses.listwise import several_grades
+from podium.types import Mask, PerGroup, PerRow, RowIndex
+
+
+@dataclass(frozen=True, eq=False)
+class ApproxTarget:
+    """The target of ApproxNDCG.
+
+    Attributes
+    ----------
+    groups : Groups
+        The groups that the target was prepared for.
+    rows : int64, (n_rows,)
+        The rows, group after group.
+    worth : float64, (n_rows,)
+        The gain of each row over the ideal DCG of its group.
+    share : float64, (n_groups,)
+        The weight of each group over the mean weight; 0 for a group that is left out.
+    defined : bool, (n_groups,)
+        The mask of groups with rows of two grades and a gain above 0.
+    """
+
+    groups: Groups
+    rows: RowIndex
+    worth: PerRow
+    share: PerGroup
+    defined: Mask
+
+
+@register
+@dataclass(frozen=True)
+class ApproxNDCG(GroupLoss):
+    """One minus NDCG with smooth ranks, ``1 - sum_i gain_i / log2(1 + rank_i) / ideal DCG``.
+
+    The smooth rank is ``rank_i = 1 + sum_{j != i} sigmoid((s_j - s_i) / temperature)`` for scores
+    s. With k, each term is multiplied by ``sigmoid((k + 1/2 - rank_i) / temperature)``, a smooth
+    form of rank_i <= k, and the ideal DCG is that of the first k ranks.
+
+    Parameters
+    ----------
+    k : int, optional
+        The cutoff of NDCG, at least 1. None is the whole list.
+    temperature : float
+        The scale of the sigmoids in units of score, above 0. With a smaller scale the ranks are
+        closer to the true ones, and fewer pairs contribute to the gradient.
+    gain : {"exp2", "linear"}
+        The gain of a row: ``2^relevance - 1``, or the relevance itself.
+
+    Notes
+    -----
+    The value is 1 + Rax's ``approx_ndcg_loss``, which is minus the metric. Without k, it lies in
+    [0, 1], because smooth ranks are a mean of orders and 1 / log2 is convex. With k, it can be
+    below 0 if many rows tie. The loss is smooth and not convex. It is unchanged by a shift of a
+    group's scores. Its gradient vanishes for rows whose score is far from all others. A group of
+    one grade is left out.
+
+    The `curvature` is an upper bound of the Hessian, as a matrix. It leaves out the second
+    derivative of the discount, which never adds to the Hessian without k. With k, the bound
+    includes it where it adds.
+
+    Cost: every row with a gain is compared with all rows of its group, with one division per pair
+    and one exponential per row (per pair, if scores lie more than 300 temperatures apart).
+
+    References
+    ----------
+    qin2010approx.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from podium.groups import Groups
+    >>> loss = ApproxNDCG()
+    >>> target = loss.prepare(np.array([1.0, 0.0]), Groups.single(2))
+    >>> values, grad = loss.value_and_grad(np.zeros(2), target)  # both have the rank 1.5
+    >>> bool(np.isclose(values[0], 1 - 1 / np.log2(2.5))), grad.round(4).tolist()
+    (True, [-0.0826, 0.0826])
+    """
+
+    k: int | None = None
+    temperature: float = 1.0
+    gain: Gain = "exp2"
+
+    name: ClassVar[str] = "approx-ndcg"
+    smooth: ClassVar[bool] = True
+    shift_invariant: ClassVar[bool] = True
+    head_cutoff: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", _check.cutoff(self.k, required=False))
+        temperature = _check.number(self.temperature, "temperature", low=0.0, strict=True)
+        object.__setattr__(self, "temperature", temperature)
+        _check.choice(self.gain, "gain", GAINS)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The range of a group's value; with a cutoff, it has no simple lower end."""
+        return (0.0, 1.0) if self.k is None else (-np.inf, 1.0)
+
+    def why_undefined(self, target: ApproxTarget) -> str:
+        """Return a message: what a group needs, how many groups lack it, and the remedy."""
+        n_lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
+        return (
+            f"{self.name} needs rows of two grades in a group, but {n_lacking} of "
+            f"{target.groups.n_groups} groups have only one row or one grade. "
+            "Check relevance and qid."
+        )
+
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> ApproxTarget:
+        worth = row_gains(grades, self.gain, groups)
+        ideal = ideal_gains(worth, groups, self.k)
+        defined = several_grades(grades, groups) & (ideal > 0.0)
+        worth = worth / np.where(defined, ideal, 1.0)[groups.index]
+        share = inputs.group_shares(weights, groups, self.name, defined)
+        n_pairs = float(groups.sizes[groups.index[worth > 0.0]].sum(dtype=np.float64))
+        inputs.warn_about_pairs(n_pairs, self.name, "Use 'softmax', which visits no pairs.")
+        return ApproxTarget(groups, inputs.rows_by_group(groups), worth, share, defined)
+
+    def _run(self, scores: PerRow, target: ApproxTarget, out: Out) -> None:
+        from podium.losses.smooth_ranks_kernels import approx_ndcg
+
+        lists = target.rows, target.groups.offsets, target.worth, target.share
+        form = self.k or 0, self.temperature, float(count_of(target))
+        approx_ndcg(scores, *lists, *form, out)

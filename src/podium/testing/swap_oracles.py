@@ -1,0 +1,130 @@
+"""LambdaRank, ApproxNDCG and SL@K by their definitions, in Python's floats.
+
+The weight of a pair in LambdaRank is the change of the metric if the two rows swap ranks. Both
+values of the metric are those of `podium.testing.oracles`, which computes them from the list.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+from typing import Any
+
+from podium.testing.oracles import Listing, brute_force
+
+Order = tuple[int, ...]
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "ndcg": {"discount": "log2", "ideal": "best"},
+    "ap": {"norm": "n_pos"},
+    "precision": {"norm": "k"},
+    "pap": {"clip": True},
+}
+"""The options of the metrics whose changes are weights."""
+
+
+def worst_orders(scores: Sequence[float], grades: Sequence[float]) -> Iterator[Order]:
+    """Yield all orders by falling score and, at equal scores, rising grade."""
+    keys = [(-s, g) for s, g in zip(scores, grades, strict=True)]
+    distinct_keys = sorted(set(keys))
+    blocks = [[i for i in range(len(keys)) if keys[i] == key] for key in distinct_keys]
+    for choice in itertools.product(*map(itertools.permutations, blocks)):
+        yield tuple(itertools.chain(*choice))
+
+
+def metric_of(
+    order: Order, grades: Sequence[float], metric: str, k: int | None, gain: str
+) -> float:
+    """Return the metric of rows in an order, best first."""
+    n = len(order)
+    falling = tuple(float(n - place) for place in range(n))
+    listing = Listing(falling, tuple(grades[i] for i in order), n_items=n)
+    options: dict[str, Any] = OPTIONS[metric] | ({"gain": gain} if metric == "ndcg" else {})
+    # Without a cutoff, pap counts all pairs.
+    value = brute_force(
+        metric, listing, "worst", k=n if k is None and metric == "pap" else k, **options
+    )
+    return float(value or 0.0)
+
+
+def swapped(order: Order, i: int, j: int) -> Order:
+    """Return the order in which two rows have swapped ranks."""
+    return tuple({i: j, j: i}.get(row, row) for row in order)
+
+
+def swap_change(
+    scores: Sequence[float],
+    grades: Sequence[float],
+    pair: tuple[int, int],
+    metric: str,
+    k: int | None,
+    gain: str = "exp2",
+) -> float:
+    """Return the mean change of the metric over the worst orders if the pair swaps its ranks."""
+    changes: list[float] = []
+    for order in worst_orders(scores, grades):
+        before, after = (
+            metric_of(o, grades, metric, k, gain) for o in (order, swapped(order, *pair))
+        )
+        changes.append(abs(after - before))
+    return fmean(changes)
+
+
+def lambda_loss(
+    scores: Sequence[float],
+    grades: Sequence[float],
+    metric: str,
+    k: int | None,
+    sigma: float = 1.0,
+    gain: str = "exp2",
+) -> tuple[float, list[float], list[float]]:
+    """Return value, gradient and curvature of LambdaRank, from all pairs of different grade."""
+    value, grad, bound = 0.0, [0.0] * len(scores), [0.0] * len(scores)
+    for i, j in itertools.permutations(range(len(scores)), 2):
+        if grades[i] <= grades[j]:
+            continue
+        weight = swap_change(scores, grades, (i, j), metric, k, gain)
+        wrong = 1.0 / (1.0 + math.exp(sigma * (scores[i] - scores[j])))
+        value -= weight * math.log1p(-wrong)
+        for row, sign in ((i, -1.0), (j, 1.0)):
+            grad[row] += sign * sigma * weight * wrong
+            bound[row] += 2.0 * sigma**2 * weight * wrong * (1.0 - wrong)
+    return value, grad, bound
+
+
+def sigmoid(x: float) -> float:
+    """Return 1 / (1 + exp(-x))."""
+    return 1.0 / (1.0 + math.exp(-x))
+
+
+def approx_ndcg(
+    scores: Sequence[float], gains: Sequence[float], k: int | None, temperature: float
+) -> float:
+    """Return one minus NDCG with smooth ranks."""
+    total = 0.0
+    for i, gain in enumerate(gains):
+        others = [sigmoid((s - scores[i]) / temperature) for j, s in enumerate(scores) if j != i]
+        rank = 1.0 + math.fsum(others)
+        cut = 1.0 if k is None else sigmoid((k + 0.5 - rank) / temperature)
+        total += gain * cut / math.log2(1.0 + rank)
+    best = sorted(gains, reverse=True)[:k]
+    return 1.0 - total / math.fsum(g / math.log2(rank + 2) for rank, g in enumerate(best))
+
+
+def softmax_at_k(
+    scores: Sequence[float],
+    positive: Sequence[bool],
+    k: int,
+    temperature: float,
+    weight_temperature: float,
+) -> float:
+    """Return SL@K of one list."""
+    edge = sorted(scores, reverse=True)[:k][-1]
+    return math.fsum(
+        sigmoid((s - edge) / weight_temperature)
+        * math.log(math.fsum(math.exp((t - s) / temperature) for t in scores))
+        for s, is_positive in zip(scores, positive, strict=True)
+        if is_positive
+    )

@@ -1,0 +1,172 @@
+"""LambdaRank against swaps of rows one by one; ApproxNDCG and SL@K against their definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from podium import losses
+from podium.groups import Groups
+from podium.testing import swap_oracles as oracles
+
+METRICS = ("ndcg", "ap", "precision", "pap")
+
+
+class Case(NamedTuple):
+    scores: list[float]
+    grades: list[float]
+    k: int
+
+
+def cases(seed: int = 0, n_cases: int = 30, *, binary: bool = False) -> Iterator[Case]:
+    """Yield lists of 2 to 7 rows with both classes; half of them have tied scores."""
+    for i in range(n_cases):
+        rng = np.random.default_rng([seed, i])
+        n = int(rng.integers(2, 8))
+        grades = rng.choice([0.0, 0.0, 1.0, 2.0, 4.0], n)
+        grades[:2] = 0.0, 1.0
+        grades = np.minimum(grades, 1.0) if binary else grades
+        scores = rng.integers(-1, 2, n) / 2 if i % 2 else 2.0 * rng.standard_normal(n)
+        yield Case(scores.tolist(), rng.permutation(grades).tolist(), int(rng.integers(1, 6)))
+
+
+def run(loss: Any, scores: Any, grades: Any) -> tuple[float, Any, Any]:
+    target = loss.prepare(np.asarray(grades, float), Groups.single(len(scores)))
+    values, grad, bound = loss.value_grad_and_curvature(np.asarray(scores, float), target)
+    return float(values[0]), grad, bound
+
+
+def test_cases_have_ties_and_cutoffs_within_and_beyond_the_list() -> None:
+    drawn = list(cases())
+    assert sum(len(set(c.scores)) < len(c.scores) for c in drawn) > 10
+    assert sum(len(set(c.scores)) == len(c.scores) for c in drawn) > 10
+    assert any(c.k > len(c.scores) for c in drawn)
+    assert any(1 < c.k < len(c.scores) - 1 for c in drawn)
+    assert max(len(list(oracles.worst_orders(c.scores, c.grades))) for c in drawn) >= 6
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("cut", [True, False])
+def test_weight_is_the_change_of_the_metric_by_a_swap(metric: Any, *, cut: bool) -> None:
+    if metric == "precision" and not cut:
+        return
+    for case in cases(binary=metric != "ndcg"):
+        k = case.k if cut else None
+        value, grad, bound = run(losses.LambdaRank(k, metric, 1.5), case.scores, case.grades)
+        expected = oracles.lambda_loss(case.scores, case.grades, metric, k, 1.5)
+        assert value == pytest.approx(expected[0], abs=1e-12)
+        np.testing.assert_allclose(grad, expected[1], atol=1e-12)
+        np.testing.assert_allclose(bound, expected[2], atol=1e-12)
+
+
+def test_weight_with_linear_gain_is_the_change_of_that_ndcg() -> None:
+    for case in cases(1, 10):
+        loss = losses.LambdaRank(case.k, gain="linear")
+        expected = oracles.lambda_loss(case.scores, case.grades, "ndcg", case.k, gain="linear")
+        assert run(loss, case.scores, case.grades)[0] == pytest.approx(expected[0], abs=1e-12)
+
+
+def test_swaps_of_binary_metrics_ignore_grades_above_the_threshold() -> None:
+    for case in cases(2, 12):
+        positive = [float(grade >= 2.0) for grade in case.grades]
+        if len(set(positive)) < 2:
+            continue
+        for metric in METRICS[1:]:
+            graded = run(losses.get("lambdarank", k=2, metric=metric, min_relevance=2),
+                         case.scores, case.grades)  # fmt: skip
+            binary = run(losses.get("lambdarank", k=2, metric=metric), case.scores, positive)
+            assert graded[0] == binary[0]
+            np.testing.assert_array_equal(graded[1], binary[1])
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_long_lists_have_the_weights_of_a_loop_over_swaps(metric: Any) -> None:
+    """The change is compared on a list of 40 rows, with two cutoffs."""
+    rng = np.random.default_rng(3)
+    scores, grades = rng.standard_normal(40), (rng.random(40) < 0.3) * 1.0
+    for k in (3, 25):
+        loss = losses.LambdaRank(k, metric)
+        target: Any = loss.prepare(grades, Groups.single(40))
+        order, upper, lower, depth = loss.hold(scores, target).marks
+        for p, q in [(0, 1), (0, 39), (2, 3), (2, 30), (5, 12), (24, 25), (30, 38)]:
+            i, j = int(order[p]), int(order[q])
+            worth = abs(target.worth[i] - target.worth[j])
+            weight = worth * (upper[p] + lower[q]) if p < depth[0] else 0.0
+            places = tuple(order.tolist())
+            before, after = (
+                oracles.metric_of(o, grades.tolist(), metric, k, "exp2")
+                for o in (places, oracles.swapped(places, i, j))
+            )
+            assert weight == pytest.approx(abs(after - before), abs=1e-14)
+
+
+@pytest.mark.parametrize("gain", ["exp2", "linear"])
+def test_approx_ndcg_is_its_definition(gain: Any) -> None:
+    for case in cases(4):
+        gains = [2.0**y - 1.0 if gain == "exp2" else y for y in case.grades]
+        for k in (None, case.k):
+            value = run(losses.ApproxNDCG(k, 0.7, gain), case.scores, case.grades)[0]
+            expected = oracles.approx_ndcg(case.scores, gains, k, 0.7)
+            assert value == pytest.approx(expected, abs=1e-13)
+
+
+def test_approx_ndcg_of_far_scores_is_one_minus_ndcg() -> None:
+    for case in cases(5):
+        scores = (np.argsort(np.argsort(case.scores, kind="stable")) * 1e3).tolist()
+        value, grad, _ = run(losses.ApproxNDCG(), scores, case.grades)
+        order = tuple(np.argsort(scores)[::-1].tolist())
+        assert value == pytest.approx(
+            1.0 - oracles.metric_of(order, case.grades, "ndcg", None, "exp2"), abs=1e-13
+        )
+        np.testing.assert_array_equal(grad, 0.0)
+
+
+def test_approx_ndcg_has_the_same_value_on_both_sides_of_its_switch() -> None:
+    """Scores up to 300 temperatures apart use one exponential per row, others one per pair."""
+    scores, grades = np.array([0.0, 1.0, 0.5, -299.0]), [1.0, 0.0, 2.0, 0.0]
+    near = run(losses.ApproxNDCG(), scores, grades)
+    far = run(losses.ApproxNDCG(), scores - [0, 0, 0, 10.0], grades)
+    for near_result, far_result in zip(near, far, strict=True):
+        np.testing.assert_allclose(near_result, far_result, rtol=1e-12, atol=1e-16)
+
+
+def test_lambdarank_has_the_same_value_on_both_sides_of_its_switch() -> None:
+    scores, grades = np.array([0.0, 1.0, 0.5, -299.0]), [1.0, 0.0, 2.0, 0.0]
+    near = run(losses.LambdaRank(), scores, grades)
+    far = run(losses.LambdaRank(), scores - [0, 0, 0, 10.0], grades)
+    for near_result, far_result in zip(near, far, strict=True):
+        np.testing.assert_allclose(near_result, far_result, rtol=1e-12, atol=1e-16)
+
+
+def test_sl_at_k_is_its_definition() -> None:
+    for case in cases(6):
+        positive = [grade >= 1.0 for grade in case.grades]
+        loss = losses.TopSoftmax(case.k, 0.6, 1.7)
+        expected = oracles.softmax_at_k(case.scores, positive, case.k, 0.6, 1.7)
+        assert run(loss, case.scores, case.grades)[0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_sl_with_flat_weights_is_half_of_softmax() -> None:
+    for case in cases(7, 10, binary=True):
+        flat, half = (
+            run(loss, case.scores, case.grades)
+            for loss in (losses.TopSoftmax(case.k, weight_temperature=1e12), losses.get("softmax"))
+        )
+        assert flat[0] == pytest.approx(0.5 * half[0], rel=1e-9)
+        np.testing.assert_allclose(flat[1], 0.5 * half[1], rtol=1e-9, atol=1e-12)
+
+
+def test_differentiated_weights_of_sl_push_positives_down_at_equal_scores() -> None:
+    """The derivative of the weight exceeds the softmax's pull from 5 rows on."""
+
+    def slope(n: int) -> float:
+        softmax = 0.5 * (1 / n - 1)  # weight * (probability - 1), with the weight sigmoid(0)
+        return 0.25 * np.log(n) + softmax  # plus sigmoid'(0) times the row's loss
+
+    assert slope(4) < 0.0 < slope(5)
+    value, grad, _ = run(losses.TopSoftmax(1), [0.0] * 5, [1.0, 0, 0, 0, 0])
+    assert value == pytest.approx(0.5 * np.log(5.0))
+    assert grad[0] == pytest.approx(0.5 * (1 / 5 - 1))
