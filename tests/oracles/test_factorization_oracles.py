@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from podium._kernels import kernel
+from podium.metrics import parse
+from podium.ranking import Ranking
 from podium.recommenders._pairs import Pairs, read
 from podium.recommenders.factorization import LOSSES
 from podium.recommenders.factorization._arithmetic_kernels import logarithm, power, stream
@@ -391,3 +393,16 @@ def test_powers_and_logarithms_are_those_of_the_library() -> None:
     held = np.clip(numbers.astype(float), -30, 30)
     np.testing.assert_allclose(powers, 2.0**held, rtol=2e-6)
     np.testing.assert_allclose(logarithms, np.log2(powers.astype(float)), rtol=1e-6, atol=3e-7)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pap_is_the_lower_left_partial_auc_over_its_two_shares(seed: int) -> None:
+    """The area under the ROC curve, cut off above alpha and right of beta, by its definition."""
+    rng = np.random.default_rng(seed)
+    k, scores = 4, rng.permutation(30).astype(float)
+    relevance = (rng.random(30) < 0.3).astype(float)
+    positives, negatives = scores[relevance > 0], np.sort(scores[relevance == 0])[::-1]
+    alpha, beta = min(k, positives.size) / positives.size, k / negatives.size
+    area = sum(min((positives > each).mean(), alpha) for each in negatives[:k]) / negatives.size
+    value = parse(f"pap@{k}")(Ranking.from_scores(scores, relevance, np.zeros(30, np.int64)))
+    assert value[0] == pytest.approx(area / (alpha * beta), rel=1e-12)

@@ -28,24 +28,25 @@ class Objective:
     n_factors: Annotated[
         int,
         typer.Option("--factors", metavar="N", help="Length of the vectors of users and items."),
-    ] = 64
+    ] = 128
     loss: Annotated[
         str,
         typer.Option(
             metavar="LOSS",
-            help="Loss: robirank, type2, identity or bpr. For identity and bpr, use a "
-            "--learning-rate about 3 times as large. For type2, use --learning-rate 3 --l2 0.0001 "
-            "--set xi_rate=0.2.",
+            help="Loss: softmax, robirank, sl@20, pap-ramp@10, pap-max@10, pap-avg@10, llpauc, "
+            "bpr, identity or type2, with parameters such as 'softmax(temperature=0.5)'. For bpr and "
+            "identity, use a --learning-rate about 3 times as large. For type2, use "
+            "--learning-rate 3 --l2 0.0001 --set xi_rate=0.2.",
         ),
-    ] = "robirank"
+    ] = "softmax"
     n_negatives: Annotated[
         int,
         typer.Option(
             "--negatives-per-pair",
             metavar="N",
-            help="Number of items that each pair is compared with in a pass.",
+            help="Number of items that each pair is compared with in a pass. 32 pairs share them.",
         ),
-    ] = 8
+    ] = 128
     min_relevance: Annotated[
         float | None,
         typer.Option(
@@ -64,12 +65,13 @@ class Objective:
         ),
     ] = None
     l2: Annotated[
-        float,
+        float | None,
         typer.Option(
             metavar="X",
-            help="Penalty: a step of length s shrinks the vectors that it updates by s * X.",
+            help="Penalty: a step of length s shrinks the vectors that it updates by s * X. "
+            "Default: from the loss and the density of the data.",
         ),
-    ] = 0.025
+    ] = None
     set: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,8 +94,13 @@ class Passes:
     panel: ClassVar[str] = "Optimisation"
 
     n_epochs: Annotated[
-        int, typer.Option("--epochs", metavar="N", help="Number of passes over all pairs.")
-    ] = 30
+        int | None,
+        typer.Option(
+            "--epochs",
+            metavar="N",
+            help="Number of passes over all pairs. Default: 15 to 60, fewer for more pairs.",
+        ),
+    ] = None
     learning_rate: Annotated[
         float,
         typer.Option(metavar="X", help="Length of the first step. The steps decrease to zero."),

@@ -204,13 +204,13 @@ def _fit(
     """
     from podium.errors import ArgumentError
 
-    n_passes, start = 0, time.perf_counter()
+    n_passes, all_passes, start = 0, 0, time.perf_counter()
     try:
         with progress("factorizing") as show:
 
             def count(done: int, total: int, note: str) -> None:
-                nonlocal n_passes
-                n_passes += 1
+                nonlocal n_passes, all_passes
+                n_passes, all_passes = n_passes + 1, total
                 show(done, total, note)
 
             model.fit(
@@ -221,7 +221,7 @@ def _fit(
                 resume=resume,
             )
     except KeyboardInterrupt:
-        _save_interrupted(model, out, checkpoint)
+        _save_interrupted(model, all_passes, out, checkpoint)
         raise
     except MemoryError as error:
         raise ArgumentError(
@@ -244,7 +244,7 @@ def _save(model: Any, out: Path, checkpoint: Path | None) -> None:
         ) from error
 
 
-def _save_interrupted(model: Any, out: Path, checkpoint: Path | None) -> None:
+def _save_interrupted(model: Any, all_passes: int, out: Path, checkpoint: Path | None) -> None:
     """Write the model of an interrupted fit, and print how to continue."""
     is_kept = checkpoint is not None and checkpoint.exists()
     continuation = f"--resume continues from {checkpoint}" if is_kept else ""
@@ -252,7 +252,7 @@ def _save_interrupted(model: Any, out: Path, checkpoint: Path | None) -> None:
         _messages.say("interrupted before the first pass was complete: no model was written.")
         return
     _save(model, out, checkpoint)
-    status = f"interrupted after pass {_n_passes(model)} of {model.n_epochs}{_kept_pass(model)}"
+    status = f"interrupted after pass {_n_passes(model)} of {all_passes}{_kept_pass(model)}"
     _messages.say("; ".join(part for part in (status, f"wrote {out}", continuation) if part) + ".")
 
 

@@ -27,11 +27,11 @@ _WIDER = (1, 3, 10)  # factors of the loss's own k
 
 _SPACES: dict[str, Params] = {
     "Factorization": {
-        "loss": ["robirank"],
-        "n_factors": [32, 64, 128],
-        "n_negatives": [8, 32],
-        "learning_rate": LogUniform(0.03, 0.3),
-        "l2": LogUniform(0.005, 0.2),
+        "loss": ["softmax", "softmax(temperature=0.7)", "robirank"],
+        "n_factors": [64, 128, 256],
+        "n_negatives": [128, 256],
+        "learning_rate": LogUniform(0.05, 0.3),
+        "l2": LogUniform(0.02, 0.3),
         "n_epochs": [30],
     },
     "Popularity": {},

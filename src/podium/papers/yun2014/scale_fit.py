@@ -156,6 +156,8 @@ def measure(settings: FitSettings) -> dict[str, Any]:
 
     model = Factorization(
         settings.n_factors,
+        loss="robirank",
+        l2=0.025,
         n_negatives=settings.n_negatives,
         n_epochs=settings.n_passes,
         n_blocks=settings.n_blocks,

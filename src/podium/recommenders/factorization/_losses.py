@@ -21,6 +21,7 @@ from podium.registry import Values
 
 Floats = NDArray[np.float32]
 
+_L2 = 0.025  # the default penalty of losses whose rule has not been studied
 _SAMPLE = 1024  # items from which the level of a user is estimated
 _LOG2_E = float(np.log2(np.e))
 
@@ -53,6 +54,14 @@ class FactorLoss:
         """The number of the loss in the kernels."""
         return self._kind
 
+    def default_l2(self, density: float) -> float:
+        """Return the penalty without an `l2`, found on public data; see docs/factorization.md.
+
+        The density is the geometric mean of the pairs per user and of the pairs per item.
+        """
+        del density
+        return _L2
+
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""
         return _loss_kernels.Loss(self._kind, np.float32(self._scale), 1.0, 0.0, 0.0, 1.0, memory)
@@ -81,6 +90,10 @@ class RoBiRank(FactorLoss):
     name: ClassVar[str] = "robirank"
     averages: ClassVar[bool] = True
     _kind: ClassVar[int] = _loss_kernels.TYPE_1
+
+    def default_l2(self, density: float) -> float:
+        """Return the penalty without an `l2`."""
+        return min(0.06, 0.35 / density**0.5)
 
 
 @LOSSES.register
@@ -139,6 +152,10 @@ class Softmax(FactorLoss):
             is_temperature = name == "temperature"
             number = _check.number(getattr(self, name), name, low=0.0, strict=is_temperature)
             object.__setattr__(self, name, number)
+
+    def default_l2(self, density: float) -> float:
+        """Return the penalty without an `l2`."""
+        return min(0.3, 0.75 / density**0.5)
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""

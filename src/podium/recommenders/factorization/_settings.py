@@ -17,6 +17,7 @@ from podium.recommenders.factorization._plan import choose_n_blocks
 DECAYS = ("linear", "none")
 XI = ("running", "exact")
 NEGATIVES = ("unseen", "all")
+_STEPS, _FEWEST_PASSES, _MOST_PASSES = 16_000_000, 15, 60
 SIMILARITIES = ("dot", "cosine")
 
 
@@ -85,8 +86,8 @@ def read_settings(model: Any, pairs: Pairs | None = None, *, cap_blocks: bool = 
         n_negatives=_check.cutoff(model.n_negatives, name="n_negatives"),
         learning_rate=_check.number(model.learning_rate, "learning_rate", low=0.0, strict=True),
         decay=_check.choice(model.decay, "decay", DECAYS),
-        l2=_check.number(model.l2, "l2", low=0.0),
-        n_epochs=_check.cutoff(model.n_epochs, name="n_epochs"),
+        l2=_l2(model, loss, pairs),
+        n_epochs=_n_epochs(model, pairs),
         n_blocks=1 if pairs is None else _n_blocks(model, pairs, cap_blocks),
         seed=_check.seed(model.random_state, "random_state"),
         memory=_check.number(model.xi_rate, "xi_rate", low=0.0, high=1.0, strict=not exact),
@@ -115,6 +116,24 @@ def _check_combination(loss: FactorLoss, *, exact: bool, popularity: float) -> N
             f"{loss} needs uniform negatives, because it counts the best of them. Pass "
             "popularity=0."
         )
+
+
+def _l2(model: Any, loss: FactorLoss, pairs: Pairs | None) -> float:
+    """Return the penalty of a step: the given one, or that of the loss's rule."""
+    if model.l2 is not None:
+        return _check.number(model.l2, "l2", low=0.0)
+    if pairs is None:
+        return 0.0
+    per_user, per_item = np.diff(pairs.offsets), pairs.item_counts()
+    return loss.default_l2(float(np.sqrt(_mean_count(per_user) * _mean_count(per_item))))
+
+
+def _n_epochs(model: Any, pairs: Pairs | None) -> int:
+    """Return the number of passes: by default those in which about 16 million pairs take steps."""
+    if model.n_epochs is not None:
+        return _check.cutoff(model.n_epochs, name="n_epochs")
+    n_pairs = 1 if pairs is None else max(pairs.items.size, 1)
+    return int(np.clip(round(_STEPS / n_pairs), _FEWEST_PASSES, _MOST_PASSES))
 
 
 def _mean_count(counts: NDArray[np.int64]) -> float:
