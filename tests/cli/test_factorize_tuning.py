@@ -216,7 +216,7 @@ def test_bad_option_is_refused_before_the_file_is_read(
 
 
 def test_losses_are_divided_outside_parentheses(podium: Run) -> None:
-    grid = ("--grid", "loss=robirank,bpr", "--tune-table", "t.csv", "--budget", "2")
+    grid = ("--grid", "loss=softmax,bpr", "--tune-table", "t.csv", "--budget", "2")
     argv = ("factorize", "all pairs.csv", *SMALL, "--tune", "--out", "model")
     assert podium(*argv, *grid).status == 0
-    assert set(pl.read_csv("t.csv")["loss"]) == {"robirank", "bpr"}
+    assert set(pl.read_csv("t.csv")["loss"]) == {"softmax", "bpr"}

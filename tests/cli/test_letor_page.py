@@ -56,6 +56,7 @@ def test_python_of_the_page_runs() -> None:
 
 def test_page_names_every_loss_that_has_a_head() -> None:
     heads = {name for name, cls in losses.REGISTRY.items() if getattr(cls, "head_cutoff", False)}
+    heads -= {"lambdarank", "approx-ndcg", "sl"}  # not losses of the paper
     (line,) = (x for x in PAGE.splitlines() if x.startswith("| `listmle`"))
     assert set(re.findall(r"`([a-z]+)`", line)) == heads
 

@@ -49,7 +49,10 @@ def _bits(model: Factorization) -> list[bytes]:
         {"loss": "type2"},
         {"loss": "identity", "negatives": "all"},
         {"loss": "bpr", "item_bias": False},
-        {"xi": "exact", "n_blocks": 3},
+        {"loss": "robirank", "xi": "exact", "n_blocks": 3},
+        {"loss": "softmax(temperature=0.2)", "similarity": "cosine"},
+        {"loss": "sl@5", "popularity": 0.5},
+        {"loss": "pap-avg@3", "l2_power": 0.5},
         {"n_blocks": None, "gain": "exp2"},
     ],
     ids=str,
@@ -96,7 +99,9 @@ def _all_made(references: Iterable[Any]) -> list[Any]:
     return [_made(reference) for reference in references]
 
 
-@pytest.mark.parametrize("changes", [{}, {"xi": "exact", "n_blocks": 3}], ids=str)
+@pytest.mark.parametrize(
+    "changes", [{"loss": "sl@5"}, {"loss": "robirank", "xi": "exact", "n_blocks": 3}], ids=str
+)
 def test_calls_share_nothing_but_what_they_are_given(changes: dict[str, Any]) -> None:
     likes = _likes()
     expected = _bits(_model(**changes).fit(likes, executor=Threads(1)))
@@ -125,7 +130,17 @@ def test_order_and_form_of_interactions_do_not_matter() -> None:
     assert _bits(_model().fit({k: v[::-1] for k, v in columns.items()})) == _bits(from_table)
 
 
-@pytest.mark.parametrize("changes", [{}, {"xi": "exact", "xi_rate": 0.0}], ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"loss": "robirank", "xi": "exact", "xi_rate": 0.0},
+        {"loss": "softmax", "similarity": "cosine", "popularity": 0.5},
+        {"loss": "sl@3", "negatives": "unseen"},
+        {"loss": "pap-ramp@3"},
+    ],
+    ids=str,
+)
 def test_folded_user_does_not_depend_on_who_else_is_there(
     changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +227,6 @@ def test_pairs_of_all_parts_are_about_equal() -> None:
 
 def test_gap_grows_between_what_is_liked_and_what_is_not() -> None:
     likes = _likes()
-    model = _model(n_epochs=30, xi="exact", negatives="unseen").fit(likes)
+    model = _model(n_epochs=30, loss="robirank", xi="exact", negatives="unseen").fit(likes)
     cost = model.history_["cost"]
     assert cost[-1] < 0.7 * cost[0] < 0.75  # equal scores cost 1

@@ -337,7 +337,7 @@ def test_parameters_are_those_of_scikit_learn() -> None:
 
 
 def test_folding_in_uses_exact_sums() -> None:
-    model = _fitted(xi="exact", xi_rate=0.0, learning_rate=0.02)
+    model = _fitted(loss="robirank", xi="exact", xi_rate=0.0, learning_rate=0.02)
     exact = model.fold_in(_tastes(), executor=ONE)
     plain = model.set_params(loss="identity").fold_in(_tastes(), executor=ONE)
     assert np.abs(exact - plain).max() > 0.01

@@ -34,8 +34,8 @@ class Objective:
         typer.Option(
             metavar="LOSS",
             help="Loss: softmax, robirank, sl@20, pap-ramp@10, pap-max@10, pap-avg@10, llpauc, "
-            "bpr, identity or type2, with parameters such as 'softmax(temperature=0.5)'. For bpr and "
-            "identity, use a --learning-rate about 3 times as large. For type2, use "
+            "bpr, identity or type2, with parameters such as 'softmax(temperature=0.5)'. For bpr "
+            "and identity, use a --learning-rate about 3 times as large. For type2, use "
             "--learning-rate 3 --l2 0.0001 --set xi_rate=0.2.",
         ),
     ] = "softmax"

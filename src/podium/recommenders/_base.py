@@ -8,7 +8,7 @@ from typing import Any, Self, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
@@ -75,6 +75,11 @@ class Recommender(Saved, BaseEstimator):
             If the model belongs to another library that is not installed.
         """
 
+    def for_data(self, user_items: Any) -> Self:
+        """Return a copy in which parameters that follow from the data have the values for it."""
+        del user_items
+        return clone(self)
+
     @abc.abstractmethod
     def _score(self, users: Ints) -> Floats:
         """Return the scores of all items for the given row numbers of users."""
@@ -98,14 +103,12 @@ class Recommender(Saved, BaseEstimator):
         Parameters
         ----------
         users : (n,), optional
-            The ids, or the row numbers if the model was fitted to a matrix. The default is all
-            users, which takes 4 bytes per user and item.
+            The ids, or the row numbers of a matrix; all users by default.
 
         Returns
         -------
         float32, (n, n_items)
-            The scores; higher is better. Scores are comparable only within a user. Seen items have
-            scores too.
+            Higher is better, within a user. Seen items have scores too.
         """
         check_is_fitted(self)
         return self._score(self._rows(users))
@@ -116,12 +119,11 @@ class Recommender(Saved, BaseEstimator):
         Parameters
         ----------
         user, item : (n,)
-            The ids, or the row and column numbers if the model was fitted to a matrix.
+            The ids, or the row and column numbers of a matrix.
 
         Returns
         -------
-        float64, (n,)
-            The scores; nan for a pair whose user or item is unknown to the model.
+        float64, (n,): the scores; nan if the user or item is unknown.
         """
         rows, columns = self.places(user, item)
         scores = np.full(rows.size, np.nan)

@@ -32,7 +32,6 @@ _SPACES: dict[str, Params] = {
         "n_negatives": [128, 256],
         "learning_rate": LogUniform(0.05, 0.3),
         "l2": LogUniform(0.02, 0.3),
-        "n_epochs": [30],
     },
     "Popularity": {},
     "EASE": {"l2": LogUniform(10, 10_000)},

@@ -145,7 +145,8 @@ def search_recommender(
     """
     _check.flag(refit, "refit")
     parts = pairs.divided(user_items, eval_set, seen, valid, _check.seed(seed))
-    run = _Run(recommender, parts, parse_relevance(measure), executor)
+    base = recommender.for_data(parts.train)
+    run = _Run(base, parts, parse_relevance(measure), executor)
     space_parts = _checked_space(recommender, space)
     pairs.check_measured(parts, run.measure)
     file = FitFile(checkpoint, run.identity(space_parts, seed))

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
@@ -20,7 +21,6 @@ from podium.recommenders import _pairs
 from podium.recommenders._base import Floats, Items
 from podium.recommenders._factors import FactorRecommender
 from podium.recommenders._pairs import Pairs
-from podium.recommenders.factorization._blocks import Block, unit_rows
 from podium.recommenders.factorization._checkpoint import Checkpoint, resumed
 from podium.recommenders.factorization._descent import Descent, Factors, State, fold_in
 from podium.recommenders.factorization._growth import Growth, learn_new_items
@@ -259,6 +259,11 @@ class Factorization(FactorRecommender):
         parse_relevance(self.eval_metric)
         read_settings(self)
 
+    def for_data(self, user_items: Any) -> Self:
+        """Return a copy in which `l2` and `n_epochs` have the values that a fit would use."""
+        settings = read_settings(self, _pairs.read(user_items, self.gain), cap_blocks=True)
+        return clone(self).set_params(l2=settings.l2, n_epochs=settings.n_epochs)
+
     def partial_fit(
         self,
         user_items: Any,
@@ -291,16 +296,16 @@ class Factorization(FactorRecommender):
         new_pairs = _pairs.read(user_items, self.gain, scale=self.weight_scale_)
         if not new_pairs.items.size:
             raise ArgumentError("user_items must hold at least one new pair, got none.")
-        growth = Growth.of(self._learned_pairs(), new_pairs, add_up=self.gain != "one")
-        executor, settings = or_threads(executor), read_settings(self)
-        factors = growth.factors(self._factors(), settings.seed)
+        learned, executor = self._learned_pairs(), or_threads(executor)
+        settings = read_settings(self, learned, cap_blocks=True)
+        growth = Growth.of(learned, new_pairs, add_up=self.gain != "one")
+        factors, touched = growth.factors(self._factors(), settings.seed), growth.touched_pairs()
         if growth.has_new_items:
-            touched_settings = read_settings(self, growth.touched_pairs(), cap_blocks=True)
-            touched_settings = replace(touched_settings, n_epochs=n_epochs)
-            learn_new_items(growth, factors, touched_settings, executor, progress)
-        factors.users[growth.touched] = self._folded(
-            growth.touched_pairs(), factors, growth.pairs, executor
-        )
+            n_blocks = read_settings(self, touched, cap_blocks=True).n_blocks
+            few = replace(settings, n_blocks=n_blocks, n_epochs=n_epochs)
+            learn_new_items(growth, factors, few, executor, progress)
+        folded = fold_in(touched, factors, growth.pairs, settings, executor)
+        factors.users[growth.touched] = folded
         seen = growth.placed(self._seen_pairs())
         self._hold(_pairs.with_seen(growth.pairs, seen), factors)
         return self
@@ -361,18 +366,11 @@ class Factorization(FactorRecommender):
 
     def _fold(self, pairs: Pairs, executor: Executor | None) -> Floats:
         learned = self._learned_pairs()
-        return self._folded(pairs, self._factors(), learned, or_threads(executor))
+        settings = read_settings(self, learned, cap_blocks=True)
+        return fold_in(pairs, self._factors(), learned, settings, or_threads(executor))
 
     def _factors(self) -> Factors:
         return Factors(self.user_factors_, self.item_factors_, self.item_bias_)
-
-    def _folded(self, pairs: Pairs, known: Factors, learned: Pairs, executor: Executor) -> Floats:
-        """Return factors of users beside fixed items, whose model has learned from `learned`."""
-        settings = replace(read_settings(self, learned, cap_blocks=True), n_blocks=1)
-        counts = learned.item_counts() if settings.counts_items else None
-        items = Block(known.items, known.bias)
-        factors = fold_in(pairs, items, counts, settings, executor)
-        return unit_rows(factors) if settings.cosine else factors
 
     def _new_pairs(self, user_items: Any) -> Pairs:
         columns = np.arange(self.n_items_, dtype=np.int64)  # a matrix has column numbers as ids
