@@ -25,8 +25,8 @@ N_USERS, N_ITEMS = 8, 12
 
 MEASURES = ("-m", "ndcg@3", "-m", "recall@2", "-m", "auc")
 FIT = (
-    *("--factors", "3", "--epochs", "3", "--loss", "robirank", "--l2", "0.025"),
-    *("--negatives-per-pair", "8", "--threads", "1", "--out", "factors"),
+    *("--factors", "3", "--epochs", "9", "--learning-rate", "0.6", "--threads", "1"),
+    *("--out", "factors"),
 )
 SAMPLED = ("--items", "200", "--method", "cls", "--format", "json", "-m", "ndcg@3")
 SIZES = ("--repeats", "2", "--sizes", "10,20,40", "--users", "50", "--error", "0.1")

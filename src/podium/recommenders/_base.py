@@ -77,7 +77,6 @@ class Recommender(Saved, BaseEstimator):
 
     def for_data(self, user_items: Any) -> Self:
         """Return a copy in which parameters that follow from the data have the values for it."""
-        del user_items
         return clone(self)
 
     @abc.abstractmethod
@@ -107,8 +106,7 @@ class Recommender(Saved, BaseEstimator):
 
         Returns
         -------
-        float32, (n, n_items)
-            Higher is better, within a user. Seen items have scores too.
+        float32, (n, n_items): higher is better, within a user. Seen items have scores too.
         """
         check_is_fitted(self)
         return self._score(self._rows(users))
@@ -123,7 +121,7 @@ class Recommender(Saved, BaseEstimator):
 
         Returns
         -------
-        float64, (n,): the scores; nan if the user or item is unknown.
+        float64, (n,): nan if the user or item is unknown.
         """
         rows, columns = self.places(user, item)
         scores = np.full(rows.size, np.nan)
