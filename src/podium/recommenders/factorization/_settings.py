@@ -125,7 +125,8 @@ def _l2(model: Any, loss: FactorLoss, pairs: Pairs | None) -> float:
     if pairs is None:
         return 0.0
     per_user, per_item = np.diff(pairs.offsets), pairs.item_counts()
-    return loss.default_l2(float(np.sqrt(_mean_count(per_user) * _mean_count(per_item))))
+    density = float(np.sqrt(_mean_count(per_user) * _mean_count(per_item)))
+    return float(f"{loss.default_l2(density):.3g}")  # short in messages and commands
 
 
 def _n_epochs(model: Any, pairs: Pairs | None) -> int:
