@@ -41,6 +41,11 @@ def summing_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=allowed)(function)
 
 
+def fused_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile as `kernel` does, with fused multiplications and additions, in the given order."""
+    return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})(function)
+
+
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Copy the function into each kernel that calls it, for calls in innermost loops."""
     return numba.njit(inline="always", error_model="numpy")(function)

@@ -160,6 +160,18 @@ def read_matching(source: Any, name: str, fitted: Pairs) -> Pairs:
     return _with_weights(_canonical(placed, name), "one", name, fitted.user_labels, items)
 
 
+def read_users(source: Any, gain: str, fitted: Pairs) -> Pairs:
+    """Read pairs of new users with the items of the fitted pairs, in their scale."""
+    columns = np.arange(fitted.n_items, dtype=np.int64)  # a matrix has column numbers as ids
+    labels = columns if fitted.item_labels is None else fitted.item_labels
+    pairs = read(source, gain, item_labels=labels, scale=fitted.scale)
+    if pairs.n_items != fitted.n_items:
+        raise ArgumentError(
+            f"user_items must have the {fitted.n_items} items of the model, got {pairs.n_items}."
+        )
+    return pairs
+
+
 def with_seen(pairs: Pairs, seen: Any) -> Pairs:
     """Return the pairs, and seen pairs with weight 0 from a matrix of the same shape."""
     old_coo, new_coo = pairs.matrix().tocoo(), seen.tocoo()

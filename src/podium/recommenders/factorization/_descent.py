@@ -194,18 +194,18 @@ def _mean_cost(outcomes: list[Outcome]) -> float:
 
 
 def fold_in(
-    pairs: Pairs, known: Factors, learned: Pairs, settings: Settings, executor: Executor
+    pairs: Pairs,
+    known: Factors,
+    item_counts: NDArray[np.int64] | None,
+    settings: Settings,
+    executor: Executor,
 ) -> Floats:
-    """Return factors of new users beside the fixed items of a model, a chunk of users at a time.
-
-    `learned` are the pairs that the model has learned from.
-    """
+    """Return factors of new users beside the fixed items of a model, a chunk of users at a time."""
     users = np.empty((pairs.n_users, known.items.shape[1]), np.float32)
     starts = range(0, pairs.n_users, _CHUNK)
     parts = [pairs.part(start, min(start + _CHUNK, pairs.n_users)) for start in starts]
     fold = partial(fold_part, settings=settings)
-    counts = learned.item_counts() if settings.counts_items else None
-    folded = executor.map(fold, parts, Block(known.items, known.bias), counts)
+    folded = executor.map(fold, parts, Block(known.items, known.bias), item_counts)
     for start, rows in zip(starts, folded, strict=True):
         users[start : start + _CHUNK] = rows
     return unit_rows(users) if settings.cosine else users

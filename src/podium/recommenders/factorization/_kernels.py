@@ -18,11 +18,14 @@ from podium.recommenders.factorization._batch_kernels import (
 )
 from podium.recommenders.factorization._loss_kernels import FAR, LANES, Lanes, lane_weights, slopes
 from podium.recommenders.factorization._matrix_kernels import (
+    FEW,
     gather,
     new_matrices,
     normalise,
+    pull_few,
     remove_radial,
     scale_users,
+    score_few,
     score_positives,
     sum_slopes,
     to_gaps,
@@ -244,12 +247,17 @@ def _step(steps, loss, cell, pairs, rows, sums, batch, n, drawn, drawn_weights, 
         normalise(m.users, m.user_length, n)
         normalise(m.positives, m.positive_length, n)
         normalise(m.negatives, m.negative_length, drawn.size)
-    transpose(m.users, m.users_by_factor)
-    multiply(m.negatives, width, 1, m.users_by_factor, m.gaps, n_rows, width, LANES)
+    few = n <= FEW and not steps.learn_items
+    n_lanes = n if few else LANES
+    if few:
+        score_few(m, n, drawn.size)
+    else:
+        transpose(m.users, m.users_by_factor)
+        multiply(m.negatives, width, 1, m.users_by_factor, m.gaps, n_rows, width, LANES)
     score_positives(rows.bias, batch.positives, n, m, batch.lanes.score)
-    to_gaps(rows.bias, drawn, batch.lanes.score, m.gaps)
+    to_gaps(rows.bias, drawn, batch.lanes.score, m.gaps, n_lanes)
     _mask(steps, cell, batch, n, drawn_weights, m.gaps, FAR)
-    slopes(loss, m.gaps, n_rows, drawn_weights, batch.lanes)
+    slopes(loss, m.gaps, n_rows, n_lanes, drawn_weights, batch.lanes)
     _mask(steps, cell, batch, n, drawn_weights, m.gaps, _ZERO)
     m.gaps[drawn.size :] = _ZERO
     sums[0] += lane_weights(loss, batch.lanes, batch.weights)
@@ -257,8 +265,11 @@ def _step(steps, loss, cell, pairs, rows, sums, batch, n, drawn, drawn_weights, 
         if batch.weights[b] != _ZERO:
             pairs.state[batch.numbers[b]] = batch.lanes.state[b]
             sums[1] += 1.0
-    sum_slopes(m.gaps, drawn.size, batch.slope_sums)
-    multiply(m.gaps, 1, LANES, m.negatives, m.user_moves, LANES, n_rows, width)
+    sum_slopes(m.gaps, drawn.size, n_lanes, batch.slope_sums)
+    if few:
+        pull_few(m, n, drawn.size)
+    else:
+        multiply(m.gaps, 1, LANES, m.negatives, m.user_moves, LANES, n_rows, width)
     _move_users(steps, rows, batch, n, m)
     if steps.learn_items:
         scale_users(batch, m)

@@ -41,7 +41,9 @@ class Loss(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """What the losses know of each positive of a batch.
+    """What the losses know of each positive of a batch, by lane.
+
+    Functions read only the first lanes, `n_lanes`: all, or those of a batch with few positives.
 
     The state is the mean cost of the positive (up to BPR), the level of its user (SL), or the mean
     score of the user's positives (HINGE_MEAN); other losses keep it as it is.
@@ -58,55 +60,55 @@ class Lanes(NamedTuple):
 
 
 @kernel
-def slopes(loss, gaps, n_rows, drawn_weights, lanes):
+def slopes(loss, gaps, n_rows, n_lanes, drawn_weights, lanes):
     """Replace gaps by slopes of sigma, and add up sigma per lane in `lanes.cost`."""
     lanes.cost[:] = _ZERO
     n_weighted = 0
     for s in range(drawn_weights.size):
         n_weighted += drawn_weights[s] != _ONE
     if loss.kind == SOFTMAX or loss.kind == SL:
-        _powers(gaps, drawn_weights, loss.scale, lanes.cost)
+        _powers(gaps, n_lanes, drawn_weights, loss.scale, lanes.cost)
     elif loss.kind > SL:
         _find_thresholds(loss, gaps, drawn_weights.size, lanes)
         _top_slopes(loss, gaps, drawn_weights.size, lanes)
     elif n_weighted:
-        _weighted_steps(gaps, drawn_weights, loss.scale, lanes.cost)
+        _weighted_steps(gaps, n_lanes, drawn_weights, loss.scale, lanes.cost)
     else:
-        _soft_steps(gaps, n_rows, loss.scale, lanes.cost)
+        _soft_steps(gaps, n_rows, n_lanes, loss.scale, lanes.cost)
 
 
 @kernel
-def _soft_steps(gaps, n_rows, scale, cost):
+def _soft_steps(gaps, n_rows, n_lanes, scale, cost):
     """sigma(g) = log2(1 + 2**g), with the derivative 2**g / (1 + 2**g)."""
     product = np.empty(LANES, np.float32)
     for first in range(0, n_rows, 4):  # one logarithm for four negatives
         product[:] = _ONE
         for row in range(first, first + 4):
-            for b in range(LANES):
+            for b in range(n_lanes):
                 odds = power(scale * gaps[row, b])
                 gaps[row, b] = odds / (_ONE + odds)
                 product[b] *= _ONE + odds
-        for b in range(LANES):
+        for b in range(n_lanes):
             cost[b] += logarithm(product[b])
 
 
 @kernel
-def _weighted_steps(gaps, drawn_weights, scale, cost):
+def _weighted_steps(gaps, n_lanes, drawn_weights, scale, cost):
     """As `_soft_steps`, with a weight for each negative."""
     for row in range(drawn_weights.size):
         weight = drawn_weights[row]
-        for b in range(LANES):
+        for b in range(n_lanes):
             odds = power(scale * gaps[row, b])
             gaps[row, b] = weight * odds / (_ONE + odds)
             cost[b] += weight * logarithm(_ONE + odds)
 
 
 @kernel
-def _powers(gaps, drawn_weights, scale, cost):
+def _powers(gaps, n_lanes, drawn_weights, scale, cost):
     """sigma(g) = exp(g / temperature), its own derivative up to a factor."""
     for row in range(drawn_weights.size):
         weight = drawn_weights[row]
-        for b in range(LANES):
+        for b in range(n_lanes):
             odds = weight * power(scale * gaps[row, b])
             gaps[row, b] = odds
             cost[b] += odds

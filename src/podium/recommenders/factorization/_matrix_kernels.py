@@ -6,11 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._kernels import kernel, summing_kernel
+from podium._kernels import fused_kernel, kernel, summing_kernel
 from podium.recommenders.factorization._loss_kernels import FAR, LANES
 from podium.recommenders.factorization._tile_kernels import COLUMNS, ROWS
 
 _ONE, _ZERO = np.float32(1.0), np.float32(0.0)
+FEW = 8
+"""The number of lanes up to which single products take less time than tiles."""
+
 _SHORT = np.float32(1e-12)  # the least length of a vector that is divided by its length
 
 
@@ -100,21 +103,21 @@ def score_positives(bias, positives, n, m, score):
 
 
 @kernel
-def to_gaps(bias, drawn, score, gaps):
+def to_gaps(bias, drawn, score, gaps, n_lanes):
     """Turn products into gaps; the rows from drawn.size on are not compared."""
     for s in range(drawn.size):
         own = bias[drawn[s]]
-        for b in range(LANES):
+        for b in range(n_lanes):
             gaps[s, b] += own - score[b]
     gaps[drawn.size :] = FAR
 
 
 @kernel
-def sum_slopes(gaps, n_rows, slope_sums):
+def sum_slopes(gaps, n_rows, n_lanes, slope_sums):
     """Add up the slopes of each lane."""
     slope_sums[:] = _ZERO
     for s in range(n_rows):
-        for b in range(LANES):
+        for b in range(n_lanes):
             slope_sums[b] += gaps[s, b]
 
 
@@ -137,3 +140,25 @@ def scale_users(batch, m):
     for b in range(LANES):
         for j in range(weighted.shape[1]):
             weighted[b, j] = batch.weights[b] * m.users[b, j]
+
+
+@fused_kernel
+def score_few(m, n, n_drawn):
+    """Write the products of the first n users with the negatives, to the bits of `multiply`."""
+    for b in range(n):
+        for s in range(n_drawn):
+            total = _ZERO
+            for j in range(m.users.shape[1]):
+                total += m.negatives[s, j] * m.users[b, j]
+            m.gaps[s, b] = total
+
+
+@fused_kernel
+def pull_few(m, n, n_drawn):
+    """Write the sums of negatives times slopes of the first n users, to the bits of `multiply`."""
+    for b in range(n):
+        m.user_moves[b] = _ZERO
+        for s in range(n_drawn):
+            slope = m.gaps[s, b]
+            for j in range(m.users.shape[1]):
+                m.user_moves[b, j] += slope * m.negatives[s, j]

@@ -25,7 +25,7 @@ from podium.recommenders.factorization._checkpoint import Checkpoint, resumed
 from podium.recommenders.factorization._descent import Descent, Factors, State, fold_in
 from podium.recommenders.factorization._growth import Growth, learn_new_items
 from podium.recommenders.factorization._passes import History, Validation, report_end, run
-from podium.recommenders.factorization._settings import Settings, read_settings
+from podium.recommenders.factorization._settings import DataSize, Settings, read_settings
 from podium.types import Progress
 
 
@@ -138,6 +138,7 @@ class Factorization(FactorRecommender):
     n_epochs_: int
     stop_reason_: str
     history_: dict[str, NDArray[np.float64]]
+    _size: DataSize | None = None
 
     def __init__(
         self,
@@ -238,7 +239,7 @@ class Factorization(FactorRecommender):
         measure, patience = parse_relevance(self.eval_metric), self.patience
         executor, progress = or_threads(executor), or_silent(progress)
         pairs = _pairs.read(user_items, self.gain)
-        settings = read_settings(self, pairs)
+        settings = read_settings(self, DataSize.of(pairs))
         seen_pairs = None if seen is None else _pairs.read_matching(seen, "seen", pairs)
         eval_pairs = None if eval_set is None else _pairs.read_matching(eval_set, "eval_set", pairs)
         validation = None if eval_pairs is None else Validation(eval_pairs, measure, patience)
@@ -261,7 +262,8 @@ class Factorization(FactorRecommender):
 
     def for_data(self, user_items: Any) -> Self:
         """Return a copy in which `l2` and `n_epochs` have the values that a fit would use."""
-        settings = read_settings(self, _pairs.read(user_items, self.gain), cap_blocks=True)
+        pairs = _pairs.read(user_items, self.gain)
+        settings = read_settings(self, DataSize.of(pairs), cap_blocks=True)
         return clone(self).set_params(l2=settings.l2, n_epochs=settings.n_epochs)
 
     def partial_fit(
@@ -296,15 +298,15 @@ class Factorization(FactorRecommender):
         new_pairs = _pairs.read(user_items, self.gain, scale=self.weight_scale_)
         if not new_pairs.items.size:
             raise ArgumentError("user_items must hold at least one new pair, got none.")
-        learned, executor = self._learned_pairs(), or_threads(executor)
-        settings = read_settings(self, learned, cap_blocks=True)
-        growth = Growth.of(learned, new_pairs, add_up=self.gain != "one")
+        settings, executor = self._settings(), or_threads(executor)
+        growth = Growth.of(self._learned_pairs(), new_pairs, add_up=self.gain != "one")
         factors, touched = growth.factors(self._factors(), settings.seed), growth.touched_pairs()
         if growth.has_new_items:
-            n_blocks = read_settings(self, touched, cap_blocks=True).n_blocks
+            n_blocks = read_settings(self, DataSize.of(touched), cap_blocks=True).n_blocks
             few = replace(settings, n_blocks=n_blocks, n_epochs=n_epochs)
             learn_new_items(growth, factors, few, executor, progress)
-        folded = fold_in(touched, factors, growth.pairs, settings, executor)
+        counts = growth.pairs.item_counts() if settings.counts_items else None
+        folded = fold_in(touched, factors, counts, settings, executor)
         factors.users[growth.touched] = folded
         seen = growth.placed(self._seen_pairs())
         self._hold(_pairs.with_seen(growth.pairs, seen), factors)
@@ -326,7 +328,7 @@ class Factorization(FactorRecommender):
         scores, (n_new, k). Users of a table are returned in ascending order of ids.
         """
         check_is_fitted(self)
-        pairs = self._new_pairs(user_items)
+        pairs = _pairs.read_users(user_items, self.gain, self._seen_pairs())
         factors = self._fold(pairs, executor)
         seen = pairs.matrix() if _check.flag(exclude_seen, "exclude_seen") else None
         candidates = self._candidates(allow, deny)
@@ -350,7 +352,7 @@ class Factorization(FactorRecommender):
             only on the user's own pairs, not on other users.
         """
         check_is_fitted(self)
-        return self._fold(self._new_pairs(user_items), executor)
+        return self._fold(_pairs.read_users(user_items, self.gain, self._seen_pairs()), executor)
 
     def _finish(self, pairs: Pairs, settings: Settings, factors: Factors, history: History) -> None:
         self._hold(pairs, factors)
@@ -361,26 +363,22 @@ class Factorization(FactorRecommender):
 
     def _hold(self, pairs: Pairs, factors: Factors) -> None:
         self.user_factors_, self.item_factors_ = factors.users, factors.items
-        self.item_bias_ = factors.bias
+        self.item_bias_, self._size = factors.bias, None
         self._hold_pairs(pairs)
 
     def _fold(self, pairs: Pairs, executor: Executor | None) -> Floats:
-        learned = self._learned_pairs()
-        settings = read_settings(self, learned, cap_blocks=True)
-        return fold_in(pairs, self._factors(), learned, settings, or_threads(executor))
+        settings = self._settings()
+        counts = self._learned_pairs().item_counts() if settings.counts_items else None
+        return fold_in(pairs, self._factors(), counts, settings, or_threads(executor))
+
+    def _settings(self) -> Settings:
+        """Return the settings for more users; the pairs of the fit are counted only once."""
+        if self._size is None:
+            self._size = DataSize.of(self._learned_pairs())
+        return read_settings(self, self._size, cap_blocks=True)
 
     def _factors(self) -> Factors:
         return Factors(self.user_factors_, self.item_factors_, self.item_bias_)
-
-    def _new_pairs(self, user_items: Any) -> Pairs:
-        columns = np.arange(self.n_items_, dtype=np.int64)  # a matrix has column numbers as ids
-        labels = columns if self.item_labels_ is None else self.item_labels_
-        pairs = _pairs.read(user_items, self.gain, item_labels=labels, scale=self.weight_scale_)
-        if pairs.n_items != self.n_items_:
-            raise ArgumentError(
-                f"user_items must have the {self.n_items_} items of the model, got {pairs.n_items}."
-            )
-        return pairs
 
     def _n_factors(self, arrays: Arrays) -> int:
         return _check.cutoff(self.n_factors, name="n_factors")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
@@ -48,7 +48,7 @@ class Settings:
     @property
     def factor_loss(self) -> FactorLoss:
         """The loss."""
-        return LOSSES.parse(self.loss)
+        return _parsed(self.loss)
 
     @property
     def reads_all_items(self) -> bool:
@@ -66,10 +66,35 @@ class Settings:
         return self.learning_rate * (1.0 - share)
 
 
-def read_settings(model: Any, pairs: Pairs | None = None, *, cap_blocks: bool = False) -> Settings:
-    """Return the checked settings of a model, with a number of blocks that suits the pairs.
+@dataclass(frozen=True)
+class DataSize:
+    """What the settings take from the pairs of a fit: sizes, and mean counts without zeros."""
 
-    Without pairs there is one block, as for new users in `fold_in`. If more blocks were requested
+    n_users: int
+    n_items: int
+    n_pairs: int
+    pairs_per_user: float
+    pairs_per_item: float
+
+    @classmethod
+    def of(cls, pairs: Pairs) -> DataSize:
+        """Count the pairs."""
+        counts = np.diff(pairs.offsets), pairs.item_counts()
+        means = (float(pairs.items.size / max(np.count_nonzero(side), 1)) for side in counts)
+        return cls(*pairs.shape, pairs.items.size, *means)
+
+
+@cache
+def _parsed(text: str) -> FactorLoss:
+    return LOSSES.parse(text)
+
+
+def read_settings(
+    model: Any, size: DataSize | None = None, *, cap_blocks: bool = False
+) -> Settings:
+    """Return the checked settings of a model, with values that suit the data.
+
+    Without a size of the data, they are only checked. If more blocks were requested
     than are possible, `cap_blocks` reduces them to the maximum instead of raising an error.
     """
     _check.choice(model.gain, "gain", GAINS)
@@ -86,9 +111,9 @@ def read_settings(model: Any, pairs: Pairs | None = None, *, cap_blocks: bool = 
         n_negatives=_check.cutoff(model.n_negatives, name="n_negatives"),
         learning_rate=_check.number(model.learning_rate, "learning_rate", low=0.0, strict=True),
         decay=_check.choice(model.decay, "decay", DECAYS),
-        l2=_l2(model, loss, pairs),
-        n_epochs=_n_epochs(model, pairs),
-        n_blocks=1 if pairs is None else _n_blocks(model, pairs, cap_blocks),
+        l2=_l2(model, loss, size),
+        n_epochs=_n_epochs(model, size),
+        n_blocks=1 if size is None else _n_blocks(model, size, cap_blocks),
         seed=_check.seed(model.random_state, "random_state"),
         memory=_check.number(model.xi_rate, "xi_rate", low=0.0, high=1.0, strict=not exact),
         exact=exact,
@@ -100,8 +125,8 @@ def read_settings(model: Any, pairs: Pairs | None = None, *, cap_blocks: bool = 
             model.popularity_share, "popularity_share", low=0.0, high=1.0, strict=True
         ),
         l2_power=_check.number(model.l2_power, "l2_power", low=0.0),
-        pairs_per_user=1.0 if pairs is None else _mean_count(np.diff(pairs.offsets)),
-        pairs_per_item=1.0 if pairs is None else _mean_count(pairs.item_counts()),
+        pairs_per_user=1.0 if size is None else size.pairs_per_user,
+        pairs_per_item=1.0 if size is None else size.pairs_per_item,
     )
 
 
@@ -118,40 +143,35 @@ def _check_combination(loss: FactorLoss, *, exact: bool, popularity: float) -> N
         )
 
 
-def _l2(model: Any, loss: FactorLoss, pairs: Pairs | None) -> float:
+def _l2(model: Any, loss: FactorLoss, size: DataSize | None) -> float:
     """Return the penalty of a step: the given one, or that of the loss's rule."""
     if model.l2 is not None:
         return _check.number(model.l2, "l2", low=0.0)
-    if pairs is None:
+    if size is None:
         return 0.0
-    per_user, per_item = np.diff(pairs.offsets), pairs.item_counts()
-    density = float(np.sqrt(_mean_count(per_user) * _mean_count(per_item)))
+    density = float(np.sqrt(size.pairs_per_user * size.pairs_per_item))
     return float(f"{loss.default_l2(density):.3g}")  # short in messages and commands
 
 
-def _n_epochs(model: Any, pairs: Pairs | None) -> int:
+def _n_epochs(model: Any, size: DataSize | None) -> int:
     """Return the number of passes: by default those in which about 16 million pairs take steps."""
     if model.n_epochs is not None:
         return _check.cutoff(model.n_epochs, name="n_epochs")
-    n_pairs = 1 if pairs is None else max(pairs.items.size, 1)
+    n_pairs = 1 if size is None else size.n_pairs
     return int(np.clip(round(_STEPS / n_pairs), _FEWEST_PASSES, _MOST_PASSES))
 
 
-def _mean_count(counts: NDArray[np.int64]) -> float:
-    """Return the mean of the counts that are not 0."""
-    return float(counts.sum() / max(np.count_nonzero(counts), 1))
-
-
-def _n_blocks(model: Any, pairs: Pairs, cap_blocks: bool) -> int:
+def _n_blocks(model: Any, size: DataSize, cap_blocks: bool) -> int:
     n_blocks = _check.cutoff(model.n_blocks, name="n_blocks", required=False)
     if n_blocks is None:
         n_factors = _check.cutoff(model.n_factors, name="n_factors")
-        return choose_n_blocks(*pairs.shape, pairs.items.size, n_factors)
-    if n_blocks > min(pairs.shape) and cap_blocks:
-        return min(pairs.shape)
-    if n_blocks > min(pairs.shape):
+        return choose_n_blocks(size.n_users, size.n_items, size.n_pairs, n_factors)
+    most = min(size.n_users, size.n_items)
+    if n_blocks > most and cap_blocks:
+        return most
+    if n_blocks > most:
         raise ArgumentError(
-            f"n_blocks must be at most the number of users and of items, {pairs.n_users} and "
-            f"{pairs.n_items}, got {n_blocks}."
+            f"n_blocks must be at most the number of users and of items, {size.n_users} and "
+            f"{size.n_items}, got {n_blocks}."
         )
     return n_blocks
