@@ -164,7 +164,7 @@ def search(
     share = tuning.valid_share
     try:
         with progress("tuning") as show:
-            found = library.search_recommender(
+            result = library.search_recommender(
                 model,
                 **{name: each.columns() for name, each in events.items() if each is not None},
                 space=space(model, tuning, fixed),
@@ -183,9 +183,9 @@ def search(
         note = "" if file is None else f"; --resume continues from {file}"
         _messages.say(f"interrupted; {_describe(stop.search)}{note}.")
         raise
-    _save(found, tuning.tune_table)
-    _messages.say(_describe(found))
-    return found
+    _save(result, tuning.tune_table)
+    _messages.say(_describe(result))
+    return result
 
 
 def given(context: typer.Context) -> set[str]:
@@ -232,30 +232,30 @@ def _losses(text: str) -> list[str]:
     return [name.strip() for name in re.split(r",(?![^()]*\))", text)]
 
 
-def _save(found: Search, path: Path | None) -> None:
+def _save(result: Search, path: Path | None) -> None:
     if path is not None:
-        found.save(path)
-        _messages.say(f"wrote {path}, {_count(len(found.trials), 'trial')}")
+        result.save(path)
+        _messages.say(f"wrote {path}, {_count(len(result.trials), 'trial')}")
 
 
-def _describe(found: Search) -> str:
+def _describe(result: Search) -> str:
     """Return the number of candidates, the best one, and the measure of the given settings."""
-    n_candidates = len({trial.number for trial in found.trials})
-    n_failed = len({trial.number for trial in found.trials if trial.error})
+    n_candidates = len({trial.number for trial in result.trials})
+    n_failed = len({trial.number for trial in result.trials if trial.error})
     failed = f", of which {n_failed} failed" if n_failed else ""
-    seconds = sum(trial.seconds for trial in found.trials)
-    values = ", ".join(f"{name}={_text(value)}" for name, value in found.best.params.items())
+    seconds = sum(trial.seconds for trial in result.trials)
+    values = ", ".join(f"{name}={_text(value)}" for name, value in result.best.params.items())
     return (
-        f"tried {_count(n_candidates, 'candidate')}{failed} in {_count(len(found.trials), 'fit')} "
-        f"({seconds:.0f} s of processor time); best {values}: {value_of(found, found.best)}"
-        f"{_of_defaults(found)}"
+        f"tried {_count(n_candidates, 'candidate')}{failed} in {_count(len(result.trials), 'fit')} "
+        f"({seconds:.0f} s of processor time); best {values}: {value_of(result, result.best)}"
+        f"{_of_defaults(result)}"
     )
 
 
-def _of_defaults(found: Search) -> str:
+def _of_defaults(result: Search) -> str:
     """Return the measure of the longest fit of the first candidate, unless it is the best."""
-    fits: list[Trial] = [t for t in found.trials if t.number == 0 and not t.error]
-    if not fits or found.best.number == 0:
+    fits: list[Trial] = [t for t in result.trials if t.number == 0 and not t.error]
+    if not fits or result.best.number == 0:
         return ""
     return f"; without the search {fits[-1].mean:.4f}"
 

@@ -165,15 +165,15 @@ class Halving:
         """Return the best n fits and the first candidate, and the others, each best first."""
         measured = [fit for fit in fits if not math.isnan(fit.trial.mean)]
         ranked = sorted(measured, key=lambda fit: (-self._sign * fit.trial.mean, fit.candidate))
-        kept = [fit for place, fit in enumerate(ranked) if place < n or fit.candidate == 0]
-        return kept, [fit for fit in ranked if fit not in kept]
+        promoted = [fit for place, fit in enumerate(ranked) if place < n or fit.candidate == 0]
+        return promoted, [fit for fit in ranked if fit not in promoted]
 
     def _to_finish(self, fits: list[Fit], n_candidates: int) -> float:
         """Return the estimated seconds of one more candidate and of the other rungs after it."""
         seconds = median(fit.trial.seconds for fit in fits)
         for rung in self._upper():
-            kept, _ = self._divided(fits, self._n_kept(n_candidates, rung))
-            seconds += sum(self._cost(fit, rung) for fit in kept)
+            promoted, _ = self._divided(fits, self._n_kept(n_candidates, rung))
+            seconds += sum(self._cost(fit, rung) for fit in promoted)
         return seconds
 
     def _cost(self, fit: Fit, rung: int) -> float:

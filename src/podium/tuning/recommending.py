@@ -139,8 +139,8 @@ def search_recommender(
     >>> from podium.recommenders import ItemKNN
     >>> rng = np.random.default_rng(0)
     >>> likes = csr_array(rng.random((60, 20)) < np.linspace(0.1, 0.6, 20))
-    >>> found = search_recommender(ItemKNN(), likes.astype(float), space={"k": [1, 5, 19]})
-    >>> len(found.trials), found.estimator.k == found.best_params["k"]
+    >>> result = search_recommender(ItemKNN(), likes.astype(float), space={"k": [1, 5, 19]})
+    >>> len(result.trials), result.estimator.k == result.best_params["k"]
     (4, True)
     """
     _check.flag(refit, "refit")
@@ -156,8 +156,8 @@ def search_recommender(
     draws = drawn(space_parts, run.first(space_parts), seed)
     try:
         run.collect(halving, draws, or_silent(progress))
-        found = run.search(halving)
-        return replace(found, estimator=run.refit(found, user_items, seen)) if refit else found
+        result = run.search(halving)
+        return replace(result, estimator=run.refit(result, user_items, seen)) if refit else result
     except KeyboardInterrupt:
         if any(not fit.trial.error for fit in halving.fits):
             raise Interrupted(run.search(halving)) from None
@@ -243,9 +243,9 @@ class _Run:
         trials = tuple(fit.trial for fit in halving.fits)
         return Search(str(self.measure), trials, self._best(trials))
 
-    def refit(self, found: Search, user_items: Any, seen: Any) -> Recommender:
+    def refit(self, result: Search, user_items: Any, seen: Any) -> Recommender:
         """Return the best candidate, fitted to all pairs."""
-        return self._fitted(found.best_params, user_items, seen)
+        return self._fitted(result.best_params, user_items, seen)
 
     def _best(self, trials: Any) -> Trial:
         return best_of(trials, higher_is_better=self.measure.metric.higher_is_better)

@@ -135,9 +135,9 @@ def _draw_by_chance(cumulative, deck, drawn, state):
     """Draw with replacement and keep each place once; `deck` marks what was drawn."""
     n = 0
     for _ in range(drawn.size):
-        wanted = np.float64(state >> np.uint64(11)) * _UNIT * cumulative[-1]
+        target = np.float64(state >> np.uint64(11)) * _UNIT * cumulative[-1]
         state = next_bits(state)
-        place = min(np.searchsorted(cumulative, wanted, side="right"), cumulative.size - 1)
+        place = min(np.searchsorted(cumulative, target, side="right"), cumulative.size - 1)
         if deck[place] >= 0:
             drawn[n] = place
             deck[place] = -1

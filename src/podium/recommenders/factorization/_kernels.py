@@ -193,9 +193,9 @@ def _move_users(steps, rows, batch, n, m):
         if batch.weights[b] == _ZERO:
             continue
         u = rows.users[batch.users[b]]
-        kept = _ONE - steps.decay * rows.user_decay[batch.users[b]]
+        remaining = _ONE - steps.decay * rows.user_decay[batch.users[b]]
         for j in range(u.size):
-            u[j] = kept * u[j] + moves[b, j]
+            u[j] = remaining * u[j] + moves[b, j]
 
 
 @summing_kernel
@@ -209,9 +209,9 @@ def _move_negatives(steps, rows, batch, n, drawn, m):
     for s in range(drawn.size):
         y, move = drawn[s], _ZERO
         v, decay = rows.items[y], share * rows.item_decay[y]
-        kept = (_ONE - decay) * m.negative_length[s]
+        remaining = (_ONE - decay) * m.negative_length[s]
         for j in range(v.size):
-            v[j] = kept * m.negatives[s, j] - m.negative_moves[s, j]
+            v[j] = remaining * m.negatives[s, j] - m.negative_moves[s, j]
         for b in range(LANES):
             move += m.gaps[s, b] * batch.weights[b]
         bias[y] -= steps.bias_rate * (move + decay * bias[y])

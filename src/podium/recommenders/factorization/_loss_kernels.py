@@ -41,7 +41,7 @@ class Loss(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """What the losses know of each positive of a batch, by lane.
+    """The numbers of each positive of a batch that the losses read, by lane.
 
     Functions read only the first lanes, `n_lanes`: all, or those of a batch with few positives.
 

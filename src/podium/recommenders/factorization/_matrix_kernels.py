@@ -106,9 +106,9 @@ def score_positives(bias, positives, n, m, score):
 def to_gaps(bias, drawn, score, gaps, n_lanes):
     """Turn products into gaps; the rows from drawn.size on are not compared."""
     for s in range(drawn.size):
-        own = bias[drawn[s]]
+        item_bias = bias[drawn[s]]
         for b in range(n_lanes):
-            gaps[s, b] += own - score[b]
+            gaps[s, b] += item_bias - score[b]
     gaps[drawn.size :] = FAR
 
 

@@ -128,7 +128,7 @@ class Part:
 def set_states(
     settings: Settings, pairs: Pairs, states: Floats, users: Floats, items: Block, seed: np.uint64
 ) -> None:
-    """Write the states of the pairs before a pass: exact mean costs, or what the loss asks for."""
+    """Write the states of the pairs before a pass: exact mean costs, or those of the loss."""
     if settings.exact:
         states[:] = exact_means(settings, pairs, users, items)
         return
