@@ -203,7 +203,7 @@ def test_factors_are_those_of_one_thread(cluster: Any, n_workers: int) -> None:
 
 @pytest.mark.long
 def test_judged_fit_of_exact_costs_is_that_of_one_thread(cluster: Any) -> None:
-    model, one = _model(xi="exact"), _model(xi="exact")
+    model, one = _model(loss="robirank", xi="exact"), _model(loss="robirank", xi="exact")
     model.fit(_likes(), eval_set=_held_out(), executor=_ray(3))
     one.fit(_likes(), eval_set=_held_out(), executor=Threads(1))
     assert _bits(model) == _bits(one)

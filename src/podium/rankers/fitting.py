@@ -33,6 +33,13 @@ _POWER = 10  # iterations of the power method; the eigenvalue is then right to a
 _LOGISTIC = Settings(learning_rate=1.0, max_iter=100, tol=1e-4)
 
 
+def with_suited_keep(settings: Settings, loss: Loss, *, validated: bool) -> Settings:
+    """Return the settings; the last iterate is kept if the objective is no measure of progress."""
+    if loss.reweights and not validated and settings.keep == "best":
+        return replace(settings, keep="last")
+    return settings
+
+
 def labels_of(loss: Loss, rows: Rows, weights: PerRow | None) -> tuple[Labels, RowIndex | None]:
     """Return the labels that the loss is prepared from, and their rows' positions in the features.
 

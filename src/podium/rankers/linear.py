@@ -64,8 +64,9 @@ class LinearRanker(LinearScores):
         with the same l2, or the coefficients in the array.
     keep : {"best", "best_loss", "last", "average"}
         The iterate to keep. "best" is the one with the best measure on the `eval_set`, or without
-        an `eval_set` with the lowest objective. "best_loss" is the one with the lowest loss without
-        the penalty (as in the reference implementation). "last" is the last one (as in the paper).
+        an `eval_set` with the lowest objective (the last one if the loss `reweights`). "best_loss"
+        is the one with the lowest loss without the penalty (as in the reference implementation).
+        "last" is the last one (as in the paper).
         "average" is the mean of all iterates, with larger weights for later ones.
     batch_size : int
         The number of groups in a mini-batch, for "stochastic".
@@ -232,6 +233,7 @@ class LinearRanker(LinearScores):
         l2 = float(self.l2)
         objective = LinearObjective(features, loss, target, l2, intercept, places, labels=labels)
         validate = None if eval_set is None else self._validate(eval_set, loss, objective)
+        settings = fitting.with_suited_keep(settings, loss, validated=validate is not None)
         start = fitting.start_point(self.start, objective, settings.seed)
         rate = self.learning_rate
         if rate is None and solver in fitting.STEPPING:

@@ -185,6 +185,7 @@ class NeuralRanker(Ranker):
         places = np.arange(rows.groups.n_rows) if order is None else order
         problem = self._problem(loss, features, labels, places)
         validate = None if eval_set is None else self._validate(eval_set, problem)
+        settings = fitting.with_suited_keep(settings, loss, validated=validate is not None)
         solution = _training.train(problem, settings, validate, or_silent(progress))
         self._keep(solution, problem)
         if solution.stop_reason != "max_iter":  # running all epochs is no reason for a warning

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._kernels import inlined, kernel, prefetch, summing_kernel
+from podium._kernels import inlined, kernel, prefetch
 from podium.recommenders.factorization._arithmetic_kernels import stream
 from podium.recommenders.factorization._batch_kernels import (
     draw_negatives,
@@ -19,6 +19,7 @@ from podium.recommenders.factorization._batch_kernels import (
 from podium.recommenders.factorization._loss_kernels import FAR, LANES, Lanes, lane_weights, slopes
 from podium.recommenders.factorization._matrix_kernels import (
     FEW,
+    dot,
     gather,
     new_matrices,
     normalise,
@@ -31,7 +32,7 @@ from podium.recommenders.factorization._matrix_kernels import (
     to_gaps,
     transpose,
 )
-from podium.recommenders.factorization._tile_kernels import ROWS, multiply
+from podium.recommenders.factorization._tile_kernels import COLUMNS, ROWS, multiply
 
 _ONE, _ZERO = np.float32(1.0), np.float32(0.0)
 
@@ -179,7 +180,7 @@ def _mask(steps, cell, batch, n, drawn_weights, gaps, value):
                 batch.lanes.n_compared[b] -= drawn_weights[s]
 
 
-@summing_kernel
+@kernel
 def _move_users(steps, rows, batch, n, m):
     """Move each user towards its positive and away from the negatives."""
     moves = m.user_moves
@@ -198,7 +199,7 @@ def _move_users(steps, rows, batch, n, m):
             u[j] = remaining * u[j] + moves[b, j]
 
 
-@summing_kernel
+@kernel
 def _move_negatives(steps, rows, batch, n, drawn, m):
     """Move the negatives away from the users, from their copies."""
     bias = rows.bias
@@ -206,18 +207,18 @@ def _move_negatives(steps, rows, batch, n, drawn, m):
         remove_radial(m.negative_moves, m.negatives, m.negative_length, drawn.size)
     # All negatives of a positive together shrink as much as the positive itself.
     share = steps.decay * np.float32(n) / np.float32(drawn.size)
+    sums = np.empty(COLUMNS, np.float32)
     for s in range(drawn.size):
-        y, move = drawn[s], _ZERO
+        y = drawn[s]
         v, decay = rows.items[y], share * rows.item_decay[y]
         remaining = (_ONE - decay) * m.negative_length[s]
         for j in range(v.size):
             v[j] = remaining * m.negatives[s, j] - m.negative_moves[s, j]
-        for b in range(LANES):
-            move += m.gaps[s, b] * batch.weights[b]
+        move = dot(m.gaps[s], batch.weights, sums)
         bias[y] -= steps.bias_rate * (move + decay * bias[y])
 
 
-@summing_kernel
+@kernel
 def _move_positives(steps, rows, batch, n, m):
     """Move the positives towards their users, in place: a negative may be among them."""
     bias, moves = rows.bias, m.user_moves  # which the users have used by now

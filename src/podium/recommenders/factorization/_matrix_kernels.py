@@ -1,4 +1,8 @@
-"""The dense matrices of a batch: the factors of its rows, their gaps, and their gradients."""
+"""The dense matrices of a batch: the factors of its rows, their gaps, and their gradients.
+
+Sums have an order that the source fixes, without reordering by the compiler. The bits therefore do
+not depend on which kernels a process has compiled together and which it has read from its cache.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._kernels import fused_kernel, kernel, summing_kernel
+from podium._kernels import fused_kernel, inlined, kernel
 from podium.recommenders.factorization._loss_kernels import FAR, LANES
 from podium.recommenders.factorization._tile_kernels import COLUMNS, ROWS
 
@@ -71,14 +75,25 @@ def gather(rows, batch, n, drawn, m):
     m.negatives[drawn.size :] = _ZERO
 
 
-@summing_kernel
+@inlined
+def dot(a, b, sums):
+    """Return the product of two padded vectors, added up in columns that can be vectorised."""
+    sums[:] = _ZERO
+    for first in range(0, a.size, sums.size):
+        for c in range(sums.size):
+            sums[c] += a[first + c] * b[first + c]
+    total = _ZERO
+    for c in range(sums.size):
+        total += sums[c]
+    return total
+
+
+@kernel
 def normalise(vectors, length, n):
     """Divide the first n vectors by their lengths, which are written to `length`."""
+    sums = np.empty(COLUMNS, np.float32)
     for i in range(n):
-        square = _ZERO
-        for j in range(vectors.shape[1]):
-            square += vectors[i, j] * vectors[i, j]
-        length[i] = max(np.sqrt(square), _SHORT)
+        length[i] = max(np.sqrt(dot(vectors[i], vectors[i], sums)), _SHORT)
         inverse = _ONE / length[i]
         for j in range(vectors.shape[1]):
             vectors[i, j] *= inverse
@@ -92,14 +107,13 @@ def transpose(users, users_by_factor):
             users_by_factor[j, b] = users[b, j]
 
 
-@summing_kernel
+@kernel
 def score_positives(bias, positives, n, m, score):
     """Write the score of each positive for its user."""
+    sums = np.empty(COLUMNS, np.float32)
     for b in range(LANES):
-        total = _ZERO
-        for j in range(m.users.shape[1]):
-            total += m.users[b, j] * m.positives[b, j]
-        score[b] = total + (bias[positives[b]] if b < n else _ZERO)
+        product = dot(m.users[b], m.positives[b], sums)
+        score[b] = product + (bias[positives[b]] if b < n else _ZERO)
 
 
 @kernel
@@ -121,13 +135,12 @@ def sum_slopes(gaps, n_rows, n_lanes, slope_sums):
             slope_sums[b] += gaps[s, b]
 
 
-@summing_kernel
+@kernel
 def remove_radial(moves, vectors, length, n):
     """Replace gradients by unit vectors with those by the vectors before the normalisation."""
+    sums = np.empty(COLUMNS, np.float32)
     for i in range(n):
-        radial = _ZERO
-        for j in range(moves.shape[1]):
-            radial += moves[i, j] * vectors[i, j]
+        radial = dot(moves[i], vectors[i], sums)
         inverse = _ONE / length[i]
         for j in range(moves.shape[1]):
             moves[i, j] = (moves[i, j] - radial * vectors[i, j]) * inverse
