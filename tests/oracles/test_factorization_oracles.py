@@ -333,9 +333,9 @@ def test_step_of_a_batch_is_the_gradient_of_its_losses(
     if cosine:
         factors.bias[:] = 0
     states = np.ones(pairs.items.size, np.float32)
-    all_items = Block(factors.items if loss.has_states else scoring.items, factors.bias)
-    of_users = factors.users if loss.has_states else scoring.users
-    set_states(settings, pairs, states, of_users, all_items, np.uint64(1))
+    if settings.reads_all_items:
+        all_items = Block(factors.items, factors.bias)
+        set_states(settings, pairs, states, factors.users, all_items, np.uint64(1))
     scores = _scores(scoring)
     fixed = []
     for (x, y, _), state in zip(_pairs_of(LIKES, unseen), states.tolist(), strict=True):

@@ -13,6 +13,7 @@ from scipy import sparse
 from podium import _check
 from podium.errors import ArgumentError, DataError
 from podium.groups import find
+from podium.ranking import kept_offsets
 
 Labels = NDArray[Any]
 
@@ -74,10 +75,9 @@ class Pairs:
 
     def select(self, is_selected: NDArray[np.bool_]) -> Pairs:
         """Return the selected pairs; the numbers of users and items stay the same."""
-        n_before = np.concatenate([[0], np.cumsum(is_selected)])
         return replace(
             self,
-            offsets=n_before[self.offsets].astype(np.int64),
+            offsets=kept_offsets(is_selected, self.offsets).astype(np.int64),
             items=self.items[is_selected],
             weights=self.weights[is_selected],
         )

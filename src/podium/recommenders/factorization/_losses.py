@@ -66,14 +66,12 @@ class FactorLoss:
         """Return the form of the loss in the kernels."""
         return _loss_kernels.Loss(self._kind, np.float32(self._scale), 1.0, 0.0, 0.0, 1.0, memory)
 
-    def states(
-        self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int
-    ) -> Floats | None:
-        """Return a number per pair that the loss reads in a pass, or None to keep those it has.
+    def states(self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int) -> Floats:
+        """Return a number per pair that the loss reads in a pass, if it `has_states`.
 
         A pair whose number is nan takes no step in the pass.
         """
-        return None
+        raise NotImplementedError
 
 
 LOSSES: Values[FactorLoss] = Values(
@@ -198,9 +196,7 @@ class SL(Softmax):
         """Return the form of the loss in the kernels."""
         return super().in_kernel(memory)._replace(level_scale=1.0 / self.level_temperature)
 
-    def states(
-        self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int
-    ) -> Floats | None:
+    def states(self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int) -> Floats:
         """Return the level of each pair's user."""
         n_items = pairs.n_items
         rng = np.random.default_rng(seed)
@@ -229,9 +225,7 @@ class _PAp(FactorLoss):
         """Return the form of the loss in the kernels."""
         return super().in_kernel(memory)._replace(n_top=float(self.k))
 
-    def states(
-        self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int
-    ) -> Floats | None:
+    def states(self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int) -> Floats:
         """Return 1 for the positives that count."""
         n_best = np.minimum(np.diff(pairs.offsets), self.k)
         return _marked(pairs, _scores(pairs, users, items, bias), n_best, self._sign)
@@ -262,9 +256,7 @@ class PApAverage(_PAp):
     name: ClassVar[str] = "pap-avg"
     _kind: ClassVar[int] = _loss_kernels.HINGE_MEAN
 
-    def states(
-        self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int
-    ) -> Floats | None:
+    def states(self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int) -> Floats:
         """Return the mean score of the user's positives."""
         states = np.empty(pairs.items.size, np.float32)
         _state_kernels.mean_scores(pairs.offsets, _scores(pairs, users, items, bias), states)
@@ -302,9 +294,7 @@ class LLPAUC(FactorLoss):
         """Return the form of the loss in the kernels."""
         return super().in_kernel(memory)._replace(top_share=self.beta)
 
-    def states(
-        self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int
-    ) -> Floats | None:
+    def states(self, pairs: Pairs, users: Floats, items: Floats, bias: Floats, seed: int) -> Floats:
         """Return 1 for the positives that count."""
         n_best = np.ceil(self.alpha * np.diff(pairs.offsets) - 1e-9).astype(np.int64)
         return _marked(pairs, _scores(pairs, users, items, bias), n_best, 1.0)

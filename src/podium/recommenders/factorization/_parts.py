@@ -83,7 +83,9 @@ class Part:
         layout = layout.writeable()
         self._epoch = epoch
         self._cells = Cells.lay_out(layout, self.pairs.offsets, self.pairs.items)
-        self._sums, self._items = np.zeros(2), layout.items()
+        self._sums = np.zeros(2)
+        if self._item_counts is not None:
+            self._counts_by_block = [self._item_counts[items] for items in layout.items()]
         if self.settings.reads_all_items:
             all_items = regrouped(0, Blocks.single(layout.place.size), old_layout, old_blocks)
             seed = task_seed(self.settings.seed, STATES, epoch, 0, 0)
@@ -93,7 +95,7 @@ class Part:
     def step(self, block_number: int, block: Block) -> Block:
         """Take one step for each positive of the part inside a block; return the block."""
         block = block.writeable()
-        settings, counts = self.settings, self._item_counts
+        settings, has_counts = self.settings, self._item_counts is not None
         descend(
             settings,
             (self._cells, block_number),
@@ -104,7 +106,7 @@ class Part:
             self._sums,
             rate=settings.rate(self._epoch),
             seed=task_seed(settings.seed, STEPS, self._epoch, self.number, block_number),
-            item_counts=None if counts is None else counts[self._items[block_number]],
+            item_counts=self._counts_by_block[block_number] if has_counts else None,
         )
         return block
 
@@ -129,13 +131,13 @@ def set_states(
     settings: Settings, pairs: Pairs, states: Floats, users: Floats, items: Block, seed: np.uint64
 ) -> None:
     """Write the states of the pairs before a pass: exact mean costs, or those of the loss."""
+    if settings.cosine:
+        users, items = unit_rows(users), Block(unit_rows(items.rows), items.bias)
     if settings.exact:
         states[:] = exact_means(settings, pairs, users, items)
-        return
-    factors = (unit_rows(users), unit_rows(items.rows)) if settings.cosine else (users, items.rows)
-    new_states = settings.factor_loss.states(pairs, *factors, items.bias, int(seed))
-    if new_states is not None:
-        states[:] = new_states
+    else:
+        loss = settings.factor_loss
+        states[:] = loss.states(pairs, users, items.rows, items.bias, int(seed))
 
 
 def fold_part(

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.groups import row_offsets
 from podium.recommenders.factorization import _plan_kernels
 
 Ints = NDArray[np.int64]
@@ -141,8 +142,8 @@ class Cells(NamedTuple):
         n_pairs, n_runs = np.zeros(blocks.count, np.int64), np.zeros(blocks.count, np.int64)
         _plan_kernels.count_cells(offsets, items, blocks.block_of, n_pairs, n_runs)
         cells = cls(
-            _bounds(n_pairs),
-            _bounds(n_runs),
+            row_offsets(n_pairs),
+            row_offsets(n_runs),
             np.empty(items.size, np.int32),
             np.empty(items.size, np.int32),
             np.empty(int(n_runs.sum()), np.int32),
@@ -157,7 +158,3 @@ class Cells(NamedTuple):
         """Return the users of a cell, and the bounds of their pairs."""
         lo, hi = int(self.run_bounds[block]), int(self.run_bounds[block + 1])
         return self.run_users[lo:hi], self.run_starts[lo + block : hi + block + 1]
-
-
-def _bounds(sizes: Ints) -> Ints:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
