@@ -118,7 +118,7 @@ class Tuning:
         return {"budget": _check.number(seconds, "--budget", low=0.0, strict=True)}
 
 
-def space(model: Any, tuning: Tuning, fixed: set[str]) -> dict[str, Any]:
+def space(model: Any, tuning: Tuning, fixed: set[str]) -> list[dict[str, Any]]:
     """Return the values to draw from: the given ones, or the default ones without fixed names.
 
     Raises
@@ -131,7 +131,10 @@ def space(model: Any, tuning: Tuning, fixed: set[str]) -> dict[str, Any]:
     from podium.tuning import default_space, parse_values
 
     if tuning.grid is None:
-        return {name: v for name, v in default_space(model).items() if name not in fixed}
+        parts = default_space(model)
+        if "loss" in fixed:  # the range of l2 depends on the loss
+            parts = [part for part in parts if str(model.loss) in part["loss"]] or parts
+        return [{n: v for n, v in part.items() if n not in fixed} for part in parts]
     values_by_name: dict[str, Any] = {}
     for text in tuning.grid:
         name, equals, values = (part.strip() for part in text.partition("="))
@@ -144,7 +147,7 @@ def space(model: Any, tuning: Tuning, fixed: set[str]) -> dict[str, Any]:
             values_by_name[name] = _losses(values) if name == "loss" else parse_values(values)
         except ArgumentError as error:
             raise ArgumentError(f"--grid {text!r}: {error}") from None
-    return values_by_name
+    return [values_by_name]
 
 
 def search(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
@@ -35,6 +39,10 @@ class ALS(FactorRecommender, MatrixRecommender):
         The seed of the initial factors.
     n_threads : int
         The number of threads, which does not change the factors.
+    l2_power : float
+        The power of ``alpha * n + m`` with which the penalty of a user or item grows, >= 0, where n
+        is its number of pairs, and m the number of items or users. With 1, l2 is the penalty
+        relative to the weight of all cells of the user or item (rendle2022).
 
     Notes
     -----
@@ -42,9 +50,12 @@ class ALS(FactorRecommender, MatrixRecommender):
     ``iterations``. The model is fitted on the CPU with three conjugate gradient steps per row.
     During the fit BLAS uses one thread, as implicit recommends.
 
+    implicit has the same penalty for all rows. With an l2_power, podium calls its solver once for
+    all rows whose penalties differ by at most 2 %.
+
     References
     ----------
-    hu2008.
+    hu2008, rendle2022.
     """
 
     n_factors: int = 64
@@ -53,15 +64,20 @@ class ALS(FactorRecommender, MatrixRecommender):
     n_epochs: int = 15
     random_state: int = 0
     n_threads: int = 1
+    l2_power: float = 0.0
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         package = _check.extra("implicit.cpu.als", "baselines", "ALS")
+        l2_power = _check.number(self.l2_power, "l2_power", low=0.0)
         parameters: dict[str, Any] = {
             "alpha": _check.number(self.alpha, "alpha", low=0.0, strict=True),
             **_shared_parameters(
                 self.n_factors, self.l2, self.n_epochs, self.random_state, self.n_threads
             ),
         }
+        if l2_power > 0.0:
+            self._set_factors(*_scaled_als(package, parameters, l2_power, pairs))
+            return
         model = _fit_model(package.AlternatingLeastSquares, parameters, pairs)
         self._set_factors(model.user_factors, model.item_factors)
 
@@ -120,6 +136,52 @@ class BPR(FactorRecommender, MatrixRecommender):
         self._set_factors(
             model.user_factors[:, :-1], model.item_factors[:, :-1], model.item_factors[:, -1]
         )
+
+
+_PENALTY_STEP = 1.02  # the ratio of neighbouring penalties of iALS
+
+
+def _scaled_als(
+    package: Any, parameters: dict[str, Any], l2_power: float, pairs: sparse.csr_array[Any]
+) -> tuple[Any, Any]:
+    """Return the factors of users and items by implicit's solver, with a penalty per row."""
+    alpha, l2 = parameters["alpha"], parameters["regularization"]
+    weights = sparse.csr_matrix(pairs, dtype=np.float32)
+    penalties = [
+        l2 * (alpha * np.diff(matrix.indptr) + matrix.shape[1]) ** l2_power
+        for matrix in (weights, weights.T.tocsr())
+    ]
+    # Rows of equal penalty become neighbours, so that the solver gets slices of the factors.
+    orders = [np.argsort(penalty, kind="stable") for penalty in penalties]
+    sorted_weights = alpha * weights[orders[0]][:, orders[1]]
+    rng = np.random.default_rng(parameters["random_state"])
+    factors = [  # as implicit draws them
+        rng.random((order.size, parameters["factors"]), np.float32)[order] * np.float32(0.01)
+        for order in orders
+    ]
+    sides = [
+        [*_slices(matrix, penalty[order])]
+        for matrix, penalty, order in zip(
+            (sorted_weights, sorted_weights.T.tocsr()), penalties, orders, strict=True
+        )
+    ]
+    with threadpool_limits(1, "blas"):
+        for _ in range(parameters["iterations"]):
+            for side, (own, other) in zip(sides, (factors, factors[::-1]), strict=True):
+                for rows, matrix, penalty in side:
+                    package._als.least_squares_cg(
+                        matrix, own[rows], other, penalty, num_threads=parameters["num_threads"]
+                    )
+    users, items = (f[np.argsort(order)] for f, order in zip(factors, orders, strict=True))
+    return users, items
+
+
+def _slices(matrix: Any, penalty: NDArray[np.float64]) -> Iterator[tuple[slice, Any, float]]:
+    """Yield slices of rows with nearly equal penalties, which rise, and their mean penalty."""
+    levels = np.round(np.log(np.maximum(penalty, 1e-30)) / math.log(_PENALTY_STEP))
+    ends = np.flatnonzero(np.diff(levels, append=np.inf)) + 1
+    for start, end in pairwise([0, *ends.tolist()]):
+        yield slice(start, end), matrix[start:end], float(penalty[start:end].mean())
 
 
 def _shared_parameters(

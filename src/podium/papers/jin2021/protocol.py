@@ -6,22 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from podium import _check, data
-from podium.data.archive import Member, members, pick, required
+from podium.data.archive import members, pick, required
 from podium.errors import DataError
+from podium.papers.interactions import Ints, Pairs, columns, counted, lists, matrix, numbered
 from podium.papers.recipe import DataSet, Recipe
 from podium.papers.study import generator
 
-T = TypeVar("T")
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Pairs = tuple[Ints, Ints]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +53,7 @@ class HeldOut:
     @cached_property
     def targets(self) -> sparse.csr_array[Any]:
         """The held-out pairs as a matrix, (n_users, n_items)."""
-        return _matrix(np.arange(self.n_users), self.target, self.train.shape)
+        return matrix(np.arange(self.n_users), self.target, self.train.shape)
 
 
 def read(recipe: Recipe, paths: Mapping[str, Path]) -> HeldOut:
@@ -82,7 +80,7 @@ def read(recipe: Recipe, paths: Mapping[str, Path]) -> HeldOut:
     )
     target = _drawn_items(recipe, pairs[1], np.bincount(pairs[0])) if last is None else last
     is_train = pairs[1] != target[pairs[0]]
-    return HeldOut(_matrix(pairs[0][is_train], pairs[1][is_train], (n_users, n_items)), target)
+    return HeldOut(matrix(pairs[0][is_train], pairs[1][is_train], (n_users, n_items)), target)
 
 
 def _selected(recipe: Recipe, pairs: Pairs, last: Ints | None) -> tuple[Pairs, Ints | None]:
@@ -122,19 +120,6 @@ def _require_shape(
         )
 
 
-def _matrix(user: Ints, item: Ints, shape: tuple[int, int]) -> sparse.csr_array[Any]:
-    return sparse.csr_array((np.ones(user.size, np.float32), (user, item)), shape=shape)
-
-
-def _numbered(user: Any, item: Any) -> Pairs:
-    """Return unique pairs sorted by user, with users and items numbered from 0 by rising id."""
-    users = np.unique(np.asarray(user), return_inverse=True)[1]
-    items = np.unique(np.asarray(item), return_inverse=True)[1]
-    width = int(items.max()) + 1
-    codes = np.unique(users.astype(np.int64) * width + items)
-    return codes // width, codes % width
-
-
 def _movielens(place: Path, source: DataSet) -> tuple[Pairs, Ints]:
     """Read MovieLens 1M; the held-out item is each user's last, as in the test file of NCF.
 
@@ -145,17 +130,17 @@ def _movielens(place: Path, source: DataSet) -> tuple[Pairs, Ints]:
     train = pick(files, ["ml-1m.train.rating"])
     if train is not None:
         test = required(files, ["ml-1m.test.rating"], place, source.url)
-        return _joined(_columns(train, b"\t"), _columns(test, b"\t"))
+        return _joined(columns(train, b"\t"), columns(test, b"\t"))
     pairs = pick(files, ["pairs.csv"])
     if pairs is None:
         return _last(place)
     test = required(files, ["ncf_test.csv"], place, source.url)
-    return _joined(_columns(pairs, b",", skip=1), _columns(test, b",", skip=1))
+    return _joined(columns(pairs, b",", skip=1), columns(test, b",", skip=1))
 
 
 def _joined(train: Pairs, test: Pairs) -> tuple[Pairs, Ints]:
     """Return all pairs numbered, and the item of each user's test pair."""
-    user, item = (np.concatenate(columns) for columns in zip(train, test, strict=True))
+    user, item = (np.concatenate(ids) for ids in zip(train, test, strict=True))
     target = np.zeros(np.unique(user).size, np.int64)
     if np.unique(test[0]).size != target.size or test[0].size != target.size:
         raise DataError(
@@ -163,7 +148,7 @@ def _joined(train: Pairs, test: Pairs) -> tuple[Pairs, Ints]:
             f"{test[0].size} rows. Download it again."
         )
     target[np.searchsorted(np.unique(user), test[0])] = np.searchsorted(np.unique(item), test[1])
-    return _numbered(user, item), target
+    return numbered(user, item), target
 
 
 def _last(place: Path) -> tuple[Pairs, Ints]:
@@ -173,71 +158,25 @@ def _last(place: Path) -> tuple[Pairs, Ints]:
     )
     order = np.lexsort((item, time, user))
     ends = np.concatenate([np.flatnonzero(np.diff(user[order])), [user.size - 1]])
-    return _numbered(user, item), np.searchsorted(np.unique(item), item[order][ends])
+    return numbered(user, item), np.searchsorted(np.unique(item), item[order][ends])
 
 
-def _splits(*names: str, lists: bool) -> Callable[[Path, DataSet], tuple[Pairs, None]]:
+def _splits(*names: str, are_lists: bool) -> Callable[[Path, DataSet], tuple[Pairs, None]]:
     """Return a reader of the union of files, without repeated pairs."""
 
     def pairs(place: Path, source: DataSet) -> tuple[Pairs, None]:
         files = members(place, source.title, source.url)
         matches = [required(files, [name], place, source.url) for name in names]
-        parts = [_lists(file) if lists else _columns(file, b" ") for file in matches]
-        user, item = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-        return _numbered(user, item), None
+        parts = [lists(file) if are_lists else columns(file, b" ") for file in matches]
+        user, item = (np.concatenate(ids) for ids in zip(*parts, strict=True))
+        return numbered(user, item), None
 
     return pairs
 
 
-def _columns(file: Member, delimiter: bytes, *, skip: int = 0) -> Pairs:
-    """Return the integers in the first two columns of a file."""
-
-    def pair(line: bytes) -> tuple[int, int]:
-        user, item, *_ = line.split(delimiter)
-        return int(user), int(item)
-
-    table = np.array(_read_lines(file, pair, skip=skip), np.int64)
-    return table[:, 0], table[:, 1]
-
-
-def _integers(line: bytes) -> Ints:
-    return np.array(line.split(), np.int64)
-
-
-def _lists(file: Member) -> Pairs:
-    """Read lines with a user and the user's items, of which there may be none."""
-    rows = _read_lines(file, _integers)
-    sizes = [row.size - 1 for row in rows]
-    return np.repeat([int(row[0]) for row in rows], sizes), np.concatenate([r[1:] for r in rows])
-
-
 def _counted(place: Path, source: DataSet) -> tuple[Pairs, None]:
-    """Read users.dat: line n contains the number of items of user n, and the items."""
-    files = members(place, source.title, source.url)
-    file = required(files, ["users.dat"], place, source.url)
-    rows = _read_lines(file, _integers)
-    for number, row in enumerate(rows, 1):
-        if row[0] != row.size - 1:
-            raise _broken(file, f"line {number} declares {row[0]} items but has {row.size - 1}")
-    user = np.repeat(np.arange(len(rows)), [row.size - 1 for row in rows])
-    return _numbered(user, np.concatenate([row[1:] for row in rows])), None
-
-
-def _read_lines(file: Member, parse: Callable[[bytes], T], *, skip: int = 0) -> list[T]:
-    """Parse the lines that are not blank, after the first `skip` of them."""
-    try:
-        with file.open() as stream:
-            lines = [line for line in stream.read().splitlines() if line.strip()]
-        rows = [parse(line) for line in lines[skip:]]
-    except (OSError, EOFError, ValueError) as error:
-        raise _broken(file, error) from error
-    if not lines:
-        raise _broken(file, "it is empty")
-    return rows
-
-
-def _broken(file: Member, reason: object) -> DataError:
-    return DataError(f"{file.name} can't be read: {reason}. Download it again.")
+    """Return the pairs of users.dat."""
+    return numbered(*counted(place, source)), None
 
 
 def _table(place: Path, source: DataSet) -> tuple[Pairs, None]:
@@ -249,14 +188,14 @@ def _table(place: Path, source: DataSet) -> tuple[Pairs, None]:
             f"with only this table, got {len(files)} files. Pass the file itself."
         )
     rows = data.read_interactions(Path(files[0].name))
-    return _numbered(rows.user, rows.item), None
+    return numbered(rows.user, rows.item), None
 
 
 FORMATS: dict[str, Callable[[Path, DataSet], tuple[Pairs, Ints | None]]] = {
     "movielens-1m": _movielens,
     "citeulike-a": _counted,
-    "citeulike": _splits("train.txt", "valid.txt", "test.txt", lists=False),
-    "lists": _splits("train.txt", "test.txt", lists=True),
+    "citeulike": _splits("train.txt", "valid.txt", "test.txt", are_lists=False),
+    "lists": _splits("train.txt", "test.txt", are_lists=True),
     "table": _table,
 }
 """Readers by name; they return pairs sorted by user, and the users' held-out items or None."""

@@ -21,6 +21,7 @@ from podium.data.archive import members, pick
 from podium.errors import DataError
 from podium.evaluation import evaluate
 from podium.papers import views
+from podium.papers.interactions import Ints, columns
 from podium.papers.recipe import DataSet, Recipe
 from podium.papers.study import (
     Cells,
@@ -40,8 +41,6 @@ from podium.papers.yun2014.ml1m_methods import METHODS, ROBIRANK, Pairs, load
 from podium.report import Figure, Table
 
 _DEPTH = 20  # the length of recommended lists: as much as pap@10 uses
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +122,7 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
 
 def _pairs(recipe: Recipe, path: Path) -> tuple[Ints, Ints]:
     """Return the users and items numbered from 0, sorted by user id and then by item id."""
-    user, item = _ids(path, recipe.data[0])
+    user, item = read_ids(path, recipe.data[0])
     order = np.lexsort((item, user))
     user, item = user[order], item[order]
     checksum = recipe.parameters["sha256"]
@@ -135,15 +134,16 @@ def _pairs(recipe: Recipe, path: Path) -> tuple[Ints, Ints]:
     return np.unique(user, return_inverse=True)[1], np.unique(item, return_inverse=True)[1]
 
 
-def _ids(path: Path, source: DataSet) -> tuple[Ints, Ints]:
-    """Read the publisher's files, or a file that contains only the pairs."""
+def read_ids(path: Path, source: DataSet) -> tuple[Ints, Ints]:
+    """Return the ids of the users and items of MovieLens 1M, in any order.
+
+    Read the publisher's files, or a file that contains only the pairs.
+    """
     file = pick(members(path, source.title, source.url), ["pairs.csv"])
     if file is None:
         ratings = data.movielens(path, "1m")
         return np.asarray(ratings.user), np.asarray(ratings.item)
-    with file.open() as stream:
-        table = np.loadtxt(stream, np.int64, delimiter=",", skiprows=1)
-    return table[:, 0], table[:, 1]
+    return columns(file, b",", skip=1)
 
 
 def _checksum(user: Ints, item: Ints) -> str:
