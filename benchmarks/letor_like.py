@@ -25,6 +25,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import _harness
 from podium.errors import ConvergenceWarning
 from podium.metrics import parse
+from podium.papers.xia2009.top_losses_data import synthetic
 from podium.rankers import LinearRanker
 from podium.ranking import Ranking
 
@@ -81,30 +82,7 @@ class Data:
 
 def make(seed: int, n_queries: int = 1000, n_features: int = 46) -> Data:
     """Draw queries whose documents have eight hidden traits; see the module's docstring."""
-    rng = np.random.default_rng(seed)
-    shape = 8, n_features
-    mixing = rng.normal(size=shape) * (rng.random(shape) < 0.4)
-    kind = rng.integers(0, 3, n_features)
-    queries = [_query(rng, mixing, kind) for _ in range(n_queries)]
-    X, y = zip(*queries, strict=True)
-    return Data(np.concatenate(X), np.concatenate(y), np.array([len(grades) for grades in y]))
-
-
-def _query(rng: np.random.Generator, mixing: Any, kind: Any) -> tuple[Any, Any]:
-    n = int(rng.integers(50, 151))
-    hidden = rng.normal(size=(n, 8)) + 0.5 * rng.normal(size=8)
-    X = hidden @ mixing + 0.7 * rng.normal(size=(n, kind.size))
-    X = np.where(kind == 0, X, np.where(kind == 1, np.exp(0.5 * X), 1 / (1 + np.exp(-X))))
-    X = (X - X.min(0)) / np.maximum(X.max(0) - X.min(0), 1e-9)
-    a, b, c, d, e = hidden[:, :5].T
-    utility = a + 0.8 * b + 0.5 * np.maximum(c, 0) ** 2 - 0.5 * d * e + 0.8 * rng.normal(size=n)
-    y = np.zeros(n)
-    if rng.random() > 0.1:
-        n_relevant = max(1, int(n * min(0.5, 0.08 * rng.lognormal(0, 0.6))))
-        best = np.argsort(-utility)
-        y[best[:n_relevant]] = 1
-        y[best[: max(1, n_relevant // 4)]] = 2
-    return X.astype(np.float32), y
+    return Data(*synthetic(seed, n_queries, n_features))
 
 
 def by_podium(loss: str) -> Fit:

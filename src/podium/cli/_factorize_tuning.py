@@ -132,8 +132,8 @@ def space(model: Any, tuning: Tuning, fixed: set[str]) -> list[dict[str, Any]]:
 
     if tuning.grid is None:
         parts = default_space(model)
-        if "loss" in fixed:  # the range of l2 depends on the loss
-            parts = [part for part in parts if str(model.loss) in part["loss"]] or parts
+        for name in fixed & {"loss", "similarity"}:  # the ranges of other parameters depend on them
+            parts = [part for part in parts if str(getattr(model, name)) in part[name]] or parts
         return [{n: v for n, v in part.items() if n not in fixed} for part in parts]
     values_by_name: dict[str, Any] = {}
     for text in tuning.grid:

@@ -25,18 +25,34 @@ _THRESHOLDS = [10, 30, 100]  # per feature; with fewer thresholds RankBoost fits
 _STEPS = [0.1, 0.5, 2.0]  # first step lengths, for solvers with a free step length
 _WIDER = (1, 3, 10)  # factors of the loss's own k
 
-_FACTORS: Params = {
-    "n_factors": [64, 128, 256],
-    "n_negatives": [128, 256],
-    "learning_rate": LogUniform(0.05, 0.3),
-}
+_FACTORS: Params = {"n_factors": [64, 128, 256], "n_negatives": [128, 256]}
 _ALS: Params = {"n_factors": [32, 64, 128, 256], "alpha": LogUniform(1, 100)}
 
 _SPACES: dict[str, list[Params]] = {
-    # The best l2 of robirank is about a fifth of that of softmax.
+    # The best steps and l2 depend on the loss and on the similarity.
     "Factorization": [
-        {"loss": ["softmax", "softmax(temperature=0.7)"], **_FACTORS, "l2": LogUniform(0.03, 0.4)},
-        {"loss": ["robirank"], **_FACTORS, "l2": LogUniform(0.01, 0.12)},
+        {
+            "loss": ["softmax", "softmax(temperature=0.7)"],
+            "similarity": ["dot"],
+            **_FACTORS,
+            "learning_rate": LogUniform(0.05, 0.3),
+            "l2": LogUniform(0.03, 0.4),
+        },
+        {
+            "loss": [f"softmax(temperature={t})" for t in (0.07, 0.1, 0.15)],
+            "similarity": ["cosine"],
+            **_FACTORS,
+            "learning_rate": LogUniform(0.1, 2.0),
+            "l2": LogUniform(0.001, 0.02),
+            "popularity": [0.0, 0.5],
+        },
+        {
+            "loss": ["robirank"],
+            "similarity": ["dot"],
+            **_FACTORS,
+            "learning_rate": LogUniform(0.05, 0.3),
+            "l2": LogUniform(0.01, 0.12),
+        },
     ],
     "Popularity": [{}],
     "EASE": [{"l2": LogUniform(10, 10_000)}],
