@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from podium.data import movielens
 from podium.data.archive import members, required
@@ -128,11 +129,7 @@ def synthetic(seed: int, n_queries: int = 1000, n_features: int = 46) -> tuple[A
 def _query(rng: np.random.Generator, mixing: Any, kind: Any) -> tuple[Any, Any]:
     n = int(rng.integers(50, 151))
     hidden: Any = rng.normal(size=(n, 8)) + 0.5 * rng.normal(size=8)
-    raw: Any = hidden @ mixing + 0.7 * rng.normal(size=(n, kind.size))
-    bent: Any = np.where(kind == 1, np.exp(0.5 * raw), 1 / (1 + np.exp(-raw)))
-    features: Any = np.where(kind == 0, raw, bent)
-    least = features.min(0)
-    features = (features - least) / np.maximum(features.max(0) - least, 1e-9)
+    features = _bent(hidden @ mixing + 0.7 * rng.normal(size=(n, kind.size)), kind)
     a, b, c, d, e = hidden[:, :5].T
     utility: Any = (
         a + 0.8 * b + 0.5 * np.maximum(c, 0) ** 2 - 0.5 * d * e + 0.8 * rng.normal(size=n)
@@ -143,4 +140,12 @@ def _query(rng: np.random.Generator, mixing: Any, kind: Any) -> tuple[Any, Any]:
         best = np.argsort(-utility)
         y[best[:n_relevant]] = 1
         y[best[: max(1, n_relevant // 4)]] = 2
-    return features.astype(np.float32), y
+    return features, y
+
+
+def _bent(raw: NDArray[np.float64], kind: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return features of three shapes, scaled to [0, 1]."""
+    bent = np.where(kind == 1, np.exp(0.5 * raw), 1 / (1 + np.exp(-raw)))
+    features = np.where(kind == 0, raw, bent)
+    least, most = features.min(0), features.max(0)
+    return ((features - least) / np.maximum(most - least, 1e-9)).astype(np.float32)

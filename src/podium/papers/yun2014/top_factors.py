@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 
 from podium import recommenders, tuning
 from podium.catalogue import rank_blocks
@@ -150,7 +150,7 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
             seed=seed_of(recipe, "search"),
             **settings["search"],
         )
-        model = clone(model).set_params(**search.best_params)
+        model.set_params(**search.best_params)
         trials = [
             {"options": _texts(trial.params), "mean": trial.mean, "seconds": trial.seconds}
             for trial in search.trials
@@ -177,7 +177,7 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
 
 def _measured(recipe: Recipe, context: Context, model: Any, seed: int | None) -> dict[str, Any]:
     """Fit a method with a seed to the training pairs, and measure it on the test pairs."""
-    fitted = clone(model)
+    fitted = deepcopy(model)
     if seed is not None:
         fitted.set_params(random_state=seed)
     start = time.process_time()
