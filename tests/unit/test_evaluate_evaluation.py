@@ -211,7 +211,7 @@ def test_an_unknown_division_suggests_the_nearest(ranking: Ranking) -> None:
 
 def test_json_holds_measures_segments_and_conventions(ranking: Ranking) -> None:
     e = evaluate(ranking, ["pap@2", "rr"]).segmented("engagement")
-    result = json.loads(json.dumps(e.to_dict(pooled=True), allow_nan=False))
+    result = json.loads(json.dumps(e.as_json(pooled=True), allow_nan=False))
     assert set(result) == {"measures", "segments", "conventions"}
     assert result["measures"]["pap@2"]["mean"] == 1 / 2
     assert result["measures"]["pap@2"]["pooled"]["mean"] == 4 / 6
@@ -233,7 +233,7 @@ def test_json_holds_measures_segments_and_conventions(ranking: Ranking) -> None:
 
 def test_json_of_segments_with_numpy_keys_is_plain(ranking: Ranking) -> None:
     e = evaluate(ranking, "rr").segmented("age", np.array([3, 4, 3]))
-    assert [s["name"] for s in json.loads(json.dumps(e.to_dict()))["segments"]] == ["3", "4"]
+    assert [s["name"] for s in json.loads(json.dumps(e.as_json()))["segments"]] == ["3", "4"]
 
 
 # --- Streams ------------------------------------------------------------------------------------

@@ -252,7 +252,7 @@ def test_one_user_has_no_standard_error() -> None:
     for name in ("bv", "mes", "smooth"):
         found = evaluate(ranks, "rr", estimator=name, bounds=False)
         assert np.isnan(found.summary("rr").std_error)
-        assert found.to_dict()["measures"]["rr"]["interval"] == [None, None]
+        assert found.as_json()["measures"]["rr"]["interval"] == [None, None]
         other = compare(ranks, SampledRanks([1], 9, 60), "rr", estimator=name, bounds=False)
         assert other.summary("rr").difference > 0
         assert np.isnan(other.summary("rr").std_error)
@@ -269,7 +269,7 @@ def test_warning_of_many_fits_is_given_once() -> None:
 def test_seed_is_all_that_decides() -> None:
     ranks = population(30, seed=0)
     first, same, other = (
-        evaluate(ranks, "rr", estimator="mes", n_bootstrap=10, bounds=False, seed=seed).to_dict()
+        evaluate(ranks, "rr", estimator="mes", n_bootstrap=10, bounds=False, seed=seed).as_json()
         for seed in (1, 1, 2)
     )
     assert first == same
@@ -513,8 +513,8 @@ def test_several_models_are_compared_with_the_first() -> None:
     assert (found.baseline, tuple(told)) == ("popular", names)
     for name in names[1:]:
         pair = compare(models["popular"], models[name], ["rr", "recall@5"], **options)
-        assert found.comparisons[name].to_dict() == pair.to_dict()
-    form = found.to_dict()
+        assert found.comparisons[name].as_json() == pair.as_json()
+    form = found.as_json()
     assert form["runs"] == list(names)
     assert [each["run"] for each in form["measures"]["rr"]["differences"]] == ["als", "knn"]
     with pytest.raises(ArgumentError, match="models must be at least two, got 1"):

@@ -266,7 +266,7 @@ def test_sample_can_be_nearer_than_ranking_all_items() -> None:
     assert found.best is found.growing is not None
     assert found.fixed is not None
     assert found.fixed.error <= 0.02 < found.everything.error
-    assert found.to_dict()["best"] == found.designs.index(found.best)
+    assert found.as_json()["best"] == found.designs.index(found.best)
     ranks = RankDistribution(expected_of("bent", 10_000)).probabilities
     off = np.zeros((2, 100))
     for i in range(100):
@@ -334,7 +334,7 @@ def test_one_user_has_a_plan() -> None:
 def test_same_seed_same_plan() -> None:
     options: dict[str, Any] = {"pilot": pilot(), "sizes": [50], "n_repeats": 4}
     one, two, other = (plan(500, 50, "rr", 0.1, seed=seed, **options) for seed in (3, 3, 4))
-    assert one.to_dict() == two.to_dict()
+    assert one.as_json() == two.as_json()
     assert one.designs != other.designs
 
 
