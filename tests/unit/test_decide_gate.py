@@ -192,7 +192,8 @@ def test_decision_follows_from_the_verdicts(primary: str, guard: str, segment: s
         expected, n_reasons = "pass", 0
     assert (result.decision, len(result.reasons)) == (expected, n_reasons)
     assert result.verdict == primary
-    assert str(result).startswith(f"{expected}\n")
+    heading = {"pass": "Pass: ", "fail": "Fail: ", "cannot tell": "Can't tell: "}[expected]
+    assert str(result).startswith(heading)
     assert json.loads(json.dumps(result.as_json(), allow_nan=False))["decision"] == expected
 
 

@@ -165,7 +165,7 @@ def test_sentence_states_what_judgements_could_change(
     candidate: Table, sentence: str, n_labels: int
 ) -> None:
     result = gate(TRUTH, BASE, candidate, "precision@1", unjudged="bounds")
-    assert str(result).splitlines()[-1] == sentence
+    assert sentence in " ".join(str(result).split())
     assert result.as_json()["unjudged"] == {
         "n_items": 3,
         "n_labels": n_labels,
@@ -176,11 +176,11 @@ def test_sentence_states_what_judgements_could_change(
 def test_sentences_of_runs_without_unjudged_items_or_users() -> None:
     judged = run((0, 1), (0,), (0,))
     result = gate(TRUTH, judged, judged, "rr", unjudged="bounds")
-    assert str(result).endswith("\nThe lists contain no unjudged items.")
+    assert "\nThe lists contain no unjudged items.\n" in str(result)
     irrelevant = {**TRUTH, "relevance": [0, 0, 0, 0]}
     with pytest.warns(PodiumWarning):
         result = gate(irrelevant, BASE, CANDIDATE, "rr", unjudged="bounds")
-    assert str(result).endswith("\nNo user has a value of rr, so unjudged items have no effect.")
+    assert "\nNo user has a value of rr, so unjudged items have no effect.\n" in str(result)
     assert result.as_json()["claims"][0]["unjudged"]["low"] is None
 
 

@@ -87,14 +87,6 @@ def test_a_single_defined_group_has_a_mean_and_no_interval() -> None:
     assert np.isnan([s.std_error, *s.interval]).all()
 
 
-def test_evaluation_reads_as_text(ranking: Ranking) -> None:
-    lines = str(evaluate(ranking, ["rr", "precision@2"])).splitlines()
-    assert lines[0] == "3 groups"
-    assert lines[1].startswith("rr")
-    assert "0.6667" in lines[1]
-    assert lines[1].endswith("1 undefined")
-
-
 # --- Pooled -------------------------------------------------------------------------------------
 
 

@@ -78,8 +78,8 @@ def test_a_column_needs_a_table_of_users() -> None:
 
 
 def test_the_frame_has_a_row_per_group() -> None:
-    frame = measure(TRUTH, RUN, ["rr", "ndcg@1"], missing="zero").to_frame()
-    assert frame.columns == ["group", "n_pos", "rr", "ndcg@1"]
+    frame = measure(TRUTH, RUN, ["rr", "ndcg@1"], missing="zero").per_user()
+    assert frame.columns == ["user", "n_pos", "rr", "ndcg@1"]
     assert frame["rr"].to_list() == [1, 0, 0]
 
 

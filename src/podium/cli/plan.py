@@ -122,7 +122,7 @@ def plan(
             _refuse_repeats(sampled.get(method))
         with _messages.progress("planning") as show:
             result = sampled.plan(samples.items, users, measure, error, progress=show, **options)
-    view, flat = plan_view(result, assumed=expect is None), plan_table(result)
+    view, flat = plan_view(result), plan_table(result)
     _render.print_result(result.as_json(), format, view=view, flat=flat)
 
 

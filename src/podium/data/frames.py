@@ -60,7 +60,7 @@ def as_frame(columns: Mapping[str, Any], kind: str = "") -> Any:
     """
     from podium.data.write import to_frame
 
-    frame = to_frame(columns)
+    frame: Any = to_frame(columns)
     if kind == "pandas":
         return frame.to_pandas()
     return frame.to_arrow() if kind == "pyarrow" else frame

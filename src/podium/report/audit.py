@@ -32,8 +32,10 @@ def view(result: Mapping[str, Any]) -> View:
     parts: list[Text | Tables] = [Text((f"Audit of {result['measure']}: {headline(result)}",))]
     if result["findings"]:
         parts.append(Tables(({**findings_table(result)},)))
-    for finding in result["findings"]:
-        parts.append(Text(tuple(paragraphs(finding, result["measure"])), title(finding)))
+    parts += [
+        Text(tuple(paragraphs(finding, result["measure"])), title(finding))
+        for finding in result["findings"]
+    ]
     return View((*parts, Tables(({**context_table(result)},))))
 
 

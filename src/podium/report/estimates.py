@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from podium.report.cells import number, span
@@ -30,6 +30,8 @@ _MEAN = (
     *("prior_decides", "order_assumed"),
 )
 _TEST = ("difference", "std_error", "sign_probability", "either_sign")
+_SIGN = "Sign right: the probability that the sign of the difference is right."
+_EITHER = "Where either sign is possible, the ranks alone do not show which model is better."
 _ENDS = ("low", "high", "lowest", "highest")
 _FLAGS = ("--no-replacement", "--mixed", "--drop-own", "--drop-seen")
 _VALUES = ("--negatives-file", "--seen", "--ties", "--level", "--resamples", "--seed")
@@ -76,8 +78,9 @@ def pair_view(result: Mapping[str, Any]) -> View:
     ]
     first = next(iter(result["measures"].values()))
     table = {"columns": ["measure", "a", "b", *_test_columns(first)], "rows": rows}
-    text = "Differences are b - a. Sign right: the probability that the difference has this sign."
-    return View((Tables((table,)), Text((text,))))
+    tests = result["measures"].values()
+    text = f"{_meaning(first)} Differences are b - a. {_SIGN} {_EITHER if _is_open(tests) else ''}"
+    return View((Tables((table,)), Text((text.rstrip(),))))
 
 
 def estimate_numbers(result: Mapping[str, Any]) -> Numbers:
@@ -317,9 +320,13 @@ def _several_sentences(result: Mapping[str, Any], by_row: bool) -> Iterator[str]
         {name: next(iter(results["means"].values())) for name, results in results_by_measure}
     )
     yield from _about_bounds(estimates)
-    tests = [test for _, results in results_by_measure for test in results["differences"]]
-    if first["bounds"] is not None and any(test["either_sign"] for test in tests):
-        yield "Where either sign is possible, the ranks alone do not show which model is better."
+    if _is_open(test for _, results in results_by_measure for test in results["differences"]):
+        yield _EITHER
+
+
+def _is_open(tests: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether the ranks allow either sign of a difference."""
+    return any(test["either_sign"] for test in tests)
 
 
 def _history(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def _paragraph(text: str, attributes: str = "") -> str:
 
 def _table(table: Table) -> str:
     classes = [' class="right"' if side == "right" else "" for side in alignment(table)]
-    bold = set(map(tuple, table.get("highlight", ())))
+    bold: list[tuple[int, int]] = list(table.get("highlight", ()))
     head = "".join(
         f"<th{attributes}>{_escaped(name)}</th>"
         for name, attributes in zip(table["columns"], classes, strict=True)

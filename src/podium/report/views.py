@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
+from podium.report._text import printable
 from podium.report.conventions import GLUE
 from podium.report.narrowing import WIDTH, Table, narrow
 from podium.report.tables import to_text as table_text
@@ -67,7 +68,7 @@ def to_text(view: View) -> str:
     <BLANKLINE>
     t
     """
-    return "\n\n".join(part for parts in map(_texts, view.parts) for part in parts)
+    return "\n\n".join(part for parts in map(_texts, view.parts) for part in parts if part)
 
 
 def wrapped(text: str, start: str = "") -> str:
@@ -75,7 +76,8 @@ def wrapped(text: str, start: str = "") -> str:
     wrap = textwrap.TextWrapper(
         WIDTH, initial_indent=start, subsequent_indent=start, break_on_hyphens=False
     )
-    return "\n".join(wrap.fill(line) for line in text.split("\n")).replace(GLUE, " ")
+    lines = [wrap.fill(printable(line)) for line in text.split("\n")]
+    return "\n".join(lines).replace(GLUE, " ")
 
 
 def shortened(view: View) -> View:
@@ -87,7 +89,7 @@ def _texts(part: Text | Tables) -> Iterator[str]:
     if isinstance(part, Tables):
         yield from (table_text(table).rstrip("\n") for table in narrow(list(part.tables)))
     elif part.title:
-        yield "\n".join([part.title, *(wrapped(line, "  ") for line in part.lines)])
+        yield "\n".join([printable(part.title), *(wrapped(line, "  ") for line in part.lines)])
     else:
         yield "\n".join(map(wrapped, part.lines))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,8 @@ class Plan(Result):
         The designs from the cheapest to the ranking of all items, which is last.
     conventions : dict
         The method and the assumptions of the plan.
+    assumed : bool
+        Whether the expected value was neither passed nor estimated from a pilot.
     """
 
     measure: str
@@ -63,6 +65,7 @@ class Plan(Result):
     n_users: int
     designs: tuple[PlannedDesign, ...]
     conventions: dict[str, Any]
+    assumed: bool = False
 
     @property
     def fixed(self) -> PlannedDesign | None:
@@ -259,7 +262,8 @@ def plan(
     )
     with distinct_warnings():
         designs = table.search(families, all_sizes=sizes is not None, progress=progress)
-    return _plan_of(table, designs, pilot)
+    found = _plan_of(table, designs, pilot)
+    return replace(found, assumed=pilot is None and expect is None)
 
 
 def _plan_of(table: Table, designs: tuple[PlannedDesign, ...], pilot: SampledRanks | None) -> Plan:

@@ -21,17 +21,11 @@ _ERROR_ACCURACY = {
 }
 
 
-def plan_view(plan: Plan, *, assumed: bool = False) -> View:
-    """Return the designs of a plan, its conclusions and its assumptions.
-
-    Parameters
-    ----------
-    plan : Plan
-    assumed : bool
-        Whether the value of the measure was not passed.
-    """
-    note = "\n".join([" ".join(_conclusions(plan)), " ".join(_assumptions(plan, assumed))])
-    return View((Tables((_design_table(plan),)), Text((note,))))
+def plan_view(plan: Plan) -> View:
+    """Return the designs of a plan, its conclusions and its assumptions."""
+    note = "\n".join([" ".join(_conclusions(plan)), " ".join(_assumptions(plan))])
+    legend = () if plan.best is None else ("Bold: the cheapest design that reaches the goal.",)
+    return View((Tables((_design_table(plan),)), Text((note,))), legend)
 
 
 def plan_numbers(plan: Plan) -> Numbers:
@@ -61,7 +55,9 @@ def _design_table(plan: Plan) -> Table:
         ]
         for design in plan.designs
     ]
-    return {"columns": [*columns, *(["at best"] if has_several_errors else []), "ok"], "rows": rows}
+    best = [] if plan.best is None else [(plan.designs.index(plan.best), 0)]
+    columns += [*(["at best"] if has_several_errors else []), "ok"]
+    return {"columns": columns, "rows": rows, "highlight": best}
 
 
 def plan_table(plan: Plan) -> Table:
@@ -143,7 +139,7 @@ def _choice(kind: str, design: PlannedDesign | None) -> str:
     return f"{kind} ({design.text} items, {_percent(design.share)} of the cost of ranking all)"
 
 
-def _assumptions(plan: Plan, assumed: bool) -> Iterator[str]:
+def _assumptions(plan: Plan) -> Iterator[str]:
     if plan.conventions["expected_from"] == "pilot":
         yield (
             f"Expected ranks: the smooth fit to the pilot of {plan.conventions['n_pilot_users']} "
@@ -152,7 +148,11 @@ def _assumptions(plan: Plan, assumed: bool) -> Iterator[str]:
             f"{_ERROR_ACCURACY.get(plan.conventions['bias_is'], '')}."
         )
     else:
-        why = "so that recall@k is the square root of k / N, see --expect" if assumed else "given"
+        why = (
+            "so that recall@k is the square root of k / N, see --expect"
+            if plan.assumed
+            else "given"
+        )
         yield (
             "Expected ranks, without a pilot: one of three shapes "
             f"({', '.join(plan.everything.errors)}), with {plan.measure} = {_number(plan.value)} "
