@@ -113,7 +113,7 @@ def test_text_is_short_and_harmless(name: str) -> None:
     text = str(result(name))
     assert text == repr(result(name))
     assert "\x1b" not in text
-    assert 2 < len(text.splitlines()) < 150
+    assert 2 < len(text.splitlines()) < 180
     is_hostile = "script" in text  # a long name may be wider than a terminal
     assert is_hostile or name in ("packages", "number") or max(map(columns, text.split("\n"))) <= 80
 
@@ -122,7 +122,7 @@ def test_text_is_short_and_harmless(name: str) -> None:
 def test_html_is_well_formed_and_escaped(name: str) -> None:
     html = result(name)._repr_html_()
     read = Reader(html)
-    assert read.tags <= {*"p b div style table thead tbody tr th td".split()}
+    assert read.tags <= {*["p", "b", "div", "style", "table", "thead", "tbody", "tr", "th", "td"]}
     assert "\x1b" not in html
     assert not re.search(r"https?:|url\(|#[0-9a-f]{3}|: *(white|black)", html)
     numbers = re.findall(r"\d\.\d{3,}", str(result(name)))
@@ -211,7 +211,7 @@ def test_best_run_is_bold_only_if_the_tests_support_it() -> None:
     assert Reader(equal._repr_html_()).bold == []
     low = podium.compare(TRUTH, {"a": run(0), "b": run(9)}, "topk_loss@5")
     assert Reader(low._repr_html_()).bold[0] == "b"
-    worse = podium.compare(TRUTH, {"a": run(9), "b": run(0), "c": run(0, 5)}, "rr")
+    worse = podium.compare(TRUTH, {"a": run(9), "b": run(0), "c": run(0, 5)}, "ndcg@5")
     assert Reader(worse._repr_html_()).bold[:1] == ["a"]
 
 
@@ -260,7 +260,7 @@ def test_zero_users() -> None:
 def test_many_runs_stay_short_and_the_rest_is_counted() -> None:
     runs = {f"run {i}": run(0.1, i) for i in range(200)}
     comparison = podium.compare(TRUTH, runs, "rr", n_permutations=20)
-    assert len(str(comparison).splitlines()) < 130
+    assert len(str(comparison).splitlines()) < 100
     left_out = 200 + 2 * 199 - 3 * MOST_ROWS
     assert f"{left_out} more rows are not shown. to_frame() has all of them." in str(comparison)
     assert comparison._repr_html_().count("<tr>") == 3 * (MOST_ROWS + 1)

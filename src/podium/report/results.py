@@ -71,7 +71,7 @@ class Result(ABC):
         Returns
         -------
         dict of str to int or float
-            Undefined values are nan. "docs/results.md" lists the names.
+            The values; undefined ones are nan. docs/results.md lists the names.
 
         Raises
         ------

@@ -15,7 +15,7 @@ from podium.report.conventions import GLUE
 from podium.report.narrowing import WIDTH, Table, narrow
 from podium.report.tables import to_text as table_text
 
-MOST_ROWS = 30
+MOST_ROWS = 20
 MOST_TITLED = 12
 _LONGEST = 200  # characters of a cell or a title
 _LONGEST_LINE = 2000
