@@ -122,7 +122,18 @@ def estimate(
             with _messages.progress("comparing") as show:
                 comparison = sampled.compare_all(models, names, progress=show, **options)
             result = comparison.as_json()
-    given = {
+    given = _given(samples, ties, level)
+    if len(files) == 1:
+        view, flat = estimates.estimate_view(result, given), estimates.estimate_table(result)
+    else:
+        view = estimates.comparison_view(result, given, by_row=all_ranks[0].user is None)
+        flat = estimates.comparison_table(result)
+    _render.print_result(result, format, view=view, flat=flat)
+
+
+def _given(samples: Samples, ties: str | None, level: float) -> dict[str, Any]:
+    """Return the options that the conventions of a result do not contain."""
+    return {
         "--items": samples.items,
         "--mixed": samples.mixed,
         "--drop-own": samples.drop_own,
@@ -132,12 +143,6 @@ def estimate(
         "--ties": ties,
         "--level": None if level == _LEVEL else level,
     }
-    if len(files) == 1:
-        view, flat = estimates.estimate_view(result, given), estimates.estimate_table(result)
-    else:
-        view = estimates.comparison_view(result, given, by_row=all_ranks[0].user is None)
-        flat = estimates.comparison_table(result)
-    _render.print_result(result, format, view=view, flat=flat)
 
 
 def _refuse_resamples(method: Estimator, samples: Iterable[SampledRanks]) -> None:

@@ -60,7 +60,7 @@ def comparison_view(
     ----------
     result : dict
     given : dict, optional
-        As in `estimate_view`.
+        The options of the command; see `estimate_view`.
     by_row : bool
         Whether the samples have no users.
     """

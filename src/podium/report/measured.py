@@ -35,7 +35,7 @@ def comparison_view(result: Mapping[str, Any]) -> View:
     """Return the means and the tests of a Comparison's JSON form, and how to read them."""
     tables = (_run_means_table(result), _differences_table(result), _wins_table(result))
     note = f"{_tests_note(result)}\n{conventions_line(result['conventions'])}"
-    means = [mean for *_, found in comparisons(result) for mean in found["means"].values()]
+    means = [mean for *_, tested in comparisons(result) for mean in tested["means"].values()]
     legend = (
         "Bold: the best mean, if its difference from every other run is significant (p Holm).",
         *_legend(result, means),
@@ -53,11 +53,11 @@ def evaluation_numbers(result: Mapping[str, Any]) -> Numbers:
 
 def comparison_numbers(result: Mapping[str, Any]) -> Numbers:
     """Yield the numbers of each mean, ``run/ndcg@10``, and test, ``run - baseline/ndcg@10``."""
-    for by, name, measure, found in comparisons(result):
+    for by, name, measure, tested in comparisons(result):
         place = _key(by, name, measure)
-        for run, mean in found["means"].items():
+        for run, mean in tested["means"].items():
             yield f"{run}/{place}", {"": mean["mean"], **_numbers(mean, _OF_MEAN)}
-        for test in found["differences"]:
+        for test in tested["differences"]:
             values = {"": test["difference"], **_numbers(test, _OF_TEST)}
             yield f"{test['run']} - {test['baseline']}/{place}", values
 
@@ -84,17 +84,17 @@ def _level(means: Iterator[Mapping[str, Any]]) -> float:
     return next((mean["level"] for mean in means), _LEVEL)
 
 
-def _best_run(found: Mapping[str, Any], level: float) -> str | None:
+def _best_run(tested: Mapping[str, Any], level: float) -> str | None:
     """Return the run with the best mean, if the tests show that it is better than all others."""
-    sign = 1 if found["higher_is_better"] else -1
-    means = {run: m["mean"] for run, m in found["means"].items() if m["mean"] is not None}
+    sign = 1 if tested["higher_is_better"] else -1
+    means = {run: m["mean"] for run, m in tested["means"].items() if m["mean"] is not None}
     best = max(means, key=lambda run: sign * means[run], default=None)
     different = {
         frozenset((test["run"], test["baseline"]))
-        for test in found["differences"]
+        for test in tested["differences"]
         if test["holm_p_value"] is not None and test["holm_p_value"] <= 1 - level
     }
-    others = [run for run in found["means"] if run != best]
+    others = [run for run in tested["means"] if run != best]
     return best if all(frozenset((best, other)) in different for other in others) else None
 
 
@@ -162,9 +162,9 @@ def _run_means_table(result: Mapping[str, Any]) -> Table:
     level = _first_level(result)
     is_best = [
         run == best
-        for *_, found in comparisons(result)
-        for best in [_best_run(found, level)]
-        for run in found["means"]
+        for *_, tested in comparisons(result)
+        for best in [_best_run(tested, level)]
+        for run in tested["means"]
     ]
     cells = [
         (row, column)
@@ -247,7 +247,7 @@ def _measure_in(by: str, name: str, measure: str) -> str:
 
 
 def _first_level(result: Mapping[str, Any]) -> float:
-    means = (mean for found in result["measures"].values() for mean in found["means"].values())
+    means = (mean for tested in result["measures"].values() for mean in tested["means"].values())
     return _level(means)
 
 

@@ -262,8 +262,8 @@ def plan(
     )
     with distinct_warnings():
         designs = table.search(families, all_sizes=sizes is not None, progress=progress)
-    found = _plan_of(table, designs, pilot)
-    return replace(found, assumed=pilot is None and expect is None)
+    designed = _plan_of(table, designs, pilot)
+    return replace(designed, assumed=pilot is None and expect is None)
 
 
 def _plan_of(table: Table, designs: tuple[PlannedDesign, ...], pilot: SampledRanks | None) -> Plan:
