@@ -54,7 +54,7 @@ def test_sound_parts_have_no_error(podium: Run, audited: Callable[..., dict[str,
 @pytest.mark.usefixtures("leak")
 def test_json_is_that_of_the_library(audited: Callable[..., dict[str, Any]]) -> None:
     result = library.audit("train.csv", "test.csv", {"a": "a.csv"}, "recall@2")
-    assert audited("-m", "recall@2") == result.to_dict()
+    assert audited("-m", "recall@2") == result.as_json()
     assert result.worst == "error"
 
 

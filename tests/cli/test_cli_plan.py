@@ -36,7 +36,7 @@ def planned(json_of: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, A
 
 def rounded(plan: sampled.Plan) -> dict[str, Any]:
     """Return the JSON of a plan with numbers of items to 6 digits."""
-    found = plan.to_dict()
+    found = plan.as_json()
     for design in found["designs"]:
         for name in ("n_scored", "n_scored_in_all"):
             design[name] = round(design[name], 6)

@@ -72,7 +72,7 @@ def test_a_star_is_the_name_of_the_split(compared: Compare, splits: list[str]) -
     assert found["splits"] == 3
     files = {name: [f"{split}/{name}.csv" for split in splits] for name in ("truth", "a", "b")}
     runs = {name: files[name] for name in ("a", "b")}
-    expected = library.compare(files["truth"], runs, "recall@2").to_dict()
+    expected = library.compare(files["truth"], runs, "recall@2").as_json()
     assert found["measures"] == expected["measures"]
     each = pl.read_csv("each.csv")
     assert each.columns == ["run", "split", "user", "n_pos", "recall@2"]

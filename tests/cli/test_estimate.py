@@ -46,7 +46,7 @@ def estimated(json_of: Callable[..., dict[str, Any]]) -> Callable[..., dict[str,
 
 def test_json_is_that_of_the_library(estimated: Callable[..., dict[str, Any]]) -> None:
     ranks = sampled.read_ranks("ranks.csv", n_items=200, n_negatives=9)
-    expected = sampled.evaluate(ranks, ["ndcg@10", "recall@10"]).to_dict()
+    expected = sampled.evaluate(ranks, ["ndcg@10", "recall@10"]).as_json()
     assert estimated("ranks.csv", *DESIGN) == expected
     assert list(expected["measures"]) == ["ndcg@10", "recall@10"]
     assert {m["method"] for m in expected["measures"].values()} == {"smooth"}
@@ -131,7 +131,7 @@ def test_history_is_read_and_told(
     (files / "past.csv").write_text("user,rank,n_train\n" + "\n".join(lines) + "\n")
     (files / "named.csv").write_text("user,rank,had\n" + "\n".join(lines) + "\n")
     ranks = sampled.read_ranks("past.csv", n_items=200, n_negatives=9)
-    expected = sampled.evaluate(ranks, ["ndcg@10", "recall@10"], bounds=False).to_dict()
+    expected = sampled.evaluate(ranks, ["ndcg@10", "recall@10"], bounds=False).as_json()
     assert expected["conventions"]["history"] == "read"
     assert estimated("past.csv", *FAST) == expected
     assert estimated("named.csv", *FAST, "--history-col", "had") == expected
@@ -154,7 +154,7 @@ def test_history_of_scores_is_that_of_their_targets(
     found = estimated("past.csv", *FAST)
     ranks = sampled.read_ranks("ranks.csv", n_items=200, n_negatives=9)
     known = sampled.SampledRanks(ranks.ranks, 9, 200, user=ranks.user, history=[*range(5)] * 8)
-    assert found == sampled.evaluate(known, ["ndcg@10", "recall@10"], bounds=False).to_dict()
+    assert found == sampled.evaluate(known, ["ndcg@10", "recall@10"], bounds=False).as_json()
 
 
 def test_table_fits_and_says_what_intervals_are_of(podium: Callable[..., Any]) -> None:

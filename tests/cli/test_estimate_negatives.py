@@ -90,7 +90,7 @@ def test_table_and_model_give_the_ranks_among_the_listed(
 ) -> None:
     listed = sampled.read_negatives("test.negative", n_items=N_ITEMS)
     ranks = listed.ranks(all_scores(model))
-    expected = sampled.evaluate(ranks, ["ndcg@10", "recall@10"]).to_dict()
+    expected = sampled.evaluate(ranks, ["ndcg@10", "recall@10"]).as_json()
     assert estimated("scores.csv", *LISTED)[0] == expected
     found, said = estimated("model", *LISTED)
     assert found == expected
@@ -291,7 +291,7 @@ def test_seen_candidates_are_dropped_when_asked(
     by_hand = sampled.SampledRanks(
         ranks, [len(row) - 1 for row in kept], n_items, replacement=False, user=range(N_USERS)
     )
-    assert found == sampled.evaluate(by_hand, ["ndcg@10", "recall@10"]).to_dict()
+    assert found == sampled.evaluate(by_hand, ["ndcg@10", "recall@10"]).as_json()
     assert estimated("model", *argv)[0] == found
 
 

@@ -57,11 +57,11 @@ def test_json_has_the_librarys_estimates_and_differences(
     assert list(found["measures"]) == ["ndcg@10", "rr"]
     for measure, of in found["measures"].items():
         for name in "abc":
-            alone = sampled.evaluate(ranks[name], measure).to_dict()
+            alone = sampled.evaluate(ranks[name], measure).as_json()
             assert of["means"][name] == alone["measures"][measure]
             assert found["conventions"][name] == alone["conventions"]
         for test, name in zip(of["differences"], "bc", strict=True):
-            pair = sampled.compare(ranks["a"], ranks[name], measure).to_dict()
+            pair = sampled.compare(ranks["a"], ranks[name], measure).as_json()
             expected = pair["measures"][measure]
             assert (test.pop("run"), test.pop("baseline")) == (name, "a")
             assert (expected.pop("a"), expected.pop("b")) == tuple(

@@ -69,7 +69,7 @@ def test_json_is_that_of_the_library(podium: Run) -> None:
         undefined="zero",
         names=("worst", "best"),
     )
-    assert json.loads(done.out) == expected.to_dict()
+    assert json.loads(done.out) == expected.as_json()
 
 
 def test_table_says_the_decision_and_each_claim(podium: Run) -> None:

@@ -40,7 +40,7 @@ def test_json_has_its_schema_and_is_that_of_the_library(
         unjudged="bounds",
         names=("a", "b"),
     )
-    assert result == expected.to_dict()
+    assert result == expected.as_json()
     assert result["unjudged"] == {"n_items": 24, "n_labels": 1, "sentence": SENTENCE}
     assert [claim["unjudged"] is None for claim in result["claims"]] == [False, False, True] + [
         False

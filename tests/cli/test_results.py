@@ -63,8 +63,8 @@ def test_means_are_of_users(measured: Callable[..., dict[str, Any]]) -> None:
 
 def test_json_is_that_of_the_library(measured: Callable[..., dict[str, Any]]) -> None:
     evaluation = library.measure("truth.csv", "a.csv", ["recall@2", "pap@1"], by="engagement")
-    validator("evaluation").validate(evaluation.to_dict())
-    assert measured("--by", "engagement") == evaluation.to_dict()
+    validator("evaluation").validate(evaluation.as_json())
+    assert measured("--by", "engagement") == evaluation.as_json()
 
 
 def test_segments_are_named_and_counted(measured: Callable[..., dict[str, Any]]) -> None:
@@ -202,8 +202,8 @@ def test_differences_are_from_the_first_run(compared: Callable[..., dict[str, An
 
 def test_comparison_is_that_of_the_library(compared: Callable[..., dict[str, Any]]) -> None:
     comparison = library.compare("truth.csv", {"a": "a.csv", "b": "b.csv"}, ["recall@2", "pap@1"])
-    validator("comparison").validate(comparison.to_dict())
-    assert compared(*MEASURES) == comparison.to_dict()
+    validator("comparison").validate(comparison.as_json())
+    assert compared(*MEASURES) == comparison.as_json()
 
 
 def test_of_a_loss_less_is_better(compared: Callable[..., dict[str, Any]]) -> None:
@@ -345,7 +345,7 @@ def test_packed_and_other_tables_give_the_same(measured: Callable[..., dict[str,
     again = library.measure("truth.csv.gz", "a.csv.gz", ["recall@2", "pap@1"])
     pl.read_csv("a.csv").write_parquet("a.parquet")
     third = library.measure("truth.csv", "a.parquet", ["recall@2", "pap@1"])
-    assert again.to_dict() == third.to_dict() == expected
+    assert again.as_json() == third.as_json() == expected
 
 
 def test_packed_files_are_read_by_the_command(podium: Callable[..., Any]) -> None:
@@ -452,7 +452,7 @@ def test_gate_without_a_defined_value_has_its_schema(
 
 def test_gate_of_the_library_has_the_same_json(gated: Callable[..., dict[str, Any]]) -> None:
     result = library.gate("truth.csv", "a.csv", "b.csv", "recall@2", names=("a", "b"))
-    assert gated("a.csv", "b.csv") == result.to_dict()
+    assert gated("a.csv", "b.csv") == result.as_json()
 
 
 def test_gate_schema_refuses_what_is_not_documented(gated: Callable[..., dict[str, Any]]) -> None:

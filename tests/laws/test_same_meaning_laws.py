@@ -153,4 +153,4 @@ def test_tests_do_not_depend_on_the_order_of_users() -> None:
         podium.compare(t["truth"], {"a": t["a"], "b": t["b"]}, ["ndcg@5"], interval="bootstrap")
         for t in (tables_by_name, reversed_names)
     )
-    assert same(original.to_dict(), renamed.to_dict())
+    assert same(original.as_json(), renamed.as_json())

@@ -100,4 +100,4 @@ def _planned(method: str) -> list[str]:
 
 
 def _json(result: Any) -> list[str]:
-    return json.dumps(result.to_dict(), indent=1, default=str).split("\n")
+    return json.dumps(result.as_json(), indent=1, default=str).split("\n")

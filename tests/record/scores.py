@@ -175,4 +175,4 @@ _LIFTS = {"a": 0.2, "b": 0.5, "c": 0.3}
 
 def _written(make: Callable[[], Any]) -> list[str]:
     result = make()
-    return [str(result), *json.dumps(result.to_dict(), indent=1, default=str).split("\n")]
+    return [str(result), *json.dumps(result.as_json(), indent=1, default=str).split("\n")]

@@ -138,7 +138,7 @@ def test_json_form_is_that_of_the_schema(pairs: Any, runs: dict[str, Any]) -> No
 
     schema = json.loads((SCHEMAS / "comparison.json").read_text())
     comparison = podium.compare(truth(), runs, MEASURES, by="engagement", pairs=pairs)
-    plain = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
+    plain = json.loads(json.dumps(comparison.as_json(), allow_nan=False))
     Draft202012Validator(schema).validate(plain)
 
 
@@ -160,7 +160,7 @@ def test_wrong_requests_are_refused(
     runs: dict[str, Any], options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ArgumentError, match=message):
-        podium.compare(truth(), runs, "rr", **options).to_dict()
+        podium.compare(truth(), runs, "rr", **options).as_json()
 
 
 def test_a_difference_that_was_not_tested_names_the_option() -> None:
@@ -259,7 +259,7 @@ def test_measures_of_the_items_shown_are_compared() -> None:
     gini = comparison.difference("gini@3", "good")
     assert np.isnan(gini.test.randomisation_p_value)
     assert gini.p_value == gini.test.t_p_value
-    assert gini.to_dict()["wins"] is None
+    assert gini.as_json()["wins"] is None
     of_uk = {d.measure for d in comparison.differences if d.segment == "UK"}
     assert of_uk == {"ndcg@3", "novelty@3"}
     assert set(comparison.letters) == set(measures)

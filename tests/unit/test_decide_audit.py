@@ -316,7 +316,7 @@ def test_no_tables_stop_an_audit(
     assert [f.severity for f in result.findings] == sorted(
         (f.severity for f in result.findings), key=["error", "warning", "note"].index
     )
-    SCHEMA.validate(json.loads(json.dumps(result.to_dict(), allow_nan=False)))  # pyright: ignore[reportUnknownMemberType]
+    SCHEMA.validate(json.loads(json.dumps(result.as_json(), allow_nan=False)))  # pyright: ignore[reportUnknownMemberType]
 
 
 def test_runs_have_names_and_none_is_that_of_the_list() -> None:

@@ -172,10 +172,10 @@ def test_sentence_without_an_interval_says_why(n_users: int, n_undefined: int, r
 
 def test_json_has_no_nan_or_infinity() -> None:
     for one in (claim(NAN, NAN, std_error=NAN), claim(-math.inf, math.inf), claim(-2, 2)):
-        plain = json.loads(json.dumps(one.to_dict("a", "b"), allow_nan=False))
+        plain = json.loads(json.dumps(one.as_json("a", "b"), allow_nan=False))
         assert plain["verdict"] == one.verdict
         assert plain["users_needed"] == one.users_needed
         assert plain["sentence"] == one.sentence("a", "b")
         assert len(plain["interval"]) == 2
-    assert claim(NAN, NAN, std_error=NAN).to_dict()["std_error"] is None
-    assert claim(-math.inf, 3).to_dict()["interval"] == [None, 3]
+    assert claim(NAN, NAN, std_error=NAN).as_json()["std_error"] is None
+    assert claim(-math.inf, 3).as_json()["interval"] == [None, 3]

@@ -91,7 +91,7 @@ def test_identical_runs_are_neither_superior_nor_inferior(margin: float) -> None
 def test_constant_added_to_scores_changes_nothing() -> None:
     shifted = run(0, 1.0, shift=64.0), run(1, 0.7, shift=-8.0)
     one, other = gate(TRUTH, BASE, CANDIDATE), gate(TRUTH, *shifted)
-    assert one.to_dict() == other.to_dict()
+    assert one.as_json() == other.as_json()
 
 
 def test_order_of_rows_and_users_table_changes_nothing() -> None:
@@ -102,7 +102,7 @@ def test_order_of_rows_and_users_table_changes_nothing() -> None:
     one = gate(TRUTH, BASE, CANDIDATE, users=USERS, **options)
     judged, base, candidate = map(reversed_rows, (TRUTH, BASE, CANDIDATE))
     other = gate(judged, base, candidate, users=reversed_rows(USERS), **options)
-    assert one.to_dict() == other.to_dict()
+    assert one.as_json() == other.as_json()
 
 
 @pytest.mark.parametrize("weight", [None, "visits"])
@@ -192,8 +192,9 @@ def test_decision_follows_from_the_verdicts(primary: str, guard: str, segment: s
         expected, n_reasons = "pass", 0
     assert (result.decision, len(result.reasons)) == (expected, n_reasons)
     assert result.verdict == primary
-    assert str(result).startswith(f"{expected}\n")
-    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["decision"] == expected
+    heading = {"pass": "Pass: ", "fail": "Fail: ", "cannot tell": "Can't tell: "}[expected]
+    assert str(result).startswith(heading)
+    assert json.loads(json.dumps(result.as_json(), allow_nan=False))["decision"] == expected
 
 
 def test_guard_that_fails_fails_the_gate() -> None:

@@ -49,8 +49,8 @@ def test_same_users_again_change_nothing(folder: Path, horizon: int | None) -> N
     second = look(SECOND, horizon=horizon)
     before = (folder / "s").read_bytes()
     for users in (FIRST, SECOND, FIRST | SECOND):
-        again = look(users, horizon=horizon).to_dict()
-        assert again == {**second.to_dict(), "look": {**second.look, "n_new": 0}}
+        again = look(users, horizon=horizon).as_json()
+        assert again == {**second.as_json(), "look": {**second.look, "n_new": 0}}
         assert (folder / "s").read_bytes() == before
 
 
@@ -58,7 +58,7 @@ def test_same_users_again_change_nothing(folder: Path, horizon: int | None) -> N
 def test_cumulative_tables_are_those_of_new_users(folder: Path, horizon: int | None) -> None:
     users: dict[str, Any] = {"users": USERS, "by": ["country", "engagement"], "cluster": "home"}
     new, cumulative = (
-        [look(part, horizon=horizon, state=name, **users).to_dict() for part in parts]
+        [look(part, horizon=horizon, state=name, **users).as_json() for part in parts]
         for name, parts in (
             ("new", (FIRST, set(range(20, 44)), set(range(44, N)))),
             ("all", (FIRST, set(range(44)), set(range(N)))),
@@ -81,7 +81,7 @@ def test_order_of_rows_does_not_matter() -> None:
     def reversed_rows(table: Mapping[str, Any]) -> Table:
         return {name: list(column)[::-1] for name, column in table.items()}
 
-    one = [look(users).to_dict() for users in (FIRST, SECOND)]
+    one = [look(users).as_json() for users in (FIRST, SECOND)]
     judged, base, candidate = map(reversed_rows, (TRUTH, BASE, CANDIDATE))
     other = [
         gate(
@@ -92,7 +92,7 @@ def test_order_of_rows_does_not_matter() -> None:
             guards=GUARDS,
             sequential=True,
             state="other",
-        ).to_dict()
+        ).as_json()
         for users in (FIRST, SECOND)
     ]
     assert one == other

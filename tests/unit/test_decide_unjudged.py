@@ -93,8 +93,8 @@ def test_labels_that_turn_out_not_relevant_settle_the_order(name: str, weight: s
 
 def test_verdicts_are_those_of_unjudged_items_as_not_relevant() -> None:
     options: dict[str, Any] = {"guards": {"rr": -0.1}, "by": "country", "users": USERS}
-    bounded = decided("ndcg@2", **options).to_dict()
-    plain = gate(TRUTH, BASE, CANDIDATE, "ndcg@2", **options).to_dict()
+    bounded = decided("ndcg@2", **options).as_json()
+    plain = gate(TRUTH, BASE, CANDIDATE, "ndcg@2", **options).as_json()
     assert plain["unjudged"] is None
     for one, other in zip(bounded["claims"], plain["claims"], strict=True):
         assert other["unjudged"] is None
@@ -165,8 +165,8 @@ def test_sentence_states_what_judgements_could_change(
     candidate: Table, sentence: str, n_labels: int
 ) -> None:
     result = gate(TRUTH, BASE, candidate, "precision@1", unjudged="bounds")
-    assert str(result).splitlines()[-1] == sentence
-    assert result.to_dict()["unjudged"] == {
+    assert sentence in " ".join(str(result).split())
+    assert result.as_json()["unjudged"] == {
         "n_items": 3,
         "n_labels": n_labels,
         "sentence": sentence,
@@ -176,12 +176,12 @@ def test_sentence_states_what_judgements_could_change(
 def test_sentences_of_runs_without_unjudged_items_or_users() -> None:
     judged = run((0, 1), (0,), (0,))
     result = gate(TRUTH, judged, judged, "rr", unjudged="bounds")
-    assert str(result).endswith("\nThe lists contain no unjudged items.")
+    assert "\nThe lists contain no unjudged items.\n" in str(result)
     irrelevant = {**TRUTH, "relevance": [0, 0, 0, 0]}
     with pytest.warns(PodiumWarning):
         result = gate(irrelevant, BASE, CANDIDATE, "rr", unjudged="bounds")
-    assert str(result).endswith("\nNo user has a value of rr, so unjudged items have no effect.")
-    assert result.to_dict()["claims"][0]["unjudged"]["low"] is None
+    assert "\nNo user has a value of rr, so unjudged items have no effect.\n" in str(result)
+    assert result.as_json()["claims"][0]["unjudged"]["low"] is None
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {

@@ -122,7 +122,7 @@ def test_undefined_groups_follow_the_policy(undefined: Any, n_groups: int) -> No
 
 def test_json_lists_every_difference() -> None:
     comparison = compare_evaluations({"a": run(2.0), "b": run(0.5, seed=1)})
-    plain = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
+    plain = json.loads(json.dumps(comparison.as_json(), allow_nan=False))
     assert (plain["runs"], plain["baseline"]) == (["a", "b"], "a")
     entry = plain["measures"]["rr"]
     assert set(entry["means"]) == {"a", "b"}

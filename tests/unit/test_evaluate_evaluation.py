@@ -87,14 +87,6 @@ def test_a_single_defined_group_has_a_mean_and_no_interval() -> None:
     assert np.isnan([s.std_error, *s.interval]).all()
 
 
-def test_evaluation_reads_as_text(ranking: Ranking) -> None:
-    lines = str(evaluate(ranking, ["rr", "precision@2"])).splitlines()
-    assert lines[0] == "3 groups"
-    assert lines[1].startswith("rr")
-    assert "0.6667" in lines[1]
-    assert lines[1].endswith("1 undefined")
-
-
 # --- Pooled -------------------------------------------------------------------------------------
 
 
@@ -211,7 +203,7 @@ def test_an_unknown_division_suggests_the_nearest(ranking: Ranking) -> None:
 
 def test_json_holds_measures_segments_and_conventions(ranking: Ranking) -> None:
     e = evaluate(ranking, ["pap@2", "rr"]).segmented("engagement")
-    result = json.loads(json.dumps(e.to_dict(pooled=True), allow_nan=False))
+    result = json.loads(json.dumps(e.as_json(pooled=True), allow_nan=False))
     assert set(result) == {"measures", "segments", "conventions"}
     assert result["measures"]["pap@2"]["mean"] == 1 / 2
     assert result["measures"]["pap@2"]["pooled"]["mean"] == 4 / 6
@@ -233,7 +225,7 @@ def test_json_holds_measures_segments_and_conventions(ranking: Ranking) -> None:
 
 def test_json_of_segments_with_numpy_keys_is_plain(ranking: Ranking) -> None:
     e = evaluate(ranking, "rr").segmented("age", np.array([3, 4, 3]))
-    assert [s["name"] for s in json.loads(json.dumps(e.to_dict()))["segments"]] == ["3", "4"]
+    assert [s["name"] for s in json.loads(json.dumps(e.as_json()))["segments"]] == ["3", "4"]
 
 
 # --- Streams ------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def test_segments_by_column_of_users_and_built_in_together() -> None:
         ("country", "y"): [False, True, False],
     }
     assert (
-        json.loads(json.dumps(e.to_dict()))["segments"][2]["measures"]["recall@1"]["mean"] == 1 / 4
+        json.loads(json.dumps(e.as_json()))["segments"][2]["measures"]["recall@1"]["mean"] == 1 / 4
     )
 
 
@@ -78,8 +78,8 @@ def test_a_column_needs_a_table_of_users() -> None:
 
 
 def test_the_frame_has_a_row_per_group() -> None:
-    frame = measure(TRUTH, RUN, ["rr", "ndcg@1"], missing="zero").to_frame()
-    assert frame.columns == ["group", "n_pos", "rr", "ndcg@1"]
+    frame = measure(TRUTH, RUN, ["rr", "ndcg@1"], missing="zero").per_user()
+    assert frame.columns == ["user", "n_pos", "rr", "ndcg@1"]
     assert frame["rr"].to_list() == [1, 0, 0]
 
 
@@ -105,7 +105,7 @@ def test_tables_of_two_runs_are_compared_by_user() -> None:
     test = comparison.difference("recall@2", "other").test
     assert test.difference == ((2 / 2 + 1 / 1) - (1 / 2 + 0 / 1)) / 2
     assert (test.wins, test.losses, test.equal) == (2, 0, 0)
-    assert json.loads(json.dumps(comparison.to_dict()))["runs"] == ["run", "other"]
+    assert json.loads(json.dumps(comparison.as_json()))["runs"] == ["run", "other"]
 
 
 @pytest.mark.parametrize("runs", [{}, {"only": RUN}])

@@ -246,10 +246,10 @@ def measured(*texts: str, **options: Any) -> podium.Evaluation:
 def test_segments_and_users_leave_out_what_is_no_mean() -> None:
     evaluation = measured("coverage@2", "gini@2", "arp@2", "rr", catalogue=catalogue())
     divided = evaluation.segmented("half", np.arange(N_USERS - 1) % 2)
-    result = divided.to_dict()
+    result = divided.as_json()
     assert list(result["measures"]) == ["coverage@2", "gini@2", "arp@2", "rr"]
     assert [list(s["measures"]) for s in result["segments"]] == [["arp@2", "rr"]] * 2
-    assert divided.to_frame().columns == ["group", "n_pos", "arp@2", "rr"]
+    assert divided.per_user().columns == ["user", "n_pos", "arp@2", "rr"]
     with pytest.raises(ArgumentError, match=r"^gini@2 is not a mean over groups.* these groups"):
         divided.summary("gini@2", divided.segments[0].mask)
 

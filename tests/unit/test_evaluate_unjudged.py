@@ -33,7 +33,7 @@ def test_a_measure_has_the_bounds_of_its_mean_and_of_each_user() -> None:
     assert low.tolist() == [1 / 2, 1.0]
     assert high.tolist() == [2 / 3, 1.0]
     assert result.means == measure(TRUTH, RUN, ["precision@1", "recall@2"]).means
-    assert result.to_dict()["measures"]["precision@1"]["unjudged"] == {"low": 0.5, "high": 1.0}
+    assert result.as_json()["measures"]["precision@1"]["unjudged"] == {"low": 0.5, "high": 1.0}
     columns = per_user({"": result})
     assert columns["recall@2 high"].tolist() == [2 / 3, 1.0]
 
@@ -43,10 +43,10 @@ def test_bounds_are_those_of_segments_and_follow_undefined() -> None:
     countries = {"user": ["u", "v"], "country": ["FR", "UK"]}
     options: Any = {"unjudged": "bounds", "by": "country", "users": countries}
     result = measure(truth, RUN, "precision@1", undefined="one", **options)
-    ends = [s["measures"]["precision@1"]["unjudged"] for s in result.to_dict()["segments"]]
+    ends = [s["measures"]["precision@1"]["unjudged"] for s in result.as_json()["segments"]]
     assert ends == [{"low": 0.0, "high": 1.0}, {"low": 1.0, "high": 1.0}]
     skipped = measure(truth, RUN, "precision@1", **options)
-    assert skipped.to_dict()["segments"][1]["measures"]["precision@1"]["unjudged"] == {
+    assert skipped.as_json()["segments"][1]["measures"]["precision@1"]["unjudged"] == {
         "low": None,
         "high": None,
     }

@@ -184,7 +184,7 @@ def test_results_have_the_text_that_was_given_and_are_found_by_every_equivalent_
     truth = {"user": [1, 1, 2], "item": [10, 11, 10]}
     run = {"user": [1, 1, 2], "item": [11, 12, 12], "score": [0.9, 0.1, 0.5]}
     result = podium.measure(truth, run, ["ndcg_cut_2", "Hit@1"])
-    assert list(result.means) == list(result.to_dict()["measures"]) == ["ndcg_cut_2", "Hit@1"]
+    assert list(result.means) == list(result.as_json()["measures"]) == ["ndcg_cut_2", "Hit@1"]
     assert "ndcg_cut_2" in str(result)
     for text in ("ndcg@2", "nDCG@2", parse("ndcg(gain=linear)@2")):
         assert result.summary(text) == result.summary("ndcg_cut_2")

@@ -64,7 +64,7 @@ def test_result_says_where_the_prior_decides() -> None:
     assert open_.prior_decides
     assert open_.interval == pytest.approx(bounds)
     assert open_.std_error < (bounds.high - bounds.low) / 3.9
-    assert open_.to_dict()["prior_decides"] is True
+    assert open_.as_json()["prior_decides"] is True
     known = evaluate(steep(1000, seed=0), "recall@100").summary("recall@100")
     assert not known.prior_decides
 

@@ -266,7 +266,7 @@ def test_sample_can_be_nearer_than_ranking_all_items() -> None:
     assert found.best is found.growing is not None
     assert found.fixed is not None
     assert found.fixed.error <= 0.02 < found.everything.error
-    assert found.to_dict()["best"] == found.designs.index(found.best)
+    assert found.as_json()["best"] == found.designs.index(found.best)
     ranks = RankDistribution(expected_of("bent", 10_000)).probabilities
     off = np.zeros((2, 100))
     for i in range(100):
@@ -334,7 +334,7 @@ def test_one_user_has_a_plan() -> None:
 def test_same_seed_same_plan() -> None:
     options: dict[str, Any] = {"pilot": pilot(), "sizes": [50], "n_repeats": 4}
     one, two, other = (plan(500, 50, "rr", 0.1, seed=seed, **options) for seed in (3, 3, 4))
-    assert one.to_dict() == two.to_dict()
+    assert one.as_json() == two.as_json()
     assert one.designs != other.designs
 
 
@@ -355,18 +355,17 @@ def test_text_says_what_was_held_to_the_goal() -> None:
         str(plan(500, 50, "rr", 0.1, method="bv", sizes=[20], ignore_bias=bias))
         for bias in (False, True)
     )
-    assert usual.splitlines()[0].endswith("within 0.1, 500 items, bv")
-    assert "within 0.1 (standard error alone), 500 items" in lax.splitlines()[0]
+    assert "the root mean square error of standard error and bias" in " ".join(usual.split())
+    assert "the standard error only, without the bias" in " ".join(lax.split())
 
 
-def test_text_marks_the_best_and_others_that_reach() -> None:
+def test_table_marks_the_best_and_all_that_reach() -> None:
     found = plan(5000, 3000, "ndcg@10", 0.006, expect=0.05, method="bv(gamma=0.01)")
-    lines = str(found).splitlines()
-    assert lines[0].startswith("ndcg@10 (about 0.05) of 3000 users within 0.006, 5000 items, bv")
-    marks = [line[0] for line in lines[1:]]
-    assert marks.count("*") == 1
-    assert marks.count("+") == sum(each.reaches for each in found.designs) - 1
-    assert "all items" in lines[-1]
+    rows = str(found).split("\n\n")[0].splitlines()[2:]
+    assert sum(row.endswith("yes") for row in rows) == sum(one.reaches for one in found.designs)
+    best = found.best
+    assert best is not None
+    assert f"<b>{best.text}</b>" in found._repr_html_()
 
 
 def test_ladder_goes_on_to_the_goal_and_looks_between() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from podium._files import replacing
-from podium.cli._fit import narrow
 from podium.cli._options import format_of
-from podium.cli._render import conventions_line, json_text, wrapped, write_line
+from podium.cli._render import json_text, write_line
 
 
 def results(text: Callable[[str], str], format: str, out: Iterable[Path]) -> None:
@@ -26,7 +25,7 @@ def results(text: Callable[[str], str], format: str, out: Iterable[Path]) -> Non
 def gate_text(result: Mapping[str, Any], format: str, *, fail_on: str) -> str:
     """Return the JSON form of a Gate as text: a table, JSON, Markdown or JUnit XML."""
     from podium.report import gate as writers
-    from podium.report import tables
+    from podium.report.views import to_text
 
     if format == "json":
         return json_text(result) + "\n"
@@ -34,34 +33,17 @@ def gate_text(result: Mapping[str, Any], format: str, *, fail_on: str) -> str:
         return writers.to_markdown(result)
     if format == "junit":
         return writers.to_junit(result, fail_on=fail_on)
-    lines = [writers.headline(result), *result["reasons"], *writers.notes(result)]
-    content = [tables.to_text(part) for part in narrow([{**writers.gate_table(result)}])]
-    start = "\n".join(wrapped(line, "") for line in lines)
-    return "\n\n".join([start, *content, wrapped(conventions_line(result["conventions"]), "")])
+    return to_text(writers.view(result))
 
 
 def audit_text(result: Mapping[str, Any], format: str) -> str:
     """Return the JSON form of an Audit as text: a table, JSON or Markdown."""
     from podium.report import audit as writers
+    from podium.report.views import to_text
 
     if format == "json":
         return json_text(result) + "\n"
-    return writers.to_markdown(result) if format == "markdown" else "\n\n".join(_findings(result))
-
-
-def _findings(result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the parts of an audit's text for a terminal."""
-    from podium.report import audit as writers
-    from podium.report import tables
-
-    yield f"Audit of {result['measure']}: {writers.headline(result)}"
-    if result["findings"]:
-        for part in narrow([{**writers.findings_table(result)}]):
-            yield tables.to_text(part)
-    for finding in result["findings"]:
-        lines = writers.paragraphs(finding, result["measure"])
-        yield "\n".join([writers.title(finding), *(wrapped(line, "  ") for line in lines)])
-    yield tables.to_text(writers.context_table(result))
+    return writers.to_markdown(result) if format == "markdown" else to_text(writers.view(result))
 
 
 def explanation_text(
@@ -71,36 +53,9 @@ def explanation_text(
 
     `files` and `given` are the tables and the options that the command repeats.
     """
+    from podium.report import explanation
+    from podium.report.views import to_text
+
     if format == "json":
         return json_text(result) + "\n"
-    return "\n\n".join(_explained(result, files, given))
-
-
-def _explained(
-    result: Mapping[str, Any], files: Sequence[str], given: Mapping[str, Any]
-) -> Iterator[str]:
-    """Yield the parts of an explanation for a terminal."""
-    from podium.report import explanation as writers
-    from podium.report import tables
-
-    for compared in result["differences"]:
-        yield from map(tables.to_text, narrow([{**writers.differences_table(compared)}]))
-        yield wrapped(writers.differences_note(compared), "")
-    search = result["search"]
-    if (search is not None or result["packages"]) and (note := writers.missing_note(result)):
-        yield wrapped(note, "")
-    if search is not None:
-        yield wrapped(writers.search_headline(search), "")
-        if search["matches"]:
-            yield from map(tables.to_text, narrow([{**writers.matches_table(search)}]))
-        yield "\n".join(wrapped(line, "") for line in writers.search_notes(result, files, given))
-    packages = result["packages"]
-    if len(packages) == 1:
-        yield f"{packages[0]['measure']}, from podium to {packages[0]['like']}"
-        yield from map(tables.to_text, narrow([{**writers.waterfall_table(packages[0])}]))
-        if note := writers.waterfall_note(packages[0]):
-            yield wrapped(note, "")
-    elif packages:
-        yield from map(tables.to_text, narrow([{**writers.packages_table(packages)}]))
-    if note := writers.open_ties_note(packages):
-        yield wrapped(note, "")
+    return to_text(explanation.view(result, files, given))

@@ -119,7 +119,7 @@ def audit(
             **columns.names_by_role(),
             timestamp=time_col,
         )
-    _decisions.results(partial(_decisions.audit_text, result.to_dict()), format, out or [])
+    _decisions.results(partial(_decisions.audit_text, result.as_json()), format, out or [])
     return _FAULTY if result.fails(fail_on) else _SOUND
 
 

@@ -88,6 +88,8 @@ def compare(
     from podium.evaluation import PAIRS, per_user
     from podium.evaluation import compare as compare_runs
     from podium.metrics import parse_all
+    from podium.report import measured
+    from podium.report.flat import comparison_table
 
     if len(runs) < 2:
         raise ArgumentError(
@@ -114,14 +116,15 @@ def compare(
         splits=splits,
         **scoring.keywords(columns),
     )
-    result = comparison.to_dict()
+    result = comparison.as_json()
     if output.report is not None:
         report.write(report.comparison_report(result), output.report)
     if output.per_user is not None:
         data.write_table(per_user(comparison.evaluations), output.per_user)
     if labels is not None:
         data.write_table(comparison.labels(), labels)
-    _render.comparison(result, output.format)
+    view, flat = measured.comparison_view(result), comparison_table(result)
+    _render.print_result(result, output.format, view=view, flat=flat)
 
 
 def _by_split(paths: list[Path]) -> tuple[list[str], list[Path | list[Path]]]:

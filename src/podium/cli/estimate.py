@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +12,9 @@ from podium.cli import _messages
 from podium.cli._options import FORMATS, Format
 from podium.cli._samples import SampleColumns, Samples
 from podium.cli.compare import run_names
+
+if TYPE_CHECKING:
+    from podium.sampled import Estimator, SampledRanks
 
 _DEFAULT = ("ndcg@10", "recall@10")
 _LEVEL = 0.95
@@ -98,8 +102,9 @@ def estimate(
     _check.seed(seed)
     _check.open_fraction(level, "level")
     from podium import sampled
-    from podium.cli import _estimates
+    from podium.cli import _render
     from podium.cli._samples import read_all, reader
+    from podium.report import estimates
 
     with _messages.naming_options():
         estimator = sampled.get(method)
@@ -108,17 +113,45 @@ def estimate(
         names = measures or _DEFAULT
         all_ranks = read_all(files, reader(samples, columns, scores=scores, ties=ties, seed=seed))
         if resamples is not None:
-            _estimates.refuse_resamples(estimator, all_ranks)
+            _refuse_resamples(estimator, all_ranks)
         if len(files) == 1:
-            result = sampled.evaluate(all_ranks[0], names, **options).to_dict()
+            result = sampled.evaluate(all_ranks[0], names, **options).as_json()
         else:
             all_ranks = sampled.comparable(all_ranks, list(map(str, files)), estimator, noun="file")
             models = dict(zip(run_names(files), all_ranks, strict=True))
             with _messages.progress("comparing") as show:
                 comparison = sampled.compare_all(models, names, progress=show, **options)
-            result = comparison.to_dict()
-    given_options = _estimates.EstimateOptions(samples, ties, None if level == _LEVEL else level)
+            result = comparison.as_json()
+    given = _given(samples, ties, level)
     if len(files) == 1:
-        _estimates.show(result, format, given_options)
+        view, flat = estimates.estimate_view(result, given), estimates.estimate_table(result)
     else:
-        _estimates.show_several(result, format, given_options, by_row=all_ranks[0].user is None)
+        view = estimates.comparison_view(result, given, by_row=all_ranks[0].user is None)
+        flat = estimates.comparison_table(result)
+    _render.print_result(result, format, view=view, flat=flat)
+
+
+def _given(samples: Samples, ties: str | None, level: float) -> dict[str, Any]:
+    """Return the options that the conventions of a result do not contain."""
+    return {
+        "--items": samples.items,
+        "--mixed": samples.mixed,
+        "--drop-own": samples.drop_own,
+        "--drop-seen": samples.drop_seen,
+        "--negatives-file": samples.negatives_file,
+        "--seen": samples.seen,
+        "--ties": ties,
+        "--level": None if level == _LEVEL else level,
+    }
+
+
+def _refuse_resamples(method: Estimator, samples: Iterable[SampledRanks]) -> None:
+    """Raise an ArgumentError if no estimate uses the bootstrap: the option has no effect."""
+    from podium.errors import ArgumentError
+    from podium.sampled import error_from
+
+    if all(error_from(method, sampled_ranks) != "bootstrap" for sampled_ranks in samples):
+        raise ArgumentError(
+            "--resamples is for methods whose standard error needs resampled users, and "
+            f"{method.name} does not need them here. Leave it out."
+        )

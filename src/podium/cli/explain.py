@@ -80,7 +80,7 @@ def explain(
     options = {"min_relevance": min_relevance, **vars(columns)}
     text = partial(
         _decisions.explanation_text,
-        result.to_dict(),
+        result.as_json(),
         files=(str(truth), str(run)),
         given={name: option for name, option in options.items() if option is not None},
     )

@@ -189,7 +189,7 @@ def gate(
     if labels is not None and result.labels_to_settle is not None:
         data.write_table(result.labels_to_settle, labels)
     _decisions.results(
-        partial(_decisions.gate_text, result.to_dict(), fail_on=fail_on), format, out or []
+        partial(_decisions.gate_text, result.as_json(), fail_on=fail_on), format, out or []
     )
     return _status(result, fail_on)
 

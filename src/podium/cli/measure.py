@@ -315,6 +315,8 @@ def measure(
     from podium.evaluation import measure as measure_run
     from podium.evaluation import per_user
     from podium.metrics import parse_all
+    from podium.report import measured
+    from podium.report.flat import evaluation_table
 
     measures = parse_all(scoring.names)
     _check_pooled(measures, pooled=pooled)
@@ -329,12 +331,13 @@ def measure(
         items=items,
         **scoring.keywords(columns),
     )
-    result = evaluation.to_dict(pooled=pooled)
+    result = evaluation.as_json(pooled=pooled)
     if output.report is not None:
         report.write(report.evaluation_report(result), output.report)
     if output.per_user is not None:
         data.write_table(per_user({"": evaluation}), output.per_user)
-    _render.evaluation(result, output.format)
+    view, flat = measured.evaluation_view(result), evaluation_table(result)
+    _render.print_result(result, output.format, view=view, flat=flat)
 
 
 def read_truth(path: Path, columns: Columns) -> Truth:

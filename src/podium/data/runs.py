@@ -31,6 +31,7 @@ from podium.data.convert import (
     to_scores,
     to_times,
 )
+from podium.data.frames import NO_FRAMES, Origin, kind_of
 from podium.data.source import Kind, Source
 from podium.data.tables import fetch, open_table
 from podium.errors import DataError
@@ -75,6 +76,8 @@ class Truth:
     is_rating : bool
         Whether the relevance comes from a column named rating. A threshold is then required,
         because otherwise every rating would be positive.
+    origin : Origin
+        The kind of frame that was read, and the name of its column of users.
     """
 
     user: Ids
@@ -82,6 +85,7 @@ class Truth:
     relevance: NDArray[np.float64]
     name: str = "The truth"
     is_rating: bool = False
+    origin: Origin = NO_FRAMES
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,12 +231,13 @@ def read_truth(
     columns = fetch(table, column_of_role, {"user": "id", "item": "id", "relevance": "number"})
     users = to_ids(columns["user"], column_of_role["user"], table)
     items = to_ids(columns["item"], column_of_role["item"], table, guess=not table.text_ids)
+    origin = Origin(kind_of(source), column_of_role["user"])
     if "relevance" not in column_of_role:
-        return Truth(users, items, np.ones(len(users)), table.name)
+        return Truth(users, items, np.ones(len(users)), table.name, origin=origin)
     name = column_of_role["relevance"]
     values = finite(to_numbers(columns["relevance"], name, table, users), name, users, table)
     _not_negative(values, name, users, table)
-    return Truth(users, items, values, table.name, is_rating(name))
+    return Truth(users, items, values, table.name, is_rating(name), origin)
 
 
 def read_interactions(

@@ -155,7 +155,7 @@ class Claim:
             "probably suffice, if the true difference is the observed one."
         )
 
-    def to_dict(self, base: str = "base", candidate: str = "candidate") -> dict[str, Any]:
+    def as_json(self, base: str = "base", candidate: str = "candidate") -> dict[str, Any]:
         """Return the JSON form; nan and infinity become None."""
         numbers = {
             name: value if not isinstance(value, float) or math.isfinite(value) else None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.data.frames import Origin, kind_of
 from podium.decide.claims import Claim, Role
 from podium.decide.intervals import difference, interval
 from podium.decide.pairs import Pairs, read_pairs
@@ -164,6 +165,7 @@ def gate(
     check_tables(of_shown, catalogue, items)
     _check_names(names)
     tables = truth, base, candidate
+    origin = Origin(kind_of(*tables))
     if has_bounds:
         tables = read_tables(*tables, options)
     pairs = read_pairs(
@@ -185,7 +187,7 @@ def gate(
         ranges = read_ranges(tables, result.pairs, rules.measures, undefined, **options)
     all_claims = tuple(claims(result, ranges))
     unjudged = None if ranges is None else ranges.summary(all_claims[0])
-    decided = Gate(all_claims, look, result.pairs.conventions, *names, unjudged)
+    decided = Gate(all_claims, look, result.pairs.conventions, *names, unjudged, origin)
     if state is not None:
         result.write(state)
     return decided

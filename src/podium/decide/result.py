@@ -5,15 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from podium.data.frames import NO_FRAMES, Origin
 from podium.decide.claims import Claim, Verdict
 from podium.decide.unjudged import Unjudged
+from podium.report import gate
+from podium.report.flat import Table
+from podium.report.results import Result
+from podium.report.views import Numbers, View
 from podium.types import Labels
 
 Decision: TypeAlias = Literal["pass", "fail", "cannot tell"]
 
 
-@dataclass(frozen=True, eq=False)
-class Gate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Gate(Result):
     """The decision of a gate, and the claims that it follows from.
 
     Attributes
@@ -29,6 +34,8 @@ class Gate:
         The names of the runs in texts.
     unjudged : Unjudged or None
         The unjudged items of both runs; None without unjudged="bounds".
+    origin : Origin
+        The kind of frames that came in.
     """
 
     claims: tuple[Claim, ...]
@@ -37,6 +44,7 @@ class Gate:
     base: str = "base"
     candidate: str = "candidate"
     unjudged: Unjudged | None = None
+    origin: Origin = NO_FRAMES
 
     @property
     def primary(self) -> Claim:
@@ -81,7 +89,7 @@ class Gate:
         """
         return None if self.unjudged is None else self.unjudged.to_settle
 
-    def to_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/gate.json); nan becomes None."""
         return {
             "decision": self.decision,
@@ -89,17 +97,24 @@ class Gate:
             "reasons": self.reasons,
             "base": self.base,
             "candidate": self.candidate,
-            "claims": [claim.to_dict(self.base, self.candidate) for claim in self.claims],
+            "claims": [claim.as_json(self.base, self.candidate) for claim in self.claims],
             "look": self.look,
-            "unjudged": None if self.unjudged is None else self.unjudged.to_dict(self.primary),
+            "unjudged": None if self.unjudged is None else self.unjudged.as_json(self.primary),
             "conventions": dict(self.conventions),
         }
 
-    def __str__(self) -> str:
-        sentences = self.reasons or [self.primary.sentence(self.base, self.candidate)]
-        if self.unjudged is not None:
-            sentences = [*sentences, self.unjudged.sentence(self.primary)]
-        return "\n".join([self.decision, *sentences])
+    def _view(self) -> View:
+        return gate.view(self.as_json())
+
+    def _table(self) -> Table:
+        return gate.flat_table(self.as_json())
+
+    def _numbers(self) -> Numbers:
+        return gate.numbers(self.as_json())
+
+    @property
+    def _frame_kind(self) -> str:
+        return self.origin.kind
 
 
 def _is_open(claim: Claim) -> bool:

@@ -107,7 +107,7 @@ class Rules:
                 "leave the measure out."
             )
 
-    def to_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the form in which a state keeps the rules."""
         return {
             "measures": [measure.canonical for measure in self.measures],

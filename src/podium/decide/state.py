@@ -74,7 +74,7 @@ class State:
             If path is a folder, or its folder does not exist.
         """
         header = {
-            "rules": self.rules.to_dict(),
+            "rules": self.rules.as_json(),
             "conventions": dict(self.pairs.conventions),
             "by": list(self.pairs.segments),
             "looks": list(self.looks),
@@ -151,7 +151,7 @@ def _shown(value: Any) -> str:
 
 def _refuse_other(path: Path, header: Mapping[str, Any], rules: Rules, pairs: Pairs) -> None:
     now = {
-        **rules.to_dict(),
+        **rules.as_json(),
         "by": list(pairs.segments),
         **{name: value for name, value in pairs.conventions.items() if name != "seed"},
     }

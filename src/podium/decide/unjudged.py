@@ -72,7 +72,7 @@ class Unjudged:
         )
         return f"Judging the {items} could reverse the order: {ends} {labels}"
 
-    def to_dict(self, primary: Claim) -> dict[str, Any]:
+    def as_json(self, primary: Claim) -> dict[str, Any]:
         """Return the JSON form."""
         return {
             "n_items": self.n_items,

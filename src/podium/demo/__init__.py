@@ -119,9 +119,9 @@ def _summarize(results: Results) -> dict[str, Any]:
             }
             for name, task in results.tasks.items()
         },
-        "comparison": results.comparison.to_dict(),
+        "comparison": results.comparison.as_json(),
         "evaluations": {
-            name: evaluation.to_dict() for name, evaluation in results.evaluations.items()
+            name: evaluation.as_json() for name, evaluation in results.evaluations.items()
         },
         "trials": {
             method: [

@@ -13,12 +13,15 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation import stats
 from podium.evaluation.alignment import align
-from podium.evaluation.evaluation import Evaluation, fill
+from podium.evaluation.evaluation import Evaluation, fill, user_frame
 from podium.evaluation.json_form import as_json, number
 from podium.evaluation.segments import Segment
 from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
 from podium.metrics import ByMeasure, Measure, parse
+from podium.report import flat, measured
+from podium.report.results import Result
+from podium.report.views import Numbers, View
 from podium.types import Labels
 
 PairsCompared: TypeAlias = Literal["first", "all"]
@@ -64,7 +67,7 @@ class Difference:
         p = self.test.randomisation_p_value
         return self.test.t_p_value if np.isnan(p) else p
 
-    def to_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/comparison.json); nan becomes None."""
         result = {
             "run": self.run,
@@ -85,8 +88,8 @@ class Difference:
         return result
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Result):
     """Runs on the same groups, compared in pairs.
 
     Attributes
@@ -190,7 +193,7 @@ class Comparison:
         key = (measure, *_names_of(segment))
         return [d for d in self.differences if (d.measure, d.by, d.segment) == key]
 
-    def to_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/comparison.json); nan becomes None."""
         first = self.evaluations[self.baseline]
         return {
@@ -211,6 +214,23 @@ class Comparison:
             "conventions": dict(first.conventions),
         }
 
+    def per_user(self) -> Any:
+        """Return a frame with one row per run and group; see `Evaluation.per_user`."""
+        return user_frame(self.evaluations)
+
+    def _view(self) -> View:
+        return measured.comparison_view(self.as_json())
+
+    def _table(self) -> flat.Table:
+        return flat.comparison_table(self.as_json())
+
+    def _numbers(self) -> Numbers:
+        return measured.comparison_numbers(self.as_json())
+
+    @property
+    def _frame_kind(self) -> str:
+        return self.evaluations[self.baseline].origin.kind
+
     def _measures(self, segment: Segment | None) -> dict[str, Any]:
         mask = None if segment is None else segment.mask
         is_all = self.pairs == "all"
@@ -221,7 +241,7 @@ class Comparison:
                     run: as_json(evaluation.summary(measure, mask))
                     for run, evaluation in self.evaluations.items()
                 },
-                "differences": [d.to_dict() for d in self._of(measure, segment)],
+                "differences": [d.as_json() for d in self._of(measure, segment)],
                 **({"letters": self._letters(measure, segment)} if is_all else {}),
             }
             for measure in _measures_of(self.evaluations[self.baseline], segment)

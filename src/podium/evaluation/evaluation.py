@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check
+from podium.data.frames import NO_FRAMES, Origin, as_frame
 from podium.errors import ArgumentError
 from podium.evaluation import stats
 from podium.evaluation.json_form import as_json, number
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.evaluation.stats import IntervalMethod, Summary
 from podium.metrics import ByMeasure, Measure, parse
+from podium.report import flat, measured
+from podium.report.results import Result
+from podium.report.views import Numbers, View
 from podium.types import Counts, Labels, Mask, PerGroup, Undefined
 
-if TYPE_CHECKING:
-    import polars as pl
 
-
-@dataclass(frozen=True, eq=False)
-class Evaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Result):
     """The values of every measure for every group, with their means, segments and tables.
 
     Attributes
@@ -53,6 +54,8 @@ class Evaluation:
         The user and the split of each group, if groups are users in several splits, such as
         "split1/u7". Intervals then include the variation of both, and
         `interval` cannot be "bootstrap".
+    origin : Origin
+        The kind of frame that the truth or the run was, and the name of its column of users.
     """
 
     labels: Labels
@@ -70,6 +73,7 @@ class Evaluation:
     )
     users: Labels | None = None
     splits: Labels | None = None
+    origin: Origin = NO_FRAMES
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", ByMeasure(self.values))
@@ -199,20 +203,20 @@ class Evaluation:
             )
         return replace(self, segments=self.segments + new_segments)
 
-    def to_frame(self) -> pl.DataFrame:
-        """Return a Polars frame with one row per group: group, n_pos and every measure.
+    def per_user(self) -> Any:
+        """Return a frame with one row per group: its user, n_pos and every measure.
 
-        Measures that are not means over groups, such as coverage@10, are left out.
+        The column of users has its name in the truth, and the frame is one of pandas, pyarrow or
+        Polars, as for `to_frame`. Users of several splits have a column split. Measures that are
+        not means over groups, such as coverage@10, are left out.
         """
-        from podium.data import to_frame
-
-        return to_frame({"group": self.labels, "n_pos": self.n_pos, **self.per_group()})
+        return user_frame({"": self})
 
     def per_group(self) -> dict[str, PerGroup]:
         """Return the values of the measures that are means over groups."""
         return {n: values for n, values in self.values.items() if parse(n).metric.is_mean}
 
-    def to_dict(self, *, pooled: bool = False) -> dict[str, Any]:
+    def as_json(self, *, pooled: bool = False) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/evaluation.json); nan becomes None."""
         return {
             "measures": self._measures(None, pooled=pooled),
@@ -259,15 +263,18 @@ class Evaluation:
             )
         return table[name]
 
-    def __str__(self) -> str:
-        lines = [f"{self.n_groups} groups"]
-        for name in self.values:
-            s = self.summary(name)
-            note = f", {s.n_undefined} undefined" if s.n_undefined else ""
-            lines.append(
-                f"{name:20s} {s.mean:.4f}  [{s.interval[0]:.4f}, {s.interval[1]:.4f}]{note}"
-            )
-        return "\n".join(lines)
+    def _view(self) -> View:
+        return measured.evaluation_view(self.as_json())
+
+    def _table(self) -> flat.Table:
+        return flat.evaluation_table(self.as_json())
+
+    def _numbers(self) -> Numbers:
+        return measured.evaluation_numbers(self.as_json())
+
+    @property
+    def _frame_kind(self) -> str:
+        return self.origin.kind
 
 
 def per_user(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
@@ -295,6 +302,14 @@ def per_user(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
         for name, evaluation in evaluations.items()
     ]
     return {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+
+
+def user_frame(evaluations: Mapping[str, Evaluation]) -> Any:
+    """Return `per_user` as a frame, with the name of the column of users in the truth."""
+    columns = per_user(evaluations)
+    origin = next(iter(evaluations.values())).origin
+    name = "user" if origin.user in columns else origin.user
+    return as_frame({name if c == "user" else c: v for c, v in columns.items()}, origin.kind)
 
 
 def fill(values: PerGroup, undefined: Undefined) -> PerGroup:

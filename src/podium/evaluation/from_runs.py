@@ -151,6 +151,7 @@ def measure_runs(
         item=options.get("item"),
         relevance=options.get("relevance"),
     )
+    origin = judged.origin.completed(runs.values())
     if like is not None:
         of_shown = [presets.get(like).measure(m) for m in of_shown]
     if of_shown or like is not None:  # the lists are read several times
@@ -181,7 +182,9 @@ def measure_runs(
             refuse_undefined(values, labels)
     return {
         name: replace(
-            evaluation, values={str(m): (evaluation.values | shown[name])[str(m)] for m in measures}
+            evaluation,
+            values={str(m): (evaluation.values | shown[name])[str(m)] for m in measures},
+            origin=origin,
         )
         for name, evaluation in evaluations.items()
     }

@@ -8,7 +8,10 @@ from typing import Any
 from podium.report import _numbers, tables
 from podium.report._text import printable
 from podium.report._types import Table
+from podium.report.views import Numbers, Tables, Text, View
 
+_FLAT = ("check", "run", "severity", "count", "total", "noun", "text", "remedy")
+_EFFECT = ("with", "without", "std_error")
 _POPULARITY = "a popularity list"
 
 
@@ -22,6 +25,43 @@ def headline(result: Mapping[str, Any]) -> str:
     """
     counts = [f"{n} {severity}{'s' * (n != 1)}" for severity, n in result["counts"].items()]
     return f"{', '.join(counts)}."
+
+
+def view(result: Mapping[str, Any]) -> View:
+    """Return the findings of an Audit's JSON form, what to do about them, and the context."""
+    parts: list[Text | Tables] = [Text((f"Audit of {result['measure']}: {headline(result)}",))]
+    if result["findings"]:
+        parts.append(Tables(({**findings_table(result)},)))
+    parts += [
+        Text(tuple(paragraphs(finding, result["measure"])), title(finding))
+        for finding in result["findings"]
+    ]
+    return View((*parts, Tables(({**context_table(result)},))))
+
+
+def flat_table(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one row per finding, with its largest effect and all digits."""
+    rows = [
+        [
+            *(finding[name] for name in _FLAT),
+            *(_largest(finding["effects"]).get(name) for name in _EFFECT),
+        ]
+        for finding in result["findings"]
+    ]
+    return {"columns": [*_FLAT, *_EFFECT], "rows": rows}
+
+
+def numbers(result: Mapping[str, Any]) -> Numbers:
+    """Yield the number of findings by severity, each finding's counts, and the context."""
+    for severity, n in result["counts"].items():
+        yield f"n_{severity}s", {"": n}
+    for finding in result["findings"]:
+        place = f"{finding['run']}/" if finding["run"] else ""
+        effect = _largest(finding["effects"])
+        values = {name: effect.get(name) for name in _EFFECT if effect}
+        yield f"{place}{finding['check']}", {"": finding["count"], "of": finding["total"], **values}
+    for name, value in result["context"].items():
+        yield f"context/{name}", {"": value}
 
 
 def findings_table(result: Mapping[str, Any]) -> Table:

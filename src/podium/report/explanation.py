@@ -9,6 +9,7 @@ from typing import Any
 from podium._grammar import word
 from podium.metrics import get, parse
 from podium.report._types import Table
+from podium.report.views import Numbers, Tables, Text, View
 
 _MOST_MATCHES = 10
 _MOST_EQUAL = 3
@@ -29,6 +30,88 @@ def conventions(changes: Mapping[str, Any]) -> str:
     return (
         ", ".join(f"{name}={word(value)}" for name, value in changes.items()) or "podium's defaults"
     )
+
+
+def view(
+    result: Mapping[str, Any],
+    files: Sequence[str] = ("TRUTH", "RUN"),
+    given: Mapping[str, Any] | None = None,
+) -> View:
+    """Return the reasons of an Explanation's JSON form.
+
+    Parameters
+    ----------
+    result : dict
+    files : sequence of str
+        The truth and the run in the command that repeats a value.
+    given : dict, optional
+        The options that this command repeats.
+    """
+    return View(tuple(_parts(result, files, given or {})))
+
+
+def _parts(
+    result: Mapping[str, Any], files: Sequence[str], given: Mapping[str, Any]
+) -> Iterator[Text | Tables]:
+    for compared in result["differences"]:
+        yield Tables(({**differences_table(compared)},))
+        yield Text((differences_note(compared),))
+    search = result["search"]
+    if (search is not None or result["packages"]) and (note := missing_note(result)):
+        yield Text((note,))
+    if search is not None:
+        yield Text((search_headline(search),))
+        if search["matches"]:
+            yield Tables(({**matches_table(search)},))
+        yield Text(tuple(search_notes(result, files, given)))
+    packages = result["packages"]
+    if len(packages) == 1:
+        yield Text((f"{packages[0]['measure']}, from podium to {packages[0]['like']}",))
+        yield Tables(({**waterfall_table(packages[0])},))
+        if note := waterfall_note(packages[0]):
+            yield Text((note,))
+    elif packages:
+        yield Tables(({**packages_table(packages)},))
+    if note := open_ties_note(packages):
+        yield Text((note,))
+
+
+def flat_table(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one row per match, step to a package, and count of two tables."""
+    rows: list[list[Any]] = []
+    search = result["search"]
+    for match in search["matches"] if search else ():
+        first, *_ = match["changes"]
+        rows.append(["match", ", ".join(match["packages"]), conventions(first), match["value"]])
+    for steps in result["packages"]:
+        rows.append(["default", steps["like"], "", steps["start"]])
+        rows += [
+            ["change", steps["like"], conventions({s["convention"]: s["value"]}), s["change"]]
+            for s in steps["steps"]
+        ]
+        rows.append(["value", steps["like"], "", steps["end"]])
+    for compared in result["differences"]:
+        for line in compared["lines"]:
+            place = f"two {compared['kind']}s", line["label"]
+            rows += [["yours", *place, line["n_yours"]], ["theirs", *place, line["n_theirs"]]]
+    return {"columns": ["kind", "of", "conventions", "value"], "rows": rows}
+
+
+def numbers(result: Mapping[str, Any]) -> Numbers:
+    """Yield the number of matches, and the value of each package with the changes to it."""
+    yield "n_users", {"": result["n_users"]}
+    yield "n_missing", {"": result["n_missing"]}
+    if search := result["search"]:
+        yield search["measure"], {"": search["default"]}
+        yield "n_matches", {"": len(search["matches"]) + search["n_others"]}
+    for steps in result["packages"]:
+        yield f"podium/{steps['measure']}", {"": steps["start"]}
+        changes = {step["convention"]: step["change"] for step in steps["steps"]}
+        yield f"{steps['like']}/{steps['measure']}", {"": steps["end"], **changes}
+    for compared in result["differences"]:
+        for line in compared["lines"]:
+            values = {"yours": line["n_yours"], "theirs": line["n_theirs"]}
+            yield f"two {compared['kind']}s/{line['label']}", values
 
 
 def missing_note(result: Mapping[str, Any]) -> str:

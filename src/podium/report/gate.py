@@ -9,7 +9,11 @@ from xml.etree import ElementTree as ET
 from podium.report import _numbers, tables
 from podium.report._text import printable
 from podium.report._types import Table
+from podium.report.conventions import conventions_line
+from podium.report.views import Numbers, Tables, Text, View
 
+_NUMBERS = ("std_error", "limit", "base", "candidate", "n_users", "n_undefined")
+_FLAT = ("by", "place", "role", "measure", "verdict", "difference", "level", *_NUMBERS)
 _HEADINGS = {"pass": "Pass", "fail": "Fail", "cannot tell": "Can't tell"}
 
 
@@ -28,6 +32,38 @@ def headline(result: Mapping[str, Any]) -> str:
         is_open = [c for c in of_others if c["verdict"] == "cannot tell" and c["role"] == "guard"]
         text += f", but {_listed(is_open)}"
     return f"{start}: {text}."
+
+
+def view(result: Mapping[str, Any]) -> View:
+    """Return the decision, the claims and the conventions of a Gate's JSON form."""
+    lines = (headline(result), *result["reasons"], *notes(result))
+    conventions = conventions_line(result["conventions"])
+    return View((Text(lines), Tables(({**gate_table(result)},)), Text((conventions,))))
+
+
+def flat_table(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one row per claim with all digits."""
+    rows = [[*(claim[name] for name in _FLAT), *claim["interval"]] for claim in result["claims"]]
+    return {"columns": [*_FLAT, "low", "high"], "rows": rows}
+
+
+def numbers(result: Mapping[str, Any]) -> Numbers:
+    """Yield pass and fail as 0 or 1, and the numbers of each claim, such as ``recall@50``."""
+    for decision in ("pass", "fail"):
+        yield decision, {"": int(result["decision"] == decision)}
+    for claim in result["claims"]:
+        place = f"{claim['place']}/" if claim["by"] else ""
+        low, high = claim["interval"]
+        values = {name: claim[name] for name in _NUMBERS}
+        yield (
+            f"{place}{claim['measure']}",
+            {
+                "": claim["difference"],
+                "low": low,
+                "high": high,
+                **values,
+            },
+        )
 
 
 def gate_table(result: Mapping[str, Any]) -> Table:

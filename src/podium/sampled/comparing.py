@@ -16,6 +16,10 @@ from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import t_interval, t_p_value, t_statistic
 from podium.metrics import ByMeasure, Measure, listed_measures
 from podium.progress import or_silent
+from podium.report import estimates
+from podium.report.flat import Table
+from podium.report.results import Result
+from podium.report.views import Numbers, View
 from podium.sampled import _uncertainty
 from podium.sampled._request import (
     Pair,
@@ -88,14 +92,14 @@ class Difference:
         """Whether the observed ranks allow either model to be better; None without bounds."""
         return None if self.bounds is None else self.bounds.low < 0 < self.bounds.high
 
-    def to_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the JSON form: None for nan, a list for an interval."""
         values = {name: number(value) for name, value in asdict(self).items()}
         return values | {"either_sign": self.either_sign}
 
 
-@dataclass(frozen=True, eq=False)
-class SampledComparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class SampledComparison(Result):
     """Differences between two models by several measures.
 
     Attributes
@@ -122,32 +126,25 @@ class SampledComparison:
             )
         return self.differences[name]
 
-    def to_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the JSON form; nan becomes None."""
         return {
-            "measures": {name: value.to_dict() for name, value in self.differences.items()},
+            "measures": {name: value.as_json() for name, value in self.differences.items()},
             "conventions": {name: dict(value) for name, value in self.conventions.items()},
         }
 
-    def __str__(self) -> str:
-        lines: list[str] = []
-        notes = {
-            None: "",
-            True: ", either sign is possible",
-            False: ", the other sign is not possible",
-        }
-        for name, difference in self.differences.items():
-            lines.append(
-                f"{name:20s} {difference.difference:+.4f}  "
-                f"[{difference.interval[0]:+.4f}, {difference.interval[1]:+.4f}]  "
-                f"sign right with probability {difference.sign_probability:.3f}"
-                f"{notes[difference.either_sign]}"
-            )
-        return "\n".join(lines)
+    def _view(self) -> View:
+        return estimates.pair_view(self.as_json())
+
+    def _table(self) -> Table:
+        return estimates.pair_table(self.as_json())
+
+    def _numbers(self) -> Numbers:
+        return estimates.pair_numbers(self.as_json())
 
 
-@dataclass(frozen=True, eq=False)
-class SampledComparisons:
+@dataclass(frozen=True, eq=False, repr=False)
+class SampledComparisons(Result):
     """Estimates of several models, and the difference of each from the first.
 
     Attributes
@@ -165,12 +162,12 @@ class SampledComparisons:
     def baseline(self) -> str:
         return next(iter(self.evaluations))
 
-    def to_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/estimate-comparison.json); nan becomes None."""
         estimates = {
-            name: result.to_dict()["measures"] for name, result in self.evaluations.items()
+            name: result.as_json()["measures"] for name, result in self.evaluations.items()
         }
-        differences = {name: result.to_dict() for name, result in self.comparisons.items()}
+        differences = {name: result.as_json() for name, result in self.comparisons.items()}
         first_convention = next(iter(differences.values()))["conventions"]["a"]
         return {
             "runs": list(estimates),
@@ -189,6 +186,15 @@ class SampledComparisons:
             "conventions": {self.baseline: first_convention}
             | {name: result["conventions"]["b"] for name, result in differences.items()},
         }
+
+    def _view(self) -> View:
+        return estimates.comparison_view(self.as_json())
+
+    def _table(self) -> Table:
+        return estimates.comparison_table(self.as_json())
+
+    def _numbers(self) -> Numbers:
+        return estimates.comparison_numbers(self.as_json())
 
     def _difference(self, run: str, test: dict[str, Any]) -> dict[str, Any]:
         """Return a difference with the names of both models and without their estimates."""

@@ -11,6 +11,10 @@ from podium.errors import ArgumentError
 from podium.evaluation.json_form import number
 from podium.evaluation.stats import Interval
 from podium.metrics import ByMeasure, Measure
+from podium.report import estimates
+from podium.report.flat import Table
+from podium.report.results import Result
+from podium.report.views import Numbers, View
 from podium.sampled import _uncertainty
 from podium.sampled._request import conventions, read_request, read_resamples
 from podium.sampled._uncertainty import ErrorFrom, IntervalOf
@@ -77,15 +81,15 @@ class Estimate:
     prior_decides: bool = False
     order_assumed: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the JSON form: None for nan, a list for an interval."""
         values = {name: number(value) for name, value in asdict(self).items()}
         # `Evaluation` has the same key. Here every target has a rank.
         return {**values, "n_undefined": 0}
 
 
-@dataclass(frozen=True, eq=False)
-class SampledEvaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class SampledEvaluation(Result):
     """Estimates of measures from the same sampled ranks.
 
     Attributes
@@ -120,28 +124,21 @@ class SampledEvaluation:
             )
         return self.estimates[name]
 
-    def to_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/estimate.json); nan becomes None."""
         return {
-            "measures": {name: values.to_dict() for name, values in self.estimates.items()},
+            "measures": {name: values.as_json() for name, values in self.estimates.items()},
             "conventions": dict(self.conventions),
         }
 
-    def __str__(self) -> str:
-        lines = [f"{self.conventions['n_users']} users, {self.conventions['method']}"]
-        for name, estimate in self.estimates.items():
-            interval_note = (
-                ""
-                if estimate.interval_of == "exact"
-                else f" (for the expectation of {estimate.method})"
-            )
-            bounds_note = "" if estimate.bounds is None else f", bounds {_span(estimate.bounds)}"
-            prior_note = ", determined mostly by the prior" if estimate.prior_decides else ""
-            lines.append(
-                f"{name:20s} {estimate.mean:.4f}  {_span(estimate.interval)}"
-                f"{interval_note}{bounds_note}{prior_note}"
-            )
-        return "\n".join(lines)
+    def _view(self) -> View:
+        return estimates.estimate_view(self.as_json())
+
+    def _table(self) -> Table:
+        return estimates.estimate_table(self.as_json())
+
+    def _numbers(self) -> Numbers:
+        return estimates.estimate_numbers(self.as_json())
 
 
 def error_from(estimator: str | Estimator, ranks: SampledRanks) -> ErrorFrom:
@@ -255,7 +252,3 @@ def evaluate(
         },
         conventions(method, ranks, seed, n_bootstrap if source == "bootstrap" else None),
     )
-
-
-def _span(bounds: tuple[float, float]) -> str:
-    return f"[{bounds[0]:.4f}, {bounds[1]:.4f}]"

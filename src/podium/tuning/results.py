@@ -10,6 +10,10 @@ from typing import Any
 
 from podium import data
 from podium.errors import ArgumentError
+from podium.report import flat
+from podium.report.results import Result
+from podium.report.search import search_view
+from podium.report.views import Numbers, View
 from podium.tuning.candidates import Params
 
 Table = dict[str, list[Any]]
@@ -57,8 +61,8 @@ class Trial:
     error: str = ""
 
 
-@dataclass(frozen=True)
-class Search:
+@dataclass(frozen=True, repr=False)
+class Search(Result):
     """All trials of a search of `search` or `search_recommender`, and the best.
 
     Attributes
@@ -126,6 +130,40 @@ class Search:
             If the suffix is another one, or the file cannot be written.
         """
         data.write_table(self.table, path)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form: the measure, the number of the best trial, and all trials."""
+        columns = self.table
+        trials = [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ]
+        return {
+            "measure": self.measure,
+            "best": self.trials.index(self.best),
+            "trials": trials,
+        }
+
+    def _view(self) -> View:
+        return search_view(self.measure, self.table)
+
+    def _table(self) -> flat.Table:
+        rows = [list(row) for row in zip(*self.table.values(), strict=True)]
+        return {"columns": list(self.table), "rows": rows}
+
+    def _numbers(self) -> Numbers:
+        """Yield the mean of the best trial, its numeric parameters, and the cost of the search."""
+        best = self.best
+        fields = {"std_error": best.std_error, "n_groups": best.n_groups}
+        numeric = {
+            name: value
+            for name, value in best.params.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
+        yield self.measure, {"": best.mean, **fields}
+        yield "best", {"trial": best.number, **numeric}
+        yield "n_trials", {"": len(self.trials)}
+        yield "n_failed", {"": sum(1 for trial in self.trials if trial.error)}
+        yield "seconds", {"": sum(trial.seconds for trial in self.trials)}
 
 
 class Interrupted(KeyboardInterrupt):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from podium.data.frames import Origin, kind_of
 from podium.decide.audit import (
     checks_candidates,
     checks_run,
@@ -121,6 +122,7 @@ def audit(
             "candidates": candidates,
             "n_negatives": n_negatives,
         },
+        Origin(kind_of(test, train, *(runs or {}).values())),
     )
 
 

@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from podium.data.frames import NO_FRAMES, Origin
 from podium.evaluation.json_form import number
+from podium.report import audit
+from podium.report.flat import Table
+from podium.report.results import Result
+from podium.report.views import Numbers, View
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -45,7 +50,7 @@ class Effect:
         """The mean with the fault minus the mean without it."""
         return self.with_fault - self.without_fault
 
-    def to_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the JSON form; nan becomes None."""
         return {
             "run": self.run,
@@ -100,7 +105,7 @@ class Finding:
         known = [effect for effect in self.effects if effect.change == effect.change]
         return max(known, key=lambda effect: abs(effect.change), default=None)
 
-    def to_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
             "check": self.check,
@@ -111,13 +116,13 @@ class Finding:
             "noun": self.noun,
             "text": self.text,
             "examples": list(self.examples),
-            "effects": [effect.to_dict() for effect in self.effects],
+            "effects": [effect.as_json() for effect in self.effects],
             "remedy": self.remedy,
         }
 
 
-@dataclass(frozen=True, eq=False)
-class Audit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Result):
     """The findings of an audit, and values that put the measure into context.
 
     Attributes
@@ -129,12 +134,15 @@ class Audit:
     measure : str
     conventions : dict
         The threshold of positives, and how candidates were drawn according to the caller.
+    origin : Origin
+        The kind of frames that came in.
     """
 
     findings: tuple[Finding, ...]
     context: dict[str, Any] = field(default_factory=dict[str, Any])
     measure: str = "ndcg@10"
     conventions: dict[str, Any] = field(default_factory=dict[str, Any])
+    origin: Origin = NO_FRAMES
 
     def of(self, severity: Severity) -> list[Finding]:
         """Return the findings of one severity."""
@@ -152,19 +160,28 @@ class Audit:
         levels = SEVERITIES[: SEVERITIES.index("warning" if fail_on == "warning" else "error") + 1]
         return self.worst in levels
 
-    def to_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/audit.json); nan becomes None."""
         return {
             "measure": self.measure,
             "counts": {severity: len(self.of(severity)) for severity in SEVERITIES},
-            "findings": [finding.to_dict() for finding in self.findings],
+            "findings": [finding.as_json() for finding in self.findings],
             "context": {name: number(value) for name, value in self.context.items()},
             "conventions": dict(self.conventions),
         }
 
-    def __str__(self) -> str:
-        lines = [f"{f.severity}: {f.check}: {f.text}" for f in self.findings]
-        return "\n".join(lines) if lines else "No findings."
+    def _view(self) -> View:
+        return audit.view(self.as_json())
+
+    def _table(self) -> Table:
+        return audit.flat_table(self.as_json())
+
+    def _numbers(self) -> Numbers:
+        return audit.numbers(self.as_json())
+
+    @property
+    def _frame_kind(self) -> str:
+        return self.origin.kind
 
 
 def counted(n: int, noun: str) -> str:

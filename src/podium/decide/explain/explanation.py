@@ -10,6 +10,7 @@ from typing import Any
 
 from podium import presets
 from podium.data.columns import threshold
+from podium.data.frames import NO_FRAMES, Origin
 from podium.data.join import Join
 from podium.decide.explain.search import Search, package_choices, search
 from podium.decide.explain.table import ValueTable
@@ -18,11 +19,15 @@ from podium.decide.explain.waterfall import Waterfall, waterfall
 from podium.errors import ArgumentError
 from podium.evaluation.json_form import number
 from podium.metrics import Measure, parse_relevance
+from podium.report import explanation
+from podium.report.flat import Table
+from podium.report.results import Result
+from podium.report.views import Numbers, View
 from podium.types import Mask
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Result):
     """The reasons why a number differs from podium's.
 
     Attributes
@@ -40,6 +45,8 @@ class Explanation:
         those to the values of all packages that have the measure.
     differences : tuple of Differences
         The differences of two truths, and of two runs.
+    origin : Origin
+        The kind of frames that came in.
     """
 
     measure: str
@@ -48,10 +55,26 @@ class Explanation:
     search: Search | None = None
     packages: tuple[Waterfall, ...] = ()
     differences: tuple[Differences, ...] = ()
+    origin: Origin = NO_FRAMES
 
-    def to_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/explanation.json); nan becomes None."""
-        return _plain(asdict(self))
+        parts = asdict(self)
+        del parts["origin"]
+        return _plain(parts)
+
+    def _view(self) -> View:
+        return explanation.view(self.as_json())
+
+    def _table(self) -> Table:
+        return explanation.flat_table(self.as_json())
+
+    def _numbers(self) -> Numbers:
+        return explanation.numbers(self.as_json())
+
+    @property
+    def _frame_kind(self) -> str:
+        return self.origin.kind
 
 
 def explain(
@@ -114,6 +137,7 @@ def explain(
     read_truth = partial(data.read_truth, user=user, item=item, relevance=relevance)
     read_run = partial(data.read_run, user=user, item=item, score=score, rank=rank)
     truth_table, run_table = read_truth(truth), read_run(run)
+    origin = truth_table.origin.completed([run])
     compared: list[Differences] = []
     if other_truth is not None:
         compared.append(differences(truth_table, read_truth(other_truth)))
@@ -121,7 +145,7 @@ def explain(
         compared.append(differences(run_table, read_run(other_run)))
     if compared and value is None and like is None:
         absent = Join.of(truth_table, run_table, "zero", ids_ordered=False).run_group < 0
-        return _explanation(parsed, absent, differences=tuple(compared))
+        return _explanation(parsed, absent, differences=tuple(compared), origin=origin)
     positive = threshold(truth_table.name, min_relevance, ratings=truth_table.is_rating)
     table = ValueTable(truth_table, run_table, parsed, positive)
     return _explanation(
@@ -130,6 +154,7 @@ def explain(
         search=None if value is None else search(table, str(value)),
         packages=_packages(table, like) if like is not None or value is None else (),
         differences=tuple(compared),
+        origin=origin,
     )
 
 

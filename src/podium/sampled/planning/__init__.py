@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,9 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
+from podium.report import flat
+from podium.report.results import Result
+from podium.report.views import Numbers, View
 from podium.sampled._request import read_request
 from podium.sampled._uncertainty import distinct_warnings
 from podium.sampled.design import Design
@@ -24,6 +27,7 @@ from podium.sampled.planning.outlook import (
     expected_from_value,
     layout,
 )
+from podium.sampled.planning.view import plan_numbers, plan_table, plan_view
 from podium.sampled.ranks import SampledRanks
 from podium.types import Progress
 
@@ -31,8 +35,11 @@ N_REPEATS = 16
 """The number of draws from a pilot's posterior. It determines errors to about 15 %."""
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
+_DIGITS = 6  # decimals of numbers of items
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Result):
     """Designs with their errors, and the designs that reach a goal.
 
     Attributes
@@ -47,6 +54,8 @@ class Plan:
         The designs from the cheapest to the ranking of all items, which is last.
     conventions : dict
         The method and the assumptions of the plan.
+    assumed : bool
+        Whether the expected value was neither passed nor estimated from a pilot.
     """
 
     measure: str
@@ -56,6 +65,7 @@ class Plan:
     n_users: int
     designs: tuple[PlannedDesign, ...]
     conventions: dict[str, Any]
+    assumed: bool = False
 
     @property
     def fixed(self) -> PlannedDesign | None:
@@ -88,7 +98,7 @@ class Plan:
         )  # so that it is finite
         return max(1, int(np.ceil(self.n_users * times**2)))
 
-    def to_dict(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/plan.json)."""
         chosen = {"best": self.best, "fixed": self.fixed, "growing": self.growing}
         return {
@@ -106,19 +116,14 @@ class Plan:
             "conventions": dict(self.conventions),
         }
 
-    def __str__(self) -> str:
-        goal_text = f"{self.measure} (about {self.value:.4g}) of {self.n_users} users within "
-        error_note = " (standard error alone)" if self.conventions["ignore_bias"] else ""
-        setting_text = f"{self.n_items} items, {self.conventions['method']}"
-        lines = [f"{goal_text}{self.goal:.4g}{error_note}, {setting_text}"]
-        for design in self.designs:
-            mark = "*" if design is self.best else "+" if design.reaches else " "
-            lines.append(
-                f"{mark} {design.text:20s} {design.n_scored:10.1f} items per user  "
-                f"error {design.error:.4g} (standard error {design.std_error:.4g}, "
-                f"bias {design.bias:.4g})"
-            )
-        return "\n".join(lines)
+    def _view(self) -> View:
+        return plan_view(self)
+
+    def _table(self) -> flat.Table:
+        return plan_table(self)
+
+    def _numbers(self) -> Numbers:
+        return plan_numbers(self)
 
     def _cheapest(self, kind: Kind) -> PlannedDesign | None:
         return next(
@@ -257,7 +262,8 @@ def plan(
     )
     with distinct_warnings():
         designs = table.search(families, all_sizes=sizes is not None, progress=progress)
-    return _plan_of(table, designs, pilot)
+    designed = _plan_of(table, designs, pilot)
+    return replace(designed, assumed=pilot is None and expect is None)
 
 
 def _plan_of(table: Table, designs: tuple[PlannedDesign, ...], pilot: SampledRanks | None) -> Plan:
@@ -322,5 +328,7 @@ def _as_json(design: PlannedDesign, n_users: int) -> dict[str, Any]:
     return {
         **asdict(design),
         "stages": list(design.stages) or None,
-        "n_scored_in_all": design.n_scored * n_users,
+        # Sums of probabilities, which differ in the last digits.
+        "n_scored": round(design.n_scored, _DIGITS),
+        "n_scored_in_all": round(design.n_scored * n_users, _DIGITS),
     }

@@ -1,20 +1,14 @@
-"""Estimates from sampled ranks on stdout: of one model, or of several with differences."""
+"""The JSON of estimates from sampled ranks as tables, paragraphs and named numbers."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from podium.cli import _render
-from podium.cli._fit import Table
-from podium.cli._render import number, span
-from podium.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from podium.cli._samples import Samples
-    from podium.sampled import Estimator, SampledRanks
+from podium.report.cells import number, span
+from podium.report.flat import Table
+from podium.report.views import Numbers, Tables, Text, View
 
 _POSSIBLE = "Possible: all values that the observed ranks allow, whatever the method."
 _PRIOR = (
@@ -36,74 +30,117 @@ _MEAN = (
     *("prior_decides", "order_assumed"),
 )
 _TEST = ("difference", "std_error", "sign_probability", "either_sign")
+_SIGN = "Sign right: the probability that the sign of the difference is right."
+_EITHER = "Where either sign is possible, the ranks alone do not show which model is better."
+_ENDS = ("low", "high", "lowest", "highest")
+_FLAGS = ("--no-replacement", "--mixed", "--drop-own", "--drop-seen")
+_VALUES = ("--negatives-file", "--seen", "--ties", "--level", "--resamples", "--seed")
 _CERTAIN = 0.9995  # values above this would round to 1.000
 
 
-def refuse_resamples(method: Estimator, samples: Iterable[SampledRanks]) -> None:
-    """Raise an ArgumentError if no estimate uses the bootstrap: the option has no effect."""
-    from podium.sampled import error_from
+def estimate_view(result: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> View:
+    """Return the estimates of a SampledEvaluation's JSON form, and how to read them.
 
-    if all(error_from(method, sampled_ranks) != "bootstrap" for sampled_ranks in samples):
-        raise ArgumentError(
-            "--resamples is for methods whose standard error needs resampled users, and "
-            f"{method.name} does not need them here. Leave it out."
-        )
-
-
-@dataclass(frozen=True)
-class EstimateOptions:
-    """The given options; the conventions in a result do not hold all of them.
-
-    Attributes
+    Parameters
     ----------
-    samples : Samples
-        The options on samples.
-    ties : str or None
-        The given rule for ties.
-    level : float or None
-        The given level; None for the default.
+    result : dict
+    given : dict, optional
+        The options of the command, which the conventions of the result do not all contain.
     """
-
-    samples: Samples
-    ties: str | None
-    level: float | None
-
-    def reproducing(self, conventions: Mapping[str, Any]) -> Iterator[str]:
-        """Yield the options that reproduce the result."""
-        method, resamples = conventions["method"], conventions["n_bootstrap"]
-        yield f"--method {method!r}" if "(" in method else f"--method {method}"
-        yield f"--items {self.samples.items}"
-        if conventions["stages"]:
-            yield f"--stages {','.join(map(str, conventions['stages']))}"
-        else:
-            yield f"--negatives {_size_text(conventions['n_negatives'])}"
-        flags = {
-            "--no-replacement": not conventions["replacement"],
-            "--mixed": self.samples.mixed,
-            "--drop-own": self.samples.drop_own,
-            "--drop-seen": self.samples.drop_seen,
-        }
-        yield from (name for name, is_set in flags.items() if is_set)
-        uses_seed = resamples is not None or self.ties == "random"
-        values = {
-            "--negatives-file": self.samples.negatives_file,
-            "--seen": self.samples.seen,
-            "--ties": self.ties,
-            "--level": self.level,
-            "--resamples": resamples,
-            "--seed": conventions["seed"] if uses_seed else None,
-        }
-        for name, value in values.items():
-            if value is not None:
-                yield f"{name} {shlex.quote(str(value))}"
+    text = f"{' '.join(_sentences(result))}\n{_options(result['conventions'], given or {})}"
+    return View((Tables((_estimate_table(result),)), Text((text,))))
 
 
-def show(result: Mapping[str, Any], format: str, options: EstimateOptions) -> None:
-    """Print the JSON form of a SampledEvaluation."""
-    note = _note(result, options)
-    _render.print_result(
-        result, format, tables=[_estimate_table(result)], flat=_flat_table(result), note=note
-    )
+def comparison_view(
+    result: Mapping[str, Any], given: Mapping[str, Any] | None = None, *, by_row: bool = False
+) -> View:
+    """Return the estimates and differences of a SampledComparisons' JSON form.
+
+    Parameters
+    ----------
+    result : dict
+    given : dict, optional
+        The options of the command; see `estimate_view`.
+    by_row : bool
+        Whether the samples have no users.
+    """
+    conventions = _merged_conventions(list(result["conventions"].values()))
+    sentences = " ".join(_several_sentences(result, by_row))
+    note = f"{sentences}\n{_options(conventions, given or {})}"
+    return View((Tables((_means_table(result), _differences_table(result))), Text((note,))))
+
+
+def pair_view(result: Mapping[str, Any]) -> View:
+    """Return the differences of a SampledComparison's JSON form."""
+    rows = [
+        [name, number(test["a"]), number(test["b"]), *_test_cells(test)]
+        for name, test in result["measures"].items()
+    ]
+    first = next(iter(result["measures"].values()))
+    table = {"columns": ["measure", "a", "b", *_test_columns(first)], "rows": rows}
+    tests = result["measures"].values()
+    text = f"{_meaning(first)} Differences are b - a. {_SIGN} {_EITHER if _is_open(tests) else ''}"
+    return View((Tables((table,)), Text((text.rstrip(),))))
+
+
+def estimate_numbers(result: Mapping[str, Any]) -> Numbers:
+    """Yield the numbers of each estimate, by its measure."""
+    for name, estimate in result["measures"].items():
+        yield name, _mean_numbers(estimate)
+
+
+def comparison_numbers(result: Mapping[str, Any]) -> Numbers:
+    """Yield the numbers of each estimate, ``run/ndcg@10``, and difference, ``b - a/ndcg@10``."""
+    for measure, results in result["measures"].items():
+        for run, mean in results["means"].items():
+            yield f"{run}/{measure}", _mean_numbers(mean)
+        for test in results["differences"]:
+            yield f"{test['run']} - {test['baseline']}/{measure}", _test_numbers(test)
+
+
+def pair_numbers(result: Mapping[str, Any]) -> Numbers:
+    """Yield the numbers of both estimates, ``a/ndcg@10``, and their difference."""
+    for measure, test in result["measures"].items():
+        yield f"a/{measure}", {"": test["a"]}
+        yield f"b/{measure}", {"": test["b"]}
+        yield f"b - a/{measure}", _test_numbers(test)
+
+
+def _mean_numbers(mean: Mapping[str, Any]) -> dict[str, Any]:
+    counts = {"std_error": mean["std_error"], "n_groups": mean["n_groups"]}
+    return {"": mean["mean"], **counts, **_named_ends(mean)}
+
+
+def _test_numbers(test: Mapping[str, Any]) -> dict[str, Any]:
+    return {"": test["difference"], **{n: test[n] for n in _TEST[1:3]}, **_named_ends(test)}
+
+
+def _named_ends(interval_result: Mapping[str, Any]) -> dict[str, Any]:
+    names = _ENDS if interval_result["bounds"] else _ENDS[:2]
+    return dict(zip(names, _ends(interval_result), strict=False))
+
+
+def _options(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """Return the options that reproduce a result; values None and False are left out."""
+    return " ".join(_each_option(conventions, given))
+
+
+def _each_option(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
+    method, resamples = conventions["method"], conventions["n_bootstrap"]
+    yield f"--method {method!r}" if "(" in method else f"--method {method}"
+    yield f"--items {given.get('--items') or _size_text(conventions['n_items'])}"
+    if conventions["stages"]:
+        yield f"--stages {','.join(map(str, conventions['stages']))}"
+    else:
+        yield f"--negatives {_size_text(conventions['n_negatives'])}"
+    flags = {"--no-replacement": not conventions["replacement"], **given}
+    yield from (name for name in _FLAGS if flags.get(name))
+    uses_seed = resamples is not None or given.get("--ties") == "random"
+    seed = conventions["seed"] if uses_seed else None
+    values = {**given, "--resamples": resamples, "--seed": seed}
+    for name in _VALUES:
+        if values.get(name) is not None:
+            yield f"{name} {shlex.quote(str(values[name]))}"
 
 
 def _estimate_table(result: Mapping[str, Any]) -> Table:
@@ -130,7 +167,8 @@ def _cells(estimate: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _flat_table(result: Mapping[str, Any]) -> Table:
+def estimate_table(result: Mapping[str, Any]) -> Table:
+    """Return one row per measure of a SampledEvaluation's JSON form."""
     rows: list[list[Any]] = []
     for name, estimate in result["measures"].items():
         low, high = estimate["interval"]
@@ -140,16 +178,13 @@ def _flat_table(result: Mapping[str, Any]) -> Table:
     return {"columns": ["measure", *_FLAT], "rows": rows}
 
 
-def _note(result: Mapping[str, Any], options: EstimateOptions) -> str:
-    """Return the meaning of intervals and bounds, and the options that reproduce the result."""
-    first = next(iter(result["measures"].values()))
-    sentences = [_meaning(first), *_about_history(result["conventions"])]
-    sentences += [
-        *_about_bounds(result["measures"]),
-        *_about_prior(result["measures"]),
-        *_about_order(result["measures"]),
-    ]
-    return f"{' '.join(sentences)}\n{' '.join(options.reproducing(result['conventions']))}"
+def _sentences(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield sentences on the meaning of intervals and bounds."""
+    yield _meaning(next(iter(result["measures"].values())))
+    yield from _about_history(result["conventions"])
+    yield from _about_bounds(result["measures"])
+    yield from _about_prior(result["measures"])
+    yield from _about_order(result["measures"])
 
 
 def _meaning(estimate: Mapping[str, Any]) -> str:
@@ -204,18 +239,6 @@ def _size_text(size: Any) -> str:
     return f"{size[0]}..{size[1]}" if isinstance(size, list) else str(size)
 
 
-def show_several(
-    result: Mapping[str, Any], format: str, options: EstimateOptions, *, by_row: bool
-) -> None:
-    """Print the JSON form of SampledComparisons.
-
-    `by_row` is true if the files have no users.
-    """
-    tables = [_means_table(result), _differences_table(result)]
-    note = _several_note(result, options, by_row)
-    _render.print_result(result, format, tables=tables, flat=_several_flat_table(result), note=note)
-
-
 def _means_table(result: Mapping[str, Any]) -> Table:
     rows: list[list[str]] = []
     for measure, results in result["measures"].items():
@@ -226,23 +249,37 @@ def _means_table(result: Mapping[str, Any]) -> Table:
 
 def _differences_table(result: Mapping[str, Any]) -> Table:
     first = next(iter(result["measures"].values()))["differences"][0]
-    has_bounds = first["bounds"] is not None
     rows = [
-        [
-            *(measure if i == 0 else "", test["run"], number(test["difference"], "+")),
-            *(span(test["interval"], "+"), _probability(test["sign_probability"])),
-            *([span(test["bounds"], "+")] if has_bounds else []),
-        ]
+        [measure if i == 0 else "", test["run"], *_test_cells(test)]
         for measure, results in result["measures"].items()
         for i, test in enumerate(results["differences"])
     ]
-    columns = ["measure", "run", "diff.", f"{first['level']:.4g} interval", "sign right"]
-    return {"columns": [*columns, *(["possible"] if has_bounds else [])], "rows": rows}
+    return {"columns": ["measure", "run", *_test_columns(first)], "rows": rows}
 
 
-def _several_flat_table(result: Mapping[str, Any]) -> Table:
+def _test_columns(test: Mapping[str, Any]) -> list[str]:
+    possible = [] if test["bounds"] is None else ["possible"]
+    return ["diff.", f"{test['level']:.4g} interval", "sign right", *possible]
+
+
+def _test_cells(test: Mapping[str, Any]) -> list[str]:
+    """Return the JSON form of a difference as a row of a table."""
+    possible = [] if test["bounds"] is None else [span(test["bounds"], "+")]
+    cells = number(test["difference"], "+"), span(test["interval"], "+")
+    return [*cells, _probability(test["sign_probability"]), *possible]
+
+
+def pair_table(result: Mapping[str, Any]) -> Table:
+    """Return one row per measure of a SampledComparison's JSON form."""
+    rows = [
+        [name, test["a"], test["b"], *(test[field] for field in _TEST), *_ends(test)]
+        for name, test in result["measures"].items()
+    ]
+    return {"columns": ["measure", "a", "b", *_TEST, *_ENDS], "rows": rows}
+
+
+def comparison_table(result: Mapping[str, Any]) -> Table:
     """Return a row per measure and model: its mean, then its difference from the first."""
-    ends = ("low", "high", "lowest", "highest")
     rows: list[list[Any]] = []
     for measure, results in result["measures"].items():
         tests = {test["run"]: test for test in results["differences"]}
@@ -250,20 +287,14 @@ def _several_flat_table(result: Mapping[str, Any]) -> Table:
             test = tests.get(run)
             rows.append([measure, run, *(mean[name] for name in _MEAN), *_ends(mean)])
             rows[-1] += [result["baseline"], *(test[name] if test else None for name in _TEST)]
-            rows[-1] += _ends(test) if test else [None] * len(ends)
+            rows[-1] += _ends(test) if test else [None] * len(_ENDS)
     test_columns = ("difference", "difference_std_error", *_TEST[2:])
-    columns = ["measure", "run", *_MEAN, *ends, "baseline", *test_columns]
-    return {"columns": [*columns, *(f"difference_{end}" for end in ends)], "rows": rows}
+    columns = ["measure", "run", *_MEAN, *_ENDS, "baseline", *test_columns]
+    return {"columns": [*columns, *(f"difference_{end}" for end in _ENDS)], "rows": rows}
 
 
 def _ends(interval_result: Mapping[str, Any]) -> list[Any]:
     return [*interval_result["interval"], *(interval_result["bounds"] or (None, None))]
-
-
-def _several_note(result: Mapping[str, Any], options: EstimateOptions, by_row: bool) -> str:
-    conventions = _merged_conventions(list(result["conventions"].values()))
-    sentences = _several_sentences(result, by_row)
-    return f"{' '.join(sentences)}\n{' '.join(options.reproducing(conventions))}"
 
 
 def _several_sentences(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
@@ -289,9 +320,13 @@ def _several_sentences(result: Mapping[str, Any], by_row: bool) -> Iterator[str]
         {name: next(iter(results["means"].values())) for name, results in results_by_measure}
     )
     yield from _about_bounds(estimates)
-    tests = [test for _, results in results_by_measure for test in results["differences"]]
-    if first["bounds"] is not None and any(test["either_sign"] for test in tests):
-        yield "Where either sign is possible, the ranks alone do not show which model is better."
+    if _is_open(test for _, results in results_by_measure for test in results["differences"]):
+        yield _EITHER
+
+
+def _is_open(tests: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether the ranks allow either sign of a difference."""
+    return any(test["either_sign"] for test in tests)
 
 
 def _history(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import Any, TypeAlias
 
+from podium.report.tables import to_text
+
 Table: TypeAlias = dict[str, Any]
 """{"columns": names, "rows": lists of cells}, the form that `podium.report.tables` writes."""
 
@@ -59,13 +61,13 @@ def _parts(content: Table) -> list[Table]:
 
 
 def _width(content: Table) -> int:
-    from podium.report.tables import to_text
-
     return len(to_text(content).split("\n", 2)[1])  # the rule below the header has the full width
 
 
 def _choose(content: Table, columns: list[int]) -> Table:
+    sides = content.get("align")
     return {
         "columns": [content["columns"][i] for i in columns],
         "rows": [[row[i] for i in columns] for row in content["rows"]],
+        **({"align": [sides[i] for i in columns]} if sides else {}),
     }

@@ -1,0 +1,66 @@
+"""Frames of the package whose frames came in: pandas, pyarrow or Polars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+_PACKAGES = ("pandas", "pyarrow", "polars")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where tables came from.
+
+    Attributes
+    ----------
+    kind : {"pandas", "pyarrow", "polars", ""}
+        The package of the frames; "" if there were none.
+    user : str
+        The name of the column of users.
+    """
+
+    kind: str = ""
+    user: str = "user"
+
+    def completed(self, sources: Iterable[Any]) -> Origin:
+        """Return the origin with the kind of the first frame among the sources, if it has none."""
+        return self if self.kind else Origin(kind_of(*sources), self.user)
+
+
+NO_FRAMES = Origin()
+"""The origin of results that come from arrays or files with usual names."""
+
+
+def kind_of(*sources: Any) -> str:
+    """Return the package of the first frame among the sources, which can be lists of frames.
+
+    Examples
+    --------
+    >>> kind_of({"user": [1]}, "run.csv")
+    ''
+    """
+    for source in sources:
+        tables = cast("list[Any]", source) if isinstance(source, list) else [source]
+        for table in tables:
+            package = type(table).__module__.partition(".")[0]
+            if package in _PACKAGES:
+                return package
+    return ""
+
+
+def as_frame(columns: Mapping[str, Any], kind: str = "") -> Any:
+    """Return columns as a frame of a package; as a Polars frame if none is named.
+
+    Examples
+    --------
+    >>> as_frame({"user": [1, 2], "rr": [0.5, 1.0]}).shape
+    (2, 2)
+    """
+    from podium.data.write import to_frame
+
+    frame: Any = to_frame(columns)
+    if kind == "pandas":
+        return frame.to_pandas()
+    return frame.to_arrow() if kind == "pyarrow" else frame

@@ -1,0 +1,38 @@
+"""Numbers of results as the text of table cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+NOTHING = "–"
+_SMALLEST_P = 1e-4
+
+
+def number(value: float | None, sign: str = "") -> str:
+    """Return a number as the text of a table cell."""
+    return NOTHING if value is None else f"{value:{sign}.4f}"
+
+
+def span(bounds: Iterable[float | None], sign: str = "") -> str:
+    """Return the two ends of an interval as the text of a table cell."""
+    low, high = bounds
+    if low is None or high is None:
+        return NOTHING
+    return f"[{number(low, sign)}, {number(high, sign)}]"
+
+
+def p_value(value: float | None) -> str:
+    """Return a p value as the text of a table cell."""
+    if value is None:
+        return NOTHING
+    return f"<{_SMALLEST_P:.4f}" if value < _SMALLEST_P else f"{value:.4f}"
+
+
+def count(value: int | None) -> str:
+    """Return a number of users as the text of a table cell."""
+    return NOTHING if value is None else str(value)
+
+
+def percent(value: float | None) -> str:
+    """Return a relative difference as the text of a table cell."""
+    return NOTHING if value is None else f"{100 * value:+.1f}%"

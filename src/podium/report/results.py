@@ -1,0 +1,121 @@
+"""The base class of results: their text, their HTML in notebooks, frames and named numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from typing import Any
+
+from podium import _check
+from podium.report.narrowing import Table
+from podium.report.notebook import to_html
+from podium.report.views import Numbers, View, shortened, to_text
+
+_LONGEST = 240  # characters; MLflow accepts 250
+_NOT_SAFE = re.compile(r"[^\w.\-/ ]+")
+
+
+class Result(ABC):
+    """A result that can be printed, shown in a notebook, and turned into a frame or numbers.
+
+    A subclass defines `as_json` and three methods that read this form. The command line prints the
+    same views.
+    """
+
+    @abstractmethod
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form; nan becomes None."""
+
+    @abstractmethod
+    def _view(self) -> View:
+        """Return what the result shows."""
+
+    @abstractmethod
+    def _table(self) -> Table:
+        """Return all numbers as one table: that of ``--format csv``."""
+
+    @abstractmethod
+    def _numbers(self) -> Numbers:
+        """Yield the names of numbers, and their values by field."""
+
+    @property
+    def _frame_kind(self) -> str:
+        """The package of the frames that came in; "" if there were none."""
+        return ""
+
+    def to_frame(self) -> Any:
+        """Return all numbers as a frame, with the columns of the command line's ``--format csv``.
+
+        Returns
+        -------
+        pandas.DataFrame, pyarrow.Table or polars.DataFrame
+            A frame of the package whose frames came in, or else a Polars frame.
+        """
+        from podium.data.frames import as_frame
+
+        content = self._table()
+        rows = content["rows"]
+        columns = {name: [row[i] for row in rows] for i, name in enumerate(content["columns"])}
+        return as_frame(columns, self._frame_kind)
+
+    def to_dict(self, *, safe_names: bool = False) -> dict[str, float]:
+        """Return all numbers by name, without nesting, for a tracker of experiments.
+
+        Parameters
+        ----------
+        safe_names : bool
+            Whether "@" in names becomes "_at_", and each other character that is not a letter, a
+            digit or one of "_", ".", "-", "/" and " " becomes "_". MLflow accepts only these.
+
+        Returns
+        -------
+        dict of str to int or float
+            The values; undefined ones are nan. docs/results.md lists the names.
+
+        Raises
+        ------
+        ArgumentError
+            If `safe_names` is not a boolean.
+        """
+        values = {
+            f"{name}.{field}" if field else name: _plain(value)
+            for name, fields in self._numbers()
+            for field, value in fields.items()
+        }
+        return _renamed(values) if _check.flag(safe_names, "safe_names") else values
+
+    def __str__(self) -> str:
+        return to_text(shortened(self._view()))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return to_html(shortened(self._view()))
+
+
+def _plain(value: Any) -> float:
+    """Return a number as an int or float; a boolean as 0 or 1, and None as nan."""
+    if value is None:
+        return math.nan
+    return int(value) if isinstance(value, int) else float(value)
+
+
+def _renamed(values: dict[str, float]) -> dict[str, float]:
+    """Return the values by safe names; equal ones get a number at the end."""
+    result: dict[str, float] = {}
+    for name, value in values.items():
+        start = safe = _safe(name)
+        n = 1
+        while safe in result:
+            n += 1
+            safe = f"{start}_{n}"
+        result[safe] = value
+    return result
+
+
+def _safe(name: str) -> str:
+    """Return a name with allowed characters that is also a normal path, as MLflow requires."""
+    parts = _NOT_SAFE.sub("_", name.replace("@", "_at_")).split("/")
+    return "/".join("_" if part in ("", ".", "..") else part for part in parts)[:_LONGEST]

@@ -1,0 +1,128 @@
+"""What a result shows: tables and paragraphs as plain data, and their text for a terminal.
+
+The command line prints a view in full. `str` and notebooks show `shortened` views.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from podium.report._text import printable
+from podium.report.conventions import GLUE
+from podium.report.narrowing import WIDTH, Table, narrow
+from podium.report.tables import to_text as table_text
+
+MOST_ROWS = 20
+MOST_TITLED = 12
+_LONGEST = 200  # characters of a cell or a title
+_LONGEST_LINE = 2000
+
+Numbers: TypeAlias = Iterable[tuple[str, Mapping[str, Any]]]
+"""Numbers of a result: (name, values by field); the field "" has the name alone."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph per line; below a title, they are indented."""
+
+    lines: tuple[str, ...]
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Tables that are read together; their `highlight` has the cells in bold."""
+
+    tables: tuple[Table, ...]
+
+
+@dataclass(frozen=True)
+class View:
+    """The parts of a result from top to bottom.
+
+    Attributes
+    ----------
+    parts : tuple of Text or Tables
+    legend : tuple of str
+        The meaning of marks and numbers for readers who have no manual beside them. Only
+        notebooks show it.
+    """
+
+    parts: tuple[Text | Tables, ...]
+    legend: tuple[str, ...] = ()
+
+
+def to_text(view: View) -> str:
+    """Return a view as text; tables and paragraphs fit 80 columns.
+
+    Examples
+    --------
+    >>> rows = [["als", "0.41"]]
+    >>> print(to_text(View((Tables(({"columns": ["run", "mean"], "rows": rows},)), Text(("t",))))))
+    run  mean
+    ---  ----
+    als  0.41
+    <BLANKLINE>
+    t
+    """
+    return "\n\n".join(part for parts in map(_texts, view.parts) for part in parts if part)
+
+
+def wrapped(text: str, start: str = "") -> str:
+    """Return paragraphs in lines of the usual width, each line with this start."""
+    wrap = textwrap.TextWrapper(
+        WIDTH, initial_indent=start, subsequent_indent=start, break_on_hyphens=False
+    )
+    lines = [wrap.fill(printable(line)) for line in text.split("\n")]
+    return "\n".join(lines).replace(GLUE, " ")
+
+
+def shortened(view: View) -> View:
+    """Return a view without most rows of long tables, with the number of those left out."""
+    return replace(view, parts=tuple(_short_parts(view)))
+
+
+def _texts(part: Text | Tables) -> Iterator[str]:
+    if isinstance(part, Tables):
+        yield from (table_text(table).rstrip("\n") for table in narrow(list(part.tables)))
+    elif part.title:
+        yield "\n".join([printable(part.title), *(wrapped(line, "  ") for line in part.lines)])
+    else:
+        yield "\n".join(map(wrapped, part.lines))
+
+
+def _short_parts(view: View) -> Iterator[Text | Tables]:
+    n_titled = n_hidden = 0
+    for part in view.parts:
+        if isinstance(part, Tables):
+            tables = tuple(map(_short_table, part.tables))
+            yield Tables(tables)
+            rows = sum(len(table["rows"]) for table in part.tables)
+            if left_out := rows - sum(len(table["rows"]) for table in tables):
+                yield Text((f"{left_out:,} more rows are not shown. to_frame() has all of them.",))
+            continue
+        n_titled += bool(part.title)
+        if part.title and n_titled > MOST_TITLED:
+            n_hidden += 1
+            continue
+        lines = tuple(_cut(line, _LONGEST_LINE) for line in part.lines)
+        yield Text(lines, _cut(part.title, _LONGEST))
+    if n_hidden:
+        yield Text((f"{n_hidden:,} more paragraphs are not shown. to_frame() has all rows.",))
+
+
+def _short_table(table: Table) -> Table:
+    rows = [[_short_cell(cell) for cell in row] for row in table["rows"][:MOST_ROWS]]
+    bold = [cell for cell in table.get("highlight", ()) if cell[0] < MOST_ROWS]
+    return {**table, "rows": rows, "highlight": bold}
+
+
+def _short_cell(cell: Any) -> Any:
+    return _cut(cell, _LONGEST) if isinstance(cell, str) else cell
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"

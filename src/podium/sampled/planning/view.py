@@ -1,0 +1,180 @@
+"""A plan as a table, its conclusions in sentences, and its named numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from podium.report.flat import Table
+from podium.report.views import Numbers, Tables, Text, View
+
+if TYPE_CHECKING:
+    from podium.sampled.planning import Plan, PlannedDesign
+
+_FLAT = (
+    *("kind", "n_negatives", "stages", "n_scored", "n_scored_in_all", "share"),
+    *("std_error", "bias", "error", "reaches"),
+)
+_NUMBERS = ("n_scored", "share", "std_error", "bias", "error")
+_ERROR_ACCURACY = {
+    "median": "; where ranks were known, planned errors were .55 to 4.7 times the true errors"
+}
+
+
+def plan_view(plan: Plan) -> View:
+    """Return the designs of a plan, its conclusions and its assumptions."""
+    note = "\n".join([" ".join(_conclusions(plan)), " ".join(_assumptions(plan))])
+    legend = () if plan.best is None else ("Bold: the cheapest design that reaches the goal.",)
+    return View((Tables((_design_table(plan),)), Text((note,))), legend)
+
+
+def plan_numbers(plan: Plan) -> Numbers:
+    """Yield the goal, the value, and the cost and error of the designs that reach the goal."""
+    yield "goal", {"": plan.goal}
+    yield plan.measure, {"": plan.value}
+    yield "n_users_needed", {"": plan.n_users_needed}
+    chosen = {"best": plan.best, "fixed": plan.fixed, "growing": plan.growing}
+    for name, design in {**chosen, "all items": plan.everything}.items():
+        if design is not None:
+            content = vars(design)
+            yield name, {field: content[field] for field in ("n_negatives", *_NUMBERS)}
+
+
+def _design_table(plan: Plan) -> Table:
+    columns = ["sampled", "scored", "total", "share", "std error", "bias", "error"]
+    has_several_errors = len(plan.everything.errors) > 1
+    rows = [
+        [
+            design.text,
+            f"{design.n_scored:,.1f}".removesuffix(".0"),
+            _count(design.n_scored * plan.n_users),
+            _percent(design.share),
+            *(_number(design.std_error), f"{design.bias:.2g}", _number(design.error)),
+            *([f"{min(design.errors.values()):.2g}"] if has_several_errors else []),
+            "yes" if design.reaches else "",
+        ]
+        for design in plan.designs
+    ]
+    best = [] if plan.best is None else [(plan.designs.index(plan.best), 0)]
+    columns += [*(["at best"] if has_several_errors else []), "ok"]
+    return {"columns": columns, "rows": rows, "highlight": best}
+
+
+def plan_table(plan: Plan) -> Table:
+    """Return one row per design with all digits."""
+    designs: list[dict[str, Any]] = plan.as_json()["designs"]
+    names = list(plan.everything.errors)
+    rows = [
+        [
+            *(_cell(design[name]) for name in _FLAT),
+            *(design["errors"][name] for name in names),
+        ]
+        for design in designs
+    ]
+    return {"columns": [*_FLAT, *(f"error_{name}" for name in names)], "rows": rows}
+
+
+def _cell(value: Any) -> Any:
+    return " ".join(map(str, value)) if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
+def _conclusions(plan: Plan) -> Iterator[str]:
+    goal = f"{plan.measure} within {_number(plan.goal)}"
+    largest = max([0, *(design.n_negatives for design in plan.designs if design.kind != "all")])
+    if plan.best is None:
+        yield from _too_few_users(plan, goal, largest)
+    elif not largest:
+        yield f"{plan.n_items} items are too few to sample from: rank all of them."
+    elif plan.best is plan.everything:
+        yield f"No sample of up to {largest} items gives {goal}."
+        yield "Rank all items, or pass larger --sizes."
+    else:
+        yield f"For {goal}: {_choice('fixed sample', plan.fixed)};"
+        yield f"{_choice('sample that doubles while the target ranks first', plan.growing)}."
+        yield from _nearer_than_all(plan)
+    yield from _compared_error(plan)
+
+
+def _too_few_users(plan: Plan, goal: str, largest: int) -> Iterator[str]:
+    yield (
+        f"{plan.n_users} users are too few for {goal}: ranking all items has an error of "
+        f"{_number(plan.everything.error)}, because the users are a sample"
+        + (f", and no sample of up to {largest} items reaches the goal." if largest else ".")
+    )
+    yield f"Ranking all items reaches the goal with {plan.n_users_needed} users."
+
+
+def _nearer_than_all(plan: Plan) -> Iterator[str]:
+    """Yield a note if a sample has less error than all ranks: its estimate varies less."""
+    if not plan.everything.reaches:
+        yield (
+            f"Ranking all items has an error of {_number(plan.everything.error)}, because the "
+            f"users are a sample. It reaches the goal with {plan.n_users_needed} users. The "
+            "estimate from sampled items varies less, because it is shrunk towards the assumptions "
+            "of its method."
+        )
+
+
+def _compared_error(plan: Plan) -> Iterator[str]:
+    """Yield which error was compared with the goal, and the result of the other choice."""
+    if plan.conventions["ignore_bias"]:
+        yield "Compared with the goal: the standard error only, without the bias."
+        return
+    yield "Compared with the goal: the root mean square error of standard error and bias together"
+    yield f"({_bias_note(plan)}--ignore-bias compares the standard error only)."
+
+
+def _bias_note(plan: Plan) -> str:
+    design = next(
+        (candidate for candidate in plan.designs if candidate.std_error <= plan.goal), None
+    )
+    if design is None or design is plan.best:
+        return ""
+    return f"a sample of {design.text} has a small enough standard error, but too much bias; "
+
+
+def _choice(kind: str, design: PlannedDesign | None) -> str:
+    if design is None:
+        return f"no {kind} is enough"
+    return f"{kind} ({design.text} items, {_percent(design.share)} of the cost of ranking all)"
+
+
+def _assumptions(plan: Plan) -> Iterator[str]:
+    if plan.conventions["expected_from"] == "pilot":
+        yield (
+            f"Expected ranks: the smooth fit to the pilot of {plan.conventions['n_pilot_users']} "
+            f"users, with its uncertainty; {plan.measure} is about {_number(plan.value)}. Bias: "
+            f"the {plan.conventions['bias_is']} over this uncertainty, not the true bias"
+            f"{_ERROR_ACCURACY.get(plan.conventions['bias_is'], '')}."
+        )
+    else:
+        why = (
+            "so that recall@k is the square root of k / N, see --expect"
+            if plan.assumed
+            else "given"
+        )
+        yield (
+            "Expected ranks, without a pilot: one of three shapes "
+            f"({', '.join(plan.everything.errors)}), with {plan.measure} = {_number(plan.value)} "
+            f"({why}). The errors are those of the worst shape; 'at best' is that of the best one."
+        )
+    yield (
+        "Scored: the mean number of items per user, including the target. Share: of the cost of "
+        f"ranking all. Method: {plan.conventions['method']}."
+    )
+
+
+def _count(number: float) -> str:
+    """Return a large number with a unit, such as 1.2M."""
+    for unit, name in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if number >= unit:
+            return f"{number / unit:.1f}{name}"
+    return f"{number:.0f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g}%" if share < 0.1 else f"{100 * share:.0f}%"
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}"
