@@ -30,6 +30,26 @@ def ratings(place: Path) -> None:
     (place / "ratings.dat").write_text("".join(lines))
 
 
+def published_split(place: Path) -> None:
+    """Write training and test lists of the same users; a repeated and a known item is in each."""
+    rng = np.random.default_rng(0)
+    parts: dict[str, list[str]] = {"train": [], "test": []}
+    for user in range(60):
+        items = rng.permutation(40)[:12] * 2 + user % 2
+        for name, chosen in (("train", [*items[:8], items[0]]), ("test", [*items[7:], items[9]])):
+            parts[name].append(" ".join(map(str, [user, *chosen])))
+    for name, lines in parts.items():
+        (place / f"{name}.txt").write_text("\n".join(lines) + "\n")
+
+
+def counted_lists(place: Path) -> None:
+    """Write lines with the number of a user's items, and the items."""
+    rng = np.random.default_rng(0)
+    rows = [rng.permutation(40)[: 5 + user % 9] * 2 + user % 2 for user in range(60)]
+    lines = [" ".join(map(str, [row.size, *row])) for row in rows]
+    (place / "users.dat").write_text("\n".join(lines) + "\n")
+
+
 def triplets(place: Path) -> None:
     """Write plays of songs in the format of the Million Song Dataset."""
     rng = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from tests.record import names, recipe_data
 from tests.record.text import attempt, bits, digest
 
 # Results that differ between runs, which are replaced by 1.
-_TIMES = ("seconds", "clock", "first", "cpu", "memory", "before", "drawing")
+_TIMES = ("seconds", "trial_seconds", "clock", "first", "cpu", "memory", "before", "drawing")
 _CELLS, _FIGURES = 8, 40  # the numbers per recipe that are recorded one by one
 
 
@@ -200,6 +200,29 @@ def _ml1m(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"methods": methods, "passes": [1, 3], "sha256": "", "threads": 1}
 
 
+def _top_factors(given: Mapping[str, Any]) -> dict[str, Any]:
+    methods = [given["methods"][0], given["methods"][1], "EASE", "ItemKNN", "popularity"]
+    return {"methods": methods, "search": {"n_trials": 2}, "seeds": 2, "shape": []}
+
+
+def _top_losses(given: Mapping[str, Any]) -> dict[str, Any]:
+    models = {
+        "linear": {"fixed": {"max_iter": 5}, "grid": {"l2": [0.1]}},
+        "trees": {"fixed": {"n_trees": 5, "n_threads": 1}, "grid": {"n_leaves": [7]}},
+    }
+    chosen = {"linear": ["softmax"], "trees": ["LightGBM's lambdarank", "softmax"]}
+    task = {"collection": "letor-like", "folder": ""}
+    return {
+        "collections": {
+            "synthetic": {**task, "labels": "grades"},
+            "synthetic, binary": {**task, "labels": "binary", "least": 1},
+        },
+        "readers": {"letor-like": {"seed": 0, "queries": 20}},
+        "models": models,
+        "losses": {"grades": chosen, "binary": chosen},
+    }
+
+
 def _short(method: Mapping[str, Any]) -> dict[str, Any]:
     small_options = {"n_factors": 4, "n_epochs": 4}
     fixed = {name: small_options.get(name, value) for name, value in method["fixed"].items()}
@@ -319,6 +342,12 @@ SMALL = {
     "sampled-error-citeulike": _ERROR,
     "sampled-figures": Small(_sampled_figures, {"": recipe_data.two_tastes}, repeats=2),
     "topk-consistency": Small(_consistency),
+    "topk-factorization-amazon": Small(_top_factors, {"": recipe_data.published_split}),
+    "topk-factorization-citeulike": Small(_top_factors, {"": recipe_data.counted_lists}),
+    "topk-factorization-ml1m": Small(_top_factors, {"": recipe_data.ratings}),
+    "topk-factorization-movietweetings": Small(_top_factors, {"": recipe_data.ratings}),
+    "topk-factorization-pinterest": Small(_top_factors, {"": recipe_data.published_split}),
+    "topk-losses": Small(_top_losses),
     "topk-ohsumed": Small(_topk, {"": recipe_data.folds}, repeats=1),
     "topk-td": Small(
         _topk,

@@ -140,7 +140,7 @@ def cells(recipe: Recipe) -> Iterator[str]:
 def run(recipe: Recipe, context: Context, cell: str) -> Result:
     """Tune a method on a part of the training pairs, and measure its fits on the test pairs."""
     name, settings = parts(cell)["method"], recipe.parameters
-    model, trials = METHODS[name]().for_data(context.train), []
+    model, trials = METHODS[name]().for_data(context.train), ()
     if name != DEFAULTS:
         search = tuning.search_recommender(
             METHODS[name](),
@@ -151,11 +151,7 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
             **settings["search"],
         )
         model.set_params(**search.best_params)
-        trials = [
-            {"options": _texts(trial.params), "mean": trial.mean, "seconds": trial.seconds}
-            for trial in search.trials
-            if not trial.error
-        ]
+        trials = [trial for trial in search.trials if not trial.error]
     is_seeded = "random_state" in model.get_params()
     fits = [
         _measured(recipe, context, model, seed_of(recipe, "test", seed) if is_seeded else None)
@@ -168,7 +164,8 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
     means = {m: [float(fit["means"][m]) for fit in fits] for m in settings["measures"]}
     return {
         "options": _texts(model.get_params()),
-        "trials": trials,
+        "trials": [{"options": _texts(trial.params), "mean": trial.mean} for trial in trials],
+        "trial_seconds": [trial.seconds for trial in trials],
         "values": values,
         "means": means,
         "seconds": [fit["seconds"] for fit in fits],
@@ -284,13 +281,9 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
 
 def _trials(recipe: Recipe, cells: Cells) -> Iterator[Sequence[str]]:
     for name in recipe.parameters["methods"]:
-        for trial in cells[key(method=name)]["trials"]:
-            yield [
-                name,
-                _listed(trial["options"]),
-                f"{trial['mean']:.4f}",
-                f"{trial['seconds']:.1f}",
-            ]
+        result = cells[key(method=name)]
+        for trial, seconds in zip(result["trials"], result["trial_seconds"], strict=True):
+            yield [name, _listed(trial["options"]), f"{trial['mean']:.4f}", f"{seconds:.1f}"]
 
 
 def _listed(options: Mapping[str, Any]) -> str:
