@@ -242,7 +242,7 @@ class Values:
     ) -> None:
         self._recipe, self._cells, self.data, self._methods = recipe, cells, data, methods
         self.prefix = f"{data} " if len(recipe.parameters["collections"]) > 1 else ""
-        first = recipe.parameters["methods"][0]
+        first = recipe.parameters.get("methods", [*methods])[0]
         sizes = [len(self._cell(first, 0, fold)["query"]) for fold in FOLDS]
         self._fold = np.repeat(np.arange(N_FOLDS), sizes)
         # A weighted sum over queries is the mean of the folds' means.
