@@ -19,6 +19,7 @@ from podium.data.columns import (
     VALUE,
     column_list,
     is_rating,
+    is_usual,
     missing,
     resolve,
 )
@@ -308,8 +309,7 @@ def _not_negative(values: NDArray[np.float64], name: str, user: Ids, table: Sour
 
 def _all_positive(table: Source) -> None:
     """Raise if a table without relevance looks like a run, or has a misspelt relevance."""
-    lower_names = [name.strip().lower() for name in table.names]
-    if any(name in SCORE.usual + RANK.usual for name in lower_names):
+    if any(is_usual(name, SCORE, RANK) for name in table.names):
         raise DataError(
             f"{table.name} has scores or ranks, but no relevance column: "
             f"{column_list(table.names)}. Pass the truth first and the run second. If this table "
