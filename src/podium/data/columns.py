@@ -49,9 +49,7 @@ ANY_ITEM = replace(ITEM, required=False)
 SCORE = Role("score", ("score", "prediction"), required=False)
 RANK = Role("rank", ("rank",), required=False)
 _RATINGS = ("overall", "book_rating")
-RELEVANCE = Role(
-    "relevance", ("relevance", "rating", "label"), required=False, published=_RATINGS
-)
+RELEVANCE = Role("relevance", ("relevance", "rating", "label"), required=False, published=_RATINGS)
 VALUE = Role(
     "value",
     ("value", "rating", "relevance", "label"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -121,6 +122,8 @@ def read_events(
     item: str | None = None,
     value: str | None = None,
     gain: str = "value",
+    format: str | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Events:
     """Read users, items and the values that are their weights; times are not read.
 
@@ -132,6 +135,9 @@ def read_events(
         The names of columns without a usual name.
     gain : {"value", "exp2", "one"}
         The gain that will be applied to the values. "exp2" accepts grades up to 60.
+    format, columns
+        The format of a file, and the names of columns of a text file without a header; see
+        `podium.data.read_interactions`.
 
     Raises
     ------
@@ -146,24 +152,24 @@ def read_events(
     ('rating', [6])
     """
     roles = (USER, ITEM, VALUE)
-    table = open_table(source, "interactions", roles)
+    table = open_table(source, "interactions", roles, format, columns)
     column_of_role = resolve(
         table.names, roles, {"user": user, "item": item, "value": value}, table.name
     )
     kinds: dict[str, Kind] = {"user": "id", "item": "id", "value": "number"}
-    columns = table.fetch(
+    read = table.fetch(
         {column_of_role[role]: kind for role, kind in kinds.items() if role in column_of_role}
     )
-    users = to_ids(columns[column_of_role["user"]], column_of_role["user"], table)
+    users = to_ids(read[column_of_role["user"]], column_of_role["user"], table)
     items = to_ids(
-        columns[column_of_role["item"]], column_of_role["item"], table, guess=not table.text_ids
+        read[column_of_role["item"]], column_of_role["item"], table, guess=not table.text_ids
     )
     if not len(users):
         raise DataError(f"{table.name} has no rows.")
     if "value" not in column_of_role:
         return Events(users, items, name=table.name)
     name = column_of_role["value"]
-    values = finite(to_numbers(columns[name], name, table, users), name, users, table)
+    values = finite(to_numbers(read[name], name, table, users), name, users, table)
     _check_values(values, name, users, table, gain)
     return Events(users, items, values, table.name, name)
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from podium.data.columns import is_usual
 from podium.data.tables import open_table
 from podium.errors import ArgumentError, DataError
 from podium.sampled.candidates import Candidates
