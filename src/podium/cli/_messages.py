@@ -130,6 +130,21 @@ _OF_GATE = {
     re.compile(r"\. (cluster|weight)\b(?= needs a value)"): r". --\1",
     re.compile(r"(?<=, because )by, cluster and weight\b(?= name)"): "--by, --cluster and --weight",
 }
+_OF_SPLIT = {
+    re.compile(
+        r"^(test|valid|at|valid_at|seed|least|group|by)\b(?= (?:must|has|and|exclude))"
+    ): None,
+    re.compile(r"\b(by|least|at|valid_at|test)=(?:'([^']*)'|(\d+))?"): None,
+    re.compile(r"\btimestamp="): "--time-col",
+    re.compile(r"(?<=Change )test and valid\b"): "--test and --valid",
+    re.compile(r"(?<= )valid_at(?=,| )"): "--valid-at",
+    re.compile(r"^the part (?=.* is the same file)"): "--out ",
+    re.compile(r"\bthe table (?=.*which is read)"): "EVENTS ",
+    re.compile(r"\btest \+ valid must\b"): "--test + --valid must",
+    re.compile(r" for group\."): " for --group-col.",
+    re.compile(r"\bcolumns (?=must|has)"): "--columns ",
+    re.compile(r"\bformat must\b"): "--format must",
+}
 _PLAN_FIRST = re.compile(r"^(error|expect|pilot|sizes)\b(?= (?:must|is)\b)")
 
 _PAUSE = 0.05  # seconds between two updates, because a solver's step may take microseconds
@@ -224,6 +239,25 @@ def of_gate(text: str) -> str:
     for name, option in _OF_GATE.items():
         text = name.sub(option, text)
     return text
+
+
+def of_split(text: str) -> str:
+    """Replace the library's arguments by options of `podium split`.
+
+    Examples
+    --------
+    >>> of_split("seed has no effect with by='time'. Leave it out.")
+    '--seed has no effect with --by time. Leave it out.'
+    """
+    for name, option in _OF_SPLIT.items():
+        text = name.sub(_split_option if option is None else option, text)
+    return text.replace("--group has", "--group-col has")
+
+
+def _split_option(match: re.Match[str]) -> str:
+    name, *values = match.groups()
+    value = next((each for each in values if each is not None), "")
+    return f"--{name.replace('_', '-')} {value}".rstrip()
 
 
 @contextmanager

@@ -67,6 +67,34 @@ ItemColumn: TypeAlias = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class EventFile(ColumnNames):
+    """Options of a file of events that has no column names, or another form."""
+
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="Names of the columns of a text file without a header, such as "
+            "user,item,rating,timestamp. The separator is found: '::', tab, comma, semicolon, bar "
+            "or blanks.",
+        ),
+    ] = None
+    format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="Format of the file, if neither its name nor its content determines it: parquet, "
+            "csv, tsv, arrow, jsonl or lists (a user and the user's items in each line).",
+        ),
+    ] = None
+
+    @property
+    def names(self) -> list[str] | None:
+        """The names of --columns."""
+        return None if self.columns is None else self.columns.split(",")
+
+
 def check_paths(parameters: Iterable[inspect.Parameter], values: Mapping[str, Any]) -> None:
     """Refuse a command that would overwrite a file that it reads, before it does anything.
 
