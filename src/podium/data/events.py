@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from podium.data.columns import ITEM, USER, VALUE, resolve
 from podium.data.convert import Ids, finite, of_user, to_ids, to_numbers
-from podium.data.ids import share
+from podium.data.ids import codes_of, share
 from podium.data.source import Kind, Source
 from podium.data.tables import open_table
 from podium.errors import DataError
@@ -49,6 +49,14 @@ class Events:
         """Return a table that `podium.data.read_interactions` accepts."""
         pair = {"user": self.user, "item": self.item}
         return pair if self.value is None else {**pair, "value": self.value}
+
+    def distinct(self) -> Events:
+        """Return each pair once, without values, so that all pairs have the weight 1."""
+        users, items = (codes_of(ids)[0] for ids in (self.user, self.item))
+        first = np.unique(users * (int(items.max()) + 1) + items, return_index=True)[1]
+        is_first = np.zeros(self.n_rows, np.bool_)
+        is_first[first] = True
+        return replace(self._keep(is_first), value=None, value_name="")
 
     def positives(self, min_relevance: float | None) -> tuple[Events, Events | None]:
         """Return the rows with a value >= min_relevance, and the other rows or None.
