@@ -146,6 +146,8 @@ def gate(
     >>> gate(truth, base, candidate, "hit_rate@1").verdict
     'superior'
     """
+    from podium.data.shared_names import with_shared_names
+
     divisions = _divisions(by)
     rules = Rules.of(
         measure,
@@ -164,6 +166,7 @@ def gate(
     check_tables(of_shown, catalogue, items)
     _check_names(names)
     tables = truth, base, candidate
+    options = with_shared_names(options, (*tables, users, catalogue, items))
     if has_bounds:
         tables = read_tables(*tables, options)
     pairs = read_pairs(

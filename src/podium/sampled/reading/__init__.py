@@ -171,7 +171,6 @@ class SampleReader:
             return "negatives"
         if self.kind is not None or "rank" in self.columns or not _has_names(source):
             return self.kind or "ranks"
-        column_names = [name.strip().lower() for name in open_table(source, "ranks", ()).names]
         names = open_table(source, "ranks", ()).names
         has_rank, has_score = (any(is_usual(n, role) for n in names) for role in (RANK, SCORE))
         return "scores" if has_score and not has_rank else "ranks"
