@@ -85,6 +85,11 @@ _ELSEWHERE = {
         r"Use it in podium\.measure, podium\.compare or podium\.gate, with (?:catalogue|items)="
     ): "Use it in podium measure, podium compare or podium gate",
     re.compile(r"\bPass a horizon\b"): "Pass --horizon",
+    re.compile(
+        r"\bpass columns= of read_interactions \(podium split --columns\)"
+    ): "name them with --columns of podium split, train or factorize",
+    re.compile(r"\bcolumns(?= (?:must (?:name|be left)|has \d+ names)\b)"): "--columns",
+    re.compile(r"\bLeave columns= out\b"): "Leave --columns out",
     re.compile(r"^guard names\b"): "--guard names",
     re.compile(r"^measure and guards name\b"): "--measure and --guard name",
 }
@@ -142,7 +147,7 @@ _OF_SPLIT = {
     re.compile(r"\bthe table (?=.*which is read)"): "EVENTS ",
     re.compile(r"\btest \+ valid must\b"): "--test + --valid must",
     re.compile(r" for group\."): " for --group-col.",
-    re.compile(r"\bcolumns (?=must|has)"): "--columns ",
+    re.compile(r"\band (at|valid_at)(?= exclude\b)"): r"and --\1",
     re.compile(r"\bformat must\b"): "--format must",
 }
 _PLAN_FIRST = re.compile(r"^(error|expect|pilot|sizes)\b(?= (?:must|is)\b)")
