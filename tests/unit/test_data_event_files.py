@@ -142,7 +142,6 @@ def test_usual_names_come_first_and_two_of_a_kind_are_refused() -> None:
 
 TRUTH = {"who": [1, 2], "what": [5, 6]}
 RUN = {"user": [1, 2], "item": [5, 7], "score": [1.0, 1.0]}
-NAMES = {"user": "who", "item": "what"}
 
 
 def test_names_apply_to_the_tables_that_have_them() -> None:
@@ -155,7 +154,7 @@ def test_names_apply_to_the_tables_that_have_them() -> None:
     with pytest.raises(DataError, match=r"no column 'whom': .* Did you mean 'who'\?"):
         data.ranking(TRUTH, RUN, user="whom", item="what")
     with pytest.raises(DataError, match="no user column"):
-        data.ranking(TRUTH, {"u": [1], "item": [5], "score": [1.0]}, **NAMES)
+        data.ranking(TRUTH, {"u": [1], "item": [5], "score": [1.0]}, user="who", item="what")
     with pytest.raises(DataError, match="has no column 'who'"):  # one table has no other
         data.read_run(RUN, user="who")
 

@@ -46,7 +46,9 @@ def expected(events: pl.DataFrame, by: str) -> splits.Split:
 
 @pytest.mark.parametrize("by", BY)
 def test_parts_are_those_of_the_library_with_all_columns(events: pl.DataFrame, by: str) -> None:
-    sizes = {"test": 2, "valid": 1} if by == "leave-last" else {"test": 0.25, "valid": 0.1}
+    sizes: dict[str, Any] = (
+        {"test": 2, "valid": 1} if by == "leave-last" else {"test": 0.25, "valid": 0.1}
+    )
     seed = 7 if "random" in by or by == "group" else None
     parts = split_events(events, How(by, **sizes, seed=seed))
     split = expected(events, by)

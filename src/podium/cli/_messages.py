@@ -261,7 +261,7 @@ def of_split(text: str) -> str:
 
 def _split_option(match: re.Match[str]) -> str:
     name, *values = match.groups()
-    value = next((each for each in values if each is not None), "")
+    value = next((text for text in values if text is not None), "")
     return f"--{name.replace('_', '-')} {value}".rstrip()
 
 

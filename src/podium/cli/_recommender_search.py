@@ -78,7 +78,7 @@ def search(
         with progress("tuning") as show:
             result = library.search_recommender(
                 model,
-                **{name: each.columns() for name, each in events.items() if each is not None},
+                **{name: table.columns() for name, table in events.items() if table is not None},
                 space=space(model, tuning, fixed),
                 valid=SHARE if share is None else share,
                 measure=measure,
@@ -138,7 +138,7 @@ def _words(option: str, value: Any) -> list[str]:
     """Return an option with its value, several times if it may be repeated."""
     if value is True:
         return [option]
-    return [word for each in _listed(value) for word in (option, str(each))]
+    return [word for part in _listed(value) for word in (option, str(part))]
 
 
 def _listed(value: Any) -> list[Any]:

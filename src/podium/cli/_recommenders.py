@@ -35,6 +35,7 @@ def train(
     context: typer.Context,
     data: list[Path],
     out: Path,
+    *,
     model: Model,
     solver: Solver,
     validation: Validation,

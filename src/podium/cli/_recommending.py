@@ -90,7 +90,7 @@ def fit(model: Any, job: Job) -> None:
         data = {"user_items": events, "seen": seen, "eval_set": valid}
         if job.search.tune:
             _note_new_start(searched, "search", resume=resume)
-            found = _search.search(
+            result = _search.search(
                 model,
                 data,
                 job.search,
@@ -102,8 +102,8 @@ def fit(model: Any, job: Job) -> None:
                 seed=job.seed,
                 resume=resume,
             )
-            model.set_params(**found.best_params)
-            command = _search.repeated(job.context, found.best_params, job.named)
+            model.set_params(**result.best_params)
+            command = _search.repeated(job.context, result.best_params, job.named)
             _messages.say(f"to repeat: {command}")
             resume = resume and _is_later(checkpoint, searched)
         else:

@@ -114,7 +114,7 @@ def split(
 
     options = {field.name: getattr(parts, field.name) for field in fields(parts)}
     with _messages.naming_options(_messages.of_split):
-        made = split_events(
+        result = split_events(
             events,
             How(**options, group=columns.group_col),
             user=columns.user_col,
@@ -123,9 +123,9 @@ def split(
             format=columns.format,
             columns=columns.names,
         )
-        made.write(out)
-    typer.echo(_table(made.record["parts"]))
-    for note in _notes(made.record, made.frames):
+        result.write(out)
+    typer.echo(_table(result.record["parts"]))
+    for note in _notes(result.record, result.frames):
         _messages.say(note)
     _messages.say(f"wrote {out}")
 
@@ -133,7 +133,7 @@ def split(
 def _table(counts: dict[str, dict[str, int]]) -> str:
     from podium.report.tables import to_text
 
-    rows = [[part, *map(str, each.values())] for part, each in counts.items()]
+    rows = [[part, *map(str, numbers.values())] for part, numbers in counts.items()]
     return to_text({"columns": ["part", "rows", "users", "items"], "rows": rows})
 
 

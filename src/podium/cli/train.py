@@ -63,7 +63,15 @@ def train(
     """
     if _models.is_recommender(model.model):
         _recommenders.train(
-            context, data, out, model, solver, validation, tuning, columns, interactions
+            context,
+            data,
+            out,
+            model=model,
+            solver=solver,
+            validation=validation,
+            tuning=tuning,
+            columns=columns,
+            interactions=interactions,
         )
         return
     from podium.data.feature_checks import check_scalable, labels

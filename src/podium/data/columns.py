@@ -161,8 +161,8 @@ def canonical(name: str) -> str:
 
 def is_usual(name: str, *roles: Role) -> bool:
     """Return whether a column name is a usual or published one of these roles."""
-    known = {canonical(each) for role in roles for each in (*role.usual, *role.published)}
-    return canonical(name) in known
+    known_names = {canonical(text) for role in roles for text in (*role.usual, *role.published)}
+    return canonical(name) in known_names
 
 
 def _usual(names: Sequence[str], role: Role, source: str) -> str | None:

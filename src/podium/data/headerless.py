@@ -56,11 +56,11 @@ def _separator(path: Path, names: Sequence[str]) -> str:
         if len(fields) == len(names):
             _refuse_header(path, fields)
             return separator
-    found = next((each for each in _SEPARATORS if each in line), _BLANK)
-    n_fields = len(_fields(line, found))
+    separator = next((text for text in _SEPARATORS if text in line), _BLANK)
+    n_fields = len(_fields(line, separator))
     raise DataError(
         f"{path}, line 1: columns has {len(names)} names, but the line has {n_fields} "
-        f"field{'' if n_fields == 1 else 's'} separated by {_SEPARATORS.get(found, 'blanks')}: "
+        f"field{'' if n_fields == 1 else 's'} separated by {_SEPARATORS.get(separator, 'blanks')}: "
         f"{line[:60]!r}."
     )
 
@@ -143,9 +143,9 @@ def open_lists(path: Path) -> Source:
         columns = {"user": users.gather(np.repeat(np.arange(len(rows)), counts)), "item": items}
         return {name: columns[name] for name in kinds}
 
-    def line(row: int) -> int:
-        ends = np.cumsum([len(each) - 1 for _, each in read()])
-        return read()[int(np.searchsorted(ends, row, side="right"))][0]
+    def line(position: int) -> int:
+        ends = np.cumsum([len(row) - 1 for _, row in read()])
+        return read()[int(np.searchsorted(ends, position, side="right"))][0]
 
     return Source(str(path), ("user", "item"), fetch, line)
 

@@ -41,23 +41,23 @@ def with_shared_names(
     >>> type(with_shared_names({"user": "who"}, [truth, run])["user"]).__name__
     'SharedName'
     """
-    given = {role: options.get(role) for role in roles}
-    wanted = {
+    names_by_role = {role: options.get(role) for role in roles}
+    names = {
         role: name
-        for role, name in given.items()
+        for role, name in names_by_role.items()
         if name is not None and not isinstance(name, SharedName)
     }
-    if not wanted:
+    if not names:
         return options
-    known = {column for table in tables for column in _columns(table, noun)}
-    shared = {role: SharedName(name) for role, name in wanted.items() if name in known}
+    known_columns = {column for table in tables for column in _columns(table, noun)}
+    shared = {role: SharedName(name) for role, name in names.items() if name in known_columns}
     return cast("M", {**options, **shared})
 
 
 def _columns(table: Any, noun: str) -> tuple[str, ...]:
     """Return the names of a table's columns, none if it can't be examined before it is read."""
     if isinstance(table, list):
-        return tuple(name for each in cast("list[Any]", table) for name in _columns(each, noun))
+        return tuple(name for part in cast("list[Any]", table) for name in _columns(part, noun))
     if table is None or (isinstance(table, str | Path) and is_stream(Path(table))):
         return ()
     try:

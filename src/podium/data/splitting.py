@@ -94,13 +94,13 @@ class How:
 
     def options(self) -> dict[str, Any]:
         """Return the options with their defaults, without the seed and without those not given."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         if self.by == "leave-last":
-            given["test"] = given["test"] or 1
+            values["test"] = values["test"] or 1
         elif self.at is None:
-            given["test"] = self.sizes()["test"]
-        del given["seed"]
-        return {name: value for name, value in given.items() if value is not None}
+            values["test"] = self.sizes()["test"]
+        del values["seed"]
+        return {name: value for name, value in values.items() if value is not None}
 
     @property
     def asks_valid(self) -> bool:
@@ -210,15 +210,15 @@ def split_events(
     if how.group is not None:
         _named(table, how.group)
     frame = _read(table, names, how.group)
-    kept = _frequent(frame, names["user"], how.least, table.name)
-    parts = _frames(kept, _divided(kept, names, how, table), how)
+    events = _frequent(frame, names["user"], how.least, table.name)
+    parts = _frames(events, _divided(events, names, how, table), how)
     record = {
         "podium": __version__,
         "input": _described(source, table, frame),
         "columns": names,
         "options": how.options(),
         "seed": (how.seed or 0) if how.by in _DRAWN else None,
-        "rows_left_out": frame.height - kept.height,
+        "rows_left_out": frame.height - events.height,
         "parts": {part: asdict(_Counts.of(rows, names)) for part, rows in parts.items()},
     }
     return Parts(parts, record)
@@ -276,10 +276,10 @@ def _frequent(frame: pl.DataFrame, user: str, least: int, name: str) -> pl.DataF
     if least == 1:
         return frame
     codes = codes_of(to_ids(frame[user], user, Source(name, (), lambda kinds: {})))[0]
-    kept = frame.filter(pl.Series(np.bincount(codes)[codes] >= least))
-    if not kept.height:
+    events = frame.filter(pl.Series(np.bincount(codes)[codes] >= least))
+    if not events.height:
         raise ArgumentError(f"least={least} leaves no rows: every user has fewer events.")
-    return kept
+    return events
 
 
 def _divided(frame: pl.DataFrame, names: dict[str, str], how: How, table: Source) -> splits.Split:
@@ -308,9 +308,9 @@ def _moment(at: Any, times: Any) -> Any:
 
 def _frames(frame: pl.DataFrame, split: splits.Split, how: How) -> dict[str, pl.DataFrame]:
     """Return the parts, or raise if one that is requested has no rows."""
-    asked = ["train", "test", *(["valid"] if how.asks_valid else [])]
-    rows = {part: getattr(split, part) for part in asked}
-    empty = next((part for part in asked if not rows[part].size), None)
+    names = ["train", "test", *(["valid"] if how.asks_valid else [])]
+    rows = {part: getattr(split, part) for part in names}
+    empty = next((part for part in names if not rows[part].size), None)
     if empty is not None:
         raise ArgumentError(
             f"The {empty} part would have no rows: by={how.by!r} divides {frame.height} rows into "
