@@ -83,7 +83,8 @@ def test_low_values_are_neither_learned_nor_recommended(
     known = pairs.filter(*is_known)
     assert model.seen_items_.size == known.height
     items, _ = model.recommend(k=3)
-    shown = {(u, i) for u, row in zip(model.user_labels_, items.tolist(), strict=True) for i in row}
+    users = np.repeat(np.asarray(model.user_labels_), items.shape[1])
+    shown = set(zip(users.tolist(), items.ravel().tolist(), strict=True))
     assert shown.isdisjoint(known.select("userId", "movieId").rows())
 
 
@@ -171,6 +172,7 @@ BAD = {
     "no gain": (("--gain", "two"), r"^--gain must be one of"),
     "valid": (("--valid", "valid.csv"), r"^--valid needs --tune with --model ease"),
     "measure": (("--eval-metric", "ap"), r"^--eval-metric needs --valid or --tune"),
+    "resume": (("--resume",), r"^--resume needs --tune with this model"),
     "patience": (("--patience", "3"), r"^--patience needs --valid"),
     "budget": (("--budget", "3"), r"^--budget needs --tune"),
     "share": (("--valid-share", "0.1"), r"^--valid-share needs --tune"),

@@ -46,7 +46,7 @@ def test_links_lead_somewhere() -> None:
 @pytest.mark.usefixtures("ratings")
 def test_ten_commands_lead_to_a_decision(podium: Run) -> None:
     assert len(COMMANDS) == 10
-    done = {}
+    done: dict[str, Any] = {}
     for argv in COMMANDS:
         done[argv[0]] = podium(*argv)
         assert done[argv[0]].status == 0, done[argv[0]].err

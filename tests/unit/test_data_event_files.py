@@ -20,12 +20,17 @@ ROWS = [(196, 242, 3.0, 10), (22, 377, 1.5, 30), (196, 51, 2.0, 20)]
 COLUMNS = ("user", "item", "rating", "time")
 
 
+def ids(column: Any) -> list[Any]:
+    """Return ids, whether they are integers or texts."""
+    return column.tolist() if isinstance(column, np.ndarray) else column.to_list()
+
+
 def read(path: Path, **options: Any) -> list[tuple[Any, ...]]:
     got = data.read_interactions(path, **options)
     assert got.value is not None
     assert got.timestamp is not None
-    columns = (got.user, got.item, got.value, got.timestamp)
-    return list(zip(*(column.tolist() for column in columns), strict=True))
+    columns = (ids(got.user), ids(got.item), got.value.tolist(), got.timestamp.tolist())
+    return list(zip(*columns, strict=True))
 
 
 @pytest.mark.parametrize("separator", ["::", "\t", ",", ";", "|", " ", "   "])
@@ -71,12 +76,12 @@ def test_lists_of_items_are_rows(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("0 5 6 7\n\n1\n2 6\n")
     (tmp_path / "names.txt").write_text("ann x y\nbob y z\n")
     lists = data.read_interactions(tmp_path / "train.txt")
-    assert list(zip(lists.user.tolist(), lists.item.tolist(), strict=True)) == [
+    assert list(zip(ids(lists.user), ids(lists.item), strict=True)) == [
         (0, 5), (0, 6), (0, 7), (2, 6),
     ]  # fmt: skip
     assert data.read_truth(tmp_path / "train.txt").relevance.tolist() == [1.0] * 4
     named = data.read_interactions(tmp_path / "names.txt", format="lists")
-    assert (named.user.to_list(), named.item.to_list()) == (
+    assert (ids(named.user), ids(named.item)) == (
         ["ann", "ann", "bob", "bob"],
         ["x", "y", "y", "z"],
     )
@@ -98,7 +103,7 @@ def test_json_lines_are_a_table(tmp_path: Path) -> None:
     (tmp_path / "reviews.jsonl.gz").write_bytes(gzip.compress(text.encode()))
     assert read(tmp_path / "reviews.jsonl.gz") == ROWS
     (tmp_path / "text.jsonl").write_text('{"user": "007", "item": "8"}\n')
-    assert data.read_interactions(tmp_path / "text.jsonl").user.to_list() == ["007"]
+    assert ids(data.read_interactions(tmp_path / "text.jsonl").user) == ["007"]
 
 
 @pytest.mark.parametrize(

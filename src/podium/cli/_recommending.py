@@ -71,7 +71,12 @@ class Job:
 def fit(model: Any, job: Job) -> None:
     """Read the events, search for parameters with --tune, fit the model and write it."""
     from podium.data.events import read_events
+    from podium.errors import ArgumentError
 
+    if job.work.resume and not job.search.tune and not _makes_passes(model):
+        raise ArgumentError(
+            "--resume needs --tune with this model, whose fit is not made in passes. Leave it out."
+        )
     checkpoint = _checkpoint(job.out, resume=job.work.resume)
     searched = None if checkpoint is None else checkpoint.with_suffix(".search")
     fixed = _search.given(job.context)
