@@ -193,7 +193,7 @@ def stopping(at: int) -> Callable[[str], Any]:
 def stopped(podium: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Interrupt a fit after its second pass."""
     with monkeypatch.context() as patch:
-        patch.setattr(sys.modules["podium.cli.factorize"], "progress", stopping(2))
+        patch.setattr(sys.modules["podium.cli._recommending"], "progress", stopping(2))
         return podium(*FIT)
 
 
@@ -295,7 +295,7 @@ from podium.cli import main
 def progress(what):
     yield lambda done, total, note: print(done, flush=True) if done == 3 else None
 
-sys.modules["podium.cli.factorize"].progress = progress
+sys.modules["podium.cli._recommending"].progress = progress
 signal.signal(signal.SIGINT, signal.default_int_handler)
 main(["factorize", "pairs.csv", "--factors", "4", "--epochs", "1000000", "--out", "model",
       "--threads", sys.argv[1]])
@@ -410,7 +410,7 @@ def test_bad_option_is_refused(podium: Run, options: tuple[str, ...], pattern: s
 
 def test_memory_that_runs_out_is_told(podium: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """No machine holds 400 TB, even one that would not tell how much memory it has."""
-    monkeypatch.setattr(sys.modules["podium.cli.factorize"], "_memory", lambda: 2**62)
+    monkeypatch.setattr(sys.modules["podium.cli._recommending"], "_memory", lambda: 2**62)
     done = podium(*FIT, "--factors", f"{10**12}")
     assert (done.status, done.out) == (2, "")
     assert re.match(

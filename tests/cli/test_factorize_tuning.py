@@ -126,7 +126,7 @@ def test_interrupted_search_is_resumed(podium: Run, monkeypatch: pytest.MonkeyPa
     whole = podium(*TUNE)
     before = Path("model").read_bytes()
     with monkeypatch.context() as patch:
-        interrupt(patch, "podium.cli._factorize_tuning", 2)
+        interrupt(patch, "podium.cli._recommender_search", 2)
         done = podium(*TUNE, "--tune-table", "t.csv")
     assert (done.status, done.out) == (130, "")
     table, first, *others = done.err.splitlines()
@@ -151,10 +151,10 @@ def test_interrupted_last_fit_is_resumed(podium: Run, monkeypatch: pytest.Monkey
     before = Path("model").read_bytes()
     Path("model.checkpoint").write_text("of another fit")
     with monkeypatch.context() as patch:
-        interrupt(patch, "podium.cli._factorize_tuning", 2)
+        interrupt(patch, "podium.cli._recommender_search", 2)
         assert podium(*TUNE).status == 130
     with monkeypatch.context() as patch:  # the old checkpoint is not read
-        interrupt(patch, "podium.cli.factorize", 4)
+        interrupt(patch, "podium.cli._recommending", 4)
         done = podium(*TUNE, "--resume")
     assert "interrupted after pass 4 of 9; wrote model; --resume continues from model." in done.err
     done = podium(*TUNE, "--resume")

@@ -16,6 +16,7 @@ from podium.cli._options import Written
 Run = Callable[..., Any]
 
 READ = {
+    "split": {"events"},
     "measure": {"truth", "run", "users", "catalogue", "items"},
     "compare": {"truth", "runs", "users", "catalogue", "items"},
     "gate": {"truth", "base", "candidate", "users", "catalogue", "items"},
@@ -62,6 +63,7 @@ def files(podium: Run, learnable: Callable[[int], str]) -> None:
 
 
 COMMANDS = {
+    "split": ("split past.csv --by random", "--out"),
     "measure": ("measure truth.csv a.csv --users users.csv --by country", "--per-user"),
     "measure catalogue": ("measure truth.csv a.csv -m gini@2 --catalogue past.csv", "--per-user"),
     "measure report": ("measure truth.csv a.csv", "--report"),
@@ -73,6 +75,7 @@ COMMANDS = {
     "train": ("train rows.csv --valid rows.csv --loss logistic", "--out"),
     "train several": ("train rows.svmlight rows.svmlight", "--out"),
     "train table": ("train rows.csv --tune --out other", "--tune-table"),
+    "train recommender": ("train past.csv --model ease --valid truth.csv --tune", "--out"),
     "rank": ("rank ranker rows.csv", "--out"),
     "factorize": ("factorize past.csv --valid truth.csv", "--out"),
     "factorize table": ("factorize past.csv --valid truth.csv --tune --out m", "--tune-table"),

@@ -37,6 +37,7 @@ _LOSSES += ("pairwise-logistic", "listnet", "group-logistic", "pauc-hinge", "squ
 _METHODS = ("mle", "bv", "cls", "mn", "mes", "wmle", "naive", "smooth", "auto", "unbiased-rank")
 _WORDS = ("zero", "skip", "one", "error", "worst", "best", "average", "id", "random", "negative")
 _WORDS += ("json", "csv", "latex", "markdown", "table", "value", "exp2", "lbfgs", "bundle", "time")
+_WORDS += ("user-time", "leave-last", "group", "als", "ease", "item-knn", "popularity", "lists")
 _WORDS += ("users", "rows", "user", "item", "x", "relevance", "engagement", "n_pos", "neural")
 _WORDS += ("bounds", "threshold", "binary", "full", "list", "min", "count", "drop", "0.312")
 _WORDS += ("recbole", "trec_eval", "sklearn", "torchmetrics")
@@ -48,6 +49,7 @@ _FEW = ("--epochs", "1", "--factors", "2", "--threads", "1")
 
 # Arguments with which each command succeeds.
 _BASES: dict[str, tuple[str, ...]] = {
+    "split": ("pairs.csv", "--by", "random", "--out", "made"),
     "measure": ("truth.csv", "run.csv"),
     "compare": ("truth.csv", "run.csv", "run.csv"),
     "gate": ("truth.csv", "run.csv", "run.csv"),
@@ -80,6 +82,10 @@ def options(rng: random.Random, corpus: Corpus) -> Case:
     case.kept = {f"{name}.checkpoint" for name in case.outputs}
     read = {word for option, word in pairwise(argv) if option in _READ}
     case.outputs -= case.files.keys() & {*_BASES[command], *read}
+    if command == "split":
+        folders = ("made", *case.outputs)
+        parts = ("train.parquet", "test.parquet", "valid.parquet", "split.json")
+        case.kept |= {*folders, *(f"{folder}/{part}" for folder in folders for part in parts)}
     if command == "reproduce":
         case.kept |= {"reproduce"}
     return case

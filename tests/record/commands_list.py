@@ -5,7 +5,18 @@ from __future__ import annotations
 from tests.record import names
 
 _COMMANDS = (
-    *("measure", "compare", "gate", "train", "rank", "factorize", "recommend", "estimate", "plan"),
+    *(
+        "split",
+        "measure",
+        "compare",
+        "gate",
+        "train",
+        "rank",
+        "factorize",
+        "recommend",
+        "estimate",
+        "plan",
+    ),
     *("reproduce", "demo"),
 )
 _FORMATS = ("table", "json", "csv", "latex", "markdown")
@@ -184,6 +195,25 @@ _TRAIN = (
     "train rows.csv --eval-metric ndcg@3 --valid later.csv --max-iter 9 --out m",
 )
 
+_SPLIT = (
+    "split pairs.csv --by random --seed 3 --out parts",
+    "split pairs.csv --by user-random --valid 0.2 --out parts",
+    "split pairs.csv --by time --out parts",
+    "split rows-times.csv --by time --time-col time --out parts",
+    "split rows-times.csv --by leave-last --time-col time --least 3 --out parts",
+    *(
+        line
+        for each in ("popularity", "item-knn", "ease")
+        for line in (
+            f"train pairs.csv --model {each} --out by-{each}",
+            f"recommend by-{each} -k 2",
+        )
+    ),
+    "train pairs.csv --model ease --tune --budget 2 --tune-table tried.tsv --out m",
+    "train pairs.csv --model ease --clip --out m",
+    "train rows.csv --gain one --out m",
+)
+
 _SMALL = "--factors 4 --epochs 3"
 _FACTORIZE = (
     f"factorize pairs.csv {_SMALL} --out factors",
@@ -341,8 +371,8 @@ _ERRORS = (
 )
 
 QUICK = (
-    *_HELP, *_MEASURE, *_COMPARE, *_GATE, *_TRAIN, *_FACTORIZE, *_ESTIMATE, *_PLAN, *_REPRODUCE,
-    *_ERRORS,
+    *_HELP, *_MEASURE, *_COMPARE, *_GATE, *_TRAIN, *_SPLIT, *_FACTORIZE, *_ESTIMATE, *_PLAN,
+    *_REPRODUCE, *_ERRORS,
 )  # fmt: skip
 
 _TRUTH, _RUNS = "demo/truth.parquet", "demo/run-popularity.parquet demo/run-pap-10-ranker.parquet"

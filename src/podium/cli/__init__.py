@@ -35,6 +35,7 @@ from podium.cli.plan import plan
 from podium.cli.rank import rank
 from podium.cli.recommend import recommend
 from podium.cli.reproduce import reproduce
+from podium.cli.split import split
 from podium.cli.train import train
 from podium.errors import PodiumError, PodiumWarning
 
@@ -74,6 +75,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = {
+    "Prepare": (split,),
     "Evaluate": (measure, compare),
     "Decide": (gate, audit, explain),
     "Train": (train, rank),

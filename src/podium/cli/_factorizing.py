@@ -11,12 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from podium.cli._models import assignments
-from podium.cli._options import ColumnNames, ItemColumn, UserColumn
+from podium.cli._options import (
+    GAINS,
+    EventFile,
+    Gain,
+    ItemColumn,
+    Resume,
+    UserColumn,
+    ValueColumn,
+    gain_of,
+)
+from podium.cli._recommender_search import SHARE
+from podium.cli._searching import Search
 
 if TYPE_CHECKING:
     from podium.executors import Executor
-
-GAINS = ("value", "exp2", "one")
 
 
 @dataclass(frozen=True)
@@ -55,15 +64,7 @@ class Objective:
             "training, and their items are not recommended to the user.",
         ),
     ] = None
-    how: Annotated[
-        str | None,
-        typer.Option(
-            "--gain",
-            metavar="HOW",
-            help="Weight of a pair with the value v: value (v), exp2 (2^v - 1) or one (1). "
-            "Default: value, or one with --min-relevance.",
-        ),
-    ] = None
+    how: Gain = None
     l2: Annotated[
         float | None,
         typer.Option(
@@ -84,7 +85,7 @@ class Objective:
     @property
     def gain(self) -> str:
         """The weight of a pair: the given one, or the default."""
-        return self.how or ("value" if self.min_relevance is None else "one")
+        return gain_of(self.how, self.min_relevance)
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,20 @@ class HeldOut:
 
 
 @dataclass(frozen=True)
+class Tuning(Search):
+    """Options of the search for parameters."""
+
+    valid_share: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P",
+            help="Share of each user's pairs to validate on, instead of --valid. The final model "
+            f"is trained on all pairs. Default with --tune: {SHARE}.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
 class Work:
     """Options of the executor, threads or a cluster, and of resuming an interrupted fit."""
 
@@ -173,14 +188,7 @@ class Work:
             help="Number of workers with --ray. Default: the number of processors of the cluster.",
         ),
     ] = None
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Continue an interrupted fit from MODEL.checkpoint, or an interrupted search from "
-            "MODEL.search. The model is the same as without the interruption.",
-        ),
-    ] = False
+    resume: Resume = False
 
     def check(self) -> None:
         """Refuse options that exclude each other."""
@@ -199,19 +207,12 @@ class Work:
 
 
 @dataclass(frozen=True)
-class PairColumns(ColumnNames):
+class PairColumns(EventFile):
     """The names of columns that differ from the default names."""
 
     user_col: UserColumn = None
     item_col: ItemColumn = None
-    value_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of values, the weights of pairs. Default: value, rating, relevance or "
-            "label. Without a value, each pair counts 1.",
-            metavar="NAME",
-        ),
-    ] = None
+    value_col: ValueColumn = None
 
 
 def make(objective: Objective, passes: Passes, held_out: HeldOut, *, tune: bool = False) -> Any:

@@ -85,6 +85,11 @@ _ELSEWHERE = {
         r"Use it in podium\.measure, podium\.compare or podium\.gate, with (?:catalogue|items)="
     ): "Use it in podium measure, podium compare or podium gate",
     re.compile(r"\bPass a horizon\b"): "Pass --horizon",
+    re.compile(
+        r"\bpass columns= of read_interactions \(podium split --columns\)"
+    ): "name them with --columns of podium split, train or factorize",
+    re.compile(r"\bcolumns(?= (?:must (?:name|be left)|has \d+ names)\b)"): "--columns",
+    re.compile(r"\bLeave columns= out\b"): "Leave --columns out",
     re.compile(r"^guard names\b"): "--guard names",
     re.compile(r"^measure and guards name\b"): "--measure and --guard name",
 }
@@ -129,6 +134,21 @@ _OF_GATE = {
     re.compile(r"(?<=\bPass )(horizon|users)\b(?= to|,| too)"): r"--\1",
     re.compile(r"\. (cluster|weight)\b(?= needs a value)"): r". --\1",
     re.compile(r"(?<=, because )by, cluster and weight\b(?= name)"): "--by, --cluster and --weight",
+}
+_OF_SPLIT = {
+    re.compile(
+        r"^(test|valid|at|valid_at|seed|least|group|by)\b(?= (?:must|has|and|exclude))"
+    ): None,
+    re.compile(r"\b(by|least|at|valid_at|test)=(?:'([^']*)'|(\d+))?"): None,
+    re.compile(r"\btimestamp="): "--time-col",
+    re.compile(r"(?<=Change )test and valid\b"): "--test and --valid",
+    re.compile(r"(?<= )valid_at(?=,| )"): "--valid-at",
+    re.compile(r"^the part (?=.* is the same file)"): "--out ",
+    re.compile(r"\bthe table (?=.*which is read)"): "EVENTS ",
+    re.compile(r"\btest \+ valid must\b"): "--test + --valid must",
+    re.compile(r" for group\."): " for --group-col.",
+    re.compile(r"\band (at|valid_at)(?= exclude\b)"): r"and --\1",
+    re.compile(r"\bformat must\b"): "--format must",
 }
 _PLAN_FIRST = re.compile(r"^(error|expect|pilot|sizes)\b(?= (?:must|is)\b)")
 
@@ -224,6 +244,25 @@ def of_gate(text: str) -> str:
     for name, option in _OF_GATE.items():
         text = name.sub(option, text)
     return text
+
+
+def of_split(text: str) -> str:
+    """Replace the library's arguments by options of `podium split`.
+
+    Examples
+    --------
+    >>> of_split("seed has no effect with by='time'. Leave it out.")
+    '--seed has no effect with --by time. Leave it out.'
+    """
+    for name, option in _OF_SPLIT.items():
+        text = name.sub(_split_option if option is None else option, text)
+    return text.replace("--group has", "--group-col has")
+
+
+def _split_option(match: re.Match[str]) -> str:
+    name, *values = match.groups()
+    value = next((text for text in values if text is not None), "")
+    return f"--{name.replace('_', '-')} {value}".rstrip()
 
 
 @contextmanager

@@ -8,6 +8,8 @@ from typing import Any
 
 from podium.cli._training import DEFAULT_K, Model, Solver
 
+OF_RECOMMENDERS = frozenset({"loss", "l2", "learning_rate"})
+"""Parameters of recommenders that have an option of the same name."""
 _OPTIONS = {
     **{f.name: f"--{f.name.replace('_', '-')}" for f in dataclasses.fields(Solver)},
     **{name: f"--{name.replace('_', '-')}" for name in ("loss", "l2", "clip", "min_relevance")},
@@ -55,6 +57,57 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
         measure_text = measure or measure_of(model, estimator)
         estimator.set_params(eval_metric=str(parse_relevance(measure_text)))
     return estimator
+
+
+def is_recommender(name: str) -> bool:
+    """Return whether the model of this name learns from events, not from rows with features.
+
+    The registry that a model is entered in declares it.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such model.
+    """
+    from podium import _check, rankers, recommenders
+
+    if name not in rankers.REGISTRY and name not in recommenders.REGISTRY:
+        _check.choice(name, "--model", [*rankers.REGISTRY, *recommenders.REGISTRY])
+    return name not in rankers.REGISTRY
+
+
+def make_recommender(model: Model, solver: Solver, fitting: dict[str, Any], seed: int) -> Any:
+    """Return the unfitted recommender; `fitting` are parameters of a fit with validation pairs.
+
+    Raises
+    ------
+    ArgumentError
+        If the model can't be saved, or does not have a parameter.
+    """
+    from podium import recommenders
+    from podium.errors import ArgumentError
+
+    cls: Any = recommenders.REGISTRY[model.model]
+    if not cls.can_be_saved():
+        raise ArgumentError(
+            f"--model {model.model} can't be saved, so that podium train can't write it. Fit it in "
+            "Python with podium.recommenders, or choose another model."
+        )
+    names = list(inspect.signature(cls).parameters)
+    set_parameters = assignments(model.set)
+    # "none" is a value of decay; no other parameter accepts None.
+    params = {n: "none" if value is None else value for n, value in set_parameters.items()}
+    for name, value in {
+        **solver.explicit_parameters(), "loss": model.loss, "l2": model.l2, **fitting,
+    }.items():  # fmt: skip
+        if value is not None and name in params:
+            raise ArgumentError(f"{name} is given as an option and by --set. Keep one.")
+        if value is not None:
+            params[name] = value
+    _refuse_unknown(model.model, params, names)
+    if "random_state" in names:
+        params.setdefault("random_state", seed)
+    return cls(**params)
 
 
 def measure_of(model: Model, estimator: Any) -> str:
@@ -143,10 +196,9 @@ def estimator_of(model: Model, loss: Any) -> Any:
 
 
 def _class(name: str) -> Any:
-    from podium import _check
     from podium.rankers import REGISTRY
 
-    return REGISTRY[_check.choice(name, "--model", list(REGISTRY))]
+    return REGISTRY[name]
 
 
 def _loss_parameters(model: Model, parameter_names: Any) -> dict[str, Any]:

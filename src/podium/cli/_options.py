@@ -42,7 +42,8 @@ class ColumnNames:
 
     def names_by_role(self) -> dict[str, str]:
         """Return the given names, by role."""
-        return {name.removesuffix("_col"): value for name, value in vars(self).items() if value}
+        columns = {name: value for name, value in vars(self).items() if name.endswith("_col")}
+        return {name.removesuffix("_col"): value for name, value in columns.items() if value}
 
 
 def format_option(formats: tuple[str, ...]) -> Any:
@@ -65,6 +66,71 @@ ItemColumn: TypeAlias = Annotated[
     str | None,
     typer.Option(help="Column of items. Default: item, item_id or doc_id.", metavar="NAME"),
 ]
+
+
+GAINS = ("value", "exp2", "one")
+Gain: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--gain",
+        metavar="HOW",
+        help="Weight of a pair with the value v: value (v), exp2 (2^v - 1) or one (1). "
+        "Default: value, or one with --min-relevance.",
+    ),
+]
+ValueColumn: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of values, the weights of pairs. Default: value, rating, relevance or "
+        "label. Without a value, each pair counts 1.",
+        metavar="NAME",
+    ),
+]
+Resume: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Continue an interrupted fit from MODEL.checkpoint, or an interrupted search from "
+        "MODEL.search. The model is the same as without the interruption.",
+    ),
+]
+
+
+def gain_of(how: str | None, min_relevance: float | None) -> str:
+    """Return the weight of a pair: the given one, or the default."""
+    return how or ("value" if min_relevance is None else "one")
+
+
+@dataclass(frozen=True)
+class EventFile(ColumnNames):
+    """Options of a file of events that has no column names, or another form."""
+
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="Names of the columns of a text file without a header, such as "
+            "user,item,rating,timestamp. The separator is found: '::', tab, comma, semicolon, bar "
+            "or blanks.",
+        ),
+    ] = None
+    format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="Format of the file, if neither its name nor its content determines it: parquet, "
+            "csv, tsv, arrow, jsonl or lists (a user and the user's items in each line).",
+        ),
+    ] = None
+
+    @property
+    def names(self) -> list[str] | None:
+        """The names of --columns."""
+        return None if self.columns is None else self.columns.split(",")
+
+    def of_file(self) -> dict[str, Any]:
+        """Return the arguments of the reader of events that concern the file."""
+        return {"format": self.format, "columns": self.names}
 
 
 def check_paths(parameters: Iterable[inspect.Parameter], values: Mapping[str, Any]) -> None:

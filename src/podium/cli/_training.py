@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from podium.cli._options import WRITTEN, ItemColumn, UserColumn
+from podium.cli._options import EventFile, Gain, ItemColumn, Resume, UserColumn, ValueColumn
+from podium.cli._searching import Search
 
 DEFAULT_K = 10
 
@@ -23,8 +24,10 @@ class Model:
         str,
         typer.Option(
             metavar="MODEL",
-            help="Model: linear, neural, lightgbm or xgboost; or one of the baselines "
-            "rankboost, logistic-regression, svm-pauc, sgd-at-k, greedy-pap and select-pap.",
+            help="Model that learns from rows with features: linear, neural, lightgbm, xgboost, "
+            "or one of the baselines rankboost, logistic-regression, svm-pauc, sgd-at-k, "
+            "greedy-pap and select-pap. Or a recommender, which learns from events: factorization, "
+            "als, ease, item-knn, bpr, warp or popularity.",
         ),
     ] = "linear"
     loss: Annotated[
@@ -191,7 +194,7 @@ class Validation:
         typer.Option(
             metavar="P",
             help="Share of DATA to validate on, instead of --valid. The final model is trained on "
-            "all of DATA. Default with --tune: 0.2.",
+            "all of DATA. Default with --tune: 0.2; for a recommender, 0.1 of each user's pairs.",
         ),
     ] = None
     split: Annotated[
@@ -230,41 +233,9 @@ class Validation:
 
 
 @dataclass(frozen=True)
-class Tuning:
+class Tuning(Search):
     """Options of the search for parameters."""
 
-    panel: ClassVar[str] = "Search"
-
-    tune: Annotated[
-        bool,
-        typer.Option(
-            "--tune",
-            help="Choose the parameters that are best on the validation rows: the penalty, the "
-            "step lengths or the leaves of trees, and the k of the loss (1, 3 and 10 times K, "
-            "with --clip).",
-        ),
-    ] = False
-    grid: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUES",
-            help="Values to try instead of the default ones, such as l2=1e-4,1e-2, "
-            "loss=logistic,pap-ramp or, with --budget, l2='log(1e-6,1)'. May be repeated.",
-        ),
-    ] = None
-    budget: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Number of random candidates to try. Default: all of them."),
-    ] = None
-    tune_table: Annotated[
-        Path | None,
-        WRITTEN,
-        typer.Option(
-            metavar="FILE",
-            help="File to write all trials to; its suffix gives the format (.parquet, .csv, .tsv, "
-            ".arrow).",
-        ),
-    ] = None
     jobs: Annotated[
         int | None,
         typer.Option(
@@ -274,3 +245,14 @@ class Tuning:
     seed: Annotated[
         int, typer.Option(metavar="N", help="Seed of splits, random candidates and random solvers.")
     ] = 0
+
+
+@dataclass(frozen=True)
+class Interactions(EventFile):
+    """Options of recommenders, which learn from a file of events."""
+
+    panel: ClassVar[str] = "Recommenders"
+
+    how: Gain = None
+    value_col: ValueColumn = None
+    resume: Resume = False

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from podium.cli import _messages
 from podium.cli._models import estimator_of, loss_of, measure_of
-from podium.cli._options import check_target
 from podium.cli._training import Model, Solver, Tuning, Validation
 
 if TYPE_CHECKING:
@@ -26,17 +25,10 @@ def check(validation: Validation, tuning: Tuning, solver: Solver) -> None:
     from podium import _check
     from podium.errors import ArgumentError
 
-    check_target(tuning.tune_table, "--tune-table")
+    tuning.check_tune()
     _check.seed(tuning.seed)
     if tuning.jobs not in (None, -1):
         _check.cutoff(tuning.jobs, name="--jobs")
-    for option, value in (
-        ("--grid", tuning.grid),
-        ("--budget", tuning.budget),
-        ("--tune-table", tuning.tune_table),
-    ):
-        if value is not None and not tuning.tune:
-            raise ArgumentError(f"{option} needs --tune.")
     _check_rows(validation)
     if not is_validated(validation, tuning):
         for option, value in (
@@ -89,12 +81,9 @@ def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> 
         If the model has no parameter of a given name, if a value is invalid, or if there is a
         distribution without a budget.
     """
-    from podium import _check
     from podium.tuning import default_grid, plan
 
-    budget = tuning.budget
-    if budget is not None:
-        _check.cutoff(budget, name="--budget")
+    budget = tuning.n_trials()
     if not tuning.tune:
         return {}
     if tuning.grid is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -17,11 +17,10 @@ from podium.cli.measure import (
     Conventions,
     Items,
     TruthTable,
-    read_run,
-    read_truth,
 )
 
 if TYPE_CHECKING:
+    from podium.data import RankingOptions
     from podium.decide import Gate
 
 FORMATS = ("table", "json", "markdown", "junit")
@@ -163,12 +162,12 @@ def gate(
 
     names = run_names([base, candidate])
     options = conventions.conventions()
-    options |= {"user": columns.user_col, "item": columns.item_col}
+    options = cast("RankingOptions", {**options, **columns.names_by_role()})
     with _messages.naming_options(_messages.of_gate):
         result = decide.gate(
-            read_truth(truth, columns),
-            read_run(base, columns),
-            read_run(candidate, columns),
+            truth,
+            base,
+            candidate,
             _one(measure or ["ndcg@10"]),
             margin=margin,
             guards=decide.read_guards(guard or []),

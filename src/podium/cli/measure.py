@@ -47,7 +47,7 @@ Items: TypeAlias = Annotated[
 ]
 
 if TYPE_CHECKING:
-    from podium.data import RankingOptions, Run, Truth
+    from podium.data import RankingOptions
     from podium.metrics import Measure
 
 
@@ -92,14 +92,16 @@ class Columns(ColumnNames):
     user_col: Annotated[
         str | None,
         typer.Option(
-            help="Column of users in all tables. Default: user, user_id, qid, query_id or q_id.",
+            help="Column of users, in each table that has it. Default: user, user_id, qid, "
+            "query_id or q_id.",
             metavar="NAME",
         ),
     ] = None
     item_col: Annotated[
         str | None,
         typer.Option(
-            help="Column of items in all tables. Default: item, item_id or doc_id.", metavar="NAME"
+            help="Column of items, in each table that has it. Default: item, item_id or doc_id.",
+            metavar="NAME",
         ),
     ] = None
     score_col: Annotated[
@@ -338,28 +340,6 @@ def measure(
         data.write_table(per_user({"": evaluation}), output.per_user)
     view, flat = measured.evaluation_view(result), evaluation_table(result)
     _render.print_result(result, output.format, view=view, flat=flat)
-
-
-def read_truth(path: Path, columns: Columns) -> Truth:
-    """Read the truth, with the given names of columns."""
-    from podium import data
-
-    return data.read_truth(
-        path, user=columns.user_col, item=columns.item_col, relevance=columns.relevance_col
-    )
-
-
-def read_run(path: Path, columns: Columns) -> Run:
-    """Read a run, with the given names of columns."""
-    from podium import data
-
-    return data.read_run(
-        path,
-        user=columns.user_col,
-        item=columns.item_col,
-        score=columns.score_col,
-        rank=columns.rank_col,
-    )
 
 
 def check_segments(measures: list[Measure], by: list[str], users: Path | None) -> None:

@@ -22,7 +22,11 @@ _MOST_USERS = 2**14
 
 def recommend(
     model: Annotated[
-        Path, typer.Argument(help="Model file that podium factorize has written.", metavar="MODEL")
+        Path,
+        typer.Argument(
+            help="Model file that podium train has written for a recommender, or podium factorize.",
+            metavar="MODEL",
+        ),
     ],
     out: RunFile = None,
     k: Annotated[
@@ -53,7 +57,7 @@ def recommend(
     include_seen: Annotated[
         bool,
         typer.Option(
-            "--include-seen", help="Also recommend items that the user has in INTERACTIONS."
+            "--include-seen", help="Also recommend items that the user has in the training events."
         ),
     ] = False,
     user_col: UserColumn = None,
@@ -61,14 +65,14 @@ def recommend(
 ) -> None:
     """Write the best items of users as a run: user, item, score, best first within each user.
 
-    Items that a user has in the INTERACTIONS of podium factorize are left out.
+    Items that a user has in the events that the model was trained on are left out.
     """
     check_target(out, "--out", RUNS)
     from podium import _check
-    from podium.recommenders import Factorization
+    from podium.recommenders import load
 
     max_items = _check.cutoff(k, name="-k")
-    fitted = Factorization.load(model)
+    fitted = load(model)
     options: dict[str, Any] = {
         "k": min(max_items, fitted.n_items_),
         "exclude_seen": not include_seen,

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from podium.cli import _messages, _models, _tuning
+from podium.cli import _messages, _models, _recommenders, _tuning
 from podium.cli._messages import progress
-from podium.cli._options import WRITTEN, check_target
-from podium.cli._training import FeatureColumns, Model, Solver, Tuning, Validation
+from podium.cli._options import Written, check_target
+from podium.cli._training import (
+    FeatureColumns,
+    Interactions,
+    Model,
+    Solver,
+    Tuning,
+    Validation,
+)
 from podium.cli._tuning import grades_unread, head_drawn, left_out
 
 if TYPE_CHECKING:
@@ -24,11 +31,13 @@ _SHARE = 0.2  # the share of DATA to validate on with --tune, by default
 
 
 def train(
+    context: typer.Context,
     data: Annotated[
         list[Path],
         typer.Argument(
             help="Table with one row per user and item: user (or qid), relevance (or label), "
-            "features. Or svmlight files with qid (LETOR); several of them are read as one.",
+            "features. Or svmlight files with qid (LETOR); several of them are read as one. For a "
+            "recommender: table with one row per event, with user, item and, optionally, a value.",
             metavar="DATA",
         ),
     ],
@@ -37,22 +46,40 @@ def train(
     validation: Validation,
     tuning: Tuning,
     columns: FeatureColumns,
+    interactions: Interactions,
     out: Annotated[
         Path,
-        WRITTEN,
+        Written(beside=(".checkpoint", ".search")),
         typer.Option("--out", "-o", metavar="MODEL", help="File to write the model to."),
     ],
 ) -> None:
     """Train a model for the top of the list; --tune also chooses its parameters.
 
+    A ranker learns from rows with features, and podium rank applies it. A recommender learns from
+    events of users and items, and podium recommend applies it.
+
     The measure on the validation rows determines when training stops. Without such rows, the
     objective does.
     """
+    if _models.is_recommender(model.model):
+        _recommenders.train(
+            context,
+            data,
+            out,
+            model=model,
+            solver=solver,
+            validation=validation,
+            tuning=tuning,
+            columns=columns,
+            interactions=interactions,
+        )
+        return
     from podium.data.feature_checks import check_scalable, labels
     from podium.rankers.scaling import scaled
     from podium.tuning import last_step, rehearse
     from podium.tuning.labels import check_ratings
 
+    _recommenders.refuse_options(context, model.model)
     check_target(out, "--out", ("",))
     _tuning.check(validation, tuning, solver)
     measure = _tuning.measure_for(model, validation, tuning)
@@ -197,7 +224,7 @@ def _search(
                 *data_to_fit,
                 item=item,
                 grid=grid,
-                n_trials=tuning.budget,
+                n_trials=tuning.n_trials(),
                 measure=library.last_step(estimator).eval_metric,
                 min_relevance=1.0 if model.min_relevance is None else model.min_relevance,
                 eval_set=eval_set,

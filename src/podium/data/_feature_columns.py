@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data.columns import ITEM, USER, column_list
+from podium.data.columns import ITEM, USER, column_list, is_usual
 from podium.data.convert import one_chunk, to_numbers
 from podium.data.source import POLARS, Column, Source
 from podium.errors import DataError
@@ -53,8 +53,8 @@ def times_and_ids(names: Sequence[str], others: Collection[str]) -> tuple[str, .
 
 
 def _is_time_or_id(name: str) -> bool:
-    is_usual = name.lower() in (*USER.usual, *ITEM.usual)
-    return is_usual or any(pattern.search(name) for pattern in (_TIME, _ID, _CAMEL_ID))
+    patterns = (_TIME, _ID, _CAMEL_ID)
+    return is_usual(name, USER, ITEM) or any(pattern.search(name) for pattern in patterns)
 
 
 def _distinct(table: Source, column_of_role: Mapping[str, str], features: list[str]) -> list[str]:

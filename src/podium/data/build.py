@@ -27,6 +27,7 @@ from podium.data.join import (
     Unretrieved,
 )
 from podium.data.runs import Run, read_run, read_truth
+from podium.data.shared_names import with_shared_names
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.groups import Groups
 from podium.ranking import Ranking, count_between
@@ -115,7 +116,8 @@ def ranking(
     seed : int
         The seed of ties="random". The order of equal scores depends only on seed, user and item.
     user, item, relevance, score, rank : str, optional
-        The names of columns without a usual name; user and item apply to both tables.
+        The names of columns without a usual name. user and item apply to each table that has such
+        a column; the other table is read by its usual names.
     mark_judged : bool
         Whether to mark the judged items, for bpref and judged@k. `podium.measure` does so if a
         measure needs it.
@@ -168,8 +170,9 @@ def ranking(
             "unjudged='bounds' can't be combined with unretrieved='drop' or score_above, because a "
             "judgement would also change which items count. Leave one of them out."
         )
-    judged = read_truth(truth, user=user, item=item, relevance=relevance)
-    listed = read_run(run, user=user, item=item, score=score, rank=rank)
+    pair = with_shared_names({"user": user, "item": item}, (truth, run))
+    judged = read_truth(truth, **pair, relevance=relevance)
+    listed = read_run(run, **pair, score=score, rank=rank)
     if _check.flag(single_precision, "single_precision"):
         listed = in_single_precision(listed)
     if least is not None:

@@ -1,37 +1,76 @@
 """Column names: the role of each column of a table.
 
-A role is recognised by its usual names, in upper or lower case, or named by the caller.
+A role is recognised by its usual names, or else by names of published data sets, or named by the
+caller. Upper and lower case, "_", "-" and blanks make no difference, so that userId, USER_ID and
+User-ID are one name. The type in a header of RecBole, such as user_id:token, is ignored.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from podium import _check
 from podium.errors import ArgumentError, DataError
 
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?")
+_TYPE = re.compile(r":(token|float)(_seq)?$")  # in headers of RecBole
+_IGNORED = re.compile(r"[\s_-]")
 
 
 @dataclass(frozen=True)
 class Role:
-    """The role of a column: the parameter that names it, and the usual names of such columns."""
+    """The role of a column: the parameter that names it, and the usual names of such columns.
+
+    `published` are names of data sets, which apply if a table has no usual name.
+    """
 
     name: str
     usual: tuple[str, ...]
     required: bool = True
+    published: tuple[str, ...] = ()
 
 
-USER = Role("user", ("user", "user_id", "qid", "query_id", "q_id"))
-ITEM = Role("item", ("item", "item_id", "doc_id"))
-ANY_ITEM = Role("item", ITEM.usual, required=False)
+USER = Role(
+    "user",
+    ("user", "user_id", "qid", "query_id", "q_id"),
+    published=("reviewer_id", "customer_id"),
+)
+ITEM = Role(
+    "item",
+    ("item", "item_id", "doc_id"),
+    published=(
+        *("movie_id", "asin", "parent_asin", "product_id", "business_id", "book_id", "isbn"),
+        *("artist_id", "video_id"),
+    ),
+)
+ANY_ITEM = replace(ITEM, required=False)
 SCORE = Role("score", ("score", "prediction"), required=False)
 RANK = Role("rank", ("rank",), required=False)
-RELEVANCE = Role("relevance", ("relevance", "rating", "label"), required=False)
-VALUE = Role("value", ("value", "rating", "relevance", "label"), required=False)
-TIMESTAMP = Role("timestamp", ("timestamp", "time"), required=False)
+_RATINGS = ("overall", "book_rating")
+RELEVANCE = Role("relevance", ("relevance", "rating", "label"), required=False, published=_RATINGS)
+VALUE = Role(
+    "value",
+    ("value", "rating", "relevance", "label"),
+    required=False,
+    published=("weight", *_RATINGS),
+)
+TIMESTAMP = Role(
+    "timestamp",
+    ("timestamp", "time"),
+    required=False,
+    published=("datetime", "unix_review_time"),
+)
+
+
+class SharedName(str):
+    """A column name that the caller gives for several tables, of which some may lack it.
+
+    A table without this column is read by its usual names. `shared_names` makes these names.
+    """
+
+    __slots__ = ()
 
 
 def resolve(
@@ -51,6 +90,7 @@ def resolve(
         column = (
             _usual(names, role, source)
             if explicit_name is None
+            or (isinstance(explicit_name, SharedName) and explicit_name not in names)
             else _named(names, explicit_name, source)
         )
         if column is not None:
@@ -77,7 +117,10 @@ def missing(names: Sequence[str], roles: Sequence[Role], source: str) -> DataErr
     """Return the error for a table without a column for any of these roles."""
     usual_names = [name for role in roles for name in role.usual]
     if any(_NUMBER.fullmatch(name.strip()) for name in names):
-        hint_text = " If its first line is data, insert a line with the column names above it."
+        hint_text = (
+            " If its first line is data, insert a line with the column names above it, or pass "
+            "columns= of read_interactions (podium split --columns)."
+        )
     else:
         hint_text = next(
             (suggestion for name in usual_names if (suggestion := _check.nearest(name, names))), ""
@@ -105,19 +148,40 @@ def _named(names: Sequence[str], explicit_name: str, source: str) -> str:
     )
 
 
+def canonical(name: str) -> str:
+    """Return a name without what makes no difference.
+
+    Examples
+    --------
+    >>> canonical("userId"), canonical(" USER_ID"), canonical("user_id:token")
+    ('userid', 'userid', 'userid')
+    """
+    return _IGNORED.sub("", _TYPE.sub("", name.strip().lower()))
+
+
+def is_usual(name: str, *roles: Role) -> bool:
+    """Return whether a column name is a usual or published one of these roles."""
+    known_names = {canonical(text) for role in roles for text in (*role.usual, *role.published)}
+    return canonical(name) in known_names
+
+
 def _usual(names: Sequence[str], role: Role, source: str) -> str | None:
-    matches = [name for name in names if name.strip().lower() in role.usual]
-    if len(matches) > 1:
-        raise DataError(
-            f"{source} has {len(matches)} columns that could be the {role.name}: "
-            f"{', '.join(map(repr, matches))}. Choose one with {role.name}=."
-        )
-    return matches[0] if matches else None
+    for known_names in (role.usual, role.published):
+        known = {canonical(name) for name in known_names}
+        matches = [name for name in names if canonical(name) in known]
+        if len(matches) > 1:
+            raise DataError(
+                f"{source} has {len(matches)} columns that could be the {role.name}: "
+                f"{', '.join(map(repr, matches))}. Choose one with {role.name}=."
+            )
+        if matches:
+            return matches[0]
+    return None
 
 
 def is_rating(column: str) -> bool:
     """Return whether a column is named rating; all ratings would be positive from relevance 1."""
-    return column.strip().lower() == "rating"
+    return canonical(column) in {"rating", *map(canonical, _RATINGS)}
 
 
 def threshold(name: str, min_relevance: float | None, *, ratings: bool) -> float:

@@ -100,10 +100,10 @@ def _read_delimited(
         raise unreadable(path, "text with a header", error) from error
     if frame.height == 0:
         raise DataError(f"{path} has a header but no rows.")
-    return {c: _typed(frame[c]) if kind == "any" else frame[c] for c, kind in kinds.items()}
+    return {c: typed(frame[c]) if kind == "any" else frame[c] for c, kind in kinds.items()}
 
 
-def _typed(texts: pl.Series) -> pl.Series:
+def typed(texts: pl.Series) -> pl.Series:
     """Return integers, floats or truth values if all texts represent them, else the texts."""
     nulls = texts.null_count()
     stripped = texts.str.strip_chars()
@@ -115,6 +115,15 @@ def _typed(texts: pl.Series) -> pl.Series:
         {"true": True, "false": False}, default=None, return_dtype=pl.Boolean
     )
     return flags if flags.null_count() == nulls else texts
+
+
+def single_blanks(content: bytes) -> bytes:
+    """Put one blank between fields and none at the ends of lines."""
+    if b"\t" in content or b"\r" in content:
+        content = content.translate(bytes.maketrans(b"\t\r", b"  "))
+    if b"  " in content or b" \n" in content or b"\n " in content or b"\n\n" in content:
+        content = re.sub(rb" *\n[ \n]*", b"\n", re.sub(rb" {2,}", b" ", content))
+    return content.strip(b" \n") + b"\n"
 
 
 def _line_of(path: Path, separator: str, row: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from podium.data.columns import ITEM, USER, VALUE, resolve
 from podium.data.convert import Ids, finite, of_user, to_ids, to_numbers
-from podium.data.ids import share
+from podium.data.ids import codes_of, share
 from podium.data.source import Kind, Source
 from podium.data.tables import open_table
 from podium.errors import DataError
@@ -48,6 +49,14 @@ class Events:
         """Return a table that `podium.data.read_interactions` accepts."""
         pair = {"user": self.user, "item": self.item}
         return pair if self.value is None else {**pair, "value": self.value}
+
+    def distinct(self) -> Events:
+        """Return each pair once, without values, so that all pairs have the weight 1."""
+        users, items = (codes_of(ids)[0] for ids in (self.user, self.item))
+        first = np.unique(users * (int(items.max()) + 1) + items, return_index=True)[1]
+        is_first = np.zeros(self.n_rows, np.bool_)
+        is_first[first] = True
+        return replace(self._keep(is_first), value=None, value_name="")
 
     def positives(self, min_relevance: float | None) -> tuple[Events, Events | None]:
         """Return the rows with a value >= min_relevance, and the other rows or None.
@@ -121,6 +130,8 @@ def read_events(
     item: str | None = None,
     value: str | None = None,
     gain: str = "value",
+    format: str | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Events:
     """Read users, items and the values that are their weights; times are not read.
 
@@ -132,6 +143,9 @@ def read_events(
         The names of columns without a usual name.
     gain : {"value", "exp2", "one"}
         The gain that will be applied to the values. "exp2" accepts grades up to 60.
+    format, columns
+        The format of a file, and the names of columns of a text file without a header; see
+        `podium.data.read_interactions`.
 
     Raises
     ------
@@ -146,24 +160,24 @@ def read_events(
     ('rating', [6])
     """
     roles = (USER, ITEM, VALUE)
-    table = open_table(source, "interactions", roles)
+    table = open_table(source, "interactions", roles, format, columns)
     column_of_role = resolve(
         table.names, roles, {"user": user, "item": item, "value": value}, table.name
     )
     kinds: dict[str, Kind] = {"user": "id", "item": "id", "value": "number"}
-    columns = table.fetch(
+    read = table.fetch(
         {column_of_role[role]: kind for role, kind in kinds.items() if role in column_of_role}
     )
-    users = to_ids(columns[column_of_role["user"]], column_of_role["user"], table)
+    users = to_ids(read[column_of_role["user"]], column_of_role["user"], table)
     items = to_ids(
-        columns[column_of_role["item"]], column_of_role["item"], table, guess=not table.text_ids
+        read[column_of_role["item"]], column_of_role["item"], table, guess=not table.text_ids
     )
     if not len(users):
         raise DataError(f"{table.name} has no rows.")
     if "value" not in column_of_role:
         return Events(users, items, name=table.name)
     name = column_of_role["value"]
-    values = finite(to_numbers(columns[name], name, table, users), name, users, table)
+    values = finite(to_numbers(read[name], name, table, users), name, users, table)
     _check_values(values, name, users, table, gain)
     return Events(users, items, values, table.name, name)
 

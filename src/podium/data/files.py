@@ -38,13 +38,14 @@ DAMAGED = (
     ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error, *BROKEN,
 )  # fmt: skip
 
+_FIRST = 100  # lines that are examined to recognise lists
 _LONGEST = 300  # characters quoted from another library's error
 
 _SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
     ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow", ".trec": "trec", ".run": "trec",
     ".qrels": "trec", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight",
-    ".letor": "svmlight",
+    ".letor": "svmlight", ".jsonl": "jsonl", ".ndjson": "jsonl",
 }  # fmt: skip
 
 
@@ -74,19 +75,24 @@ def sniff(path: Path) -> str:
         return "svmlight"
     if _is_trec(line.split()):
         return "trec"
+    if line.startswith("{"):
+        return "jsonl"
+    if _is_lists(path):
+        return "lists"
     for format, separator in (("tsv", "\t"), ("csv", ",")):
         if separator in line:
             return format
     raise DataError(
         f"{path} has an unknown format: neither its name nor its first line determines it. Pass "
         "format= as "
-        f"{_check.listed(FORMATS)}."
+        f"{_check.listed(FORMATS)}. If its lines are rows without column names, pass columns= of "
+        "read_interactions (podium split --columns)."
     )
 
 
 def _uncommented(path: Path) -> str:
     """Return the first line that is not an svmlight comment, or an empty text."""
-    return next((line for line in _lines(path) if not line.startswith("#")), "")
+    return next((line for line in lines(path) if not line.startswith("#")), "")
 
 
 def _is_svmlight(line: str) -> bool:
@@ -103,14 +109,21 @@ def _is_trec(fields: list[str]) -> bool:
     return is_number(fields[4] if len(fields) == 6 else fields[3])
 
 
+def _is_lists(path: Path) -> bool:
+    """Return whether lines have a user and the user's items: integers, as many as there are."""
+    first_lines = [line.split() for line in itertools.islice(lines(path), _FIRST)]
+    is_integer = all(field.isdecimal() for fields in first_lines for field in fields)
+    return is_integer and len({len(fields) for fields in first_lines}) > 1
+
+
 def first_line(path: Path) -> str:
     """Return the first line that is not blank; .gz files are unpacked."""
-    for line in _lines(path):
+    for line in lines(path):
         return line
     raise DataError(f"{path} is empty. Write the table again, or pass another file.")
 
 
-def _lines(path: Path) -> Iterator[str]:
+def lines(path: Path) -> Iterator[str]:
     """Yield the lines that are not blank; .gz files are unpacked."""
     try:
         with open_bytes(path) as file:

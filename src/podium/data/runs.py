@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from podium.data.columns import (
     VALUE,
     column_list,
     is_rating,
+    is_usual,
     missing,
     resolve,
 )
@@ -248,6 +250,7 @@ def read_interactions(
     value: str | None = None,
     timestamp: str | None = None,
     format: str | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Interactions:
     """Read interactions: user, item, and optionally value and timestamp.
 
@@ -259,8 +262,12 @@ def read_interactions(
     user, item, value, timestamp : str, optional
         The names of columns without a usual name. The usual names are "value", "rating",
         "relevance" and "label" for value, and "timestamp" and "time" for timestamp.
-    format : {"parquet", "csv", "tsv", "arrow", "trec"}, optional
-        The format of a file, if neither its name nor its content determines it.
+    format : {"parquet", "csv", "tsv", "arrow", "trec", "jsonl", "lists"}, optional
+        The format of a file, if neither its name nor its content determines it. "lists" has one
+        line per user: the user and the user's items.
+    columns : sequence of str, optional
+        The names of the columns of a text file without a header, in their order. The separator is
+        found: two colons, tabs, commas, semicolons, bars or blanks.
 
     Returns
     -------
@@ -284,15 +291,15 @@ def read_interactions(
     ([10, 20], True)
     """
     roles = (USER, ITEM, VALUE, TIMESTAMP)
-    table = open_table(source, "interactions", roles, format)
+    table = open_table(source, "interactions", roles, format, columns)
     explicit = {"user": user, "item": item, "value": value, "timestamp": timestamp}
     column_of_role = resolve(table.names, roles, explicit, table.name)
     kinds: dict[str, Kind] = {"user": "id", "item": "id", "value": "number", "timestamp": "any"}
-    columns = fetch(table, column_of_role, kinds)
-    values, times = columns.get("value"), columns.get("timestamp")
+    read = fetch(table, column_of_role, kinds)
+    values, times = read.get("value"), read.get("timestamp")
     return Interactions(
-        to_ids(columns["user"], column_of_role["user"], table),
-        to_ids(columns["item"], column_of_role["item"], table, guess=not table.text_ids),
+        to_ids(read["user"], column_of_role["user"], table),
+        to_ids(read["item"], column_of_role["item"], table, guess=not table.text_ids),
         None
         if values is None
         else finite(
@@ -313,8 +320,7 @@ def _not_negative(values: NDArray[np.float64], name: str, user: Ids, table: Sour
 
 def _all_positive(table: Source) -> None:
     """Raise if a table without relevance looks like a run, or has a misspelt relevance."""
-    lower_names = [name.strip().lower() for name in table.names]
-    if any(name in SCORE.usual + RANK.usual for name in lower_names):
+    if any(is_usual(name, SCORE, RANK) for name in table.names):
         raise DataError(
             f"{table.name} has scores or ranks, but no relevance column: "
             f"{column_list(table.names)}. Pass the truth first and the run second. If this table "

@@ -22,7 +22,7 @@ POLARS = Pool("Polars", lambda: thread_named(r"polars-\d|async-executor"))
 Column: TypeAlias = "NDArray[Any] | pl.Series"
 Kind: TypeAlias = Literal["id", "number", "any"]
 Fetch: TypeAlias = Callable[[Mapping[str, Kind]], Mapping[str, Column]]
-FORMATS = ("parquet", "csv", "tsv", "arrow", "trec", "svmlight")
+FORMATS = ("parquet", "csv", "tsv", "arrow", "trec", "svmlight", "jsonl", "lists")
 
 
 @dataclass(frozen=True)

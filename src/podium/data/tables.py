@@ -19,13 +19,21 @@ from podium import _check
 from podium.data.columns import Role
 from podium.data.delimited import open_delimited
 from podium.data.files import check_file, error_line, open_arrow, open_parquet, sniff
+from podium.data.headerless import open_headerless, open_lists, refuse_columns
+from podium.data.jsonl import open_jsonl
 from podium.data.source import FORMATS, POLARS, Column, Kind, Source, as_column
 from podium.data.svmlight import open_svmlight
 from podium.data.trec import open_trec
 from podium.errors import ArgumentError, DataError
 
 
-def open_table(source: Any, noun: str, roles: Sequence[Role], format: str | None = None) -> Source:
+def open_table(
+    source: Any,
+    noun: str,
+    roles: Sequence[Role],
+    format: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> Source:
     """Open a file, frame, mapping, sparse matrix or tuple of arrays as a table.
 
     Parameters
@@ -39,6 +47,8 @@ def open_table(source: Any, noun: str, roles: Sequence[Role], format: str | None
         three).
     format : str, optional
         One of FORMATS, for a file whose format is determined neither by its name nor its content.
+    columns : sequence of str, optional
+        The names of the columns of a text file without a header, in their order.
 
     Returns
     -------
@@ -53,15 +63,16 @@ def open_table(source: Any, noun: str, roles: Sequence[Role], format: str | None
         If the source is another kind of object, or the format is unknown.
     """
     if isinstance(source, str | Path):
-        return _open_file(Path(source), noun, format)
+        return _open_file(Path(source), noun, format, columns)
+    refuse_columns(columns, type(source).__name__)
     if format is not None:
         raise ArgumentError(f"format applies only to files, got {type(source).__name__}.")
-    columns = [role.name for role in roles]
+    role_names = [role.name for role in roles]
     name = f"The {noun}"
     if hasattr(source, "tocoo"):
-        return _open_columns(name, _from_sparse(source, columns))
+        return _open_columns(name, _from_sparse(source, role_names))
     if isinstance(source, tuple):
-        return _open_columns(name, _from_tuple(cast("tuple[Any, ...]", source), columns, noun))
+        return _open_columns(name, _from_tuple(cast("tuple[Any, ...]", source), role_names, noun))
     if isinstance(source, Mapping):
         mapping = cast("Mapping[Any, Any]", source)
         if mapping and all(isinstance(values, Mapping) for values in mapping.values()):
@@ -189,8 +200,13 @@ def _from_tuple(arrays: tuple[Any, ...], columns: Sequence[str], noun: str) -> d
     return dict(zip(columns, arrays, strict=False))
 
 
-def _open_file(path: Path, noun: str, format: str | None) -> Source:
+def _open_file(path: Path, noun: str, format: str | None, columns: Sequence[str] | None) -> Source:
     """Open a file in the given format, or in that of its suffix or content."""
+    if columns is not None:
+        suffix_format = check_file(path, noun)
+        if format is not None or suffix_format not in (None, "csv", "tsv"):
+            refuse_columns(columns, f"a file of the format {format or suffix_format}")
+        return open_headerless(path, columns)
     kind = format_of(path, noun, format)
     if kind in ("csv", "tsv"):
         return open_delimited(path, "," if kind == "csv" else "\t")
@@ -198,6 +214,8 @@ def _open_file(path: Path, noun: str, format: str | None) -> Source:
         return open_trec(path)
     if kind == "svmlight":
         return open_svmlight(path)
+    if kind in ("jsonl", "lists"):
+        return open_jsonl(path) if kind == "jsonl" else open_lists(path)
     return open_parquet(path) if kind == "parquet" else open_arrow(path)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gzip
 import itertools
-import re
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium.data.delimited import explain_lines
+from podium.data.delimited import explain_lines, single_blanks
 from podium.data.files import BROKEN, first_line, read_bytes, unreadable
 from podium.data.source import POLARS, Column, Kind, Source
 from podium.data.write import atomic
@@ -56,7 +55,7 @@ def _read(path: Path, columns: tuple[str, ...], kinds: Mapping[str, Kind]) -> pl
     types = {name: pl.Float64 if name in numbers else pl.String for name in columns}
 
     def read(content: bytes) -> pl.DataFrame:
-        plain = _single_blanks(content)
+        plain = single_blanks(content)
         return pl.read_csv(plain, separator=" ", has_header=False, quote_char=None, schema=types)
 
     content = read_bytes(path)
@@ -76,15 +75,6 @@ def _line_of(path: Path, row: int) -> int:
     lines = enumerate(read_bytes(path).split(b"\n"), start=1)
     row_lines = (number for number, line in lines if line.strip())
     return next(itertools.islice(row_lines, row, None), row + 1)
-
-
-def _single_blanks(content: bytes) -> bytes:
-    """Put one blank between fields and none at the ends of lines."""
-    if b"\t" in content or b"\r" in content:
-        content = content.translate(bytes.maketrans(b"\t\r", b"  "))
-    if b"  " in content or b" \n" in content or b"\n " in content or b"\n\n" in content:
-        content = re.sub(rb" *\n[ \n]*", b"\n", re.sub(rb" {2,}", b" ", content))
-    return content.strip(b" \n") + b"\n"
 
 
 @contextmanager

@@ -147,6 +147,8 @@ def gate(
     >>> gate(truth, base, candidate, "hit_rate@1").verdict
     'superior'
     """
+    from podium.data.shared_names import with_shared_names
+
     divisions = _divisions(by)
     rules = Rules.of(
         measure,
@@ -166,6 +168,7 @@ def gate(
     _check_names(names)
     tables = truth, base, candidate
     origin = Origin(kind_of(*tables))
+    options = with_shared_names(options, (*tables, users, catalogue, items))
     if has_bounds:
         tables = read_tables(*tables, options)
     pairs = read_pairs(

@@ -90,6 +90,9 @@ optional
     >>> measure(truth, run, ["hit_rate@1", "recall@2"]).means
     {'hit_rate@1': 0.5, 'recall@2': 0.25}
     """
+    from podium.data.shared_names import with_shared_names
+
+    options = with_shared_names(options, (truth, run, users, catalogue, items))
     result = measure_runs(
         truth,
         {"": run},
@@ -141,10 +144,12 @@ def measure_runs(
         common.
     """
     from podium import data
+    from podium.data.shared_names import with_shared_names
 
     of_relevance = [m for m in measures if m.metric.reads == "relevance"]
     of_shown = [m for m in measures if m.metric.reads != "relevance"]
     check_tables(of_shown, catalogue, items)
+    options = with_shared_names(options, (truth, *runs.values(), catalogue, items))
     judged = data.read_truth(
         truth,
         user=options.get("user"),

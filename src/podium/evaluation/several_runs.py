@@ -121,10 +121,14 @@ def compare(
     >>> round(compare(truth, {"a": a, "b": b}, "rr").difference("rr", "b").test.difference, 3)
     0.667
     """
+    from podium.data.shared_names import with_shared_names
+
     parsed = parse_all(measures)
     _check.choice(pairs, "pairs", PAIRS)
     divisions = [by] if isinstance(by, str) else by
     all_splits = _splits(truth, runs, splits)
+    tables = [table for split in all_splits for table in (split.truth, *split.runs.values())]
+    options = with_shared_names(options, (*tables, users, catalogue, items))
     if len(all_splits) > 1 and interval == "bootstrap":
         raise ArgumentError(
             "interval='bootstrap' is not available with several splits, because it ignores the "

@@ -56,7 +56,7 @@ class Recommender(Saved, BaseEstimator):
     n_items_: int
 
     @abc.abstractmethod
-    def fit(self, user_items: Any) -> Self:
+    def fit(self, user_items: Any, *, seen: Any = None) -> Self:
         """Learn from pairs of users and items.
 
         Parameters
@@ -65,6 +65,8 @@ class Recommender(Saved, BaseEstimator):
             The pairs. A value > 0 is the weight of the pair, if the model uses weights. A value of
             0 means that there is no pair. The values of repeated pairs are added up. A table is
             anything that `podium.data.read_interactions` reads.
+        seen : as user_items, optional
+            Further pairs, such as low ratings, which are neither learned nor recommended.
 
         Raises
         ------
@@ -363,24 +365,6 @@ class Recommender(Saved, BaseEstimator):
         items: Items = labels[columns]
         items[columns < 0] = "" if labels.dtype.kind == "U" else -1
         return items
-
-
-class MatrixRecommender(Recommender):
-    """A recommender that learns from a sparse matrix; subclasses define `_fit` and `_score`."""
-
-    def fit(self, user_items: Any) -> Self:
-        """Learn from pairs of users and items; see `Recommender.fit`."""
-        pairs = _pairs.read(user_items, "value", unit_scale=True)
-        self._fit(pairs.matrix())
-        self._hold_pairs(pairs)
-        return self
-
-    @abc.abstractmethod
-    def _fit(self, pairs: sparse.csr_array[Any]) -> None:
-        """Learn from pairs in canonical form: float32, values > 0.
-
-        The matrix must not be changed.
-        """
 
 
 def _positions(ids: Any, labels: Any, n: int, name: str) -> Ints:

@@ -12,7 +12,8 @@ from scipy import sparse
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.recommenders._base import Floats, Ints, MatrixRecommender
+from podium.recommenders._base import Floats, Ints
+from podium.recommenders._matrix import MatrixRecommender
 
 
 class _Cornac(MatrixRecommender, abc.ABC):

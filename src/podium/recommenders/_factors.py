@@ -11,9 +11,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from podium._arrays import Arrays
-from podium.recommenders._base import Floats, Ints, Items, MatrixRecommender, Recommender
+from podium.recommenders._base import Floats, Ints, Items, Recommender
 from podium.recommenders._best import best_items, nearest_items, with_bias
 from podium.recommenders._files import Shapes, length
+from podium.recommenders._matrix import MatrixRecommender
 from podium.types import PerRow
 
 _PAIRS = 2**16  # pairs whose factors are in memory at a time

@@ -38,6 +38,11 @@ class Saved(abc.ABC):
     n_items_: int
     weight_scale_: float
 
+    @classmethod
+    def can_be_saved(cls) -> bool:
+        """Return whether `save` can write models of this class."""
+        return bool(cls._learned)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file in the safetensors format, with JSON metadata.
 
@@ -49,7 +54,7 @@ class Saved(abc.ABC):
             If the model keeps its learned state in objects of another library.
         """
         check_is_fitted(self)
-        if not self._learned:
+        if not self.can_be_saved():
             raise ArgumentError(
                 f"{type(self).__name__} can't be saved, because it declares no arrays to write. "
                 "Fit it again, or save its recommendations."

@@ -14,8 +14,8 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from podium import _check
-from podium.recommenders._base import MatrixRecommender
 from podium.recommenders._factors import FactorRecommender
+from podium.recommenders._matrix import MatrixRecommender
 
 
 @dataclass(eq=False)

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from podium import _check
-from podium.recommenders._base import MatrixRecommender
 from podium.recommenders._factors import FactorRecommender
+from podium.recommenders._matrix import MatrixRecommender
 
 SCHEDULES = ("adagrad", "adadelta")
 

@@ -14,8 +14,9 @@ from podium import _check
 from podium._arrays import Arrays
 from podium.catalogue import top_k
 from podium.errors import ArgumentError
-from podium.recommenders._base import Floats, Ints, MatrixRecommender
+from podium.recommenders._base import Floats, Ints
 from podium.recommenders._files import Shapes
+from podium.recommenders._matrix import MatrixRecommender
 from podium.recommenders._pairs import is_matrix
 
 _BLOCK = 2**22  # entries of the item x item matrix that are computed at a time

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.data.several import read_pairs, read_times, share_all
+from podium.data.shared_names import with_shared_names
 from podium.decide.audit.pricing import POPULARITY
 from podium.decide.audit.tables import Part, Request, Tables
 from podium.errors import ArgumentError
@@ -42,6 +43,8 @@ def read_tables(
     n_drawn = None if n_negatives is None else _check.cutoff(n_negatives, name="n_negatives")
     if min_relevance is not None:
         _check.number(min_relevance, "min_relevance", low=0.0, strict=True)
+    columns = with_shared_names(columns, (train, test, *runs.values()))
+    columns = with_shared_names(columns, (train, test), ("timestamp",))
     pair = {name: columns[name] for name in ("user", "item")}
     past = read_pairs(train, "training part", **pair, timestamp=columns["timestamp"])
     truth = data.read_truth(test, **pair, relevance=columns["relevance"])

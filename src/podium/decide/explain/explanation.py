@@ -132,10 +132,13 @@ def explain(
     ({'gain': 'exp2'},)
     """
     from podium import data
+    from podium.data.shared_names import with_shared_names
 
     parsed = parse_relevance(measure)
-    read_truth = partial(data.read_truth, user=user, item=item, relevance=relevance)
-    read_run = partial(data.read_run, user=user, item=item, score=score, rank=rank)
+    tables = (truth, run, other_truth, other_run)
+    pair = with_shared_names({"user": user, "item": item}, tables)
+    read_truth = partial(data.read_truth, **pair, relevance=relevance)
+    read_run = partial(data.read_run, **pair, score=score, rank=rank)
     truth_table, run_table = read_truth(truth), read_run(run)
     origin = truth_table.origin.completed([run])
     compared: list[Differences] = []

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from podium.data.columns import is_usual
 from podium.data.tables import open_table
 from podium.errors import ArgumentError, DataError
 from podium.sampled.candidates import Candidates
@@ -170,11 +171,9 @@ class SampleReader:
             return "negatives"
         if self.kind is not None or "rank" in self.columns or not _has_names(source):
             return self.kind or "ranks"
-        column_names = [name.strip().lower() for name in open_table(source, "ranks", ()).names]
-        only_scores = not set(column_names) & set(RANK.usual) and set(column_names) & set(
-            SCORE.usual
-        )
-        return "scores" if only_scores else "ranks"
+        names = open_table(source, "ranks", ()).names
+        has_rank, has_score = (any(is_usual(n, role) for n in names) for role in (RANK, SCORE))
+        return "scores" if has_score and not has_rank else "ranks"
 
     def _refuse_options(self, kind: str, source: Any) -> None:
         """Raise if an option has no effect on a table of this kind."""

@@ -1,124 +1,32 @@
-"""The search of podium factorize: its options, space and messages, and the command to repeat."""
+"""The search for a recommender: its space and messages, and the command to repeat."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
 from podium.cli import _messages
 from podium.cli._messages import progress
-from podium.cli._options import WRITTEN, check_target
+from podium.cli._searching import Search
 from podium.cli._tuning import value_of
 
 if TYPE_CHECKING:
     from podium.data.events import Events
     from podium.executors import Executor
-    from podium.tuning import Search, Trial
+    from podium.tuning import Search as Found
+    from podium.tuning import Trial
 
-_SHARE = 0.1  # the share of each user's pairs to validate on, by default
-_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+SHARE = 0.1  # the share of each user's pairs to validate on, by default
 _OF_SEARCH = {"tune", "grid", "budget", "valid_share", "tune_table", "resume"}
 _OF_VALIDATION = {"eval_metric", "patience"}
 
 
-@dataclass(frozen=True)
-class Tuning:
-    """Options of the search for parameters."""
-
-    panel: ClassVar[str] = "Search"
-
-    tune: Annotated[
-        bool,
-        typer.Option(
-            "--tune",
-            help="Choose the parameters that are best on validation pairs, among those that are "
-            "not given as options. The command that repeats the best fit is printed.",
-        ),
-    ] = False
-    grid: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUES",
-            help="Values to draw from instead of the default ones, such as n_factors=32,64 or "
-            "l2='log(0.01,0.3)'. May be repeated.",
-        ),
-    ] = None
-    budget: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME|N",
-            help="Processor time of the search, such as 90s, 10m or 2h, or the number of "
-            "candidates. Default: 15 candidates.",
-        ),
-    ] = None
-    valid_share: Annotated[
-        float | None,
-        typer.Option(
-            metavar="P",
-            help="Share of each user's pairs to validate on, instead of --valid. The final model "
-            f"is trained on all pairs. Default with --tune: {_SHARE}.",
-        ),
-    ] = None
-    tune_table: Annotated[
-        Path | None,
-        WRITTEN,
-        typer.Option(
-            metavar="FILE",
-            help="File to write all trials to; its suffix gives the format (.parquet, .csv, .tsv, "
-            ".arrow).",
-        ),
-    ] = None
-
-    def check(self, valid: Path | None) -> None:
-        """Refuse options that contradict each other, before any file is read."""
-        from podium import _check
-        from podium.errors import ArgumentError
-
-        check_target(self.tune_table, "--tune-table")
-        for name in ("grid", "budget", "valid_share", "tune_table"):
-            if getattr(self, name) is not None and not self.tune:
-                raise ArgumentError(f"--{name.replace('_', '-')} needs --tune.")
-        if self.valid_share is not None:
-            _check.open_fraction(self.valid_share, "--valid-share")
-            if valid is not None:
-                raise ArgumentError(
-                    "--valid and --valid-share were given, and each selects the validation pairs. "
-                    "Keep one."
-                )
-        self.limits()
-
-    def limits(self) -> dict[str, Any]:
-        """Return the budget as an argument of the library.
-
-        Raises
-        ------
-        ArgumentError
-            If it is neither a time nor a number.
-        """
-        from podium import _check
-        from podium.errors import ArgumentError
-
-        if self.budget is None:
-            return {}
-        match = re.fullmatch(r"(\d+(?:\.\d*)?)([smh]?)", self.budget.strip())
-        if match is None or (not match[2] and not match[1].isdecimal()):
-            raise ArgumentError(
-                "--budget must be a time such as 90s, 10m or 2h, or a number of candidates, got "
-                f"{self.budget!r}."
-            )
-        if not match[2]:
-            return {"n_trials": _check.cutoff(int(match[1]), name="--budget")}
-        seconds = float(match[1]) * _SECONDS[match[2]]
-        return {"budget": _check.number(seconds, "--budget", low=0.0, strict=True)}
-
-
-def space(model: Any, tuning: Tuning, fixed: set[str]) -> list[dict[str, Any]]:
+def space(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
     """Return the values to draw from: the given ones, or the default ones without fixed names.
 
     Raises
@@ -153,32 +61,33 @@ def space(model: Any, tuning: Tuning, fixed: set[str]) -> list[dict[str, Any]]:
 def search(
     model: Any,
     events: Mapping[str, Events | None],
-    tuning: Tuning,
+    tuning: Search,
     fixed: set[str],
     measure: str,
     executor: Executor,
     file: Path | None,
     *,
+    share: float | None,
+    seed: int,
     resume: bool,
-) -> Search:
+) -> Found:
     """Search for the best parameters; after an interrupt, the finished trials are written."""
     from podium import tuning as library
 
-    share = tuning.valid_share
     try:
         with progress("tuning") as show:
             result = library.search_recommender(
                 model,
-                **{name: each.columns() for name, each in events.items() if each is not None},
+                **{name: table.columns() for name, table in events.items() if table is not None},
                 space=space(model, tuning, fixed),
-                valid=_SHARE if share is None else share,
+                valid=SHARE if share is None else share,
                 measure=measure,
                 **tuning.limits(),
                 refit=False,
                 checkpoint=file,
                 resume=resume,
                 executor=executor,
-                seed=model.random_state,
+                seed=seed,
                 progress=show,
             )
     except library.Interrupted as stop:
@@ -193,31 +102,34 @@ def search(
 
 def given(context: typer.Context) -> set[str]:
     """Return the parameters that the command line names, those of --set included."""
-    names = {name for name in context.params if _is_given(context, name)}
+    names = {name for name in context.params if is_given(context, name)}
     return names | {text.partition("=")[0].strip() for text in context.params["set"] or ()}
 
 
-def repeated(context: typer.Context, params: Mapping[str, Any]) -> str:
-    """Return the command that fits a model with these parameters, as text for a shell."""
+def repeated(context: typer.Context, params: Mapping[str, Any], named: frozenset[str]) -> str:
+    """Return the command that fits a model with these parameters, as text for a shell.
+
+    `named` are the parameters of the model that have an option of the same name.
+    """
     left_out = _OF_SEARCH if context.params["valid"] else _OF_SEARCH | _OF_VALIDATION
     options: dict[str, str] = {}
     words: list[str] = []
     for parameter in context.command.params:
         name, value = str(parameter.name), context.params.get(str(parameter.name))
         if parameter.param_type_name == "argument":
-            words.append(str(value))
+            words += map(str, _listed(value))
             continue
         options[name] = max(parameter.opts, key=len)
-        if not _is_given(context, name) or name in left_out or name in params:
-            continue
-        words += _words(options[name], value)
+        if is_given(context, name) and name not in left_out and name not in named & params.keys():
+            words += _words(options[name], value)
     for name, value in params.items():
-        option = options.get(name)
-        words += ["--set", f"{name}={_text(value)}"] if option is None else [option, _text(value)]
-    return shlex.join(["podium", "factorize", *words])
+        is_named = name in named
+        words += [options[name], _text(value)] if is_named else ["--set", f"{name}={_text(value)}"]
+    return shlex.join(["podium", str(context.info_name), *words])
 
 
-def _is_given(context: typer.Context, name: str) -> bool:
+def is_given(context: typer.Context, name: str) -> bool:
+    """Return whether the command line has an option."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
 
@@ -226,8 +138,11 @@ def _words(option: str, value: Any) -> list[str]:
     """Return an option with its value, several times if it may be repeated."""
     if value is True:
         return [option]
-    values = cast("list[Any]", value if isinstance(value, list | tuple) else [value])
-    return [word for each in values for word in (option, str(each))]
+    return [word for part in _listed(value) for word in (option, str(part))]
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(cast("list[Any]", value)) if isinstance(value, list | tuple) else [value]
 
 
 def _losses(text: str) -> list[str]:
@@ -235,13 +150,13 @@ def _losses(text: str) -> list[str]:
     return [name.strip() for name in re.split(r",(?![^()]*\))", text)]
 
 
-def _save(result: Search, path: Path | None) -> None:
+def _save(result: Found, path: Path | None) -> None:
     if path is not None:
         result.save(path)
         _messages.say(f"wrote {path}, {_count(len(result.trials), 'trial')}")
 
 
-def _describe(result: Search) -> str:
+def _describe(result: Found) -> str:
     """Return the number of candidates, the best one, and the measure of the given settings."""
     n_candidates = len({trial.number for trial in result.trials})
     n_failed = len({trial.number for trial in result.trials if trial.error})
@@ -255,7 +170,7 @@ def _describe(result: Search) -> str:
     )
 
 
-def _of_defaults(result: Search) -> str:
+def _of_defaults(result: Found) -> str:
     """Return the measure of the longest fit of the first candidate, unless it is the best."""
     fits: list[Trial] = [t for t in result.trials if t.number == 0 and not t.error]
     if not fits or result.best.number == 0:

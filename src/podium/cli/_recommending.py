@@ -1,0 +1,362 @@
+"""The fit of a recommender to a file of events, for podium train and podium factorize."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from podium.cli import _messages
+from podium.cli import _recommender_search as _search
+from podium.cli._factorizing import Work, executor
+from podium.cli._messages import progress
+from podium.cli._options import check_target, gain_of
+from podium.cli._searching import Search, check_valid_share
+
+if TYPE_CHECKING:
+    from podium.data.events import Events
+
+
+@dataclass(frozen=True)
+class Job:
+    """A fit of a recommender: what it reads and writes, and its options.
+
+    Attributes
+    ----------
+    reading : dict
+        Arguments of `podium.data.events.read_events`: names of columns and the form of the file.
+    named : frozenset of str
+        The parameters of models that have an option of the same name.
+    """
+
+    context: typer.Context
+    interactions: Path
+    out: Path
+    reading: dict[str, Any]
+    min_relevance: float | None
+    how: str | None
+    valid: Path | None
+    valid_share: float | None
+    eval_metric: str | None
+    search: Search
+    work: Work
+    seed: int
+    named: frozenset[str]
+
+    @property
+    def gain(self) -> str:
+        """The weight of a pair: the given one, or the default."""
+        return gain_of(self.how, self.min_relevance)
+
+    def check(self) -> None:
+        """Refuse options that contradict each other and files that can't be used."""
+        from podium.data.files import check_file
+
+        check_target(self.out, "--out", ("",))
+        check_file(self.interactions, "interactions")
+        if self.valid is not None:
+            check_file(self.valid, "pairs to validate on")
+        self.work.check()
+        self.search.check_tune()
+        check_valid_share(self.valid_share, self.valid, tune=self.search.tune)
+        self.search.limits()
+
+
+def fit(model: Any, job: Job) -> None:
+    """Read the events, search for parameters with --tune, fit the model and write it."""
+    from podium.data.events import read_events
+    from podium.errors import ArgumentError
+
+    if job.work.resume and not job.search.tune and not _makes_passes(model):
+        raise ArgumentError(
+            "--resume needs --tune with this model, whose fit is not made in passes. Leave it out."
+        )
+    checkpoint = _checkpoint(job.out, resume=job.work.resume)
+    searched = None if checkpoint is None else checkpoint.with_suffix(".search")
+    fixed = _search.given(job.context)
+    if job.search.tune:
+        _search.space(model, job.search, fixed)
+    with executor(job.work) as fit_executor:
+        low = job.min_relevance
+        all_events = read_events(job.interactions, **job.reading, gain=job.gain)
+        events, not_positive = all_events.positives(low)
+        _check_memory(model, events)
+        valid = _read_valid(job, events)
+        seen = None if not_positive is None else not_positive.seen_in(events)
+        positives, resume = events, job.work.resume
+        if job.gain == "one" and not _has_parameter(model, "gain"):
+            events = events.distinct()
+        data = {"user_items": events, "seen": seen, "eval_set": valid}
+        if job.search.tune:
+            _note_new_start(searched, "search", resume=resume)
+            result = _search.search(
+                model,
+                data,
+                job.search,
+                fixed,
+                job.eval_metric or "ndcg@10",
+                fit_executor,
+                searched,
+                share=job.valid_share,
+                seed=job.seed,
+                resume=resume,
+            )
+            model.set_params(**result.best_params)
+            command = _search.repeated(job.context, result.best_params, job.named)
+            _messages.say(f"to repeat: {command}")
+            resume = resume and _is_later(checkpoint, searched)
+        else:
+            _note_new_start(checkpoint, "fit", resume=resume)
+        seconds, n_passes = _fit(model, data, fit_executor, job.out, checkpoint, resume=resume)
+    _save(model, job.out, checkpoint)
+    for file in (checkpoint, searched if job.search.tune else None):
+        if file is not None:
+            file.unlink(missing_ok=True)
+    if note := _weight_note(positives, all_events.n_rows, job):
+        _messages.say(note)
+    _report(model, job, seconds, n_passes)
+
+
+def _smaller(model: Any) -> str:
+    has_factors = _has_parameter(model, "n_factors")
+    return "Lower n_factors." if has_factors else "Choose a model that needs less."
+
+
+def _has_parameter(model: Any, name: str) -> bool:
+    return name in model.get_params(deep=False)
+
+
+def _makes_passes(model: Any) -> bool:
+    """Return whether a fit can be interrupted after a pass, and validated after each pass."""
+    from podium.tuning.fitting import takes
+
+    return takes(model, "checkpoint")
+
+
+def _report(model: Any, job: Job, seconds: float, n_passes: int) -> None:
+    """Print the size of the data, the course of the fit and its result."""
+    if _makes_passes(model):
+        _messages.say(f"{_counts(model)}{_blocks(model)}; {_fit_summary(model, seconds, n_passes)}")
+        _messages.say(f"{_cost_summary(model, job.valid)}; wrote {job.out}")
+    else:
+        _messages.say(f"{_counts(model)}; fitted in {seconds:.1f} s; wrote {job.out}")
+
+
+def _checkpoint(out: Path, *, resume: bool) -> Path | None:
+    """Return the path of the checkpoint, next to the output file; None for a device."""
+    from podium._files import is_stream
+    from podium.errors import ArgumentError
+
+    if not is_stream(out):
+        return out.with_name(f"{out.name}.checkpoint")
+    if resume:
+        raise ArgumentError(
+            f"--resume needs a checkpoint beside --out, but {out} is not a file. Pass a file as "
+            "--out."
+        )
+    return None
+
+
+def _note_new_start(file: Path | None, noun: str, *, resume: bool) -> None:
+    if file is not None and file.exists() and not resume:
+        _messages.say(f"starting a new {noun}; --resume would have continued from {file}.")
+
+
+def _is_later(checkpoint: Path | None, searched: Path | None) -> bool:
+    """Return whether a checkpoint is from a fit that began after the search had ended."""
+    if checkpoint is None or searched is None or not checkpoint.exists() or not searched.exists():
+        return False
+    return checkpoint.stat().st_mtime_ns >= searched.stat().st_mtime_ns
+
+
+def _check_memory(model: Any, events: Events) -> None:
+    """Refuse vectors that do not fit into the memory of this machine."""
+    from podium.data.ids import codes_of
+    from podium.errors import ArgumentError
+
+    n_factors = model.get_params(deep=False).get("n_factors", 0)
+    bytes_per_vector, memory = 4 * n_factors, _memory()
+    if 2 * events.n_rows * bytes_per_vector <= memory:
+        return
+    n_users, n_items = (codes_of(ids)[1].size for ids in (events.user, events.item))
+    needed = (n_users + n_items) * bytes_per_vector
+    if needed > memory:
+        raise ArgumentError(
+            f"n_factors {n_factors} needs {needed / 1e9:.3g} GB for the vectors of {n_users} users "
+            f"and {n_items} items, but this machine has {memory / 1e9:.3g} GB of memory. Lower it."
+        )
+
+
+def _memory() -> int:
+    """Return the memory of this machine in bytes, or a very large number if it is unknown."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not a POSIX system
+        return sys.maxsize
+
+
+def _read_valid(job: Job, training_events: Events) -> Events | None:
+    from podium.data.columns import is_rating
+    from podium.data.events import read_events
+
+    path, low = job.valid, job.min_relevance
+    if path is None:
+        return None
+    events = read_events(path, **job.reading, gain="one")
+    if events.value is not None:
+        if low is None and is_rating(events.value_name):
+            _messages.say(
+                f"{path}: every rating is a positive. Pass --min-relevance X to keep those >= X."
+            )
+        events, _ = events.positives(low)
+    known_events, n_left_out = events.known_to(training_events)
+    if n_left_out:
+        _messages.say(
+            f"{path}: {n_left_out} of {events.n_rows} rows left out, because INTERACTIONS lacks "
+            "their user or item."
+        )
+    return known_events
+
+
+def _fit(
+    model: Any,
+    data: Mapping[str, Events | None],
+    workers: Any,
+    out: Path,
+    checkpoint: Path | None,
+    *,
+    resume: bool,
+) -> tuple[float, int]:
+    """Fit the model; return the seconds that it took and the number of passes.
+
+    After an interrupt, the model of the last complete pass is saved.
+    """
+    from podium.errors import ArgumentError
+
+    tables = {name: events.columns() for name, events in data.items() if events is not None}
+    n_passes, all_passes, start = 0, 0, time.perf_counter()
+    try:
+        if not _makes_passes(model):
+            with progress("training"):
+                model.fit(**{name: table for name, table in tables.items() if name != "eval_set"})
+            return time.perf_counter() - start, 0
+        with progress("training") as show:
+
+            def count(done: int, total: int, note: str) -> None:
+                nonlocal n_passes, all_passes
+                n_passes, all_passes = n_passes + 1, total
+                show(done, total, note)
+
+            model.fit(
+                **tables,
+                executor=workers,
+                progress=count,
+                checkpoint=checkpoint,
+                resume=resume,
+            )
+    except KeyboardInterrupt:
+        if _makes_passes(model):
+            _save_interrupted(model, all_passes, out, checkpoint)
+        raise
+    except MemoryError as error:
+        raise ArgumentError(
+            f"there is not enough memory for the fit ({error}). {_smaller(model)}"
+        ) from error
+    return time.perf_counter() - start, n_passes
+
+
+def _save(model: Any, out: Path, checkpoint: Path | None) -> None:
+    """Write the model; if that fails, name the checkpoint, which holds the factors."""
+    from podium.errors import DataError
+
+    try:
+        model.save(out)
+    except OSError as error:
+        remedy = f" The fit is in {checkpoint}. Free some space, and pass --resume."
+        raise DataError(
+            f"{out} can't be written: {error.strerror or error}."
+            f"{'' if checkpoint is None else remedy}"
+        ) from error
+
+
+def _save_interrupted(model: Any, all_passes: int, out: Path, checkpoint: Path | None) -> None:
+    """Write the model of an interrupted fit, and print how to continue."""
+    is_kept = checkpoint is not None and checkpoint.exists()
+    continuation = f"--resume continues from {checkpoint}" if is_kept else ""
+    if not model.is_fitted:
+        _messages.say("interrupted before the first pass was complete: no model was written.")
+        return
+    _save(model, out, checkpoint)
+    status = f"interrupted after pass {_n_passes(model)} of {all_passes}{_kept_pass(model)}"
+    _messages.say("; ".join(part for part in (status, f"wrote {out}", continuation) if part) + ".")
+
+
+def _weight_note(events: Events, n_rows: int, job: Job) -> str:
+    """Return the weight of a pair in a table with values, and the number of rows that are pairs.
+
+    Without --min-relevance, the text is empty if there are no values or if all are equal.
+    """
+    name, low = events.value_name, job.min_relevance
+    weight = {"value": f"its {name}", "exp2": f"2^{name} - 1", "one": "1"}[job.gain]
+    if low is not None:
+        rows_text = f"{events.n_rows} of {n_rows} rows have {name} >= {low:g} and are positive"
+        return f"{rows_text}; the weight of a pair is {weight}"
+    if events.value is None or events.value.min() == events.value.max():
+        return ""
+    return (
+        f"the weight of a pair is {weight}, with {name} from {events.value.min():g} to "
+        f"{events.value.max():g}; --min-relevance X trains on the rows >= X only"
+    )
+
+
+def _counts(model: Any) -> str:
+    n_users, n_items = model.n_users_, model.n_items_
+    counts = ((n_users, "user"), (n_items, "item"), (_n_pairs(model), "pair"))
+    return ", ".join(f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts)
+
+
+def _blocks(model: Any) -> str:
+    return f" in {model.n_blocks_} block{'' if model.n_blocks_ == 1 else 's'}"
+
+
+def _n_pairs(model: Any) -> int:
+    """Return the number of pairs that the model has learned from."""
+    return int((model.seen_weights_ > 0).sum())
+
+
+def _fit_summary(model: Any, seconds: float, n_passes: int) -> str:
+    """Return the number of passes, their speed, and the reason for stopping, as text."""
+    speed = n_passes * model.n_negatives * _n_pairs(model) / max(seconds, 1e-9) / 1e6
+    validation = ", validation included" if "validation" in model.history_ else ""
+    passes = f"{n_passes} pass{'' if n_passes == 1 else 'es'}"
+    progress_text = f"{passes} in {seconds:.1f} s ({speed:.3g} million updates/s{validation})"
+    reasons = {"patience": ", stopped by --patience", "diverged": ", then it diverged"}
+    return f"{progress_text}{reasons.get(model.stop_reason_, '')}{_kept_pass(model)}"
+
+
+def _n_passes(model: Any) -> int:
+    return len(model.history_["cost"])
+
+
+def _kept_pass(model: Any) -> str:
+    """Return which pass was kept, if it is not the last one, as text."""
+    return f", kept pass {model.n_epochs_}" if model.n_epochs_ < _n_passes(model) else ""
+
+
+def _cost_summary(model: Any, valid: Path | None) -> str:
+    """Return the cost of the pass that was kept, and its measure on validation pairs, as text."""
+    from podium.metrics import parse
+
+    best_pass = model.n_epochs_ - 1
+    value = f"cost {model.history_['cost'][best_pass]:.4f}"
+    if valid is None:
+        return value
+    measure = parse(model.eval_metric)
+    best = abs(model.history_["validation"][best_pass])
+    return f"{value}, {measure} on {valid.name} {best:.4f}"

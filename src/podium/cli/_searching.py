@@ -1,0 +1,125 @@
+"""The options of a search for parameters, which podium train and podium factorize share."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import typer
+
+from podium.cli._options import WRITTEN, check_target
+
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+_OF_TUNE = ("grid", "budget", "tune_table")
+
+
+@dataclass(frozen=True)
+class Search:
+    """Options of the search for parameters."""
+
+    panel: ClassVar[str] = "Search"
+
+    tune: Annotated[
+        bool,
+        typer.Option(
+            "--tune",
+            help="Choose the parameters that are best on validation rows, among those that are not "
+            "given as options. For a recommender, the command that repeats the best fit is "
+            "printed.",
+        ),
+    ] = False
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUES",
+            help="Values to try instead of the default ones, such as l2=1e-4,1e-2, "
+            "loss=logistic,pap-ramp or l2='log(1e-6,1)', which draws random values. May be "
+            "repeated.",
+        ),
+    ] = None
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME|N",
+            help="Number of random candidates to try. For a recommender, also the processor time "
+            "of the search, such as 90s, 10m or 2h. Default: all candidates of the grid; for a "
+            "recommender, 15.",
+        ),
+    ] = None
+    tune_table: Annotated[
+        Path | None,
+        WRITTEN,
+        typer.Option(
+            metavar="FILE",
+            help="File to write all trials to; its suffix gives the format (.parquet, .csv, .tsv, "
+            ".arrow).",
+        ),
+    ] = None
+
+    def check_tune(self) -> None:
+        """Refuse options of a search without --tune, and a table that can't be written."""
+        from podium.errors import ArgumentError
+
+        check_target(self.tune_table, "--tune-table")
+        for name in _OF_TUNE:
+            if getattr(self, name) is not None and not self.tune:
+                raise ArgumentError(f"--{name.replace('_', '-')} needs --tune.")
+
+    def n_trials(self) -> int | None:
+        """Return --budget as a number of candidates.
+
+        Raises
+        ------
+        ArgumentError
+            If it is not a number.
+        """
+        from podium.errors import ArgumentError
+
+        if "budget" in self.limits():
+            raise ArgumentError(
+                "--budget must be a number of candidates for a model that learns from rows with "
+                f"features, got the time {self.budget!r}."
+            )
+        return self.limits().get("n_trials")
+
+    def limits(self) -> dict[str, Any]:
+        """Return --budget as an argument of `podium.tuning.search_recommender`.
+
+        Raises
+        ------
+        ArgumentError
+            If it is neither a time nor a number.
+        """
+        from podium import _check
+        from podium.errors import ArgumentError
+
+        if self.budget is None:
+            return {}
+        match = re.fullmatch(r"(\d+(?:\.\d*)?)([smh]?)", self.budget.strip())
+        if match is None or (not match[2] and not match[1].isdecimal()):
+            raise ArgumentError(
+                "--budget must be a time such as 90s, 10m or 2h, or a number of candidates, got "
+                f"{self.budget!r}."
+            )
+        if not match[2]:
+            return {"n_trials": _check.cutoff(int(match[1]), name="--budget")}
+        seconds = float(match[1]) * _SECONDS[match[2]]
+        return {"budget": _check.number(seconds, "--budget", low=0.0, strict=True)}
+
+
+def check_valid_share(share: float | None, valid: Path | None, *, tune: bool) -> None:
+    """Refuse a share of pairs to validate on that is not possible, for a recommender."""
+    from podium import _check
+    from podium.errors import ArgumentError
+
+    if share is None:
+        return
+    if not tune:
+        raise ArgumentError("--valid-share needs --tune.")
+    _check.open_fraction(share, "--valid-share")
+    if valid is not None:
+        raise ArgumentError(
+            "--valid and --valid-share were given, and each selects the validation pairs. Keep one."
+        )

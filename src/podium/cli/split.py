@@ -1,0 +1,154 @@
+"""The command podium split: training, validation and test part of a table of events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import typer
+
+from podium.cli import _messages
+from podium.cli._options import WRITTEN, EventFile, ItemColumn, UserColumn
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Options of the parts."""
+
+    panel: ClassVar[str] = "Parts"
+
+    by: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="time (the latest events), user-time (the latest of each user), leave-last (the "
+            "last N of each user), random (random events), user-random (random events of each "
+            "user) or group (random users, or other groups).",
+        ),
+    ]
+    test: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P|N",
+            help="Share of the test part; with leave-last, the number of events per user. "
+            "Default: 0.2, or 1.",
+        ),
+    ] = None
+    valid: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P|N", help="Share or number for a validation part. Default: no such part."
+        ),
+    ] = None
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Time at which the test part begins, with --by time, for --test."
+        ),
+    ] = None
+    valid_at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Time at which the validation part begins, with --by time, for --valid.",
+        ),
+    ] = None
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Seed of random parts. Default: 0.")
+    ] = None
+    least: Annotated[
+        int,
+        typer.Option(metavar="N", help="Users with fewer events than this are left out."),
+    ] = 1
+
+
+@dataclass(frozen=True)
+class Columns(EventFile):
+    """The names of columns that differ from the default names."""
+
+    user_col: UserColumn = None
+    item_col: ItemColumn = None
+    time_col: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Column of times. Default: timestamp or time."),
+    ] = None
+    group_col: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Column of groups, with --by group. Default: that of users."
+        ),
+    ] = None
+
+
+def split(
+    events: Annotated[
+        Path,
+        typer.Argument(
+            help="Table with one row per event: user, item and, for a split by time, timestamp.",
+            metavar="EVENTS",
+        ),
+    ],
+    parts: Parts,
+    columns: Columns,
+    out: Annotated[
+        Path,
+        WRITTEN,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Folder for train.parquet, test.parquet, valid.parquet and split.json.",
+        ),
+    ],
+) -> None:
+    """Split a table of events into a training and a test part, and optionally a validation part.
+
+    The rows keep all columns and ids of EVENTS. split.json contains the options, the seed, the
+    checksum of EVENTS and the numbers of rows, users and items of each part.
+    """
+    from podium.data.splitting import How, split_events
+
+    options = {field.name: getattr(parts, field.name) for field in fields(parts)}
+    with _messages.naming_options(_messages.of_split):
+        result = split_events(
+            events,
+            How(**options, group=columns.group_col),
+            user=columns.user_col,
+            item=columns.item_col,
+            timestamp=columns.time_col,
+            format=columns.format,
+            columns=columns.names,
+        )
+        result.write(out)
+    typer.echo(_table(result.record["parts"]))
+    for note in _notes(result.record, result.frames):
+        _messages.say(note)
+    _messages.say(f"wrote {out}")
+
+
+def _table(counts: dict[str, dict[str, int]]) -> str:
+    from podium.report.tables import to_text
+
+    rows = [[part, *map(str, numbers.values())] for part, numbers in counts.items()]
+    return to_text({"columns": ["part", "rows", "users", "items"], "rows": rows})
+
+
+def _notes(record: dict[str, Any], frames: dict[str, pl.DataFrame]) -> list[str]:
+    """Return the number of rows that were left out, and of users without training rows."""
+    user, notes = record["columns"]["user"], list[str]()
+    if record["rows_left_out"]:
+        notes.append(
+            f"{record['rows_left_out']} of {record['input']['rows']} rows left out, because their "
+            f"users have fewer than {record['options']['least']} events."
+        )
+    known = set(frames["train"][user].unique())
+    for part in ("valid", "test"):
+        users = set(frames[part][user].unique()) if part in frames else set[Any]()
+        n_new = len(users - known)
+        if n_new:
+            notes.append(f"{n_new} of {len(users)} users of the {part} part have no training row.")
+    return notes

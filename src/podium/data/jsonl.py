@@ -1,0 +1,62 @@
+"""JSON lines: one object per line, whose keys are the columns."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+
+from podium.data.files import BROKEN, lines, read_bytes, unreadable
+from podium.data.source import POLARS, Column, Kind, Source
+from podium.errors import DataError
+
+_FIRST = 100  # lines whose keys are the columns; the first objects may lack some
+
+
+def open_jsonl(path: Path) -> Source:
+    """Open a file with one JSON object per line."""
+    first_lines = itertools.islice(lines(path), _FIRST)
+    keys = [
+        key for number, line in enumerate(first_lines, 1) for key in _object(line, path, number)
+    ]
+    names = tuple(dict.fromkeys(keys))
+    return Source(str(path), names, lambda kinds: _read(path, kinds))
+
+
+def _read(path: Path, kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
+    POLARS.enter()
+    content = read_bytes(path)
+    try:
+        # Without a limit on the lines that determine the types, later values can't change them.
+        lazy = pl.scan_ndjson(io.BytesIO(content), infer_schema_length=None)
+        return lazy.select(list(kinds)).collect().to_dict()
+    except BROKEN as error:
+        for _ in _objects(content, path):
+            pass
+        raise unreadable(path, "JSON lines", error) from error
+
+
+def _objects(content: bytes, path: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects; raise for the first line that is none."""
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if line.strip():
+            yield _object(line, path, number)
+
+
+def _object(line: str | bytes, path: Path, number: int) -> Mapping[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        reason = str(error).partition(":")[0]
+        raise DataError(f"{path}, line {number}: not JSON ({reason}).") from None
+    if not isinstance(value, dict):
+        raise DataError(
+            f"{path}, line {number}: each line must be a JSON object with the columns as keys, got "
+            f"{type(value).__name__}."
+        )
+    return cast("Mapping[str, Any]", value)

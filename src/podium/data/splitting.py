@@ -1,0 +1,363 @@
+"""The split of a table of events into files: training, validation and test part, and a record."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from podium import __version__, _check
+from podium._files import Named, refuse_same
+from podium.data import splits
+from podium.data.columns import ITEM, TIMESTAMP, USER, missing, resolve
+from podium.data.convert import as_integers, to_ids, to_times
+from podium.data.delimited import typed
+from podium.data.ids import codes_of
+from podium.data.source import POLARS, Kind, Source
+from podium.data.tables import open_table
+from podium.data.write import atomic
+from podium.errors import ArgumentError, DataError
+
+BY = ("time", "user-time", "leave-last", "random", "user-random", "group")
+"""The ways to split: `splits.by_time`, `by_time_per_user`, `leave_last_out`, `random` over all rows
+and per user, and `by_group`."""
+
+RECORD = "split.json"
+_TIMED = ("time", "user-time", "leave-last")
+_DRAWN = ("random", "user-random", "group")
+_PIECE = 1 << 20  # bytes of a file that are digested at a time
+
+
+@dataclass(frozen=True)
+class How:
+    """How to split a table of events.
+
+    Attributes
+    ----------
+    by : str
+        One of `BY`.
+    test, valid : float, optional
+        The shares of rows, or of groups with "group". With "leave-last", the numbers of rows per
+        user. The default is 0.2 (or 1 row) for testing, and none for validation.
+    at, valid_at : number, or text of a date or time, optional
+        The times at which the parts begin, for "time".
+    seed : int, optional
+        The seed of random splits, 0 by default.
+    least : int
+        Users with fewer events are left out.
+    group : str, optional
+        The column of groups, for "group"; that of users by default.
+    """
+
+    by: str
+    test: float | None = None
+    valid: float | None = None
+    at: Any = None
+    valid_at: Any = None
+    seed: int | None = None
+    least: int = 1
+    group: str | None = None
+
+    def check(self) -> None:
+        """Raise an ArgumentError if arguments are invalid or contradict each other."""
+        _check.choice(self.by, "by", BY)
+        _check.cutoff(self.least, name="least")
+        _check.seed(self.seed or 0)
+        readers = {"at": ("time",), "valid_at": ("time",), "seed": _DRAWN, "group": ("group",)}
+        for name, ways in readers.items():
+            if getattr(self, name) is not None and self.by not in ways:
+                raise ArgumentError(
+                    f"{name} has no effect with by={self.by!r}. Leave it out, or use it with "
+                    f"{_check.listed(ways)}."
+                )
+        for share, time in (("test", "at"), ("valid", "valid_at")):
+            if getattr(self, share) is not None and getattr(self, time) is not None:
+                raise ArgumentError(f"{share} and {time} exclude each other. Keep one.")
+        if self.by == "leave-last":
+            for name in ("test", "valid"):
+                _whole(getattr(self, name), name)
+        elif self.test == 0:
+            raise ArgumentError("test must be > 0, because the test part would have no rows.")
+
+    def sizes(self) -> dict[str, float]:
+        """Return the sizes of the parts as arguments of the functions in `splits`."""
+        if self.by == "leave-last":
+            return {"n": _whole(self.test, "test") or 1, "n_valid": _whole(self.valid, "valid")}
+        return {"test": 0.2 if self.test is None else self.test, "valid": self.valid or 0.0}
+
+    def options(self) -> dict[str, Any]:
+        """Return the options with their defaults, without the seed and without those not given."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        if self.by == "leave-last":
+            values["test"] = values["test"] or 1
+        elif self.at is None:
+            values["test"] = self.sizes()["test"]
+        del values["seed"]
+        return {name: value for name, value in values.items() if value is not None}
+
+    @property
+    def asks_valid(self) -> bool:
+        """Whether a validation part is requested."""
+        return bool(self.valid) or self.valid_at is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The parts of a table of events, with the caller's columns, and how they were made.
+
+    Attributes
+    ----------
+    frames : dict of str to frame
+        "train", "test" and, if requested, "valid".
+    record : dict
+        The input with its checksum, the options, and the numbers of rows, users and items.
+    """
+
+    frames: dict[str, pl.DataFrame]
+    record: dict[str, Any]
+
+    def write(self, folder: str | Path) -> None:
+        """Write one parquet file per part, and `split.json`, into a folder; all or none of them.
+
+        The folder is made if it does not exist. Files of an earlier split are replaced.
+
+        Raises
+        ------
+        ArgumentError
+            If a file to write is the file that was read.
+        DataError
+            If the folder or a file can't be written.
+        """
+        target = Path(folder)
+        names = {part: target / f"{part}.parquet" for part in self.frames}
+        written = [Named("the part", path) for path in (*names.values(), target / RECORD)]
+        source = self.record["input"]["path"]
+        refuse_same([] if source is None else [Named("the table", Path(source))], written)
+        is_new = _make(target)
+        POLARS.enter()
+        try:
+            with ExitStack() as files:  # every file is complete before the first one is moved
+                place = files.enter_context(atomic(target / RECORD))
+                place.write_text(json.dumps(self.record, indent=2) + "\n", encoding="utf-8")
+                for part, path in names.items():
+                    self.frames[part].write_parquet(files.enter_context(atomic(path)))
+        except BaseException:
+            if is_new:
+                with suppress(OSError):
+                    target.rmdir()
+            raise
+        if "valid" not in self.frames:  # of an earlier split
+            (target / "valid.parquet").unlink(missing_ok=True)
+
+
+def split_events(
+    source: Any,
+    how: How,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    timestamp: str | None = None,
+    format: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> Parts:
+    """Split a table of events; the rows keep all columns, their names and their ids.
+
+    Parameters
+    ----------
+    source : path, frame or mapping of columns
+        The table, see `podium.data`.
+    how : How
+        The way to split and its options.
+    user, item, timestamp : str, optional
+        The names of columns without a usual name.
+    format, columns
+        The format of a file, and the names of columns of a text file without a header; see
+        `podium.data.read_interactions`.
+
+    Returns
+    -------
+    Parts
+        The parts and the record.
+
+    Raises
+    ------
+    ArgumentError
+        If an option is invalid, or a part would have no rows.
+    DataError
+        If the table is wrong, or lacks the column of times that the split needs.
+
+    Examples
+    --------
+    >>> events = {"userId": [1, 1, 2, 2], "movieId": [5, 6, 5, 7], "timestamp": [1, 2, 3, 4]}
+    >>> parts = split_events(events, How("time", test=0.25))
+    >>> parts.frames["test"].rows()
+    [(2, 7, 4)]
+    """
+    how.check()
+    roles = (USER, ITEM, TIMESTAMP)
+    table = open_table(source, "interactions", roles, format, columns)
+    explicit = {"user": user, "item": item, "timestamp": timestamp}
+    names = resolve(table.names, roles, explicit, table.name)
+    if how.by in _TIMED and "timestamp" not in names:
+        raise missing(table.names, (TIMESTAMP,), table.name)
+    if how.group is not None:
+        _named(table, how.group)
+    frame = _read(table, names, how.group)
+    events = _frequent(frame, names["user"], how.least, table.name)
+    parts = _frames(events, _divided(events, names, how, table), how)
+    record = {
+        "podium": __version__,
+        "input": _described(source, table, frame),
+        "columns": names,
+        "options": how.options(),
+        "seed": (how.seed or 0) if how.by in _DRAWN else None,
+        "rows_left_out": frame.height - events.height,
+        "parts": {part: asdict(_Counts.of(rows, names)) for part, rows in parts.items()},
+    }
+    return Parts(parts, record)
+
+
+@dataclass(frozen=True)
+class _Counts:
+    rows: int
+    users: int
+    items: int
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame, names: dict[str, str]) -> _Counts:
+        user, item = frame[names["user"]], frame[names["item"]]
+        return cls(frame.height, user.n_unique(), item.n_unique())
+
+
+def _named(table: Source, column: str) -> None:
+    if column not in table.names:
+        raise DataError(
+            f"{table.name} has no column {column!r} for group.{_check.nearest(column, table.names)}"
+        )
+
+
+def _read(table: Source, names: dict[str, str], group: str | None) -> pl.DataFrame:
+    """Return all columns; users and items as they are read everywhere."""
+    ids = [names["user"], names["item"], *([] if group is None else [group])]
+    kinds: dict[str, Kind] = dict.fromkeys(table.names, "id" if table.text else "any")
+    columns = table.fetch(kinds)
+    frame: dict[str, Any] = {}
+    for name, column in columns.items():
+        if name in ids:
+            guess = not (table.text_ids and name == names["item"])
+            frame[name] = to_ids(column, name, table, guess=guess)
+        else:
+            frame[name] = _value(pl.Series(column)) if table.text else column
+    read = pl.DataFrame(frame)
+    if not read.height:
+        raise DataError(f"{table.name} has no rows.")
+    return read
+
+
+def _value(texts: pl.Series) -> Any:
+    """Return numbers if all texts are numbers; codes such as 007 stay texts."""
+    if texts.dtype != pl.String:
+        return texts
+    known = texts.drop_nulls()
+    has_codes = bool(known.str.contains(r"^\s*[-+]?0\d").any())
+    numbers = texts if has_codes else typed(texts)
+    return as_integers(texts) if has_codes and not texts.null_count() else numbers
+
+
+def _frequent(frame: pl.DataFrame, user: str, least: int, name: str) -> pl.DataFrame:
+    """Return the rows of users with at least so many events."""
+    if least == 1:
+        return frame
+    codes = codes_of(to_ids(frame[user], user, Source(name, (), lambda kinds: {})))[0]
+    events = frame.filter(pl.Series(np.bincount(codes)[codes] >= least))
+    if not events.height:
+        raise ArgumentError(f"least={least} leaves no rows: every user has fewer events.")
+    return events
+
+
+def _divided(frame: pl.DataFrame, names: dict[str, str], how: How, table: Source) -> splits.Split:
+    user, sizes = frame[names["user"]], how.sizes()
+    seed = how.seed or 0
+    if how.by in _TIMED:
+        times = to_times(frame[names["timestamp"]], names["timestamp"], table)
+        if how.by == "time":
+            moments = {n: _moment(getattr(how, n), times) for n in ("at", "valid_at")}
+            return splits.by_time(times, **sizes, **moments)
+        way: Callable[..., splits.Split] = (
+            splits.by_time_per_user if how.by == "user-time" else splits.leave_last_out
+        )
+        return way(user, times, **sizes)
+    if how.by == "group":
+        return splits.by_group(frame[how.group or names["user"]], **sizes, seed=seed)
+    per_user = user if how.by == "user-random" else None
+    return splits.random(frame.height, user=per_user, **sizes, seed=seed)
+
+
+def _moment(at: Any, times: Any) -> Any:
+    """Return a text as a number if the times are numbers."""
+    is_number = isinstance(at, str) and times.dtype.kind != "M"
+    return _check.plain_value(at) if is_number else at
+
+
+def _frames(frame: pl.DataFrame, split: splits.Split, how: How) -> dict[str, pl.DataFrame]:
+    """Return the parts, or raise if one that is requested has no rows."""
+    names = ["train", "test", *(["valid"] if how.asks_valid else [])]
+    rows = {part: getattr(split, part) for part in names}
+    empty = next((part for part in names if not rows[part].size), None)
+    if empty is not None:
+        raise ArgumentError(
+            f"The {empty} part would have no rows: by={how.by!r} divides {frame.height} rows into "
+            f"{split.train.size} for training, {split.valid.size} for validation and "
+            f"{split.test.size} for testing. Change test and valid, or the way to split."
+        )
+    return {part: frame[positions] for part, positions in rows.items()}
+
+
+def _described(source: Any, table: Source, frame: pl.DataFrame) -> dict[str, Any]:
+    """Return the name, checksum and number of rows of the input."""
+    path = Path(source) if isinstance(source, str | Path) else None
+    return {
+        "path": None if path is None else str(path),
+        "sha256": None if path is None else _checksum(path),
+        "rows": frame.height,
+        "columns": list(table.names),
+    }
+
+
+def _checksum(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _whole(number: float | None, name: str) -> int:
+    """Return a number of rows per user, 0 for None."""
+    if number is None or (number == 0 and name == "valid"):
+        return 0
+    if number != int(number) or number < 1:
+        raise ArgumentError(
+            f"{name} must be a number of rows per user with by='leave-last', got {number:g}."
+        )
+    return int(number)
+
+
+def _make(folder: Path) -> bool:
+    """Make the folder; return whether it is new."""
+    if folder.is_dir():
+        return False
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        raise DataError(f"{folder} is a file. Name a folder for the parts.") from None
+    except OSError as error:
+        raise DataError(f"{folder} can't be made: {error.strerror or error}.") from None
+    return True

@@ -1,0 +1,212 @@
+"""podium train with recommenders: the fit is that of the library, and what is refused."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import sparse
+
+from podium import rankers, recommenders, tuning
+
+Run = Callable[..., Any]
+MODELS = {
+    "popularity": (),
+    "ease": ("--l2", "20"),
+    "item-knn": ("--set", "k=5"),
+    "als": ("--set", "n_factors=4", "--set", "alpha=3", "--l2", "0.1", "--seed", "3"),
+    "bpr": ("--set", "n_factors=4", "--learning-rate", "0.1", "--seed", "3"),
+}
+FITTED = {
+    "popularity": {},
+    "ease": {"l2": 20.0},
+    "item-knn": {"k": 5},
+    "als": {"n_factors": 4, "alpha": 3, "l2": 0.1, "random_state": 3},
+    "bpr": {"n_factors": 4, "learning_rate": 0.1, "random_state": 3},
+}
+
+
+@pytest.fixture(autouse=True)
+def pairs() -> pl.DataFrame:
+    """Write pairs.csv, where users of two kinds rate items of two kinds, and held-out pairs."""
+    rng = np.random.default_rng(0)
+    likes = np.where(np.add.outer(np.arange(60), np.arange(40)) % 2, 0.5, 0.1)
+    user, item = np.nonzero(rng.random((60, 40)) < likes)
+    value = 1.0 + rng.integers(3, size=user.size)
+    frame = pl.DataFrame({"userId": user, "movieId": item, "value": value})
+    is_valid = pl.Series(rng.random(user.size) < 0.2)
+    frame.filter(~is_valid).write_csv("pairs.csv")
+    frame.filter(is_valid).write_csv("valid.csv")
+    return pl.read_csv("pairs.csv")
+
+
+def train(podium: Run, *argv: str, model: str, out: str = "model") -> Any:
+    done = podium("train", "pairs.csv", "--model", model, "--out", out, *argv)
+    assert (done.status, done.out) == (0, ""), done.err
+    return done
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_model_is_that_of_the_library_and_recommends(
+    podium: Run, pairs: pl.DataFrame, name: str
+) -> None:
+    if name in ("als", "bpr"):
+        pytest.importorskip("implicit")
+    done = train(podium, *MODELS[name], model=name)
+    assert f"60 users, 40 items, {pairs.height} pairs; fitted in " in done.err
+    library = recommenders.get(name, **FITTED[name]).fit(pairs)
+    model = recommenders.load("model")
+    np.testing.assert_array_equal(model.scores(), library.scores())
+    assert model.get_params() == library.get_params()
+    assert podium("recommend", "model", "-k", "5", "--out", "run.csv").status == 0
+    items, _ = library.recommend(k=5)
+    assert pl.read_csv("run.csv")["item"].to_list() == items[items >= 0].tolist()
+
+
+@pytest.mark.parametrize("name", ["popularity", "ease", "item-knn", "factorization"])
+def test_low_values_are_neither_learned_nor_recommended(
+    podium: Run, pairs: pl.DataFrame, name: str
+) -> None:
+    few = ("--set", "n_epochs=2", "--set", "n_factors=4") if name == "factorization" else ()
+    train(podium, "--min-relevance", "2", *few, model=name)
+    model = recommenders.load("model")
+    high = pairs.filter(pl.col("value") >= 2)
+    assert int((model.seen_weights_ > 0).sum()) == high.height
+    assert set(model.seen_weights_.tolist()) == {0.0, 1.0}
+    is_known = [pl.col(name).is_in(high[name].to_list()) for name in ("userId", "movieId")]
+    known = pairs.filter(*is_known)
+    assert model.seen_items_.size == known.height
+    items, _ = model.recommend(k=3)
+    users = np.repeat(np.asarray(model.user_labels_), items.shape[1])
+    shown = set(zip(users.tolist(), items.ravel().tolist(), strict=True))
+    assert shown.isdisjoint(known.select("userId", "movieId").rows())
+
+
+def test_weight_one_counts_a_pair_once(podium: Run, pairs: pl.DataFrame) -> None:
+    once = pairs.select("userId", "movieId")
+    twice = pl.concat([once, once.head(50)])
+    twice.write_csv("pairs.csv")
+    train(podium, "--gain", "one", model="ease")
+    library = recommenders.EASE().fit(once)
+    np.testing.assert_array_equal(recommenders.load("model").scores(), library.scores())
+    train(podium, model="ease")
+    library = recommenders.EASE().fit(twice)
+    np.testing.assert_array_equal(recommenders.load("model").scores(), library.scores())
+
+
+def test_factorize_is_the_short_form(podium: Run) -> None:
+    factors = ("--set", "n_factors=4", "--set", "n_epochs=3", "--set", "n_negatives=8")
+    train(podium, *factors, "--l2", "0.01", "--seed", "2", model="factorization")
+    short = ("--factors", "4", "--epochs", "3", "--negatives-per-pair", "8", "--l2", "0.01")
+    assert podium("factorize", "pairs.csv", *short, "--seed", "2", "--out", "short").status == 0
+    assert Path("model").read_bytes() == Path("short").read_bytes()
+
+
+@pytest.mark.parametrize("options", [(), ("--valid", "valid.csv", "--eval-metric", "recall@5")])
+@pytest.mark.parametrize("name", ["ease", "item-knn"])
+def test_search_is_that_of_the_library_and_can_be_repeated(
+    podium: Run, name: str, options: tuple[str, ...]
+) -> None:
+    search = ("--tune", "--budget", "3", "--seed", "4", "--tune-table", "t.parquet")
+    done = train(podium, *search, *options, model=name)
+    found = tuning.search_recommender(
+        recommenders.get(name),
+        "pairs.csv",
+        eval_set="valid.csv" if options else None,
+        measure="recall@5" if options else "ndcg@10",
+        n_trials=3,
+        seed=4,
+    )
+    table = pl.read_parquet("t.parquet").drop("seconds")
+    assert table.equals(pl.DataFrame(found.table).drop("seconds"))
+    (line,) = re.findall(r"^podium: to repeat: podium (.*)$", done.err, re.M)
+    before = Path("model").read_bytes()
+    Path("model").unlink()
+    argv = [word for word in shlex.split(line) if word not in ("--valid", "valid.csv")]
+    argv = [word for word in argv if word not in ("--eval-metric", "recall@5")]
+    assert podium(*argv).status == 0
+    assert Path("model").read_bytes() == before
+    assert sorted(path.name for path in Path().glob("model*")) == ["model"]
+
+
+def test_files_without_names_are_read(podium: Run, pairs: pl.DataFrame) -> None:
+    pairs.write_csv("bare", separator="|", include_header=False)
+    train(podium, model="ease")
+    argv = ("train", "bare", "--columns", "user,item,value", "--model", "ease", "--out", "bare-m")
+    assert podium(*argv).status == 0
+    assert Path("model").read_bytes() == Path("bare-m").read_bytes()
+
+
+def test_no_name_is_both_a_ranker_and_a_recommender() -> None:
+    assert set(rankers.REGISTRY).isdisjoint(recommenders.REGISTRY)
+
+
+@pytest.mark.parametrize("name", ["popularity", "ease", "item-knn"])
+def test_seen_pairs_change_no_score(name: str) -> None:
+    rng = np.random.default_rng(0)
+    likes = sparse.csr_array((rng.random((20, 12)) < 0.3).astype(float))
+    others = sparse.csr_array((rng.random((20, 12)) < 0.2).astype(float))
+    plain = recommenders.get(name).fit(likes)
+    with_seen = recommenders.get(name).fit(likes, seen=others)
+    np.testing.assert_array_equal(with_seen.scores(), plain.scores())
+    items, _ = with_seen.recommend(k=3)
+    for user, row in enumerate(items):
+        assert not (set(row.tolist()) - {-1}) & set((likes + others)[[user]].indices.tolist())
+
+
+BAD = {
+    "model": (("--model", "aals"), r"^--model must be one of 'linear', .* Did you mean 'als'\?"),
+    "k": (("-k", "3"), r"^-k has no effect with --model ease, which learns from events"),
+    "features": (("--features", "a"), r"^--features has no effect with --model ease"),
+    "loss": (("--loss", "bpr"), r"^--model ease does not accept --loss\."),
+    "set": (("--set", "l3=1"), r"^--model ease does not accept --set l3\."),
+    "twice": (("--l2", "1", "--set", "l2=2"), r"^--l2 is given as an option and by --set"),
+    "value": (("--l2", "-1"), r"^--l2 must be a number > 0"),
+    "gain": (("--gain", "exp2"), r"^--gain exp2 has no effect with --model ease"),
+    "no gain": (("--gain", "two"), r"^--gain must be one of"),
+    "valid": (("--valid", "valid.csv"), r"^--valid needs --tune with --model ease"),
+    "measure": (("--eval-metric", "ap"), r"^--eval-metric needs --valid or --tune"),
+    "resume": (("--resume",), r"^--resume needs --tune with this model"),
+    "patience": (("--patience", "3"), r"^--patience needs --valid"),
+    "budget": (("--budget", "3"), r"^--budget needs --tune"),
+    "share": (("--valid-share", "0.1"), r"^--valid-share needs --tune"),
+    "grid": (("--tune", "--grid", "l2=log(0,1)"), r"^--grid 'l2=log\(0,1\)': low must be"),
+    "fixed": (("--tune", "--l2", "3", "--grid", "l2=1,2"), r"^--grid names 'l2', but another opt"),
+    "rating": (("--min-relevance", "9"), r"^pairs\.csv: value is below --min-relevance 9 in every"),
+    "not saved": (("--model", "neumf"), r"^--model neumf can't be saved"),
+    "of rankers": (("--model", "linear", "--gain", "one"), r"^--gain has no effect with --mod"),
+    "time": (("--model", "linear", "--tune", "--budget", "3m"), r"^--budget must be a number"),
+    "factors": (("--model", "als", "--set", "n_factors=0"), r"^'n_factors' must be an integer"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "pattern"), BAD.values(), ids=BAD)
+def test_bad_option_is_refused(podium: Run, options: tuple[str, ...], pattern: str) -> None:
+    if "als" in options:
+        pytest.importorskip("implicit")
+    there = sorted(Path().iterdir())
+    done = podium("train", "pairs.csv", "--model", "ease", "--out", "model", *options)
+    assert re.search(pattern, done.message), done.message
+    assert (done.status, done.out) == (2, "")
+    assert sorted(Path().iterdir()) == there
+
+
+def test_several_files_of_events_are_refused(podium: Run) -> None:
+    done = podium("train", "pairs.csv", "valid.csv", "--model", "ease", "--out", "model")
+    assert "is trained on one file of events, got 2" in done.message
+
+
+def test_interrupt_writes_no_model(podium: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(self: Any, user_items: Any, **_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(recommenders.EASE, "fit", stop)
+    done = podium("train", "pairs.csv", "--model", "ease", "--out", "model")
+    assert (done.status, done.err) == (130, "podium: interrupted.\n")
+    assert not list(Path().glob("model*"))

@@ -1,0 +1,181 @@
+"""The split of a table into files: which rows go where, in which form, and the record."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from podium.data import splits, write_table
+from podium.data.splitting import BY, How, split_events
+from podium.errors import ArgumentError, DataError, PodiumError
+
+N = 400
+
+
+@pytest.fixture
+def events() -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    return pl.DataFrame(
+        {
+            "note": [None, "a", "b", "c"] * (N // 4),
+            "movieId": [f"{i:03}" for i in rng.integers(50, size=N)],
+            "userId": rng.integers(30, size=N),
+            "timestamp": rng.permutation(N) + 1_000,
+            "shop": rng.integers(8, size=N),
+        }
+    )
+
+
+def expected(events: pl.DataFrame, by: str) -> splits.Split:
+    user, time = events["userId"], events["timestamp"]
+    return {
+        "time": lambda: splits.by_time(time, test=0.25, valid=0.1),
+        "user-time": lambda: splits.by_time_per_user(user, time, test=0.25, valid=0.1),
+        "leave-last": lambda: splits.leave_last_out(user, time, n=2, n_valid=1),
+        "random": lambda: splits.random(N, test=0.25, valid=0.1, seed=7),
+        "user-random": lambda: splits.random(N, user=user, test=0.25, valid=0.1, seed=7),
+        "group": lambda: splits.by_group(user, test=0.25, valid=0.1, seed=7),
+    }[by]()
+
+
+@pytest.mark.parametrize("by", BY)
+def test_parts_are_those_of_the_library_with_all_columns(events: pl.DataFrame, by: str) -> None:
+    sizes: dict[str, Any] = (
+        {"test": 2, "valid": 1} if by == "leave-last" else {"test": 0.25, "valid": 0.1}
+    )
+    seed = 7 if "random" in by or by == "group" else None
+    parts = split_events(events, How(by, **sizes, seed=seed))
+    split = expected(events, by)
+    for part, frame in parts.frames.items():
+        assert frame.equals(events[getattr(split, part)])
+        assert parts.record["parts"][part] == {
+            "rows": frame.height,
+            "users": frame["userId"].n_unique(),
+            "items": frame["movieId"].n_unique(),
+        }
+    assert parts.record["seed"] == seed
+    assert sum(frame.height for frame in parts.frames.values()) == N
+
+
+def test_files_keep_ids_and_values_of_a_text_file(events: pl.DataFrame, tmp_path: Path) -> None:
+    events = events.with_columns(zip=pl.format("0{}", pl.col("shop")), x=pl.col("shop") / 2)
+    events.write_csv(tmp_path / "events.csv")
+    split_events(tmp_path / "events.csv", How("random")).write(tmp_path / "new" / "parts")
+    folder = tmp_path / "new" / "parts"
+    assert {path.name for path in folder.iterdir()} == {
+        "train.parquet", "test.parquet", "split.json",
+    }  # fmt: skip
+    again = pl.concat(pl.read_parquet(folder / f"{part}.parquet") for part in ("train", "test"))
+    assert again.sort("timestamp").equals(events.sort("timestamp"))
+    record = json.loads((folder / "split.json").read_text())
+    content = (tmp_path / "events.csv").read_bytes()
+    assert record["input"]["sha256"] == hashlib.sha256(content).hexdigest()
+    assert record["options"] == {"by": "random", "test": 0.2, "least": 1}
+
+
+def test_users_with_few_events_are_left_out(events: pl.DataFrame) -> None:
+    parts = split_events(events, How("user-random", least=14))
+    counts = events.group_by("userId").len()
+    users = set(counts.filter(pl.col("len") >= 14)["userId"])
+    assert 0 < len(users) < counts.height
+    assert {user for frame in parts.frames.values() for user in frame["userId"]} == users
+    n_kept = sum(frame.height for frame in parts.frames.values())
+    assert parts.record["rows_left_out"] == N - n_kept
+
+
+@pytest.mark.parametrize("at", [1_200, "1200", "1.2e3"])
+def test_times_divide_the_parts(events: pl.DataFrame, at: Any) -> None:
+    parts = split_events(events, How("time", at=at, valid_at=1_100)).frames
+    assert parts["test"]["timestamp"].min() == 1_200
+    assert (parts["valid"]["timestamp"].min(), parts["valid"]["timestamp"].max()) == (1_100, 1_199)
+    dated = events.with_columns(pl.from_epoch("timestamp", time_unit="d"))
+    test = split_events(dated, How("time", at="1973-04-15")).frames["test"]
+    assert test["timestamp"].min() == dated["timestamp"].filter(events["timestamp"] == 1_200)[0]
+
+
+def test_groups_of_another_column_stay_together(events: pl.DataFrame) -> None:
+    parts = split_events(events, How("group", test=0.5, group="shop")).frames
+    shops = [set(frame["shop"]) for frame in parts.values()]
+    assert shops[0] & shops[1] == set()
+    with pytest.raises(DataError, match=r"no column 'shops' for group. Did you mean 'shop'"):
+        split_events(events, How("group", group="shops"))
+
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "way": ({"by": "tme"}, "Did you mean 'time'"),
+    "seed": ({"by": "time", "seed": 1}, "seed has no effect with by='time'"),
+    "at": ({"by": "random", "at": 1}, "at has no effect with by='random'"),
+    "both": ({"by": "time", "at": 1, "test": 0.1}, "test and at exclude each other"),
+    "shares": ({"by": "random", "test": 0.6, "valid": 0.4}, "test [+] valid must be < 1"),
+    "no test": ({"by": "random", "test": 0}, "test must be > 0"),
+    "part of a row": ({"by": "leave-last", "test": 0.2}, "test must be a number of rows per user"),
+    "least": ({"by": "random", "least": 0}, "least must be an integer >= 1"),
+    "all": ({"by": "random", "least": 10_000}, "leaves no rows"),
+    "late": ({"by": "time", "at": 10**6}, "leaves none of the 400 rows for testing"),
+    "early": ({"by": "time", "at": 0}, "leaves no rows for training"),
+    "empty": ({"by": "leave-last", "test": 100}, "The test part would have no rows"),
+    "empty valid": ({"by": "group", "valid": 0.001}, "The valid part would have no rows"),
+    "date": ({"by": "time", "at": "2020-01-01"}, "at must be a number, as the timestamps are"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), BAD.values(), ids=BAD)
+def test_nonsense_is_refused(events: pl.DataFrame, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        split_events(events, How(**options))
+
+
+def test_time_is_needed_for_a_split_by_time(events: pl.DataFrame) -> None:
+    for by in ("time", "user-time", "leave-last"):
+        with pytest.raises(DataError, match="has no timestamp column"):
+            split_events(events.drop("timestamp"), How(by))
+
+
+def test_folder_is_written_completely_or_not_at_all(
+    events: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = split_events(events, How("random", valid=0.1))
+    first.write(tmp_path / "parts")
+    (tmp_path / "parts" / "notes.txt").write_text("mine")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "parts").iterdir()}
+    second = split_events(events, How("time"))
+    write, n_written = pl.DataFrame.write_parquet, 0
+
+    def broken(frame: pl.DataFrame, *args: Any, **options: Any) -> None:
+        nonlocal n_written
+        n_written += 1
+        if n_written == 2:
+            raise KeyboardInterrupt
+        write(frame, *args, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pl.DataFrame, "write_parquet", broken)
+        with pytest.raises(KeyboardInterrupt):
+            second.write(tmp_path / "parts")
+        n_written = 0
+        with pytest.raises(KeyboardInterrupt):
+            second.write(tmp_path / "new")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "parts").iterdir()} == before
+    assert not (tmp_path / "new").exists()
+    second.write(tmp_path / "parts")  # the old validation part is not of this split
+    names = {path.name for path in (tmp_path / "parts").iterdir()}
+    assert names == {"train.parquet", "test.parquet", "split.json", "notes.txt"}
+
+
+def test_input_is_not_written_over(events: pl.DataFrame, tmp_path: Path) -> None:
+    write_table(events.to_dict(), tmp_path / "train.parquet")
+    before = (tmp_path / "train.parquet").read_bytes()
+    parts = split_events(tmp_path / "train.parquet", How("random"))
+    with pytest.raises(ArgumentError, match="is the same file as"):
+        parts.write(tmp_path)
+    assert (tmp_path / "train.parquet").read_bytes() == before
+    (tmp_path / "file").write_text("")
+    for folder in ("file", "file/parts"):
+        with pytest.raises(PodiumError):
+            parts.write(tmp_path / folder)
