@@ -103,8 +103,12 @@ def _one(study: Any, recipe: names.Recipe, context: Any, cell: str) -> dict[str,
         result = names.scale_measure(names.scale_asked(recipe, cell))  # in this process
     else:
         result = study.run(recipe, context, cell)
-    result = {key: 1.0 if key in _TIMES else value for key, value in result.items()}
+    result = {key: _ones(value) if key in _TIMES else value for key, value in result.items()}
     return json.loads(json.dumps(result, default=lambda value: value.tolist()))
+
+
+def _ones(value: Any) -> Any:
+    return [1.0] * len(value) if isinstance(value, list) else 1.0
 
 
 def _told(result: Mapping[str, Any]) -> str:
@@ -345,7 +349,7 @@ SMALL = {
     "topk-factorization-amazon": Small(_top_factors, {"": recipe_data.published_split}),
     "topk-factorization-citeulike": Small(_top_factors, {"": recipe_data.counted_lists}),
     "topk-factorization-ml1m": Small(_top_factors, {"": recipe_data.ratings}),
-    "topk-factorization-movietweetings": Small(_top_factors, {"": recipe_data.ratings}),
+    "topk-factorization-tweetings": Small(_top_factors, {"": recipe_data.ratings}),
     "topk-factorization-pinterest": Small(_top_factors, {"": recipe_data.published_split}),
     "topk-losses": Small(_top_losses),
     "topk-ohsumed": Small(_topk, {"": recipe_data.folds}, repeats=1),
