@@ -130,3 +130,29 @@ def test_warp_ranks_as_lightfm_does() -> None:
     held_out[3, 0] = 1.0
     rank = peer.predict_rank(held_out.astype(np.float32)).toarray()[3, 0] + 1.0
     assert model.ranks(held_out, exclude_seen=False, ties="best").tolist() == [rank]
+
+
+def test_scaled_penalties_solve_the_equations_of_each_user() -> None:
+    pytest.importorskip("implicit")
+    rng = np.random.default_rng(0)
+    likes = sparse.csr_array((rng.random((60, 40)) < np.linspace(0.05, 0.5, 40)).astype(np.float32))
+    alpha, l2, power = 5.0, 0.05, 0.8
+    model = ALS(6, alpha=alpha, l2=l2, l2_power=power, n_epochs=300).fit(likes)
+    items = model.item_factors_.astype(float)
+    for user in range(60):
+        own = items[likes.indices[likes.indptr[user] : likes.indptr[user + 1]]]
+        penalty = l2 * (alpha * len(own) + 40) ** power
+        left = items.T @ items + (alpha - 1.0) * own.T @ own + penalty * np.eye(6)
+        expected = np.linalg.solve(left, alpha * own.sum(axis=0))
+        # penalties of neighbouring rows are rounded to 2 %
+        assert model.user_factors_[user] == pytest.approx(expected, abs=0.01)
+
+
+def test_a_power_of_almost_0_is_the_penalty_of_implicit() -> None:
+    pytest.importorskip("implicit")
+    rng = np.random.default_rng(1)
+    likes = sparse.csr_array((rng.random((60, 40)) < np.linspace(0.05, 0.5, 40)).astype(np.float32))
+    options = {"alpha": 4.0, "l2": 3.0, "n_epochs": 60}
+    plain, scaled = (ALS(6, l2_power=p, **options).fit(likes) for p in (0.0, 1e-9))
+    scores = [m.user_factors_ @ m.item_factors_.T for m in (plain, scaled)]
+    assert scores[1] == pytest.approx(scores[0], abs=0.01)
