@@ -1,6 +1,7 @@
 # make demo    show podium's main job on real data
 # make test    run the tests except the long ones
-# make check   run all checks of a change: all tests, lint, types, layers, wheel
+# make docs    build the documentation site in build/docs
+# make check   run all checks of a change: all tests, lint, types, layers, docs, wheel
 # make bench   compare podium's speed with other libraries
 #
 # The targets need Python >= 3.11 and make, but no compiler. The first target that needs .venv
@@ -20,11 +21,11 @@ INSTALL_PODIUM = $(INSTALL) hatchling editables && $(INSTALL) --no-build-isolati
 # If `make bench` has created RecTools' environment, the parity tests run RecTools in it.
 export PODIUM_RECTOOLS_PYTHON ?= $(wildcard $(RECTOOLS)/bin/python)
 
-.PHONY: help demo test test-all check lint types layers wheel bench format clean
+.PHONY: help demo test test-all check lint types layers docs wheel bench format clean
 .DELETE_ON_ERROR:
 
 help:
-	@sed -n '1,4s/^# //p' $(firstword $(MAKEFILE_LIST))
+	@sed -n '1,5s/^# //p' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.demo
 	$(BIN)/podium demo --out demo-report
@@ -43,7 +44,7 @@ test-all: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n auto --cov --cov-report=
 	@echo "coverage of lines and branches: $$($(BIN)/python -m coverage report --format=total) %"
 
-check: test-all lint types layers wheel
+check: test-all lint types layers docs wheel
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check --quiet
@@ -54,6 +55,11 @@ types: $(VENV)/.dev
 
 layers: $(VENV)/.dev
 	$(BIN)/lint-imports --no-logo
+
+# Strict: a warning, such as of a link that leads nowhere, is an error.
+docs: $(VENV)/.dev
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/docs
+	@echo "The site is in build/docs/index.html"
 
 # The wheel is built from the sdist, installed without extras into a new environment, and used.
 wheel: $(VENV)/.dev
@@ -72,8 +78,8 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format --quiet
 
 clean:
-	rm -rf $(VENV) $(RECTOOLS) dist demo-report .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests benchmarks tools -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) $(RECTOOLS) build dist docs/_generated demo-report .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests benchmarks tools docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.demo: $(VENV)/.python pyproject.toml constraints.txt
 	@echo "Installing podium into $(VENV) (about a minute) ..."

@@ -65,16 +65,16 @@ class RankCosine(DrawnLoss):
     Notes
     -----
     Within a tie of grade g, the ground-truth scores are evenly spaced around g, within half the
-    distance to the nearest grade. Their means over orders are the grades, but the norm |t| stays
-    that of one order. No scores fit all orders, so that the value stays above 0. All rows below
-    the head get the mean of what the whole list has there. Consequently, a k one less than the
+    distance to the nearest grade. Their means over orders are the grades, but the norm ``|t|``
+    stays that of one order. No scores fit all orders, so that the value stays above 0. All rows
+    below the head get the mean of what the whole list has there. Consequently, a k one less than the
     length of the list is equivalent to the whole list.
 
     The loss is not convex. A positive factor of the scores does not change it, so that a penalty
     on coefficients only shrinks them: train without a penalty, and stop by validation. A shift of
     the scores does change the loss. If all scores of a group are 0, the value is 1/2 and the
     gradient is computed with norm 1, so that it is a descent direction. The norm in the gradient
-    is at least 1e-100. The curvature is the largest possible eigenvalue of the Hessian at |s|.
+    is at least 1e-100. The curvature is the largest possible eigenvalue of the Hessian at ``|s|``.
 
     A group of one grade is left out. Cost: a few passes; `prepare` sorts each list.
 

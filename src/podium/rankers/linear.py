@@ -99,7 +99,7 @@ class LinearRanker(LinearScores):
         The reason why the fit stopped. "stalled": because of rounding, no step lowers the
         objective, although `tol` is not reached. "diverged": scores overflowed; the parameters are
         those of an earlier iterate.
-    history_ : dict of float64, (n_iter_,)
+    history_ : dict of float64, (``n_iter_``,)
         The values per iteration. "objective" is the training objective. With an eval_set,
         "validation" is its mean eval_metric, signed so that higher is better.
     n_features_in_, feature_names_in_

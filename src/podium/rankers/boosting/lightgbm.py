@@ -86,7 +86,7 @@ class LightGBMRanker(BoostedRanker):
         The number of trees grown.
     stop_reason_ : {"max_iter", "patience", "converged"}
         The reason why training stopped. "converged": no leaf could be split.
-    history_ : dict of float64, (n_iter_,)
+    history_ : dict of float64, (``n_iter_``,)
         The values after each tree: "objective" (for podium's losses), and with an eval_set
         "validation", its mean eval_metric, signed so that higher is better.
     n_features_in_, feature_names_in_

@@ -84,7 +84,7 @@ class NeuralRanker(Ranker):
     stop_reason_ : {"converged", "patience", "max_iter", "diverged"}
         The reason why the fit stopped. "diverged": scores overflowed; the parameters are those of
         an earlier epoch.
-    history_ : dict of float64, (n_iter_,)
+    history_ : dict of float64, (``n_iter_``,)
         The values at the end of each epoch: "objective", and with an eval_set "validation", its
         mean eval_metric, signed so that higher is better.
     n_features_in_, feature_names_in_

@@ -81,7 +81,7 @@ class GreedyPAp(LinearBaseline):
     intercept_ : float
         Always 0, because an intercept does not change the order.
     weights_ : float64, (n_base,)
-        The weight of each base classifier in coef_. The first was learned from all rows.
+        The weight of each base classifier in ``coef_``. The first was learned from all rows.
     history_ : dict of float64, (n_base,)
         "measure" is the mean measure after each step, on the eval_set if there is one.
     n_features_in_, feature_names_in_

@@ -59,7 +59,7 @@ class SelectPAp(LinearBaseline):
         The number of rounds run.
     stop_reason_ : {"repeated", "max_rounds"}
         The reason for stopping.
-    history_ : dict of float64, (n_iter_,)
+    history_ : dict of float64, (``n_iter_``,)
         "measure" is the mean measure after each round, on the eval_set if there is one.
     n_features_in_, feature_names_in_
         The attributes of scikit-learn.

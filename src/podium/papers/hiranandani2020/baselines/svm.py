@@ -65,7 +65,7 @@ class SVMpAUC(LinearBaseline):
         The selected iteration, from 0, and the number of iterations run.
     stop_reason_ : {"converged", "patience", "max_iter", "stalled", "diverged"}
         The reason for stopping.
-    history_ : dict of float64, (n_iter_,)
+    history_ : dict of float64, (``n_iter_``,)
         The values "objective", and with an eval_set "validation".
     n_features_in_, feature_names_in_
         The attributes of scikit-learn.

@@ -73,7 +73,7 @@ class RankBoost(Ranker):
         The reason for stopping. "converged": no threshold orders the weighted pairs better than
         chance, so that the loss is at its minimum. "separated": the last threshold orders all
         pairs correctly.
-    history_ : dict of float64, (n_iter_,)
+    history_ : dict of float64, (``n_iter_``,)
         The values "objective" and "correlation" (r) by round, and with an eval_set "validation",
         its mean eval_metric, with the sign for which higher is better.
     n_features_in_, feature_names_in_
