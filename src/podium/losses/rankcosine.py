@@ -67,8 +67,8 @@ class RankCosine(DrawnLoss):
     Within a tie of grade g, the ground-truth scores are evenly spaced around g, within half the
     distance to the nearest grade. Their means over orders are the grades, but the norm ``|t|``
     stays that of one order. No scores fit all orders, so that the value stays above 0. All rows
-    below the head get the mean of what the whole list has there. Consequently, a k one less than the
-    length of the list is equivalent to the whole list.
+    below the head get the mean of what the whole list has there. Consequently, a k one less than
+    the length of the list is equivalent to the whole list.
 
     The loss is not convex. A positive factor of the scores does not change it, so that a penalty
     on coefficients only shrinks them: train without a penalty, and stop by validation. A shift of
