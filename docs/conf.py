@@ -15,6 +15,7 @@ exclude_patterns = ["_ext"]
 
 # Every reference must resolve. Types in docstrings are prose ("array of shape (n,)"), not links.
 nitpicky = True
+smartquotes = False  # keeps --option
 default_role = "code"
 numpydoc_xref_param_type = False
 numpydoc_show_class_members = False
