@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 import sys
@@ -150,9 +152,27 @@ FULL: dict[str, Any] = {
                 }
             ],
         },
-        {"title": "Empty"},
+        {"title": "Empty", "notes": f"Note {NASTY}"},
+        {
+            "title": "Lists",
+            "lists": [
+                {
+                    "title": f"User {NASTY}",
+                    "note": f"Values {NASTY}",
+                    "lists": {
+                        f"Run {NASTY}": [{"text": f"Item {NASTY}", "relevant": True}],
+                        "b": [],
+                    },
+                    "after": f"Missed {NASTY}",
+                }
+            ],
+        },
     ],
     "conventions": [("ties", f"Convention {NASTY}")],
+    "provenance": {
+        "facts": {"command": f"Command {NASTY}"},
+        "files": [{"name": f"File {NASTY}", "size": None, "sha256": None}],
+    },
     "footer": f"Footer {NASTY}",
 }
 PAGES: dict[str, Any] = {
@@ -180,7 +200,8 @@ def test_page_is_balanced_with_distinct_ids(page: str) -> None:
 
 def test_page_makes_no_request(page: str) -> None:
     outline = Outline(page)
-    assert not {"script", "link", "img", "iframe", "object", "base"} & set(outline.tags)
+    assert not {"link", "img", "iframe", "object", "base"} & set(outline.tags)
+    assert outline.tags.count("script") == 1
     for name, value in outline.attributes:
         assert name not in ("src", "srcset", "xlink:href", "action", "style", "onload")
         assert name != "href" or (value or "").startswith("#")
@@ -191,14 +212,23 @@ def test_page_makes_no_request(page: str) -> None:
     assert "default-src 'none'" in page
 
 
+def test_policy_allows_exactly_the_script_of_the_page(page: str) -> None:
+    script = page[page.index("<script>") + len("<script>") : page.index("</script>")]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in page
+    assert "innerHTML" not in script
+
+
 def test_page_escapes_every_text() -> None:
     page = report.render(FULL)
-    assert "<script" not in page
+    assert page.count("<script") == 1
     assert "<img" not in page
     text = " ".join(Outline(page).text)
     for part in ("Title", "Subtitle", "Summary", "Fact", "Section", "Text", "Column", "Cell"):
         assert f"{part} {NASTY}" in text
     for part in ("Caption", "Figure", "Label", "Figcaption", "Convention", "Footer"):
+        assert f"{part} {NASTY}" in text
+    for part in ("Note", "User", "Values", "Run", "Item", "Missed", "Command", "File"):
         assert f"{part} {NASTY}" in text
 
 
@@ -238,7 +268,10 @@ def test_evaluation_report_shows_every_measure_segment_and_convention() -> None:
     for part in ("pap@10 (pooled)", "dcg@10", "n_pos > 10", NASTY, "min_relevance"):
         assert part in text
     assert "n_items" not in text  # left open
-    assert "Mean pap@10 is 0.310 (95% interval 0.290 to 0.330) over 812 users; 3 undefined." in text
+    assert (
+        "Mean pap@10 is 0.3100 over 812 users, with a 95 % interval from 0.2900 to 0.3300. "
+        "3 have no value."
+    ) in text
 
 
 def test_evaluation_plots_only_shares_on_one_axis() -> None:
@@ -247,24 +280,31 @@ def test_evaluation_plots_only_shares_on_one_axis() -> None:
 
 
 def test_comparison_report_claims_only_what_a_test_shows() -> None:
-    intro, shown, not_shown = report.comparison_report(COMPARISON)["summary"]
-    assert "popularity" in intro
-    assert shown == "In pap@10: linear by +0.0500."
-    assert not_shown.startswith("In ndcg@10: no run. A true difference of 0.0280 would")
+    page = report.comparison_report(COMPARISON)
+    shown, not_shown = page["summary"]
+    assert shown == (
+        "linear has the best mean pap@10, 0.3200. It is significantly better than popularity "
+        f"(+0.0500 [+0.0300, +0.0700], p = 0.0004). It was not compared with {NASTY}."
+    )
+    assert not_shown.startswith("popularity has the best mean ndcg@10, 0.5000. It is not sig")
+    assert "A true difference of 0.0280 would probably have been found" in not_shown
+    assert page["status"] == "open"
 
 
 def test_comparison_report_marks_what_a_test_shows() -> None:
     section = report.comparison_report(COMPARISON)["sections"][1]
     assert section["tables"][0]["highlight"] == [(1, 1)]
-    assert section["tables"][0]["rows"][1][3:] == ["<0.001"] * 3
+    assert section["tables"][0]["rows"][1][3:] == ["0.0004"] * 2
 
 
 def test_comparison_report_explains_letters() -> None:
     measures = COMPARISON["measures"]
     lettered = {name: {**r, "letters": dict.fromkeys(RUNS, "a")} for name, r in measures.items()}
     means = report.comparison_report({**COMPARISON, "pairs": "all", "measures": lettered})
-    assert means["sections"][0]["table"]["caption"].startswith("Runs with a letter in common")
-    assert means["sections"][0]["table"]["rows"][0][1].endswith(" a")
+    (table,) = means["sections"][0]["tables"]
+    assert table["columns"][2] == "letters"
+    assert table["rows"][0][2] == "a"
+    assert "Runs with a letter in common do not" in means["sections"][1]["notes"][-1]
 
 
 def test_comparison_report_shows_ranges_over_judgements() -> None:
@@ -272,8 +312,9 @@ def test_comparison_report_shows_ranges_over_judgements() -> None:
     measure = COMPARISON["measures"]["pap@10"]
     tests = [measure["differences"][0], {**measure["differences"][1], "unjudged": unjudged}]
     with_range = {**COMPARISON, "measures": {"pap@10": {**measure, "differences": tests}}}
-    *_, table = report.comparison_report(with_range)["sections"][1]["tables"]
-    assert table["rows"] == [["linear", "[−0.0200, +0.0600]", 12]]
+    table, _ = report.comparison_report(with_range)["sections"][1]["tables"]
+    assert table["columns"][-2:] == ["unjudged", "labels"]
+    assert table["rows"][1][-2:] == ["[-0.0200, +0.0600]", "12"]
 
 
 def test_comparison_report_gives_a_run_one_colour() -> None:

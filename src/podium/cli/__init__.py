@@ -21,7 +21,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from podium import __version__
-from podium.cli import _messages
+from podium.cli import _messages, _reports
 from podium.cli._options import expand
 from podium.cli.audit import audit
 from podium.cli.compare import compare
@@ -146,6 +146,7 @@ def _run(argv: Sequence[str], *, debug: bool) -> int:
 def _call(argv: Sequence[str]) -> int:
     """Run a command; typer converts an interrupt and --help into a status."""
     command = typer.main.get_command(app)
+    _reports.ARGUMENTS.set(list(argv))
     result = command.main(list(argv), prog_name="podium", standalone_mode=False)
     return result if isinstance(result, int) else 0
 

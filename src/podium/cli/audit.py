@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
+from podium.cli import _reports
 from podium.cli._options import WRITTEN, check_results, format_option
+from podium.cli._reports import ReportFile
 from podium.cli.compare import run_names
 from podium.cli.measure import Columns
 
@@ -94,6 +96,7 @@ def audit(
             rich_help_panel="Output",
         ),
     ] = None,
+    report: ReportFile = None,
 ) -> int:
     """Find and count the faults of an offline evaluation, and show their effects.
 
@@ -103,6 +106,7 @@ def audit(
     there is an error (see --fail-on), and 2 if an option or a file is wrong.
     """
     check_results(fail_on, FAIL_ON, format, FORMATS, out or [])
+    _reports.check(report)
     from podium import decide
     from podium.cli import _decisions, _messages
 
@@ -119,6 +123,7 @@ def audit(
             **columns.names_by_role(),
             timestamp=time_col,
         )
+    _reports.write(result, report, (train, test, *(runs or [])))
     _decisions.results(partial(_decisions.audit_text, result.as_json()), format, out or [])
     return _FAULTY if result.fails(fail_on) else _SOUND
 

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from podium.cli import _reports
 from podium.cli._options import WRITTEN, check_target
 from podium.cli.measure import (
     Catalogue,
@@ -82,7 +83,7 @@ def compare(
     output.check()
     scoring.check()
     check_target(labels, "--labels")
-    from podium import _check, data, report
+    from podium import _check, data
     from podium.cli import _render
     from podium.errors import ArgumentError
     from podium.evaluation import PAIRS, per_user
@@ -104,6 +105,8 @@ def compare(
     splits, (truths, *tables) = _by_split([truth, *runs])
     files = {"--report": output.report, "--per-user": output.per_user, "--labels": labels}
     _refuse_overwriting([truths, *tables], files)
+    page = output.report
+    categories, titles = _reports.divided_items(items, measures, page, columns.item_col)
     comparison = compare_runs(
         truths,
         dict(zip(names, tables, strict=True)),
@@ -111,14 +114,15 @@ def compare(
         by=by or [],
         users=users,
         catalogue=catalogue,
-        items=items,
+        items=categories,
+        keep_lists=page is not None,
         pairs=pairs,  # pyright: ignore[reportArgumentType]
         splits=splits,
         **scoring.keywords(columns),
     )
     result = comparison.as_json()
-    if output.report is not None:
-        report.write(report.comparison_report(result), output.report)
+    read = (truth, *runs, users, catalogue, items)
+    _reports.write(comparison, page, read, titles=titles, seed=scoring.seed)
     if output.per_user is not None:
         data.write_table(per_user(comparison.evaluations), output.per_user)
     if labels is not None:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from podium.cli import _messages
+from podium.cli import _messages, _reports
 from podium.cli._options import FORMATS, Format
+from podium.cli._reports import ReportFile
 from podium.cli._samples import SampleColumns, Samples
 from podium.cli.compare import run_names
 
 if TYPE_CHECKING:
+    from podium.report.results import Result
     from podium.sampled import Estimator, SampledRanks
 
 _DEFAULT = ("ndcg@10", "recall@10")
@@ -88,6 +90,7 @@ def estimate(
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of resamples and random ties.")] = 0,
     format: Format = "table",
+    report: ReportFile = None,
 ) -> None:
     """Estimate measures of a ranking of all items from ranks among sampled items.
 
@@ -101,6 +104,7 @@ def estimate(
     _check.choice(format, "--format", FORMATS)
     _check.seed(seed)
     _check.open_fraction(level, "level")
+    _reports.check(report)
     from podium import sampled
     from podium.cli import _render
     from podium.cli._samples import read_all, reader
@@ -115,13 +119,15 @@ def estimate(
         if resamples is not None:
             _refuse_resamples(estimator, all_ranks)
         if len(files) == 1:
-            result = sampled.evaluate(all_ranks[0], names, **options).as_json()
+            found: Result = sampled.evaluate(all_ranks[0], names, **options)
         else:
             all_ranks = sampled.comparable(all_ranks, list(map(str, files)), estimator, noun="file")
             models = dict(zip(run_names(files), all_ranks, strict=True))
             with _messages.progress("comparing") as show:
-                comparison = sampled.compare_all(models, names, progress=show, **options)
-            result = comparison.as_json()
+                found = sampled.compare_all(models, names, progress=show, **options)
+        result = found.as_json()
+    read = (*files, samples.negatives_file, samples.seen)
+    _reports.write(found, report, read, seed=seed)
     given = _given(samples, ties, level)
     if len(files) == 1:
         view, flat = estimates.estimate_view(result, given), estimates.estimate_table(result)

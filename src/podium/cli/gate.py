@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from podium.cli import _messages
+from podium.cli import _messages, _reports
 from podium.cli._options import WRITTEN, check_results, check_target, format_option
+from podium.cli._reports import ReportFile
 from podium.cli.compare import run_names
 from podium.cli.measure import (
     Catalogue,
@@ -147,6 +148,7 @@ def gate(
             rich_help_panel="Output",
         ),
     ] = None,
+    report: ReportFile = None,
 ) -> int:
     """Decide whether a candidate may replace the base: superior, non-inferior or inferior.
 
@@ -156,6 +158,7 @@ def gate(
     check_results(fail_on, FAIL_ON, format, FORMATS, out or [])
     check_target(state, "--state", ("",))  # any suffix
     check_target(labels, "--labels")
+    _reports.check(report)
     _check_labels(labels, conventions.unjudged or "negative")
     from podium import data, decide
     from podium.cli import _decisions
@@ -187,6 +190,8 @@ def gate(
         )
     if labels is not None and result.labels_to_settle is not None:
         data.write_table(result.labels_to_settle, labels)
+    read = (truth, base, candidate, users, catalogue, items)
+    _reports.write(result, report, read, seed=conventions.seed)
     _decisions.results(
         partial(_decisions.gate_text, result.as_json(), fail_on=fail_on), format, out or []
     )

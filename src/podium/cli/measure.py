@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import typer
 
+from podium.cli import _reports
 from podium.cli._options import FORMATS, WRITTEN, ColumnNames, Format, check_target
+from podium.cli._reports import ReportFile
 
 DEFAULT_MEASURES = ("pap@10", "ndcg@10", "precision@10", "recall@10")
 
@@ -42,7 +44,8 @@ Items: TypeAlias = Annotated[
     typer.Option(
         metavar="FILE",
         help="Table of items with categories or features, for diversity@k: item, and a column "
-        "of categories (a|b for several) or columns of features.",
+        "of categories (a|b for several) or columns of features. In measure and compare, a column "
+        "title has the titles for --report.",
     ),
 ]
 
@@ -58,14 +61,7 @@ class Output:
     panel: ClassVar[str] = "Output"
 
     format: Format = "table"
-    report: Annotated[
-        Path | None,
-        WRITTEN,
-        typer.Option(
-            help="File to write an HTML report to. The report needs no network.",
-            metavar="FILE.html",
-        ),
-    ] = None
+    report: ReportFile = None
     per_user: Annotated[
         Path | None,
         WRITTEN,
@@ -81,7 +77,7 @@ class Output:
         from podium import _check
 
         _check.choice(self.format, "--format", FORMATS)
-        check_target(self.report, "--report", (".html", ".htm"))
+        _reports.check(self.report)
         check_target(self.per_user, "--per-user")
 
 
@@ -312,7 +308,7 @@ def measure(
     """
     output.check()
     scoring.check()
-    from podium import data, report
+    from podium import data
     from podium.cli import _render
     from podium.evaluation import measure as measure_run
     from podium.evaluation import per_user
@@ -323,6 +319,8 @@ def measure(
     measures = parse_all(scoring.names)
     _check_pooled(measures, pooled=pooled)
     check_segments(measures, by or [], users)
+    page = output.report
+    categories, titles = _reports.divided_items(items, measures, page, columns.item_col)
     evaluation = measure_run(
         truth,
         run,
@@ -330,12 +328,13 @@ def measure(
         by=by or [],
         users=users,
         catalogue=catalogue,
-        items=items,
+        items=categories,
+        keep_lists=page is not None,
         **scoring.keywords(columns),
     )
     result = evaluation.as_json(pooled=pooled)
-    if output.report is not None:
-        report.write(report.evaluation_report(result), output.report)
+    files = (truth, run, users, catalogue, items)
+    _reports.write(evaluation, page, files, title=run.stem, titles=titles, seed=scoring.seed)
     if output.per_user is not None:
         data.write_table(per_user({"": evaluation}), output.per_user)
     view, flat = measured.evaluation_view(result), evaluation_table(result)

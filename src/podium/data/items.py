@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -21,6 +22,9 @@ from podium.groups import find
 
 SEPARATOR = "|"
 """The text between several categories of an item."""
+
+TITLES = ("title", "name", "description")
+"""The usual names of a column of titles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +110,11 @@ class ItemTable:
             )
         return _codes(series)
 
+    def titles(self) -> pl.Series | None:
+        """Return the column of titles, (n_items,), or None if no column has a usual name."""
+        by_name = {name.lower(): series for name, series in reversed(self.columns.items())}
+        return next((by_name[name] for name in TITLES if name in by_name), None)
+
     def features(self) -> NDArray[np.float64]:
         """Return all columns besides the items, (n_items, n_columns); nan if missing."""
         return np.stack([one_chunk(s.cast(pl.Float64)) for s in self.columns.values()], axis=1)
@@ -159,6 +168,52 @@ def read_items(source: Any, *, item: str | None = None) -> ItemTable:
         raise DataError(f"{table.name} has no rows.")
     _refuse_repeated(ids, table.name)
     return ItemTable(table.name, ids, {name: pl.Series(columns[name]) for name in others})
+
+
+def item_titles(source: Any, items: Container[str], *, item: str | None = None) -> dict[str, str]:
+    """Return the titles of some items, by id as text.
+
+    Parameters
+    ----------
+    source : mapping of item to title, or path, frame or mapping of columns
+        The titles, or a table of items with a column title, name or description.
+    items : container of str
+        The ids of the items as text. The others are left out.
+    item : str, optional
+        The name of the item column, if it is not a usual one.
+
+    Raises
+    ------
+    DataError
+        If `read_items` raises, or the table has no column of titles.
+
+    Examples
+    --------
+    >>> item_titles({7: "Heat", 8: "Alien"}, {"7"})
+    {'7': 'Heat'}
+    >>> item_titles({"item": [7, 8], "title": ["Heat", "Alien"]}, {"7"})
+    {'7': 'Heat'}
+    """
+    from podium.data.shared_names import with_shared_names
+
+    if isinstance(source, Mapping):
+        of_item = cast("Mapping[Any, Any]", source)
+        if all(isinstance(title, str) for title in of_item.values()):
+            return {str(i): title for i, title in of_item.items() if str(i) in items}
+    name = with_shared_names({"item": item}, (source,))["item"]
+    table = read_items(source, item=name)
+    titles = table.titles()
+    if titles is None:
+        raise DataError(
+            f"{table.name} has no column of titles ({', '.join(TITLES)}): "
+            f"{column_list(list(table.columns))}. Rename the column of titles to title."
+        )
+    texts = titles.cast(pl.String).to_list()
+    ids: list[Any] = (
+        table.item.to_list() if isinstance(table.item, pl.Series) else table.item.tolist()
+    )
+    pairs = ((str(i), text) for i, text in zip(ids, texts, strict=True) if text)
+    return {i: text for i, text in pairs if i in items}
 
 
 def _refuse_repeated(ids: Ids, name: str) -> None:

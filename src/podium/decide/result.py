@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from podium.data.frames import NO_FRAMES, Origin
 from podium.decide.claims import Claim, Verdict
 from podium.decide.unjudged import Unjudged
-from podium.report import gate
+from podium.report import Report, gate
 from podium.report.flat import Table
 from podium.report.results import Result
 from podium.report.views import Numbers, View
@@ -102,6 +102,9 @@ class Gate(Result):
             "unjudged": None if self.unjudged is None else self.unjudged.as_json(self.primary),
             "conventions": dict(self.conventions),
         }
+
+    def _report(self, titles: Any) -> Report:
+        return gate.page(self.as_json())
 
     def _view(self) -> View:
         return gate.view(self.as_json())

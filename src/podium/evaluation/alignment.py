@@ -79,6 +79,7 @@ def _concatenated(parts: Sequence[Evaluation]) -> Evaluation:
     first = parts[0]
     return replace(
         first,
+        tables=None,
         n_pos=np.concatenate([part.n_pos for part in parts]),
         values={n: np.concatenate([part.values[n] for part in parts]) for n in first.values},
         weights={n: np.concatenate([part.weights[n] for part in parts]) for n in first.weights},

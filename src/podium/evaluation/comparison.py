@@ -11,7 +11,7 @@ import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.evaluation import stats
+from podium.evaluation import details, stats
 from podium.evaluation.alignment import align
 from podium.evaluation.evaluation import Evaluation, fill, user_frame
 from podium.evaluation.json_form import as_json, number
@@ -19,7 +19,7 @@ from podium.evaluation.segments import Segment
 from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
 from podium.metrics import ByMeasure, Measure, parse
-from podium.report import flat, measured
+from podium.report import Report, comparison_report, flat, measured
 from podium.report.results import Result
 from podium.report.views import Numbers, View
 from podium.types import Labels
@@ -217,6 +217,9 @@ class Comparison(Result):
     def per_user(self) -> Any:
         """Return a frame with one row per run and group; see `Evaluation.per_user`."""
         return user_frame(self.evaluations)
+
+    def _report(self, titles: Any) -> Report:
+        return comparison_report(self.as_json(), details.of_comparison(self, titles))
 
     def _view(self) -> View:
         return measured.comparison_view(self.as_json())

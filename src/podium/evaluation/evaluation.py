@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike
 from podium import _check
 from podium.data.frames import NO_FRAMES, Origin, as_frame
 from podium.errors import ArgumentError
-from podium.evaluation import stats
+from podium.evaluation import details, stats
+from podium.evaluation.details import Tables
 from podium.evaluation.json_form import as_json, number
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.evaluation.stats import IntervalMethod, Summary
 from podium.metrics import ByMeasure, Measure, parse
-from podium.report import flat, measured
+from podium.report import Report, evaluation_report, flat, measured
 from podium.report.results import Result
 from podium.report.views import Numbers, View
 from podium.types import Counts, Labels, Mask, PerGroup, Undefined
@@ -56,6 +57,9 @@ class Evaluation(Result):
         `interval` cannot be "bootstrap".
     origin : Origin
         The kind of frame that the truth or the run was, and the name of its column of users.
+    tables : Tables or None
+        The tables that the values came from, for the lists and curves of a report. None unless
+        `keep_lists` was passed to `measure` or `compare`.
     """
 
     labels: Labels
@@ -74,6 +78,7 @@ class Evaluation(Result):
     users: Labels | None = None
     splits: Labels | None = None
     origin: Origin = NO_FRAMES
+    tables: Tables | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", ByMeasure(self.values))
@@ -262,6 +267,9 @@ class Evaluation(Result):
                 f"{name} was not evaluated. Evaluated measures: {', '.join(table) or 'none'}."
             )
         return table[name]
+
+    def _report(self, titles: Any) -> Report:
+        return evaluation_report(self.as_json(), details.of_evaluation(self, titles))
 
     def _view(self) -> View:
         return measured.evaluation_view(self.as_json())

@@ -14,6 +14,7 @@ from podium.errors import ArgumentError
 from podium.evaluation import _hints
 from podium.evaluation.alignment import align
 from podium.evaluation.conventions import Task, joined, tasks, warn_of_open_ties
+from podium.evaluation.details import Tables
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import evaluate_parsed, refuse_undefined
 from podium.evaluation.segments import BUILT_IN
@@ -40,6 +41,7 @@ def measure(
     level: float = 0.95,
     interval: IntervalMethod = "t",
     like: str | None = None,
+    keep_lists: bool = False,
     **options: Unpack[RankingOptions],
 ) -> Evaluation:
     """Measure a run against a truth: per user, as a mean with an interval, and by segment.
@@ -65,6 +67,9 @@ def measure(
     like : {"trec_eval", "ir_measures", "sklearn", "ranx", "rectools", "recbole", "torchmetrics"}, \
 optional
         The package whose conventions apply to users, lists and measures. The result lists them.
+    keep_lists : bool
+        Whether the result keeps the tables, so that `write_report` can show lists of users and the
+        measures at other cutoffs.
     **options
         Conventions and column names, as in `podium.data.ranking`. With unjudged="bounds", the
         result also has the smallest and largest value over all judgements of unjudged items.
@@ -103,6 +108,7 @@ optional
         level=level,
         interval=interval,
         like=like,
+        keep_lists=keep_lists,
         **options,
     )[""]
     return divide(result, [by] if isinstance(by, str) else by, users, user=options.get("user"))
@@ -120,6 +126,7 @@ def measure_runs(
     level: float = 0.95,
     interval: IntervalMethod = "t",
     like: str | None = None,
+    keep_lists: bool = False,
     **options: Unpack[RankingOptions],
 ) -> dict[str, Evaluation]:
     """Measure runs on the users that all of them have; the truth is read once.
@@ -129,7 +136,7 @@ def measure_runs(
     truth : path, frame, mapping of columns, or sparse matrix
     runs : mapping of name to run
     measures : sequence of Measure
-    catalogue, items, undefined, level, interval, like
+    catalogue, items, undefined, level, interval, like, keep_lists
         As in `measure`.
     clusters : callable, optional
         ``clusters(labels)`` returns the cluster of each user. It determines the standard errors of
@@ -159,7 +166,7 @@ def measure_runs(
     origin = judged.origin.completed(runs.values())
     if like is not None:
         of_shown = [presets.get(like).measure(m) for m in of_shown]
-    if of_shown or like is not None:  # the lists are read several times
+    if of_shown or keep_lists or like is not None:  # the lists are read several times
         names = {name: options.get(name) for name in RUN_COLUMNS}
         runs = {name: data.read_run(run, **names) for name, run in runs.items()}
     todo = tasks(of_relevance, options, undefined=undefined, like=like)
@@ -185,11 +192,13 @@ def measure_runs(
     if undefined == "error":
         for values in shown.values():
             refuse_undefined(values, labels)
+    used = {str(m): task.options for task in todo for m in task.measures}
     return {
         name: replace(
             evaluation,
             values={str(m): (evaluation.values | shown[name])[str(m)] for m in measures},
             origin=origin,
+            tables=Tables(judged, runs[name], used) if keep_lists else None,
         )
         for name, evaluation in evaluations.items()
     }

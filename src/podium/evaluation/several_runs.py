@@ -46,6 +46,7 @@ def compare(
     interval: IntervalMethod = "t",
     like: str | None = None,
     n_permutations: int = 10_000,
+    keep_lists: bool = False,
     **options: Unpack[RankingOptions],
 ) -> Comparison:
     """Compare runs on the same users, by paired tests.
@@ -82,6 +83,9 @@ def compare(
     n_permutations : int
         The number of sign patterns that the randomisation test draws. With up to 16 nonzero
         differences, it uses all patterns instead.
+    keep_lists : bool
+        Whether the result keeps the tables for its report, as in `measure`. It has no effect with
+        several splits.
     **options
         Conventions and column names, as in `podium.data.ranking`.
 
@@ -147,6 +151,7 @@ def compare(
             level=level,
             interval=interval,
             like=like,
+            keep_lists=keep_lists and len(all_splits) == 1,
             **options,
         )
         for split in all_splits

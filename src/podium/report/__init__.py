@@ -13,10 +13,13 @@ from podium.report import audit, figures, gate, tables
 from podium.report._comparison import comparison_report
 from podium.report._evaluation import evaluation_report
 from podium.report._page import render, write
-from podium.report._types import Figure, Report, Section, Table
+from podium.report._types import Figure, Lists, Provenance, Report, Section, Table
+from podium.report.provenance import provenance
 
 __all__ = [
     "Figure",
+    "Lists",
+    "Provenance",
     "Report",
     "Section",
     "Table",
@@ -25,6 +28,7 @@ __all__ = [
     "evaluation_report",
     "figures",
     "gate",
+    "provenance",
     "render",
     "tables",
     "write",

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from podium.report import _numbers
-from podium.report._evaluation import conventions, estimate, percent
-from podium.report._types import Report, Section, Table
+from podium.report import _details, headlines
+from podium.report._types import Figure, Report, Section
+from podium.report.cells import percentage
 from podium.report.figures import interval_row
-
-Test = Mapping[str, Any]  # one difference, a stats.PairedTest in JSON
+from podium.report.measured import (
+    BOLD,
+    differences_table,
+    run_means_table,
+    tests_notes,
+    undefined_note,
+    wins_table,
+)
+from podium.report.pages import (
+    MOST_IN_FIGURE,
+    complete,
+    conventions,
+    dashes,
+    without,
+)
 
 
 def comparison_report(
     comparison: Mapping[str, Any],
+    details: Mapping[str, Any] | None = None,
     *,
     title: str = "",
     subtitle: str = "",
@@ -27,6 +41,8 @@ def comparison_report(
     comparison : mapping
         A mapping with "runs", "baseline", "measures" and optionally "conventions"
         (docs/schemas/comparison.json).
+    details : mapping, optional
+        Gains and losses, curves and users, in the form of `podium.evaluation.details`.
     title, subtitle : str
         The title and subtitle of the page. The default title gives the number of runs and the
         baseline.
@@ -47,216 +63,118 @@ def comparison_report(
     >>> [section["title"] for section in report["sections"]]
     ['Means']
     """
-    runs, baseline = list(comparison["runs"]), str(comparison["baseline"])
-    measures = comparison["measures"]
-    tested = {name: results for name, results in measures.items() if results["differences"]}
-    is_all = comparison.get("pairs", "first") == "all"
-    against = "" if is_all else baseline
+    result = {"segments": [], "conventions": {}, "pairs": "first", "splits": 1, **comparison}
+    more, measures = details or {}, result["measures"]
+    against = "" if result["pairs"] == "all" else f", compared with {result['baseline']}"
+    leads = [headlines.lead(name, tested) for name, tested in measures.items()][:1]
     return {
-        "title": title or (f"{len(runs)} runs" + ("" if is_all else f", compared with {baseline}")),
+        "title": title or f"{len(result['runs'])} runs{against}",
         "subtitle": subtitle,
-        "summary": _summary(tested, against),
+        "status": "good" if all(best and best.is_proven for best in leads) and leads else "open",
+        "summary": headlines.of_comparison(result),
         "sections": [
-            *_means_sections(runs, measures),
-            *(
-                _differences_section(name, results, against, groups)
-                for name, results in tested.items()
-            ),
-            *_segment_sections(comparison.get("segments", []), tested, against, groups),
+            *_means(result, groups),
+            *(section for name in measures for section in _differences(result, name)),
+            *_details.gains(more, groups),
+            *_details.curves(more),
+            *_details.users(more, groups),
         ],
-        "conventions": conventions(comparison),
+        "conventions": conventions(result),
     }
 
 
-def _summary(tested: Mapping[str, Any], baseline: str) -> list[str]:
-    if not tested:
-        return []
-    tests = [test for results in tested.values() for test in results["differences"]]
-    kind = "randomisation" if any(_has_randomisation(test) for test in tests) else "t"
-    intro = (
-        f"Significant differences{f' from {baseline}' if baseline else ''}, by a paired {kind} "
-        f"test with Holm's correction at the {percent(_alpha(tests[0]))} level:"
-    )
-    return [
-        intro,
-        *(_sentence(name, results["differences"], baseline) for name, results in tested.items()),
-    ]
-
-
-def _has_randomisation(test: Test) -> bool:
-    return test["randomisation_p_value"] is not None
-
-
-def _name(test: Test, baseline: str) -> str:
-    """Return the run, or "run - baseline" if the baseline is not the same for all tests."""
-    return str(test["run"]) if baseline else f"{test['run']} - {test['baseline']}"
-
-
-def _sentence(measure: str, tests: Sequence[Test], baseline: str) -> str:
-    """Return which runs differ from the baseline or, if none does, the detectable difference."""
-    digits = _numbers.decimals(test["difference"] for test in tests)
-    significant = [
-        f"{_name(test, baseline)} by {_numbers.fixed(test['difference'], digits, signed=True)}"
-        for test in tests
-        if _is_significant(test)
-    ]
-    if significant:
-        return f"In {measure}: {'; '.join(significant)}."
-    detectable = [value for test in tests if (value := _numbers.to_float(test["detectable"])) > 0]
-    note = ""
-    if detectable:
-        note = (
-            f" A true difference of {_numbers.fixed(max(detectable), digits)} would probably have "
-            "been found; a smaller one may exist."
-        )
-    return f"In {measure}: no {'run' if baseline else 'pair'}.{note}"
-
-
-def _is_significant(test: Test) -> bool:
-    return _numbers.to_float(test["holm_p_value"]) <= _alpha(test)
-
-
-def _alpha(test: Test) -> float:
-    """Return the level of the test, such as 0.05 for intervals of 95 %."""
-    return round(1 - test.get("level", 0.95), 12)
-
-
-def _means_sections(runs: Sequence[str], measures: Mapping[str, Any]) -> list[Section]:
+def _means(result: Mapping[str, Any], groups: str) -> Iterator[Section]:
+    measures, runs = result["measures"], _shown(result)
     if not measures or not runs:
-        return []
-    level = percent(measures[next(iter(measures))]["means"][runs[0]]["level"])
-    rows = [[run] + [_mean_cell(run, results) for results in measures.values()] for run in runs]
+        return
+    level = percentage(next(iter(measures.values()))["means"][runs[0]]["level"])
+    title = f"Means over {groups}, with {level} intervals"
+    if len(runs) < len(result["runs"]):
+        title = f"The best {len(runs)} of {len(result['runs'])} runs: {title[0].lower()}{title[1:]}"
     panels = [
         {"title": name, "rows": [interval_row(run, results["means"][run], run) for run in runs]}
         for name, results in measures.items()
     ]
-    title = f"Means, with {level} intervals"
-    figure: dict[str, Any] = {
-        "kind": "grouped_intervals",
-        "title": title,
-        "panels": panels,
-        "share_axis": False,
-    }
+    figure: Figure = {"kind": "grouped_intervals", "title": title, "panels": panels}
+    figure = {**figure, "share_axis": False}
     if len(panels) == 1:
-        name = panels[0]["title"]
-        figure = {
-            "kind": "interval_plot",
-            "title": f"{name}: {title[0].lower()}{title[1:]}",
-            "rows": panels[0]["rows"],
-        }
-    return [
-        {
-            "title": "Means",
-            "figures": [figure],
-            "table": {"columns": ["run", *measures], "rows": rows, "caption": _letters(measures)},
-        }
+        rows, name = panels[0]["rows"], panels[0]["title"]
+        figure = {"kind": "interval_plot", "title": f"{name}: {title}", "rows": rows}
+    table = complete(run_means_table(result))
+    means = [m for tested in measures.values() for m in tested["means"].values()]
+    bold = [BOLD] if table["highlight"] else []
+    notes = [*bold, *undefined_note(result, means), *dashes([table])]
+    yield {"title": "Means", "figures": [figure], "tables": [table], "notes": notes}
+
+
+def _shown(result: Mapping[str, Any]) -> list[str]:
+    """Return the runs in figures: all, or the baseline and the best ones in the first measure."""
+    runs = list(result["runs"])
+    if len(runs) <= MOST_IN_FIGURE:
+        return runs
+    tested = next(iter(result["measures"].values()))
+    sign = -1 if tested.get("higher_is_better") is False else 1
+    known = [run for run in runs if tested["means"][run]["mean"] is not None]
+    best = sorted(known, key=lambda run: -sign * tested["means"][run]["mean"])
+    kept = {result["baseline"], *best[: MOST_IN_FIGURE - 1]}
+    return [run for run in runs if run in kept]
+
+
+def _differences(result: Mapping[str, Any], measure: str) -> Iterator[Section]:
+    """Yield the tests of one measure, over all users and in segments."""
+    tests: Sequence[Mapping[str, Any]] = result["measures"][measure]["differences"]
+    if not tests:
+        return
+    segments = [
+        {**s, "measures": {measure: s["measures"][measure]}}
+        for s in result["segments"]
+        if measure in s["measures"]
     ]
-
-
-def _letters(measures: Mapping[str, Any]) -> str:
-    """Return what the letters mean, empty without letters."""
-    if not any("letters" in results for results in measures.values()):
-        return ""
-    return "Runs with a letter in common do not differ significantly, after Holm's correction."
-
-
-def _mean_cell(run: str, results: Mapping[str, Any]) -> str:
-    """Return the mean with its interval, and the letters of the run if there are any."""
-    letters = results.get("letters", {}).get(run)
-    mean = estimate(results["means"][run])
-    return f"{mean} {letters}" if letters else mean
-
-
-def _segment_sections(
-    segments: Sequence[Mapping[str, Any]], tested: Mapping[str, Any], baseline: str, groups: str
-) -> list[Section]:
-    """Return a section per measure and segment in which it was tested."""
-    return [
-        _differences_section(
-            measure,
-            segment["measures"][measure],
-            baseline,
-            groups,
-            f"{segment['name']} ({segment['by']}, {segment['n_groups']} {groups})",
+    of_measure = {**result, "measures": {measure: result["measures"][measure]}}
+    of_measure["segments"] = segments
+    tables = [
+        complete(table(of_measure), caption)
+        for table, caption in (
+            (differences_table, "Paired tests"),
+            (wins_table, "Wins, losses and the size of effects"),
         )
-        for measure in tested
-        for segment in segments
-        if segment["measures"].get(measure, {}).get("differences")
     ]
+    bold = [i for i, test in enumerate(tests) if headlines.is_significant(test)]
+    tables[0]["highlight"] = [(i, 2) for i in bold if i < len(tables[0]["rows"])]
+    if not segments:
+        tables = [without(table, "measure") for table in tables]
+    notes = [*tests_notes(of_measure), *dashes(tables)]
+    if bold:
+        notes.insert(0, f"Bold: p Holm is at most {headlines.alpha(tests[0]):g}.")
+    yield {
+        "title": f"Differences in {measure}",
+        "figures": [_figure(result, measure, tests)],
+        "tables": tables,
+        "notes": notes,
+    }
 
 
-def _differences_section(
-    measure: str, results: Mapping[str, Any], baseline: str, groups: str, segment: str = ""
-) -> Section:
-    tests: Sequence[Test] = results["differences"]
-    low_label, high_label = _directions(results, baseline)
-    digits = _numbers.decimals(test["difference"] for test in tests)
-    level = percent(tests[0].get("level", 0.95))
-    start = f"difference from {baseline}" if baseline else "differences"
-    figure = {
+def _figure(result: Mapping[str, Any], measure: str, tests: Sequence[Mapping[str, Any]]) -> Figure:
+    is_all, baseline = result["pairs"] == "all", result["baseline"]
+    start = "differences" if is_all else f"difference from {baseline}"
+    level = percentage(tests[0].get("level", 0.95))
+    shown = set(_shown(result))
+    kept = [t for t in tests if {t["run"], t["baseline"]} <= shown][: 2 * MOST_IN_FIGURE]
+    low, high = _directions(result["measures"][measure], "" if is_all else baseline)
+    return {
         "kind": "difference_plot",
         "title": f"{measure}: {start}, with {level} intervals",
-        "low_label": low_label,
-        "high_label": high_label,
+        "low_label": low,
+        "high_label": high,
         "rows": [
-            interval_row(_name(test, baseline), {**test, "mean": test["difference"]}, test["run"])
-            for test in tests
-        ],
-        "digits": digits,
-    }
-    return {
-        "title": f"Differences in {measure}{f': {segment}' if segment else ''}",
-        "figures": [figure],
-        "tables": [
-            {
-                "columns": [
-                    *("run", "difference", f"{level} interval"),
-                    *("p (t)", "p (randomisation)", "p (Holm)"),
-                ],
-                "rows": [_test_cells(test, baseline, digits) for test in tests],
-                "highlight": [(i, 1) for i, test in enumerate(tests) if _is_significant(test)],
-                "caption": (
-                    f"Both runs have the same {groups}. p (Holm) is the p value, corrected for all "
-                    "tests of this comparison. Differences are bold if it is at most "
-                    f"{_alpha(tests[0]):g}."
-                ),
-            },
-            {
-                "columns": [
-                    *("run", "wins", "losses", "equal", "detectable", "effect", "relative"),
-                    groups,
-                ],
-                "rows": [_count_cells(test, baseline, digits) for test in tests],
-                "caption": (
-                    f"{groups.capitalize()} for which the run is better (wins), worse (losses) or "
-                    "equal. Detectable is the smallest true difference that would probably be "
-                    f"found with this many {groups}. Effect is the mean difference, divided by the "
-                    "standard deviation of the differences. Relative is the difference, divided "
-                    "by the mean of the baseline."
-                ),
-            },
-            *_unjudged_tables(tests, baseline, digits),
-        ],
-    }
-
-
-def _unjudged_tables(tests: Sequence[Test], baseline: str, digits: int) -> list[Table]:
-    """Return a table of the ranges over all judgements of unjudged items, if there are any."""
-    rows: list[list[Any]] = []
-    for test in tests:
-        if (unjudged := test.get("unjudged")) is not None:
-            n_labels = unjudged["n_labels"]
-            bounds = _numbers.bounds(unjudged["low"], unjudged["high"], digits, signed=True)
-            rows.append(
-                [_name(test, baseline), bounds, _numbers.NOTHING if n_labels is None else n_labels]
+            interval_row(
+                f"{t['run']} - {t['baseline']}" if is_all else t["run"],
+                {**t, "mean": t["difference"]},
+                t["run"],
             )
-    caption = (
-        "The range of the difference over all ways to judge the items that the truth lacks. If "
-        "it contains both signs, labels is the number of items to judge. If none of them is "
-        "relevant, the sign cannot change."
-    )
-    columns = ["run", "unjudged", "labels"]
-    return [{"columns": columns, "rows": rows, "caption": caption}] if rows else []
+            for t in kept
+        ],
+    }
 
 
 def _directions(results: Mapping[str, Any], baseline: str) -> tuple[str, str]:
@@ -269,29 +187,3 @@ def _directions(results: Mapping[str, Any], baseline: str) -> tuple[str, str]:
         return f"{baseline} higher", f"{run} higher"
     low, high = (baseline, run) if is_better else (run, baseline)
     return f"{low} better", f"{high} better"
-
-
-def _test_cells(test: Test, baseline: str, digits: int) -> list[Any]:
-    low, high = test["interval"]
-    return [
-        _name(test, baseline),
-        _numbers.fixed(test["difference"], digits, signed=True),
-        _numbers.bounds(low, high, digits, signed=True),
-        *(_numbers.p_value(test[f"{kind}_p_value"]) for kind in ("t", "randomisation", "holm")),
-    ]
-
-
-def _count_cells(test: Test, baseline: str, digits: int) -> list[Any]:
-    return [
-        _name(test, baseline),
-        *(test["wins"], test["losses"], test["equal"]),
-        _numbers.fixed(test["detectable"], digits),
-        _numbers.fixed(test["effect_size"], 2, signed=True),
-        _signed_percent(test["relative_difference"]),
-        test["n_groups"],
-    ]
-
-
-def _signed_percent(value: Any) -> str:
-    text = _numbers.fixed(100 * _numbers.to_float(value), 1, signed=True)
-    return text if text == _numbers.NOTHING else f"{text}%"

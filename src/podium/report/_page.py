@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -16,6 +18,7 @@ from podium.report import _svg, _text, figures, tables
 
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
 _WIDE, _NARROW = 720, 360
+STATUS = ("", "good", "bad", "open")
 _SCHEMES = f""":root {{ color-scheme: light dark; {_svg.variables(_svg.LIGHT)} }}
 @media (prefers-color-scheme: dark) {{ :root {{ {_svg.variables(_svg.DARK)} }} }}
 @media print {{ :root {{ color-scheme: light; {_svg.variables(_svg.LIGHT)} }} }}"""
@@ -32,8 +35,9 @@ def render(report: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        The page. It has no scripts and makes no requests, and it is light or dark according to
-        the reader's system. Figures are drawn twice, for a desktop and for a phone.
+        The page. It makes no requests, and it is light or dark according to the reader's system.
+        A short script sorts and filters tables; the page is complete without it. Figures are drawn
+        twice, for a desktop and for a phone.
 
     Raises
     ------
@@ -54,13 +58,15 @@ def render(report: Mapping[str, Any]) -> str:
     content = {
         "title": _text.printable(str(report["title"])),
         "subtitle": _text.printable(str(report.get("subtitle", ""))),
+        "status": _check.choice(report.get("status", ""), "status", STATUS),
         "summary": _paragraphs(report.get("summary", ())),
         "facts": _pairs(report.get("facts", {})),
         "sections": [_section(section, colours) for section in sections],
         "conventions": _pairs(report.get("conventions", ())),
+        "provenance": _provenance(report.get("provenance", {"facts": {}})),
         "footer": _text.printable(str(report.get("footer", ""))),
     }
-    return template.render(content, style=_style())
+    return template.render(content, style=_style(), script=_script(), script_hash=_script_hash())
 
 
 def write(report: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
@@ -100,13 +106,18 @@ def _section(section: Mapping[str, Any], colours: Mapping[str, int]) -> dict[str
         "text": _paragraphs(section.get("text", ())),
         "tables": [_table(table) for table in [*first_tables, *section.get("tables", ())]],
         "figures": [_figure(figure, colours) for figure in section.get("figures", ())],
+        "lists": [_lists(user) for user in section.get("lists", ())],
+        "notes": _paragraphs(section.get("notes", ())),
     }
 
 
 def _table(table: Mapping[str, Any]) -> dict[str, Any]:
     columns, rows = tables.read(table)
     sides = tables.alignment(table)
-    best = {(int(row), int(column)) for row, column in table.get("highlight", ())}
+    best, repeated = (
+        {(int(row), int(column)) for row, column in table.get(name, ())}
+        for name in ("highlight", "repeated")
+    )
     digits = int(table.get("digits", 3))
     return {
         "caption": _text.printable(str(table.get("caption", ""))),
@@ -120,6 +131,7 @@ def _table(table: Mapping[str, Any]) -> dict[str, Any]:
                     "text": _unbroken(_text.printable(tables.cell_text(cell, digits))),
                     "side": sides[j],
                     "best": (i, j) in best,
+                    "repeated": (i, j) in repeated,
                 }
                 for j, cell in enumerate(row)
             ]
@@ -138,6 +150,32 @@ def _figure(figure: Mapping[str, Any], colours: Mapping[str, int]) -> dict[str, 
         "wide": figures.draw(figure, width=_WIDE, colours=colours),
         "narrow": figures.draw(figure, width=_NARROW, colours=colours),
         "caption": _text.printable(str(figure.get("caption", ""))),
+    }
+
+
+def _lists(user: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "title": _text.printable(str(user["title"])),
+        "note": _text.printable(str(user.get("note", ""))),
+        "lists": [
+            {
+                "title": _text.printable(str(run)),
+                "items": [{**item, "text": _text.printable(str(item["text"]))} for item in items],
+            }
+            for run, items in user["lists"].items()
+        ],
+        "after": _text.printable(str(user.get("after", ""))),
+    }
+
+
+def _provenance(origin: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the pairs of the origin, and a table of the files."""
+    rows = [[file["name"], file["size"], file["sha256"]] for file in origin.get("files", ())]
+    table = {"columns": ["file", "bytes", "SHA-256"], "rows": rows}
+    align = ["left", "right", "left"]
+    return {
+        "facts": _pairs(origin["facts"]),
+        "table": _table({**table, "align": align}) if rows else None,
     }
 
 
@@ -164,6 +202,18 @@ def _template() -> Any:
 @cache
 def _style() -> str:
     return "\n".join([_SCHEMES, _resource("page.css"), _svg.stylesheet()])
+
+
+@cache
+def _script() -> str:
+    return _resource("page.js")
+
+
+@cache
+def _script_hash() -> str:
+    """Return the hash that allows exactly this script in the page's policy."""
+    digest = hashlib.sha256(_script().encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def _resource(name: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from podium.report import _numbers, tables
+from podium.report import _numbers, pages, tables
 from podium.report._text import printable
-from podium.report._types import Table
+from podium.report._types import Report, Section, Table
 from podium.report.views import Numbers, Tables, Text, View
 
 _FLAT = ("check", "run", "severity", "count", "total", "noun", "text", "remedy")
@@ -37,6 +37,28 @@ def view(result: Mapping[str, Any]) -> View:
         for finding in result["findings"]
     ]
     return View((*parts, Tables(({**context_table(result)},))))
+
+
+def page(result: Mapping[str, Any]) -> Report:
+    """Return the page of an Audit's JSON form: the most serious finding, then all of them."""
+    findings, measure = result["findings"], result["measure"]
+    summary, status = f"{headline(result)} Nothing was found.", "good"
+    if findings:
+        first = findings[0]
+        summary = f"{headline(result)} The most serious one is {first['check']}: {first['text']}"
+        status = "bad" if result["counts"]["error"] else "open"
+    found: list[Section] = [
+        {"title": title(finding), "text": [*paragraphs(finding, measure)]} for finding in findings
+    ]
+    if findings:
+        found.insert(0, {"title": "Findings", "tables": [findings_table(result)]})
+    return {
+        "title": f"Audit of {measure}",
+        "status": status,
+        "summary": [summary],
+        "sections": [*found, {"title": "Context", "tables": [context_table(result)]}],
+        "conventions": pages.conventions(result),
+    }
 
 
 def flat_table(result: Mapping[str, Any]) -> dict[str, Any]:

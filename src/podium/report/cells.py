@@ -36,3 +36,8 @@ def count(value: int | None) -> str:
 def percent(value: float | None) -> str:
     """Return a relative difference as the text of a table cell."""
     return NOTHING if value is None else f"{100 * value:+.1f}%"
+
+
+def percentage(level: float) -> str:
+    """Return the level of an interval as text, such as "95 %" for 0.95."""
+    return f"{100 * level:.4g} %"

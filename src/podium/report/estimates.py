@@ -6,7 +6,10 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
-from podium.report.cells import number, span
+from podium.report import headlines, pages
+from podium.report._types import Figure, Report
+from podium.report.cells import number, percentage, span
+from podium.report.figures import interval_row
 from podium.report.flat import Table
 from podium.report.views import Numbers, Tables, Text, View
 
@@ -81,6 +84,66 @@ def pair_view(result: Mapping[str, Any]) -> View:
     tests = result["measures"].values()
     text = f"{_meaning(first)} Differences are b - a. {_SIGN} {_EITHER if _is_open(tests) else ''}"
     return View((Tables((table,)), Text((text.rstrip(),))))
+
+
+def estimate_page(result: Mapping[str, Any]) -> Report:
+    """Return the page of a SampledEvaluation's JSON form."""
+    first = next(iter(result["measures"].values()))
+    figure: Figure = {
+        "kind": "interval_plot",
+        "title": f"Estimates, with {percentage(first['level'])} intervals",
+        "rows": [interval_row(name, values) for name, values in result["measures"].items()],
+    }
+    is_known = headlines.is_determined(first)
+    return {
+        "title": "Estimates for the ranking of all items",
+        "status": "open" if is_known is False else "",
+        "summary": headlines.of_estimate(result),
+        "sections": [
+            {
+                "title": "Estimates",
+                "figures": [figure],
+                "tables": [pages.complete(_estimate_table(result))],
+                "notes": [*_sentences(result)],
+            }
+        ],
+        "conventions": pages.conventions(result),
+    }
+
+
+def comparison_page(result: Mapping[str, Any]) -> Report:
+    """Return the page of a SampledComparisons' JSON form."""
+    panels = [
+        {
+            "title": name,
+            "rows": [interval_row(run, mean, run) for run, mean in results["means"].items()],
+        }
+        for name, results in result["measures"].items()
+    ]
+    figure: Figure = {
+        "kind": "grouped_intervals",
+        "title": f"Estimates, with {percentage(_first(result)['level'])} intervals",
+        "panels": panels,
+        "share_axis": False,
+    }
+    return {
+        "title": f"Estimates of {len(result['runs'])} models for the ranking of all items",
+        "summary": headlines.of_estimates(result),
+        "sections": [
+            {
+                "title": "Estimates",
+                "figures": [figure],
+                "tables": [
+                    pages.complete(_means_table(result), "Means"),
+                    pages.complete(_differences_table(result), "Differences"),
+                ],
+                "notes": [*_several_sentences(result, by_row=False)],
+            }
+        ],
+        "conventions": pages.conventions(
+            {"conventions": _merged_conventions([*result["conventions"].values()])}
+        ),
+    }
 
 
 def estimate_numbers(result: Mapping[str, Any]) -> Numbers:

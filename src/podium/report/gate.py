@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from podium.report import _numbers, tables
+from podium.report import _numbers, pages, tables
 from podium.report._text import printable
-from podium.report._types import Table
+from podium.report._types import Figure, Report, Table
 from podium.report.conventions import conventions_line
+from podium.report.figures import interval_row
 from podium.report.views import Numbers, Tables, Text, View
 
 _NUMBERS = ("std_error", "limit", "base", "candidate", "n_users", "n_undefined")
 _FLAT = ("by", "place", "role", "measure", "verdict", "difference", "level", *_NUMBERS)
+_STATUS = {"pass": "good", "fail": "bad", "cannot tell": "open"}
 _HEADINGS = {"pass": "Pass", "fail": "Fail", "cannot tell": "Can't tell"}
 
 
@@ -39,6 +41,44 @@ def view(result: Mapping[str, Any]) -> View:
     lines = (headline(result), *result["reasons"], *notes(result))
     conventions = conventions_line(result["conventions"])
     return View((Text(lines), Tables(({**gate_table(result)},)), Text((conventions,))))
+
+
+def page(result: Mapping[str, Any]) -> Report:
+    """Return the page of a Gate's JSON form: the decision, its reasons, and all claims."""
+    base, candidate = result["base"], result["candidate"]
+    return {
+        "title": f"{candidate} instead of {base}?",
+        "status": _STATUS[result["decision"]],
+        "summary": [headline(result), *result["reasons"]],
+        "sections": [
+            {
+                "title": "Claims",
+                "figures": [*_figures(result)],
+                "tables": [pages.complete(gate_table(result))],
+                "notes": notes(result),
+            }
+        ],
+        "conventions": pages.conventions(result),
+    }
+
+
+def _figures(result: Mapping[str, Any]) -> Iterator[Figure]:
+    """Yield the differences in each measure, for all users and segments."""
+    for measure in dict.fromkeys(claim["measure"] for claim in result["claims"]):
+        claims = [claim for claim in result["claims"] if claim["measure"] == measure]
+        sides = (result["base"], result["candidate"])
+        low, high = sides if claims[0]["higher_is_better"] else sides[::-1]
+        limit = f"; the limit is {claims[0]['limit']:+.4g}" if claims[0]["limit"] else ""
+        yield {
+            "kind": "difference_plot",
+            "title": f"{measure}: {result['candidate']} − {result['base']}{limit}",
+            "low_label": f"{low} better",
+            "high_label": f"{high} better",
+            "rows": [
+                interval_row(claim["place"], {**claim, "mean": claim["difference"]})
+                for claim in claims[: pages.MOST_IN_FIGURE]
+            ],
+        }
 
 
 def flat_table(result: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 from podium.report.cells import NOTHING, count, number, p_value, percent, span
 from podium.report.conventions import GLUE, conventions_line
 from podium.report.flat import Table, comparisons, has_bounds, summaries
+from podium.report.headlines import lead
 from podium.report.views import Numbers, Tables, Text, View
 
 _LEVEL = 0.95  # of the column's name if there is no measure
@@ -17,6 +18,7 @@ _RULES = {
     "zero": "They count as 0.",
     "one": "They count as 1.",
 }
+BOLD = "Bold: the best mean, if its difference from every other run is significant (p Holm)."
 _OF_MEAN = ("std_error", "n_groups", "n_undefined")
 _OF_TEST = (
     *("std_error", "t_p_value", "randomisation_p_value", "holm_p_value", "effect_size"),
@@ -26,20 +28,17 @@ _OF_TEST = (
 
 def evaluation_view(result: Mapping[str, Any]) -> View:
     """Return the means of an Evaluation's JSON form, and its conventions."""
-    note = _without_segments(result) + conventions_line(result["conventions"])
+    note = without_segments(result) + conventions_line(result["conventions"])
     means = [summary for _, _, _, summary in summaries(result)]
-    return View((Tables((_means_table(result),)), Text((note,))), _legend(result, means))
+    return View((Tables((means_table(result),)), Text((note,))), undefined_note(result, means))
 
 
 def comparison_view(result: Mapping[str, Any]) -> View:
     """Return the means and the tests of a Comparison's JSON form, and how to read them."""
-    tables = (_run_means_table(result), _differences_table(result), _wins_table(result))
-    note = f"{_tests_note(result)}\n{conventions_line(result['conventions'])}"
+    tables = (run_means_table(result), differences_table(result), wins_table(result))
+    note = f"{' '.join(tests_notes(result))}\n{conventions_line(result['conventions'])}"
     means = [mean for *_, tested in comparisons(result) for mean in tested["means"].values()]
-    legend = (
-        "Bold: the best mean, if its difference from every other run is significant (p Holm).",
-        *_legend(result, means),
-    )
+    legend = (BOLD, *undefined_note(result, means))
     return View((Tables(tables), Text((note,))), legend)
 
 
@@ -71,7 +70,7 @@ def _numbers(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any
     return {"low": low, "high": high, **{name: values[name] for name in names}}
 
 
-def _legend(result: Mapping[str, Any], means: list[Mapping[str, Any]]) -> tuple[str, ...]:
+def undefined_note(result: Mapping[str, Any], means: list[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return what undefined users are, if there are any."""
     if not any(mean["n_undefined"] for mean in means):
         return ()
@@ -84,21 +83,8 @@ def _level(means: Iterator[Mapping[str, Any]]) -> float:
     return next((mean["level"] for mean in means), _LEVEL)
 
 
-def _best_run(tested: Mapping[str, Any], level: float) -> str | None:
-    """Return the run with the best mean, if the tests show that it is better than all others."""
-    sign = 1 if tested["higher_is_better"] else -1
-    means = {run: m["mean"] for run, m in tested["means"].items() if m["mean"] is not None}
-    best = max(means, key=lambda run: sign * means[run], default=None)
-    different = {
-        frozenset((test["run"], test["baseline"]))
-        for test in tested["differences"]
-        if test["holm_p_value"] is not None and test["holm_p_value"] <= 1 - level
-    }
-    others = [run for run in tested["means"] if run != best]
-    return best if all(frozenset((best, other)) in different for other in others) else None
-
-
-def _means_table(result: Mapping[str, Any]) -> Table:
+def means_table(result: Mapping[str, Any]) -> Table:
+    """Return the means of an Evaluation's JSON form, by segment."""
     level = _level(iter(result["measures"].values()))
     columns = ["measure", "mean", f"{level:.4g} interval", "std error", "users", "undefined"]
     is_bounded = has_bounds(result)
@@ -134,7 +120,7 @@ def _mean_cells(summary: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _without_segments(result: Mapping[str, Any]) -> str:
+def without_segments(result: Mapping[str, Any]) -> str:
     """Return a line on the measures that segments lack, empty if there are none."""
     if not result["segments"]:
         return ""
@@ -145,7 +131,8 @@ def _without_segments(result: Mapping[str, Any]) -> str:
     return f"{' and '.join(names)} {is_or_are} over users and can't be divided into segments.\n"
 
 
-def _run_means_table(result: Mapping[str, Any]) -> Table:
+def run_means_table(result: Mapping[str, Any]) -> Table:
+    """Return the means of a Comparison's JSON form; the best is bold if its lead is significant."""
     has_letters = result["pairs"] == "all"
     rows = [
         [
@@ -159,11 +146,10 @@ def _run_means_table(result: Mapping[str, Any]) -> Table:
     ]
     columns = ["measure", "run", *(["letters"] if has_letters else []), "mean"]
     columns += [f"{_first_level(result):.4g} interval", "std error", "users", "undefined"]
-    level = _first_level(result)
     is_best = [
-        run == best
-        for *_, tested in comparisons(result)
-        for best in [_best_run(tested, level)]
+        best is not None and best.is_proven and run == best.run
+        for _, _, measure, tested in comparisons(result)
+        for best in [lead(measure, tested)]
         for run in tested["means"]
     ]
     cells = [
@@ -175,7 +161,8 @@ def _run_means_table(result: Mapping[str, Any]) -> Table:
     return {"columns": columns, "rows": rows, "highlight": cells}
 
 
-def _differences_table(result: Mapping[str, Any]) -> Table:
+def differences_table(result: Mapping[str, Any]) -> Table:
+    """Return the differences of a Comparison's JSON form, with their tests."""
     p_columns = {"randomisation_p_value": "p rand.", "holm_p_value": "p Holm"}
     if result["splits"] > 1:
         p_columns = {"t_p_value": "p t", "holm_p_value": "p Holm"}
@@ -213,7 +200,8 @@ def _unjudged_cells(test: Mapping[str, Any]) -> list[str]:
     return [bounds, NOTHING if n_labels is None else str(n_labels)]
 
 
-def _wins_table(result: Mapping[str, Any]) -> Table:
+def wins_table(result: Mapping[str, Any]) -> Table:
+    """Return the users who gain and lose, and the sizes of effects, of a Comparison's JSON form."""
     has_t = result["splits"] == 1
     columns = ["measure", "run", "wins", "losses", "equal", "detectable", "effect", "relative"]
     return {
@@ -251,34 +239,34 @@ def _first_level(result: Mapping[str, Any]) -> float:
     return _level(means)
 
 
-def _tests_note(result: Mapping[str, Any]) -> str:
+def tests_notes(result: Mapping[str, Any]) -> list[str]:
     """Return how to read the differences and tests of a comparison."""
     is_first = result["pairs"] == "first"
-    text = f"Differences are from {result['baseline']}. " if is_first else ""
+    notes = [f"Differences are from {result['baseline']}."] if is_first else []
     if result["splits"] == 1:
-        text += (
+        notes.append(
             "p rand., p Holm: paired randomisation test, before and after Holm's correction for "
-            "all tests here. p t: paired t test. "
+            "all tests here. p t: paired t test."
         )
         if any(test["randomisation_p_value"] is None for _, test in _tests(result)):
-            text += "Without p rand., p Holm corrects p t. "
+            notes[-1] += " Without p rand., p Holm corrects p t."
     else:
-        text += (
+        notes.append(
             f"There are {result['splits']} splits, and users counts each user once per split. The "
             "standard errors include the variation of users and of splits. p t, p Holm: paired t "
-            "test, before and after Holm's correction for all tests here. "
+            "test, before and after Holm's correction for all tests here."
         )
-    text += (
+    notes.append(
         "Detectable: the smallest true difference that a test with this many users detects (5% "
         "level, 80% power). Effect: mean difference, divided by the standard deviation of the "
         "differences. Relative: difference, divided by the baseline's mean."
     )
     if _has_unjudged(result):
-        text += (
-            " Unjudged: the range of the difference over all ways to judge the items that the "
+        notes.append(
+            "Unjudged: the range of the difference over all ways to judge the items that the "
             "truth lacks. Labels: if this range contains both signs, the number of items to judge "
             "(--labels writes them). If none of them is relevant, the sign cannot change."
         )
     if not is_first:
-        text += " Runs with a letter in common do not differ significantly (p Holm)."
-    return re.sub(r"\bp (?=t\b|Holm|rand\.)", f"p{GLUE}", text)
+        notes.append("Runs with a letter in common do not differ significantly (p Holm).")
+    return [re.sub(r"\bp (?=t\b|Holm|rand\.)", f"p{GLUE}", note) for note in notes]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from abc import ABC, abstractmethod
 from typing import Any
 
 from podium import _check
+from podium.report import pages
+from podium.report._page import write
+from podium.report._types import Provenance, Report
 from podium.report.narrowing import Table
 from podium.report.notebook import to_html
+from podium.report.provenance import provenance as provenance_of
 from podium.report.views import Numbers, View, shortened, to_text
 
 _LONGEST = 240  # characters; MLflow accepts 250
@@ -84,6 +89,62 @@ class Result(ABC):
             for field, value in fields.items()
         }
         return _renamed(values) if _check.flag(safe_names, "safe_names") else values
+
+    def to_report(
+        self, *, title: str = "", titles: Any = None, provenance: Provenance | None = None
+    ) -> Report:
+        """Return the content of the result's report as a plain dictionary.
+
+        Parameters
+        ----------
+        title : str
+            The title of the page; a description of the result by default.
+        titles : mapping of item to title, or a table of items with a column title, optional
+            The titles of items in lists. An Evaluation or Comparison has lists if it was made with
+            ``keep_lists=True``. Items without a title are shown by their ids.
+        provenance : dict, optional
+            Where the result comes from; see `podium.report.provenance`. Versions and time by
+            default.
+
+        Returns
+        -------
+        dict
+            A `podium.report.Report`.
+        """
+        report = self._report(titles)
+        origin = provenance_of() if provenance is None else provenance
+        return {**report, "title": title or report["title"], "provenance": origin}
+
+    def write_report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str = "",
+        titles: Any = None,
+        provenance: Provenance | None = None,
+    ) -> None:
+        """Write the report of the result: one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path : str or path
+            The path of the file. An existing file is replaced.
+        title, titles, provenance
+            As in `to_report`.
+
+        Raises
+        ------
+        MissingExtraError
+            If jinja2, the extra ``report``, is not installed.
+        OSError
+            If the file cannot be written. Nothing is then left.
+        """
+        write(self.to_report(title=title, titles=titles, provenance=provenance), path)
+
+    def _report(self, titles: Any) -> Report:
+        """Return the report without its origin; `titles` as in `to_report`."""
+        del titles  # results without lists have none
+        return pages.page(self._view(), type(self).__name__)
 
     def __str__(self) -> str:
         return to_text(shortened(self._view()))

@@ -16,7 +16,7 @@ from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import t_interval, t_p_value, t_statistic
 from podium.metrics import ByMeasure, Measure, listed_measures
 from podium.progress import or_silent
-from podium.report import estimates
+from podium.report import Report, estimates
 from podium.report.flat import Table
 from podium.report.results import Result
 from podium.report.views import Numbers, View
@@ -186,6 +186,9 @@ class SampledComparisons(Result):
             "conventions": {self.baseline: first_convention}
             | {name: result["conventions"]["b"] for name, result in differences.items()},
         }
+
+    def _report(self, titles: Any) -> Report:
+        return estimates.comparison_page(self.as_json())
 
     def _view(self) -> View:
         return estimates.comparison_view(self.as_json())

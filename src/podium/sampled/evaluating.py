@@ -11,7 +11,7 @@ from podium.errors import ArgumentError
 from podium.evaluation.json_form import number
 from podium.evaluation.stats import Interval
 from podium.metrics import ByMeasure, Measure
-from podium.report import estimates
+from podium.report import Report, estimates
 from podium.report.flat import Table
 from podium.report.results import Result
 from podium.report.views import Numbers, View
@@ -130,6 +130,9 @@ class SampledEvaluation(Result):
             "measures": {name: values.as_json() for name, values in self.estimates.items()},
             "conventions": dict(self.conventions),
         }
+
+    def _report(self, titles: Any) -> Report:
+        return estimates.estimate_page(self.as_json())
 
     def _view(self) -> View:
         return estimates.estimate_view(self.as_json())

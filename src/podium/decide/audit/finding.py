@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from podium.data.frames import NO_FRAMES, Origin
 from podium.evaluation.json_form import number
-from podium.report import audit
+from podium.report import Report, audit
 from podium.report.flat import Table
 from podium.report.results import Result
 from podium.report.views import Numbers, View
@@ -169,6 +169,9 @@ class Audit(Result):
             "context": {name: number(value) for name, value in self.context.items()},
             "conventions": dict(self.conventions),
         }
+
+    def _report(self, titles: Any) -> Report:
+        return audit.page(self.as_json())
 
     def _view(self) -> View:
         return audit.view(self.as_json())

@@ -1,0 +1,86 @@
+"""The option --report of all commands: one HTML file from a result, with its origin."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from podium.cli._options import WRITTEN, check_target
+
+if TYPE_CHECKING:
+    from podium.metrics import Measure
+    from podium.report import Provenance
+    from podium.report.results import Result
+
+ReportFile: TypeAlias = Annotated[
+    Path | None,
+    WRITTEN,
+    typer.Option(
+        "--report",
+        help="File to write an HTML report to. The report needs no network.",
+        metavar="FILE.html",
+        rich_help_panel="Output",
+    ),
+]
+
+ARGUMENTS: ContextVar[Sequence[str]] = ContextVar("ARGUMENTS", default=())
+"""The arguments of the command that runs."""
+
+
+def check(path: Path | None) -> None:
+    """Refuse a report that can't be written, before anything is computed."""
+    if path is not None:
+        from podium import _check
+
+        check_target(path, "--report", (".html", ".htm"))
+        _check.extra("jinja2", "report", "An HTML report")
+
+
+def write(
+    result: Result,
+    path: Path | None,
+    files: Iterable[Path | None],
+    *,
+    title: str = "",
+    titles: Any = None,
+    seed: int | None = None,
+) -> None:
+    """Write the report of a result, if there is a path.
+
+    `files` are the files that the command read. A name with * stands for all that it matches.
+    """
+    if path is not None:
+        origin = origin_of(files, seed)
+        result.write_report(path, title=title, titles=titles, provenance=origin)
+
+
+def origin_of(files: Iterable[Path | None], seed: int | None = None) -> Provenance:
+    """Return the origin of a result of this command, which read these files."""
+    from podium import report
+
+    read = [path for file in files if file is not None for path in _matches(file)]
+    command = shlex.join(["podium", *ARGUMENTS.get()])
+    return report.provenance(read, command=command, seed=seed)
+
+
+def divided_items(
+    items: Path | None, measures: Iterable[Measure], report: Path | None, item: str | None
+) -> tuple[Path | None, Path | None]:
+    """Return the table of items for the measures, and for the titles in a report."""
+    from podium import data
+
+    if items is None or report is None:
+        return items, None
+    if not any(measure.metric.reads == "items" for measure in measures):
+        return None, items
+    has_titles = data.read_items(items, item=item).titles() is not None
+    return items, items if has_titles else None
+
+
+def _matches(path: Path) -> list[Path]:
+    return sorted(path.parent.glob(path.name)) if "*" in path.name else [path]

@@ -1,0 +1,151 @@
+"""Sections from the details of an evaluation or comparison: curves, gains and losses, users.
+
+The details are a plain dictionary, see `podium.evaluation.details`. All keys are optional.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from podium.report._types import Figure, Lists, Section
+from podium.report.cells import number
+
+_MOST_SEGMENTS = 5  # the largest gains, and the largest losses
+
+
+def distributions(details: Mapping[str, Any], groups: str) -> Iterator[Section]:
+    """Yield a section with the distribution of each measure over users."""
+    figures: list[Figure] = [
+        {
+            "kind": "histogram",
+            "title": f"Distribution of {name} over {groups}",
+            "axis_label": name,
+            "count_label": groups,
+            **bins,
+        }
+        for name, bins in details.get("histograms", {}).items()
+    ]
+    if figures:
+        yield {"title": "Distributions", "figures": figures}
+
+
+def curves(details: Mapping[str, Any]) -> Iterator[Section]:
+    """Yield a section with the mean of each measure at several cutoffs."""
+    figures: list[Figure] = [
+        {
+            "kind": "line_plot",
+            "title": f"{name} at k",
+            "x_label": "k",
+            "y_label": f"mean {name}",
+            "log_x": True,
+            "series": [
+                {"label": run or name, "x": curve["k"], "y": means}
+                for run, means in curve["means"].items()
+            ],
+        }
+        for name, curve in details.get("curves", {}).items()
+    ]
+    if figures:
+        text = "The mean of each measure, if the list is cut after k items."
+        if left_out := details.get("runs_left_out", 0):
+            text += f" The best runs and the baseline are shown; {left_out} others are not."
+        yield {"title": "Measures at other cutoffs", "text": text, "figures": figures}
+
+
+def gains(details: Mapping[str, Any], groups: str) -> Iterator[Section]:
+    """Yield a section on who gains and who loses with a run instead of the baseline."""
+    gain = details.get("gains")
+    if gain is None:
+        return
+    run, baseline, measure = gain["run"], gain["baseline"], gain["measure"]
+    figures: list[Figure] = [
+        {
+            "kind": "histogram",
+            "title": f"{measure} of each user: {run} − {baseline}",
+            "axis_label": f"difference in {measure}",
+            "count_label": groups,
+            **gain["histogram"],
+        }
+    ]
+    if gain["segments"]:
+        figures.append(_by_segment(gain, groups))
+    yield {"title": "Who gains, who loses", "text": _counts(gain, groups), "figures": figures}
+
+
+def _counts(gain: Mapping[str, Any], groups: str) -> str:
+    n = max(gain["wins"] + gain["losses"] + gain["equal"], 1)
+    better, worse, equal = (
+        f"{gain[name]:,} {groups} ({100 * gain[name] / n:.0f} %)"
+        for name in ("wins", "losses", "equal")
+    )
+    return (
+        f"With {gain['run']} instead of {gain['baseline']}, {gain['measure']} is better for "
+        f"{better}, worse for {worse}, and equal for {equal}."
+    )
+
+
+def _by_segment(gain: Mapping[str, Any], groups: str) -> Figure:
+    """Return the differences by segment: of many, the largest gains and losses."""
+    segments: Sequence[Mapping[str, Any]] = gain["segments"]
+    caption = "The intervals are those of each segment alone, without a correction."
+    if len(segments) > 2 * _MOST_SEGMENTS:
+        n = len(segments)
+        segments = [*segments[:_MOST_SEGMENTS], *segments[-_MOST_SEGMENTS:]]
+        caption = f"The largest gains and losses of {n} segments. {caption}"
+    run, baseline = gain["run"], gain["baseline"]
+    sides = (baseline, run) if gain["higher_is_better"] else (run, baseline)
+    return {
+        "kind": "difference_plot",
+        "title": f"{gain['measure']} by segment: {run} − {baseline}",
+        "low_label": f"{sides[0]} better",
+        "high_label": f"{sides[1]} better",
+        "rows": [
+            {
+                "label": f"{segment['name']} ({segment['n_groups']:,} {groups})",
+                "value": segment["mean"],
+                "low": segment["interval"][0],
+                "high": segment["interval"][1],
+            }
+            for segment in segments
+        ],
+        "caption": caption,
+    }
+
+
+def users(details: Mapping[str, Any], groups: str) -> Iterator[Section]:
+    """Yield a section with the worst-served users and their lists."""
+    served = details.get("users")
+    if not served or not served["users"]:
+        return
+    measure, run = served["measure"], served["run"]
+    of_run = f" by {run}" if run else ""
+    text = (
+        f"The {groups} with the lowest {measure}{of_run}; among equal ones, those with the most "
+        "relevant items. Relevant items are marked."
+    )
+    if not served["higher_is_better"]:
+        text = text.replace("lowest", "highest")
+    yield {
+        "title": f"Worst-served {groups}",
+        "text": text,
+        "lists": [_card(user, measure, groups) for user in served["users"]],
+    }
+
+
+def _card(user: Mapping[str, Any], measure: str, groups: str) -> Lists:
+    values = ", ".join(f"{run} {number(v)}" if run else number(v) for run, v in user["values"])
+    n = user["n_pos"]
+    return {
+        "title": f"{groups.removesuffix('s').capitalize()} {user['user']}",
+        "note": f"{measure}: {values} · {n:,} relevant item{'s' * (n != 1)}",
+        "lists": dict(user["lists"]),
+        "after": _missed(user["missed"], user["n_missed"]),
+    }
+
+
+def _missed(titles: Sequence[str], n: int) -> str:
+    if not n:
+        return ""
+    more = f" and {n - len(titles):,} more" if n > len(titles) else ""
+    return f"Relevant, not shown: {', '.join(titles)}{more}"

@@ -1,0 +1,230 @@
+"""The most important sentence of a result, from its JSON form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from podium.report.cells import number, p_value, percentage, span
+
+_MOST_NAMES = 3
+
+
+@dataclass(frozen=True)
+class Lead:
+    """The run with the best mean of a measure, and its tests against other runs.
+
+    Attributes
+    ----------
+    measure, run : str
+    mean : float
+    significant, others : dict of run to test
+        The tests against other runs: those that show a lead, and all others.
+    untested : tuple of str
+        The runs that were not compared with this one.
+    """
+
+    measure: str
+    run: str
+    mean: float
+    significant: dict[str, Mapping[str, Any]]
+    others: dict[str, Mapping[str, Any]]
+    untested: tuple[str, ...]
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the lead over every other run is significant."""
+        return not self.others and not self.untested
+
+
+def lead(measure: str, tested: Mapping[str, Any]) -> Lead | None:
+    """Return the run with the best mean in one measure of a Comparison; None if all are undefined.
+
+    A lead is significant if its p value after Holm's correction is at most 1 - level.
+    """
+    sign = -1 if tested.get("higher_is_better") is False else 1
+    means = {run: m["mean"] for run, m in tested["means"].items() if m["mean"] is not None}
+    if not means:
+        return None
+    best = max(means, key=lambda run: sign * means[run])
+    tests = {
+        (set(pair) - {best}).pop(): test
+        for test in tested["differences"]
+        if best in (pair := (test["run"], test["baseline"]))
+    }
+    shown = {run: test for run, test in tests.items() if is_significant(test)}
+    others = {run: test for run, test in tests.items() if run not in shown}
+    untested = tuple(run for run in tested["means"] if run != best and run not in tests)
+    return Lead(measure, best, means[best], shown, others, untested)
+
+
+def is_significant(test: Mapping[str, Any]) -> bool:
+    """Return whether the p value after Holm's correction is at most 1 - level."""
+    p = test["holm_p_value"]
+    return p is not None and p <= alpha(test)
+
+
+def alpha(test: Mapping[str, Any]) -> float:
+    """Return the level of the test, such as 0.05 for intervals of 95 %."""
+    return round(1 - test.get("level", 0.95), 12)
+
+
+def of_comparison(result: Mapping[str, Any]) -> list[str]:
+    """Return which run is best in the first measure and the others, and if it is significant."""
+    tested = {name: results for name, results in result["measures"].items() if results["means"]}
+    leads = {measure: lead(measure, results) for measure, results in tested.items()}
+    measures = list(leads)
+    same = [m for m in measures[1:] if _outcome(leads[m]) == _outcome(leads[measures[0]])]
+    sentences = [_of(m, leads[m]) for m in measures if m not in same]
+    if same:
+        sentences.insert(1, f"The same runs are best and significantly worse in {_names(same)}.")
+    return sentences
+
+
+def _outcome(best: Lead | None) -> tuple[Any, ...]:
+    """Return what the sentences on two measures must have in common to be the same."""
+    return () if best is None else (best.run, set(best.significant), set(best.others))
+
+
+def _of(measure: str, best: Lead | None) -> str:
+    """Return the sentences on one measure."""
+    if best is None:
+        return f"No run has a value of {measure}."
+    sentences = [f"{best.run} has the best mean {best.measure}, {number(best.mean)}."]
+    better, not_better = (_tests(best, tests) for tests in (best.significant, best.others))
+    if better:
+        but = f", but not than {not_better}" if not_better else ""
+        sentences.append(f"It is significantly better than {better}{but}.")
+    elif not_better:
+        sentences.append(f"It is not significantly better than {not_better}.")
+    if best.untested:
+        sentences.append(f"It was not compared with {_names(best.untested)}.")
+    return " ".join([*sentences, *_detectable(best)])
+
+
+def _tests(best: Lead, tests: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the runs; a single one with its difference, interval and p value."""
+    names = _names(list(tests))
+    if len(tests) != 1:
+        return names
+    (test,) = tests.values()
+    sign = 1 if test["run"] == best.run else -1
+    if test["difference"] is None:
+        return names
+    ends = [end if end is None else sign * end for end in test["interval"]][::sign]
+    interval = f" {span(ends, '+')}" if None not in ends else ""
+    p = "" if test["holm_p_value"] is None else f", p{_p(test['holm_p_value'])}"
+    return f"{names} ({number(sign * test['difference'], '+')}{interval}{p})"
+
+
+def _p(value: float) -> str:
+    text = p_value(value)
+    return f" {text[0]} {text[1:]}" if text.startswith("<") else f" = {text}"
+
+
+def _detectable(best: Lead) -> list[str]:
+    """Return the difference that would probably have been found, if none was."""
+    sizes = [test["detectable"] for test in best.others.values() if test["detectable"]]
+    if best.significant or not sizes:
+        return []
+    size = number(max(sizes))
+    return [f"A true difference of {size} would probably have been found; a smaller one may exist."]
+
+
+def _names(names: Sequence[str]) -> str:
+    """Return the names, or the first of many and the number of the others."""
+    if len(names) > _MOST_NAMES + 1:
+        return f"{', '.join(names[:_MOST_NAMES])} and {len(names) - _MOST_NAMES} others"
+    return " and ".join([*filter(None, [", ".join(names[:-1])]), *names[-1:]])
+
+
+def of_evaluation(result: Mapping[str, Any], groups: str = "users") -> list[str]:
+    """Return the mean of the first measure with its interval, and what the interval covers."""
+    if not result["measures"]:
+        return []
+    name, summary = next(iter(result["measures"].items()))
+    n, n_undefined = summary["n_groups"], summary["n_undefined"]
+    has = "has" if n_undefined == 1 else "have"
+    undefined = f" {n_undefined:,} {has} no value." if n_undefined else ""
+    if summary["mean"] is None:
+        return [f"Mean {name} is undefined: none of {n + n_undefined:,} {groups} has a value."]
+    counted = f"over {n:,} {groups if n != 1 else groups.removesuffix('s')}"
+    low, high = summary["interval"]
+    if low is None or high is None:
+        text = f"Mean {name} is {number(summary['mean'])} {counted}. There is no interval."
+        return [text + undefined]
+    interval = f"a {percentage(summary['level'])} interval from {number(low)} to {number(high)}"
+    covers = (
+        f"The interval covers the variation between {groups}: what the mean would be over other "
+        f"{groups} like these. It does not cover another training of the model."
+    )
+    return [
+        f"Mean {name} is {number(summary['mean'])} {counted}, with {interval}.{undefined}",
+        covers,
+    ]
+
+
+def of_estimate(result: Mapping[str, Any]) -> list[str]:
+    """Return the first estimate with its interval, and whether the ranks determine it."""
+    name, estimate = next(iter(result["measures"].items()))
+    if estimate["mean"] is None:
+        return [f"{name} of the whole ranking can't be estimated from these ranks."]
+    low, high = estimate["interval"]
+    interval = ""
+    if None not in (low, high):
+        level = percentage(estimate["level"])
+        interval = f", with a {level} interval from {number(low)} to {number(high)}"
+    return [
+        f"{name} of the ranking of all items is estimated at {number(estimate['mean'])}{interval}.",
+        *_determined(estimate),
+    ]
+
+
+def is_determined(estimate: Mapping[str, Any]) -> bool | None:
+    """Return whether the ranks alone allow no values far outside the interval; None if unknown."""
+    if estimate["prior_decides"]:
+        return False
+    low, high = estimate["interval"]
+    if estimate["bounds"] is None or None in (low, high, *estimate["bounds"]):
+        return None
+    lowest, highest = estimate["bounds"]
+    return highest - lowest <= 2 * (high - low)
+
+
+def _determined(estimate: Mapping[str, Any]) -> list[str]:
+    is_known = is_determined(estimate)
+    if is_known is None:
+        return []
+    possible = ""
+    if estimate["bounds"] is not None and None not in estimate["bounds"]:
+        lowest, highest = map(number, estimate["bounds"])
+        possible = f" All values from {lowest} to {highest} are possible, whatever the method."
+    if is_known:
+        return [f"The sampled ranks determine it.{possible}"]
+    if estimate["prior_decides"]:
+        text = f"The value follows from the assumptions of {estimate['method']}."
+        return [f"The sampled ranks contain almost no information on it.{possible} {text}"]
+    return [f"The sampled ranks alone do not determine it.{possible}"]
+
+
+def of_estimates(result: Mapping[str, Any]) -> list[str]:
+    """Return the best estimate of several models, and its differences from the first one."""
+    name, results = next(iter(result["measures"].items()))
+    means = {run: m["mean"] for run, m in results["means"].items() if m["mean"] is not None}
+    if not means:
+        return [f"{name} of the whole ranking can't be estimated from these ranks."]
+    best = max(means, key=lambda run: means[run])
+    start = f"{best} has the best estimate of {name}, {number(means[best])}."
+    tests = [t for t in results["differences"] if best in (t["run"], result["baseline"])]
+    return [start, *(_signed(test) for test in tests[:_MOST_NAMES])]
+
+
+def _signed(test: Mapping[str, Any]) -> str:
+    text = f"{test['run']} - {test['baseline']} is {number(test['difference'], '+')}"
+    if None not in test["interval"]:
+        text += f" {span(test['interval'], '+')}"
+    if test["sign_probability"] is not None:
+        text += f", and the probability that its sign is right is {test['sign_probability']:.3f}"
+    open_sign = " The ranks alone allow either sign." if test["either_sign"] else ""
+    return f"{text}.{open_sign}"
