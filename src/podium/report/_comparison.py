@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from podium.report import _numbers
+from podium import _numbers
 from podium.report._evaluation import conventions, estimate, percent
 from podium.report._types import Report, Section, Table
 from podium.report.figures import interval_row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from podium.report import _numbers
+from podium import _numbers
 from podium.report._types import Report, Section
 from podium.report.figures import interval_row
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from podium.report import _numbers, tables
-from podium.report._text import printable
+from podium import _numbers
+from podium._text import printable
+from podium.report import tables
 from podium.report._types import Table
 from podium.report.views import Numbers, Tables, Text, View
 

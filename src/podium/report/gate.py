@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from podium.report import _numbers, tables
-from podium.report._text import printable
+from podium import _numbers
+from podium._text import printable
+from podium.report import tables
 from podium.report._types import Table
 from podium.report.conventions import conventions_line
 from podium.report.views import Numbers, Tables, Text, View
