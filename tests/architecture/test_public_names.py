@@ -19,6 +19,7 @@ SUBMODULES = (
     "evaluation",
     "losses",
     "metrics",
+    "plots",
     "rankers",
     "tuning",
 )
@@ -29,6 +30,7 @@ WITH_ALL = (
     "evaluation",
     "losses",
     "metrics",
+    "plots",
     "rankers",
     "report",
     "sampled",

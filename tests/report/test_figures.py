@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
@@ -11,14 +12,16 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
+from podium import _text
 from podium.errors import ArgumentError
-from podium.report import _svg, _text, figures
+from podium.plots import colours
+from podium.report import figures
 
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = '<script>alert("1")</script> & co'
 LONG = "WWWWW mmmmm @@@@@ " * 6
 METHODS = ["popularity", "item similarity (cosine, top 50)", NASTY, "線形ランカー", LONG]
-WIDTHS = [320, 360, 479, 480, 720, 1200]
+WIDTHS = [320, 360, 480, 720]
 
 
 def rows(shift: float = 0.0, scale: float = 1.0) -> list[dict[str, Any]]:
@@ -49,6 +52,19 @@ def curves(n_points: int) -> list[dict[str, Any]]:
     return [
         {"label": name, "x": x, "y": [0.1 * i + 0.01 * k if k % 4 else None for k in x]}
         for i, name in enumerate(METHODS)
+    ]
+
+
+def points(n: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": f"{METHODS[i % 5]} {i}",
+            "x": i**0.5,
+            "y": i % 7,
+            "low": i % 7 - 1,
+            "high": i % 7 + 1,
+        }
+        for i in range(n)
     ]
 
 
@@ -109,6 +125,30 @@ FULL: dict[str, dict[str, Any]] = {
         "series": [{"label": "a", "x": [0.5, 1], "y": [1, 2], "low": [0, None], "high": [2, 3]}],
     },
     "line_plot of a point": {"kind": "line_plot", "series": [{"label": "a", "x": [3], "y": [7]}]},
+    "line_plot of many lines": {
+        "kind": "line_plot",
+        "series": [{"label": f"run {i}", "x": [1, 2], "y": [i, i + 1]} for i in range(24)],
+    },
+    "trade_off_plot": {
+        "kind": "trade_off_plot",
+        "points": points(5),
+        "x_label": f"coverage of {NASTY}",
+        "y_label": "ndcg@10",
+    },
+    "trade_off_plot of many methods": {"kind": "trade_off_plot", "points": points(40)},
+    "trade_off_plot of a point": {
+        "kind": "trade_off_plot",
+        "points": [{"label": "$a_1$", "x": 1, "y": 2, "low": 1, "high": 3}],
+    },
+    "user_scatter": {
+        "kind": "user_scatter",
+        "x": np.random.default_rng(1).random(500) ** 3,
+        "y": np.random.default_rng(2).integers(0, 5, 500) / 4,
+        "x_label": f"ndcg@10 of {NASTY}",
+        "y_label": "ndcg@10 of $als$",
+        "count_label": "customers",
+    },
+    "user_scatter of one user": {"kind": "user_scatter", "x": [0.25, None], "y": [0.5, 1.0]},
 }
 EMPTY: list[dict[str, Any]] = [
     {"kind": "interval_plot", "rows": []},
@@ -119,11 +159,21 @@ EMPTY: list[dict[str, Any]] = [
     {"kind": "line_plot", "series": []},
     {"kind": "line_plot", "series": [{"label": "a", "x": [], "y": []}]},
     {"kind": "line_plot", "series": [{"label": "a", "x": [1], "y": [None]}]},
+    {"kind": "trade_off_plot", "points": []},
+    {"kind": "trade_off_plot", "points": [{"label": "a", "x": None, "y": 1}]},
+    {"kind": "user_scatter", "x": [], "y": []},
+    {"kind": "user_scatter", "x": [math.nan], "y": [1]},
 ]
 
 
 def parse(figure: dict[str, Any], **style: Any) -> ET.Element:
     return ET.fromstring(figures.draw({"title": TITLE, **figure}, **style))
+
+
+@functools.cache
+def drawn(name: str, width: int) -> ET.Element:
+    """A figure of `FULL`, drawn once for all tests of a process."""
+    return parse(FULL[name], width=width)
 
 
 def words(root: ET.Element) -> str:
@@ -139,9 +189,15 @@ def boxes(root: ET.Element) -> list[tuple[float, float, float, float, str]]:
         size = float(node.get("font-size", 0))
         wide = _text.width(shown, size) * (_text.BOLD if node.get("font-weight") else 1)
         x, y = float(node.get("x", 0)), float(node.get("y", 0))
-        left = x - {"start": 0.0, "middle": wide / 2, "end": wide}[node.get("text-anchor", "")]
+        anchor = node.get("text-anchor", "start")
+        left = x - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
         text_boxes.append((left, y - 0.75 * size, left + wide, y + 0.2 * size, shown))
     return text_boxes
+
+
+def bars(root: ET.Element) -> list[ET.Element]:
+    """The lines of intervals."""
+    return [path for path in root.iter(f"{SVG}path") if path.get("stroke-width") == "2.5"]
 
 
 def test_every_kind_of_figure_is_tested() -> None:
@@ -152,7 +208,7 @@ def test_every_kind_of_figure_is_tested() -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", FULL)
 def test_figure_text_stays_inside_and_apart(name: str, width: int) -> None:
-    root = parse(FULL[name], width=width)
+    root = drawn(name, width)
     height = float(root.get("height", 0))
     text_boxes = boxes(root)
     for left, top, right, bottom, shown in text_boxes:
@@ -169,7 +225,7 @@ def test_figure_text_stays_inside_and_apart(name: str, width: int) -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", FULL)
 def test_figure_marks_stay_inside(name: str, width: int) -> None:
-    root = parse(FULL[name], width=width)
+    root = drawn(name, width)
     height = float(root.get("height", 0))
     for path in root.iter(f"{SVG}path"):
         numbers = [float(n) for n in re.findall(r"-?[\d.]+", path.get("d", ""))]
@@ -182,17 +238,16 @@ def test_figure_marks_stay_inside(name: str, width: int) -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", [name for name in FULL if "line" not in name])
+@pytest.mark.parametrize("name", [name for name in FULL if "interval" in name or "diff" in name])
 def test_marks_do_not_run_into_words(name: str, width: int) -> None:
-    root = parse(FULL[name], width=width)
+    root = drawn(name, width)
     marks: list[tuple[float, float, float, float]] = []
     for dot in root.iter(f"{SVG}circle"):
         x, y, r = (float(dot.get(key, 0)) for key in ("cx", "cy", "r"))
         marks.append((x - r, y - r, x + r, y + r))
-    for bar in root.iter(f"{SVG}path"):
-        if bar.get("stroke-width") == "2.5":
-            x1, y, x2, _ = (float(n) for n in re.findall(r"[\d.]+", bar.get("d", "")))
-            marks.append((x1, y - 1.25, x2, y + 1.25))
+    for bar in bars(root):
+        x1, y, x2, _ = (float(n) for n in re.findall(r"[\d.]+", bar.get("d", "")))
+        marks.append((x1, y - 1.25, x2, y + 1.25))
     for a, b in itertools.product(marks, boxes(root)):
         assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1], (a, b)
 
@@ -200,11 +255,11 @@ def test_marks_do_not_run_into_words(name: str, width: int) -> None:
 @pytest.mark.parametrize("width", [360, 720])
 @pytest.mark.parametrize("name", FULL)
 def test_figure_has_every_label(name: str, width: int) -> None:
-    said = words(parse(FULL[name], width=width))
+    said = words(drawn(name, width))
     figure = FULL[name]
     parts = [figure, *figure.get("panels", [])]
     labels = [row["label"] for part in parts for row in part.get("rows", [])]
-    labels += [line["label"] for line in figure.get("series", [])]
+    labels += [line["label"] for key in ("series", "points") for line in figure.get(key, [])]
     labels += [panel["title"] for panel in figure.get("panels", [])]
     labels += [figure[key] for key in figure if key.endswith("_label")]
     for label in labels:
@@ -213,9 +268,8 @@ def test_figure_has_every_label(name: str, width: int) -> None:
 
 @pytest.mark.parametrize("name", FULL)
 def test_figure_escapes_labels(name: str) -> None:
-    svg = figures.draw({"title": NASTY, **FULL[name]})
-    assert "<script" not in svg
-    assert not list(ET.fromstring(svg).iter(f"{SVG}script"))
+    tags = {node.tag.removeprefix(SVG) for node in drawn(name, 720).iter()}
+    assert tags <= {"svg", "title", "desc", "g", "path", "circle", "text"}
 
 
 @pytest.mark.parametrize("width", [360, 720])
@@ -224,6 +278,21 @@ def test_empty_figure_has_a_note(figure: dict[str, Any], width: int) -> None:
     root = parse(figure, width=width)
     assert "No values." in words(root)
     assert not list(root.iter(f"{SVG}circle"))
+
+
+@pytest.mark.parametrize("name", ["line_plot", "user_scatter", "grouped_intervals"])
+def test_figure_is_drawn_again_with_the_same_bytes(name: str) -> None:
+    figure = {"title": TITLE, **FULL[name]}
+    first, second = (figures.draw(figure, width=360) for _ in range(2))
+    assert first == second
+    assert not re.search(r"\bid=|matplotlib|<style|<!--|20\d\d-\d\d", first)
+
+
+def test_signs_of_formulas_are_text() -> None:
+    row = {"label": r"$\frac{1}{2}$ $", "value": 1.0}
+    labels = {"title": "$a_1$", "axis_label": "$b^2$"}
+    said = words(parse({"kind": "interval_plot", "rows": [row], **labels}))
+    assert all(text in said for text in (row["label"], *labels.values()))
 
 
 def test_figure_has_a_title_and_a_description() -> None:
@@ -246,16 +315,16 @@ def test_figures_of_a_report_share_colours() -> None:
     numbers = figures.colour_numbers(both)
     assert list(numbers.values()) == list(range(len(METHODS)))
     dots = list(parse(FULL["interval_plot"], colours=numbers).iter(f"{SVG}circle"))
-    assert [dot.get("fill") for dot in dots] == [_svg.LIGHT[f"c{i}"] for i in (0, 1, 2, 4)]
+    assert [dot.get("fill") for dot in dots] == [colours.LIGHT[f"c{i}"] for i in (0, 1, 2, 4)]
     lines = parse(both[1], colours=numbers).iter(f"{SVG}circle")
-    assert next(lines).get("fill") == _svg.LIGHT["c4"]
+    assert next(lines).get("fill") == colours.LIGHT["c4"]
 
 
 def test_intervals_are_drawn_at_their_values() -> None:
     """A dot in the middle of its bounds is drawn in the middle of its line."""
     row = {"label": "a", "value": 2.0, "low": 1.0, "high": 3.0}
     root = parse({"kind": "interval_plot", "rows": [row]})
-    (bar,) = (p for p in root.iter(f"{SVG}path") if p.get("stroke-width") == "2.5")
+    (bar,) = bars(root)
     x1, _, x2, _ = (float(n) for n in re.findall(r"[\d.]+", bar.get("d", "")))
     assert float(next(root.iter(f"{SVG}circle")).get("cx", 0)) == pytest.approx(
         (x1 + x2) / 2, abs=0.01
@@ -280,7 +349,11 @@ def test_difference_is_hollow_where_the_interval_includes_zero() -> None:
 
 def test_histogram_bars_are_as_high_as_their_counts() -> None:
     root = parse({"kind": "histogram", "edges": [0, 1, 2, 4], "counts": [3, 6, 0]})
-    heights = [float(bar.get("height", 0)) for bar in root.iter(f"{SVG}rect")]
+    heights: list[float] = []
+    for path in root.iter(f"{SVG}path"):
+        if path.get("fill") == colours.LIGHT["c0"]:
+            ys = [float(n) for n in re.findall(r"-?[\d.]+", path.get("d", ""))][1::2]
+            heights.append(max(ys) - min(ys))
     assert heights[1] == pytest.approx(2 * heights[0], abs=0.02)
     assert heights[2] == 0
 
@@ -288,16 +361,16 @@ def test_histogram_bars_are_as_high_as_their_counts() -> None:
 def test_lines_of_one_colour_differ_by_dashes() -> None:
     lines = [{"label": f"m{i}", "x": [1, 2], "y": [i, i + 1]} for i in range(10)]
     root = parse({"kind": "line_plot", "series": lines})
-    drawn = [p for p in root.iter(f"{SVG}path") if p.get("stroke-width") == "2.25"]
-    looks = {(p.get("class"), p.get("stroke"), p.get("stroke-dasharray")) for p in drawn}
-    assert len(looks) == len(drawn) == 10
+    lines = [p for p in root.iter(f"{SVG}path") if p.get("stroke-width") == "2.25"]
+    looks = {(p.get("class"), p.get("stroke"), p.get("stroke-dasharray")) for p in lines}
+    assert len(looks) == len(lines) == 10
 
 
 def test_line_breaks_where_undefined() -> None:
     line = {"label": "a", "x": [1, 2, 3, 4, 5], "y": [1, 2, None, 2, 1]}
     root = parse({"kind": "line_plot", "series": [line]})
-    drawn = [p for p in root.iter(f"{SVG}path") if p.get("stroke-width") == "2.25"]
-    assert [p.get("d", "").count("L") for p in drawn] == [1, 1]
+    lines = [p for p in root.iter(f"{SVG}path") if p.get("stroke-width") == "2.25"]
+    assert [p.get("d", "").count("L") for p in lines] == [1, 1]
 
 
 def test_control_characters_leave_xml_well_formed() -> None:
@@ -387,19 +460,19 @@ def lab(rgb: np.ndarray) -> np.ndarray:
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
-@pytest.mark.parametrize("scheme", [_svg.LIGHT, _svg.DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("scheme", [colours.LIGHT, colours.DARK], ids=["light", "dark"])
 def test_colours_contrast_with_their_ground(scheme: dict[str, str]) -> None:
     for tone in ("ink", "muted"):
         assert contrast(scheme[tone], scheme["paper"]) >= 4.5
-    for i in range(_svg.N_COLOURS):
+    for i in range(colours.N_COLOURS):
         assert contrast(scheme[f"c{i}"], scheme["paper"]) >= 3
 
 
-@pytest.mark.parametrize("scheme", [_svg.LIGHT, _svg.DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("scheme", [colours.LIGHT, colours.DARK], ids=["light", "dark"])
 def test_colours_stay_apart_under_colour_blindness(scheme: dict[str, str]) -> None:
     """Distances in CIELAB, where 10 is plainly visible side by side; the last two may be closer."""
     for blindness in [np.eye(3), *BLINDNESS]:
-        seen = [lab(blindness @ linear(scheme[f"c{i}"])) for i in range(_svg.N_COLOURS)]
+        seen = [lab(blindness @ linear(scheme[f"c{i}"])) for i in range(colours.N_COLOURS)]
         assert min(math.dist(a, b) for a, b in itertools.combinations(seen[:6], 2)) >= 20
         assert min(math.dist(a, b) for a, b in itertools.combinations(seen, 2)) >= 15
 

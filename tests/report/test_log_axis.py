@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from podium.errors import ArgumentError
+from podium.plots._scales import LogScale
 from podium.report import figures
-from podium.report._axes import LogScale
 
 
 def plot(x: list[float], *, width: int = 720, **options: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podium.report import _numbers, _text
+from podium import _numbers, _text
 
 NAN = float("nan")
 

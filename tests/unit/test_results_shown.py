@@ -17,7 +17,7 @@ import pytest
 
 import podium
 from podium import sampled
-from podium.report._text import columns
+from podium._text import columns
 from podium.report.results import Result
 from podium.report.views import MOST_ROWS
 from podium.tuning import Search, Trial

@@ -4,7 +4,7 @@
 ``podium compare`` to a report's dictionary. ``render`` and ``write`` convert any such dictionary
 to a page. ``gate`` and ``audit`` write the results of ``podium gate`` and ``podium audit`` as
 tables, Markdown or JUnit XML.
-``figures`` draws SVG from plain data. ``tables`` writes Markdown, LaTeX, CSV and text.
+``figures`` draws dictionaries by `podium.plots`. ``tables`` writes Markdown, LaTeX, CSV and text.
 """
 
 from __future__ import annotations

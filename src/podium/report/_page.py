@@ -12,16 +12,17 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from podium import _check
+from podium import _check, _text
 from podium._files import replacing
-from podium.report import _svg, _text, figures, tables
+from podium.plots import colours as palette
+from podium.report import figures, tables
 
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
 _WIDE, _NARROW = 720, 360
 STATUS = ("", "good", "bad", "open")
-_SCHEMES = f""":root {{ color-scheme: light dark; {_svg.variables(_svg.LIGHT)} }}
-@media (prefers-color-scheme: dark) {{ :root {{ {_svg.variables(_svg.DARK)} }} }}
-@media print {{ :root {{ color-scheme: light; {_svg.variables(_svg.LIGHT)} }} }}"""
+_SCHEMES = f""":root {{ color-scheme: light dark; {palette.variables(palette.LIGHT)} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {palette.variables(palette.DARK)} }} }}
+@media print {{ :root {{ color-scheme: light; {palette.variables(palette.LIGHT)} }} }}"""
 
 
 def render(report: Mapping[str, Any]) -> str:
@@ -44,7 +45,7 @@ def render(report: Mapping[str, Any]) -> str:
     ArgumentError
         If a figure's kind is unknown, or a table's rows do not fit its columns.
     MissingExtraError
-        If jinja2, the extra ``report``, is not installed.
+        If jinja2 or matplotlib, the extra ``report``, is not installed.
 
     Examples
     --------
@@ -195,13 +196,14 @@ def _pairs(pairs: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> list[tuple[s
 @cache
 def _template() -> Any:
     jinja2 = _check.extra("jinja2", "report", "An HTML report")
+    _check.extra("matplotlib", "report", "An HTML report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     return environment.from_string(_resource("page.html.jinja"))
 
 
 @cache
 def _style() -> str:
-    return "\n".join([_SCHEMES, _resource("page.css"), _svg.stylesheet()])
+    return "\n".join([_SCHEMES, _resource("page.css"), palette.stylesheet()])
 
 
 @cache

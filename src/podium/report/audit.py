@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from podium.report import _numbers, pages, tables
-from podium.report._text import printable
+from podium import _numbers
+from podium._text import printable
+from podium.report import pages, tables
 from podium.report._types import Report, Section, Table
 from podium.report.views import Numbers, Tables, Text, View
 

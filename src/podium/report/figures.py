@@ -1,46 +1,34 @@
-"""Figures from plain data: each function returns one complete SVG.
+"""Figures as dictionaries: "kind" selects a function of `podium.plots`, other keys are arguments.
 
-All figures have the following arguments. `title` is the title. `width` is in pixels; below 480 the
-layout is for a phone. `colours` is the number of each method's colour, the same in all figures of
-a report; by default methods are numbered in order of appearance. `background` is a colour, such as
-``"white"`` for a file that is shown elsewhere, or None for transparent. None and nan are undefined
-values, which are mentioned but not drawn.
+A page contains a figure as SVG. `width` is in pixels; below 480 the layout is for a phone.
+`colours` is the number of each method's colour, the same in all figures of a report. `background`
+is a colour, such as ``"white"`` for a file that is shown elsewhere, or None for transparent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from podium import _check
+from podium import _check, plots
 from podium.errors import ArgumentError
-from podium.report._bars import histogram
-from podium.report._curves import line_plot
-from podium.report._intervals import difference_plot, interval_plot
-from podium.report._panels import grouped_intervals
 
-__all__ = [
-    "FIGURES",
-    "bin_values",
-    "colour_numbers",
-    "difference_plot",
-    "draw",
-    "grouped_intervals",
-    "histogram",
-    "interval_plot",
-    "interval_row",
-    "line_plot",
-]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-FIGURES: dict[str, Callable[..., str]] = {
-    "difference_plot": difference_plot,
-    "grouped_intervals": grouped_intervals,
-    "histogram": histogram,
-    "interval_plot": interval_plot,
-    "line_plot": line_plot,
+__all__ = ["FIGURES", "bin_values", "colour_numbers", "draw", "interval_row", "plot"]
+
+FIGURES: dict[str, Callable[..., Axes]] = {
+    "difference_plot": plots.difference_plot,
+    "grouped_intervals": plots.grouped_intervals,
+    "histogram": plots.histogram,
+    "interval_plot": plots.interval_plot,
+    "line_plot": plots.line_plot,
+    "trade_off_plot": plots.trade_off_plot,
+    "user_scatter": plots.user_scatter,
 }
 """The figures by the "kind" in a figure's dictionary."""
 
@@ -52,7 +40,7 @@ def draw(
     colours: Mapping[str, int] | None = None,
     background: str | None = None,
 ) -> str:
-    """Draw a figure from its dictionary: "kind" selects the function, other keys are arguments.
+    """Draw a figure from its dictionary as SVG.
 
     Parameters
     ----------
@@ -70,6 +58,8 @@ def draw(
     ------
     ArgumentError
         If the kind is unknown, or the arguments do not match those of the function.
+    MissingExtraError
+        If matplotlib, the extra ``plots``, is not installed.
 
     Examples
     --------
@@ -77,10 +67,35 @@ def draw(
     >>> draw({"kind": "interval_plot", "rows": [row], "title": "Means"})[:4]
     '<svg'
     """
+    return plots.to_svg(plot(figure, width=width, colours=colours), background=background)
+
+
+def plot(figure: Mapping[str, Any], **options: Any) -> Axes:
+    """Draw a figure from its dictionary and return its axes.
+
+    Parameters
+    ----------
+    figure : mapping
+        The "kind", the function's arguments by name, and optionally "caption" (not drawn).
+    **options
+        More arguments of the function, such as `ax`; they replace those of the figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes with the plot.
+
+    Raises
+    ------
+    ArgumentError
+        If the kind is unknown, or the arguments do not match those of the function.
+    MissingExtraError
+        If matplotlib, the extra ``plots``, is not installed.
+    """
     kind = _check.choice(figure.get("kind"), "kind", list(FIGURES))
     arguments = {key: value for key, value in figure.items() if key not in ("kind", "caption")}
     try:
-        return FIGURES[kind](**arguments, width=width, colours=colours, background=background)
+        return FIGURES[kind](**{**arguments, **options})
     except TypeError as error:
         raise ArgumentError(f"A figure of kind {kind!r} cannot be drawn: {error}.") from error
 
@@ -128,6 +143,6 @@ def interval_row(label: str, summary: Mapping[str, Any], series: str = "") -> di
 
 
 def _methods(figure: Mapping[str, Any]) -> Iterator[str]:
-    yield from (line["label"] for line in figure.get("series", ()))
+    yield from (line["label"] for key in ("series", "points") for line in figure.get(key, ()))
     for part in (figure, *figure.get("panels", ())):
         yield from (row["series"] for row in part.get("rows", ()) if row.get("series"))

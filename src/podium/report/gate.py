@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from podium.report import _numbers, pages, tables
-from podium.report._text import printable
+from podium import _numbers
+from podium._text import printable
+from podium.report import pages, tables
 from podium.report._types import Figure, Report, Table
 from podium.report.conventions import conventions_line
 from podium.report.figures import interval_row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from podium.report._text import printable
+from podium._text import printable
 from podium.report.cells import NOTHING
 from podium.report.narrowing import Table
 from podium.report.tables import alignment, cell_text

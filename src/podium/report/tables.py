@@ -13,9 +13,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from podium import _check
+from podium import _check, _numbers, _text
 from podium.errors import ArgumentError
-from podium.report import _numbers, _text
 
 _NUMERIC = re.compile(r"(?!.*[A-Za-df-z])[<≈±]?[-+−[(\d∞–][-+−\d.,%e±∞–\s\[\]()]*|")
 _LATEX = {

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from podium.report._text import printable
+from podium._text import printable
 from podium.report.conventions import GLUE
 from podium.report.narrowing import WIDTH, Table, narrow
 from podium.report.tables import to_text as table_text

@@ -18,7 +18,7 @@ from podium.papers.hiranandani2020.theory.bound import generalization_bound, siz
 from podium.papers.hiranandani2020.theory.population import Sampler, Scorer, population_risk, scored
 from podium.progress import or_silent
 from podium.ranking import Ranking
-from podium.report.figures import line_plot
+from podium.report import figures
 from podium.types import PerRow, Progress
 
 Fit: TypeAlias = Callable[[Any, Any], Scorer]
@@ -311,12 +311,12 @@ def gap_plot(
     if gap["constant"] is not None:
         label = f"bound with C = {gap['constant']:.3g}"
         series.append({"label": label, "x": x, "y": gap["scaled_bound"]})
-    return line_plot(
-        series,
-        title=title,
-        x_label="items in the group (logarithmic)",
-        y_label="population − empirical risk",
-        log_x=True,
-        width=width,
-        background=background,
-    )
+    figure = {
+        "kind": "line_plot",
+        "series": series,
+        "title": title,
+        "x_label": "items in the group (logarithmic)",
+        "y_label": "population − empirical risk",
+        "log_x": True,
+    }
+    return figures.draw(figure, width=width, background=background)

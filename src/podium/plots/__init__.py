@@ -1,0 +1,31 @@
+"""Plots from plain data by matplotlib: each function draws one picture and returns its axes.
+
+All plots have the following arguments. `title` is the title. `width` is that of a new figure in
+points, which are the pixels of an SVG; below 480 the layout is for a phone. `colours` is the number
+of each method's colour, so that it is the same in several plots; by default methods are numbered
+in order of appearance. `ax` is the axes to draw on; by default, a new figure is made, which a
+notebook shows and ``ax.figure.savefig`` saves. None and nan are undefined values, which are
+mentioned but not drawn.
+"""
+
+from __future__ import annotations
+
+from podium.plots import colours
+from podium.plots.bars import histogram
+from podium.plots.curves import line_plot
+from podium.plots.intervals import difference_plot, interval_plot
+from podium.plots.panels import grouped_intervals
+from podium.plots.points import trade_off_plot, user_scatter
+from podium.plots.svg import to_svg
+
+__all__ = [
+    "colours",
+    "difference_plot",
+    "grouped_intervals",
+    "histogram",
+    "interval_plot",
+    "line_plot",
+    "to_svg",
+    "trade_off_plot",
+    "user_scatter",
+]

@@ -1,0 +1,268 @@
+"""The area of a plot: a new figure, whose size follows from its content, or axes of the caller.
+
+Places on a sheet are in points from its top left corner, with y downwards. A point is a pixel of
+an SVG. Nothing here imports matplotlib before a sheet is made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from podium import _check, _text
+from podium.errors import ArgumentError
+from podium.plots import _scales, colours
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PHONE = 480  # in narrower figures, labels are above the marks and not beside them
+SIZE = 13
+LABEL_SIZE = 12.5
+NOTE_SIZE = 12
+TITLE_SIZE = 15
+X_AXIS = 24  # height of the tick labels below a plot
+X_LABEL = 20  # height of the axis label below the tick labels
+MOST_ROWS = 40
+MOST_LINES = 24
+_TITLE_LINE = 20
+_NOTE_LINE = 17
+_POINTS = 72.0  # in an inch
+
+
+class Sheet:
+    """The area of a plot.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes, optional
+        Axes of the caller, which become the data area. By default, a new figure is made.
+    width : int
+        The width of a new figure in points, at least 240.
+    title : str
+        The title, wrapped to the width of a new figure.
+
+    Attributes
+    ----------
+    is_own : bool
+        Whether the figure is new.
+    top : float
+        The place below the title.
+    paints : dict
+        The colours by tone, for light or dark axes.
+    """
+
+    def __init__(self, ax: Axes | None, width: int, title: str) -> None:
+        _check.extra("matplotlib", "plots", "A plot")
+        from podium.plots import _drawing
+
+        self.is_own = ax is None
+        self.width = float(_check.number(width, "width", low=240)) if ax is None else _width(ax)
+        self.title = _text.printable(title)
+        room = self.width - 8
+        bold = TITLE_SIZE * _text.BOLD
+        self._title_lines = _text.wrap(self.title, bold, room) if self.is_own else []
+        self.top = 8.0 + len(self._title_lines) * _TITLE_LINE + 8 * bool(self._title_lines)
+        self._notes: list[str] = []
+        self.ax: Any = _drawing.new_axes(self.width) if ax is None else ax
+        self.paints: Mapping[str, str] = colours.LIGHT if ax is None else _drawing.paints(ax)
+        self._transform = _drawing.from_corner(self.ax, whole_figure=self.is_own)
+
+    def place(self, left: float, right: float, height: float) -> tuple[float, float]:
+        """Give the axes these margins and this height; return their first and last x.
+
+        Axes of the caller stay where they are, and the margins lie outside of them.
+        """
+        from podium.plots import _drawing
+
+        if self.is_own:
+            self._box = (left, self.top, self.width - left - right, height)
+        else:
+            self._transform = _drawing.from_corner(self.ax, left=left, top=self.top)
+            self.width += left + right
+            height = _drawing.height(self.ax)
+        self.bottom = self.top + height
+        return left, self.width - right
+
+    def host(self, height: float) -> None:
+        """Use the axes only to hold panels."""
+        self.ax.set_axis_off()
+        if self.is_own:
+            self._box = (0.0, 0.0, self.width, height)
+        self.bottom = height
+
+    def panel(self, left: float, top: float, width: float, height: float) -> Any:
+        """Return new axes inside the host's."""
+        transform = self._transform
+        bounds = (left / _POINTS, -(top + height) / _POINTS, width / _POINTS, height / _POINTS)
+        return self.ax.inset_axes(bounds, transform=transform, facecolor="none")
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        content: str,
+        *,
+        size: float = SIZE,
+        anchor: str = "left",
+        tone: str = "ink",
+        bold: bool = False,
+        halo: bool = False,
+        room: float = math.inf,
+        along: Any = None,
+    ) -> None:
+        """Write one line; text that does not fit is shortened, with a tooltip of the full text.
+
+        A halo in the background colour keeps text readable above lines. With `along`, y is a
+        value on the vertical axis of these axes, and text is centred on it.
+        """
+        from podium.plots import _drawing
+
+        content = _text.printable(content)
+        shown = _text.shorten(content, size * (_text.BOLD if bold else 1), room)
+        _drawing.text(
+            along or self.ax,
+            (x / _POINTS, -y / _POINTS if along is None else y),
+            shown,
+            transform=_drawing.along(self._transform, along, size) if along else self._transform,
+            hint=content if shown != content else "",
+            halo=halo,
+            color=self.paints[tone],
+            fontsize=size,
+            ha=anchor,
+            fontweight="bold" if bold else "normal",
+        )
+
+    def line(self, xs: Sequence[float], ys: Sequence[float], tone: str, **style: Any) -> None:
+        """Draw a line between places of the sheet."""
+        self.ax.plot(
+            [x / _POINTS for x in xs],
+            [-y / _POINTS for y in ys],
+            transform=self._transform,
+            color=self.paints[tone],
+            clip_on=False,
+            scalex=False,
+            scaley=False,
+            **style,
+        )
+
+    def legend(self, keys: Sequence[tuple[str, str, dict[str, Any]]]) -> None:
+        """Write labels with short lines in their tone and style, in rows above the plot."""
+        x, y = 4.0, self.top + 10
+        for label, tone, style in keys:
+            label_width = min(_text.width(label, LABEL_SIZE), self.width - 40)
+            if x > 4 and x + 22 + label_width > self.width - 4:
+                x, y = 4.0, y + 20
+            self.line([x + 1, x + 8, x + 15], [y - 4] * 3, tone, **style)
+            self.text(x + 21, y, label, size=LABEL_SIZE, room=label_width)
+            x += 22 + label_width + 14
+        self.top = y + 16
+
+    def note(self, text: str) -> None:
+        """Add a note below the plot."""
+        self._notes.append(text)
+
+    def empty(self, text: str = "No values.") -> Axes:
+        """Finish a plot without values by a sentence."""
+        self.place(4, 4, 24)
+        self.ax.set_axis_off()
+        self.text(4, self.top + 14, text, tone="muted")
+        return self.finish(text)
+
+    def finish(self, description: str) -> Axes:
+        """Write title and notes, set the size of a new figure, and return the axes."""
+        from podium.plots import _drawing
+
+        for note in dict.fromkeys(self._notes):
+            lines = _text.wrap(_text.printable(note), NOTE_SIZE, self.width - 8)
+            for line in lines:
+                self.text(4, self.bottom + NOTE_SIZE, line, size=NOTE_SIZE, tone="muted")
+                self.bottom += _NOTE_LINE
+        if self.is_own:
+            for i, line in enumerate(self._title_lines):
+                y = 18 + i * _TITLE_LINE
+                self.text(4, y, line, size=TITLE_SIZE, bold=True)
+            _drawing.resize(self.ax, self._box, (self.width, self.bottom + 4))
+            figure = self.ax.get_figure()
+            if figure is not None:  # to_svg reads the title and the description there
+                figure.set_gid(self.title)
+                figure.set_label(_text.printable(description))
+        elif self.title:
+            self.ax.set_title(self.title, pad=self.top, parse_math=False)
+        return self.ax
+
+    def x_axis(
+        self,
+        ax: Any,
+        scale: _scales.Scale,
+        *,
+        label: str = "",
+        signed: bool = False,
+        integers: bool = False,
+    ) -> None:
+        """Set limits, grid, ticks and label of a horizontal axis; move the bottom below them."""
+        from podium.plots import _drawing
+
+        is_log = isinstance(scale, _scales.LogScale)
+        _drawing.style(ax, self.paints, "x")
+        _drawing.axis(ax.xaxis, scale.low, scale.high, log=is_log, signed=signed, integers=integers)
+        if ax is self.ax:
+            self.bottom += X_AXIS
+        if label:
+            self._x_label(ax, scale, _text.printable(label))
+            self.bottom += X_LABEL
+
+    def y_axis(self, ax: Any, scale: _scales.Scale) -> None:
+        """Set limits, grid and ticks of a vertical axis."""
+        from podium.plots import _drawing
+
+        is_log = isinstance(scale, _scales.LogScale)
+        _drawing.style(ax, self.paints, "y")
+        _drawing.axis(ax.yaxis, scale.low, scale.high, log=is_log)
+
+    def name_y(self, label: str) -> None:
+        """Write a label above the vertical axis of a new figure, or beside that of given axes."""
+        label = _text.printable(label)
+        if label and self.is_own:
+            room = self.width - 8
+            self.text(4, self.top - 12, label, size=LABEL_SIZE, tone="muted", room=room)
+        elif label:
+            text = self.ax.set_ylabel(label, color=self.paints["muted"], fontsize=LABEL_SIZE)
+            text.set_parse_math(False)
+
+    def _x_label(self, ax: Any, scale: _scales.Scale, label: str) -> None:
+        """Write the label in the middle of the axis, or shifted to stay inside the figure."""
+        shown = _text.shorten(label, LABEL_SIZE, self.width - 8)
+        half = _text.width(shown, LABEL_SIZE) / 2
+        middle = (scale.start + scale.end) / 2
+        middle = max(half + 4, min(middle, self.width - half - 4))
+        text = ax.set_xlabel(shown, labelpad=7, fontsize=LABEL_SIZE, color=self.paints["muted"])
+        text.set_parse_math(False)
+        text.set_x((middle - scale.start) / (scale.end - scale.start))
+        if shown != label:
+            from podium.plots import _drawing
+
+            _drawing.mark(text, hint=label)
+
+
+def spread(positions: Sequence[float], top: float, bottom: float) -> list[float]:
+    """Move rising positions at least one line of text apart, and keep them above the bottom."""
+    placed: list[float] = []
+    for y in positions:
+        placed.append(max(y, placed[-1] + _NOTE_LINE) if placed else max(y, top))
+    limit = bottom
+    for i in reversed(range(len(placed))):
+        placed[i] = min(placed[i], limit)
+        limit = placed[i] - _NOTE_LINE
+    return placed
+
+
+def _width(ax: Any) -> float:
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise ArgumentError(f"ax must be matplotlib Axes or None, got {type(ax).__name__}.")
+    figure = ax.get_figure(root=True)
+    inches = ax.get_window_extent().width / figure.dpi if figure is not None else 5.0
+    return inches * _POINTS
