@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from podium.report import estimates
+from podium.report import estimate_notes
 from podium.sampled import SampledRanks, simulate_ranks
 from podium.sampled.bounds import identification_bounds
 from podium.sampled.bounds.ball import ball_of_ranks
@@ -71,7 +71,7 @@ def test_complete_samples_of_several_catalogues_and_targets() -> None:
 
 
 def test_nothing_is_impossible_where_bounds_or_the_mean_are_unknown() -> None:
-    assert estimates.is_impossible({"mean": 0.5, "bounds": [0.1, 0.4]})
-    assert not estimates.is_impossible({"mean": 0.5, "bounds": [0.1, 0.6]})
+    assert estimate_notes.is_impossible({"mean": 0.5, "bounds": [0.1, 0.4]})
+    assert not estimate_notes.is_impossible({"mean": 0.5, "bounds": [0.1, 0.6]})
     for mean, bounds in ((0.5, [None, None]), (0.5, None), (None, [0.1, 0.4])):
-        assert not estimates.is_impossible({"mean": mean, "bounds": bounds})
+        assert not estimate_notes.is_impossible({"mean": mean, "bounds": bounds})

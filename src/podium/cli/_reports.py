@@ -35,10 +35,10 @@ ARGUMENTS: ContextVar[Sequence[str]] = ContextVar("ARGUMENTS", default=())
 def check(path: Path | None) -> None:
     """Refuse a report that can't be written, before anything is computed."""
     if path is not None:
-        from podium import _check
+        from podium import report
 
         check_target(path, "--report", (".html", ".htm"))
-        _check.extra("jinja2", "report", "An HTML report")
+        report.check_installed()
 
 
 def write(

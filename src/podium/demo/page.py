@@ -206,7 +206,7 @@ def _result(results: Results, means: Mapping[str, Any]) -> Section:
         "customers, so their differences are more precise than the intervals suggest. "
         f"{capitalized(results.comparison.baseline)} is the baseline: it was the best on "
         "validation of the methods whose loss is not made for pAp@k.",
-        "tables": [means["table"], duels],
+        "tables": [*means["tables"], duels],
         "figures": [*means["figures"], _gains(results)],
     }
 

@@ -11,6 +11,7 @@ mentioned but not drawn.
 from __future__ import annotations
 
 from podium.plots import colours
+from podium.plots._sheet import check_installed
 from podium.plots.bars import histogram
 from podium.plots.curves import line_plot
 from podium.plots.intervals import difference_plot, interval_plot
@@ -19,6 +20,7 @@ from podium.plots.points import trade_off_plot, user_scatter
 from podium.plots.svg import to_svg
 
 __all__ = [
+    "check_installed",
     "colours",
     "difference_plot",
     "grouped_intervals",

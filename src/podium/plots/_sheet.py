@@ -31,6 +31,11 @@ _NOTE_LINE = 17
 _POINTS = 72.0  # in an inch
 
 
+def check_installed() -> None:
+    """Raise MissingExtraError if matplotlib, the extra ``plots``, is missing."""
+    _check.extra("matplotlib", "plots", "A plot")
+
+
 class Sheet:
     """The area of a plot.
 
@@ -54,7 +59,7 @@ class Sheet:
     """
 
     def __init__(self, ax: Axes | None, width: int, title: str) -> None:
-        _check.extra("matplotlib", "plots", "A plot")
+        check_installed()
         from podium.plots import _drawing
 
         self.is_own = ax is None

@@ -12,7 +12,7 @@ from __future__ import annotations
 from podium.report import audit, figures, gate, tables
 from podium.report._comparison import comparison_report
 from podium.report._evaluation import evaluation_report
-from podium.report._page import render, write
+from podium.report._page import check_installed, render, write
 from podium.report._types import Figure, Lists, Provenance, Report, Section, Table
 from podium.report.provenance import provenance
 
@@ -24,6 +24,7 @@ __all__ = [
     "Section",
     "Table",
     "audit",
+    "check_installed",
     "comparison_report",
     "evaluation_report",
     "figures",

@@ -12,7 +12,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from podium import _check, _text
+from podium import _check, _text, plots
 from podium._files import replacing
 from podium.plots import colours as palette
 from podium.report import figures, tables
@@ -98,6 +98,11 @@ def write(report: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
     page = render(report)
     with replacing(Path(path)) as beside:
         beside.write_text(page, encoding="utf-8", newline="\n")
+
+
+def check_installed() -> None:
+    """Raise MissingExtraError if a page cannot be rendered: the extra ``report`` is missing."""
+    _template()
 
 
 def _section(section: Mapping[str, Any], colours: Mapping[str, int]) -> dict[str, Any]:
@@ -196,7 +201,7 @@ def _pairs(pairs: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> list[tuple[s
 @cache
 def _template() -> Any:
     jinja2 = _check.extra("jinja2", "report", "An HTML report")
-    _check.extra("matplotlib", "report", "An HTML report")
+    plots.check_installed()
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     return environment.from_string(_resource("page.html.jinja"))
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
+from podium.report import estimate_notes as notes
 from podium.report import headlines, pages
 from podium.report._types import Figure, Report
 from podium.report.cells import number, percentage, span
@@ -13,15 +13,6 @@ from podium.report.figures import interval_row
 from podium.report.flat import Table
 from podium.report.views import Numbers, Tables, Text, View
 
-_POSSIBLE = "Possible: all values that the observed ranks allow, whatever the method."
-_PRIOR = (
-    "The ranks contain almost no information on {}. The mean follows from the assumptions of {}, "
-    "and the interval covers all values that the ranks allow."
-)
-_ORDER = (
-    "The order of the first N / negatives ranks is assumed, because samples hardly distinguish "
-    "them. It affects {}."
-)
 _FLAT = (
     *("mean", "std_error", "low", "high", "level", "n_groups", "n_undefined", "method", "biased"),
     *("interval_of", "error_from", "lowest", "highest", "prior_decides"),
@@ -34,10 +25,7 @@ _MEAN = (
 )
 _TEST = ("difference", "std_error", "sign_probability", "either_sign")
 _SIGN = "Sign right: the probability that the sign of the difference is right."
-_EITHER = "Where either sign is possible, the ranks alone do not show which model is better."
 _ENDS = ("low", "high", "lowest", "highest")
-_FLAGS = ("--no-replacement", "--mixed", "--drop-own", "--drop-seen")
-_VALUES = ("--negatives-file", "--seen", "--ties", "--level", "--resamples", "--seed")
 _CERTAIN = 0.9995  # values above this would round to 1.000
 
 
@@ -50,7 +38,8 @@ def estimate_view(result: Mapping[str, Any], given: Mapping[str, Any] | None = N
     given : dict, optional
         The options of the command, which the conventions of the result do not all contain.
     """
-    text = f"{' '.join(_sentences(result))}\n{_options(result['conventions'], given or {})}"
+    sentences = " ".join(notes.of_estimate(result))
+    text = f"{sentences}\n{notes.options(result['conventions'], given or {})}"
     return View((Tables((_estimate_table(result),)), Text((text,))))
 
 
@@ -68,8 +57,8 @@ def comparison_view(
         Whether the samples have no users.
     """
     conventions = _merged_conventions(list(result["conventions"].values()))
-    sentences = " ".join(_several_sentences(result, by_row))
-    note = f"{sentences}\n{_options(conventions, given or {})}"
+    sentences = " ".join(notes.of_comparison(result, by_row))
+    note = f"{sentences}\n{notes.options(conventions, given or {})}"
     return View((Tables((_means_table(result), _differences_table(result))), Text((note,))))
 
 
@@ -82,8 +71,9 @@ def pair_view(result: Mapping[str, Any]) -> View:
     first = next(iter(result["measures"].values()))
     table = {"columns": ["measure", "a", "b", *_test_columns(first)], "rows": rows}
     tests = result["measures"].values()
-    text = f"{_meaning(first)} Differences are b - a. {_SIGN} {_EITHER if _is_open(tests) else ''}"
-    return View((Tables((table,)), Text((text.rstrip(),))))
+    sentences = [notes.meaning(first), "Differences are b - a.", _SIGN]
+    sentences += [notes.EITHER] if notes.is_open(tests) else []
+    return View((Tables((table,)), Text((" ".join(sentences),))))
 
 
 def estimate_page(result: Mapping[str, Any]) -> Report:
@@ -104,7 +94,7 @@ def estimate_page(result: Mapping[str, Any]) -> Report:
                 "title": "Estimates",
                 "figures": [figure],
                 "tables": [pages.complete(_estimate_table(result))],
-                "notes": [*_sentences(result)],
+                "notes": [*notes.of_estimate(result)],
             }
         ],
         "conventions": pages.conventions(result),
@@ -122,7 +112,7 @@ def comparison_page(result: Mapping[str, Any]) -> Report:
     ]
     figure: Figure = {
         "kind": "grouped_intervals",
-        "title": f"Estimates, with {percentage(_first(result)['level'])} intervals",
+        "title": f"Estimates, with {percentage(notes.first_estimate(result)['level'])} intervals",
         "panels": panels,
         "share_axis": False,
     }
@@ -137,7 +127,7 @@ def comparison_page(result: Mapping[str, Any]) -> Report:
                     pages.complete(_means_table(result), "Means"),
                     pages.complete(_differences_table(result), "Differences"),
                 ],
-                "notes": [*_several_sentences(result, by_row=False)],
+                "notes": [*notes.of_comparison(result, by_row=False)],
             }
         ],
         "conventions": pages.conventions(
@@ -183,29 +173,6 @@ def _named_ends(interval_result: Mapping[str, Any]) -> dict[str, Any]:
     return dict(zip(names, _ends(interval_result), strict=False))
 
 
-def _options(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> str:
-    """Return the options that reproduce a result; values None and False are left out."""
-    return " ".join(_each_option(conventions, given))
-
-
-def _each_option(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
-    method, resamples = conventions["method"], conventions["n_bootstrap"]
-    yield f"--method {method!r}" if "(" in method else f"--method {method}"
-    yield f"--items {given.get('--items') or _size_text(conventions['n_items'])}"
-    if conventions["stages"]:
-        yield f"--stages {','.join(map(str, conventions['stages']))}"
-    else:
-        yield f"--negatives {_size_text(conventions['n_negatives'])}"
-    flags = {"--no-replacement": not conventions["replacement"], **given}
-    yield from (name for name in _FLAGS if flags.get(name))
-    uses_seed = resamples is not None or given.get("--ties") == "random"
-    seed = conventions["seed"] if uses_seed else None
-    values = {**given, "--resamples": resamples, "--seed": seed}
-    for name in _VALUES:
-        if values.get(name) is not None:
-            yield f"{name} {shlex.quote(str(values[name]))}"
-
-
 def _estimate_table(result: Mapping[str, Any]) -> Table:
     first = next(iter(result["measures"].values()))
     rows = [[name, *_cells(estimate)] for name, estimate in result["measures"].items()]
@@ -241,73 +208,15 @@ def estimate_table(result: Mapping[str, Any]) -> Table:
     return {"columns": ["measure", *_FLAT], "rows": rows}
 
 
-def _sentences(result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield sentences on the meaning of intervals and bounds."""
-    yield _meaning(next(iter(result["measures"].values())))
-    yield from _about_history(result["conventions"])
-    yield from _about_bounds(result["measures"])
-    yield from _about_prior(result["measures"])
-    yield from _about_order(result["measures"])
-
-
-def _meaning(estimate: Mapping[str, Any]) -> str:
-    """Return a sentence on the meaning of an estimate's interval."""
-    if estimate["interval_of"] == "exact":
-        return "Means over users, estimated for a ranking of all items."
-    return (
-        f"{estimate['method']} is biased: its intervals are for its expectation over users and "
-        "samples, not for the measure of a ranking of all items."
-    )
-
-
-def _about_history(conventions: Mapping[str, Any]) -> Iterator[str]:
-    """Yield whether the method used the column of users' history, if there is one."""
-    used, method = conventions["history"], conventions["method"]
-    if used is not None:
-        yield f"The column of users' history was {used} by {method}."
-
-
-def _about_prior(estimates: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence on estimates that depend more on the method's prior than on ranks."""
-    names = [name for name, estimate in estimates.items() if estimate["prior_decides"]]
-    if names:
-        yield _PRIOR.format(", ".join(names), estimates[names[0]]["method"])
-
-
-def _about_order(estimates: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence on the exact estimates that depend on an order that no sample shows."""
-    names = [name for name, estimate in estimates.items() if estimate["order_assumed"]]
-    if names and estimates[names[0]]["interval_of"] == "exact":
-        yield _ORDER.format(", ".join(names))
-
-
-def _about_bounds(estimates: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the meaning of the bounds, and the estimates outside their bounds."""
-    first = next(iter(estimates.values()))
-    if first["bounds"] is not None:
-        yield _POSSIBLE
-        outside = [name for name, estimate in estimates.items() if is_impossible(estimate)]
-        if outside:
-            yield f"{first['method']} gives an impossible value of {', '.join(outside)}."
-
-
-def is_impossible(estimate: Mapping[str, Any]) -> bool:
-    """Return whether the observed ranks exclude an estimate; False if either is unknown."""
-    low, high = estimate["bounds"] or (None, None)
-    mean = estimate["mean"]
-    return None not in (low, mean, high) and not low <= mean <= high
-
-
-def _size_text(size: Any) -> str:
-    return f"{size[0]}..{size[1]}" if isinstance(size, list) else str(size)
-
-
 def _means_table(result: Mapping[str, Any]) -> Table:
     rows: list[list[str]] = []
     for measure, results in result["measures"].items():
         for i, (run, mean) in enumerate(results["means"].items()):
             rows.append([measure if i == 0 else "", run, *_cells(mean)])
-    return {"columns": ["measure", "run", *_columns(_first(result))], "rows": rows}
+    return {
+        "columns": ["measure", "run", *_columns(notes.first_estimate(result))],
+        "rows": rows,
+    }
 
 
 def _differences_table(result: Mapping[str, Any]) -> Table:
@@ -360,44 +269,6 @@ def _ends(interval_result: Mapping[str, Any]) -> list[Any]:
     return [*interval_result["interval"], *(interval_result["bounds"] or (None, None))]
 
 
-def _several_sentences(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
-    """Yield sentences on the meaning of the numbers."""
-    first = _first(result)
-    yield _meaning(first)
-    yield from _about_history(_history(result))
-    users = "row by row: the files have no users" if by_row else "on the same users"
-    yield f"Differences are from {result['baseline']}, {users}."
-    is_exact = first["interval_of"] == "exact"
-    true_difference = (
-        "exact difference" if is_exact else f"expected difference of {first['method']}"
-    )
-    yield f"Sign right: the probability that the difference has the sign of the {true_difference}."
-    results_by_measure = result["measures"].items()
-    estimates = {
-        f"{name} of {run}": estimate
-        for name, results in results_by_measure
-        for run, estimate in results["means"].items()
-    }
-    yield from _about_prior(estimates)
-    yield from _about_order(
-        {name: next(iter(results["means"].values())) for name, results in results_by_measure}
-    )
-    yield from _about_bounds(estimates)
-    if _is_open(test for _, results in results_by_measure for test in results["differences"]):
-        yield _EITHER
-
-
-def _is_open(tests: Iterable[Mapping[str, Any]]) -> bool:
-    """Return whether the ranks allow either sign of a difference."""
-    return any(test["either_sign"] for test in tests)
-
-
-def _history(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the conventions of the first model with a history, otherwise of the first model."""
-    designs: list[dict[str, Any]] = list(result["conventions"].values())
-    return next((design for design in designs if design["history"] is not None), designs[0])
-
-
 def _merged_conventions(conventions: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the options of all files; sizes that differ become [minimum, maximum]."""
     sizes = {
@@ -413,10 +284,6 @@ def _merged_conventions(conventions: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _as_list(size: Any) -> list[int]:
     return cast("list[int]", size) if isinstance(size, list) else [size]
-
-
-def _first(result: Mapping[str, Any]) -> dict[str, Any]:
-    return next(iter(result["measures"].values()))["means"][result["baseline"]]
 
 
 def _probability(value: float | None) -> str:

@@ -16,13 +16,13 @@ from podium.sampled._request import comparable
 from podium.sampled.bounds import Bounds, identification_bounds, population_bounds
 from podium.sampled.candidates import Candidates, draw_candidates
 from podium.sampled.comparing import (
-    Difference,
     SampledComparison,
     SampledComparisons,
     compare,
     compare_all,
 )
 from podium.sampled.design import Design
+from podium.sampled.difference import Difference
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators import REGISTRY, Estimator, LinearEstimator, get, parse, register
 from podium.sampled.estimators.least_squares import BV, CLS, MN, BVPrior

@@ -1,0 +1,147 @@
+"""What the numbers of estimates mean, in sentences, and the options that reproduce them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+_POSSIBLE = "Possible: all values that the observed ranks allow, whatever the method."
+_PRIOR = (
+    "The ranks contain almost no information on {}. The mean follows from the assumptions of {}, "
+    "and the interval covers all values that the ranks allow."
+)
+_ORDER = (
+    "The order of the first N / negatives ranks is assumed, because samples hardly distinguish "
+    "them. It affects {}."
+)
+EITHER = "Where either sign is possible, the ranks alone do not show which model is better."
+_FLAGS = ("--no-replacement", "--mixed", "--drop-own", "--drop-seen")
+_VALUES = ("--negatives-file", "--seen", "--ties", "--level", "--resamples", "--seed")
+
+
+def of_estimate(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield sentences on the meaning of intervals and bounds."""
+    yield meaning(next(iter(result["measures"].values())))
+    yield from _about_history(result["conventions"])
+    yield from _about_bounds(result["measures"])
+    yield from _about_prior(result["measures"])
+    yield from _about_order(result["measures"])
+
+
+def of_comparison(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
+    """Yield sentences on the meaning of the numbers."""
+    first = first_estimate(result)
+    yield meaning(first)
+    yield from _about_history(_history(result))
+    users = "row by row: the files have no users" if by_row else "on the same users"
+    yield f"Differences are from {result['baseline']}, {users}."
+    is_exact = first["interval_of"] == "exact"
+    true_difference = (
+        "exact difference" if is_exact else f"expected difference of {first['method']}"
+    )
+    yield f"Sign right: the probability that the difference has the sign of the {true_difference}."
+    results_by_measure = result["measures"].items()
+    estimates = {
+        f"{name} of {run}": estimate
+        for name, results in results_by_measure
+        for run, estimate in results["means"].items()
+    }
+    yield from _about_prior(estimates)
+    yield from _about_order(
+        {name: next(iter(results["means"].values())) for name, results in results_by_measure}
+    )
+    yield from _about_bounds(estimates)
+    if is_open(test for _, results in results_by_measure for test in results["differences"]):
+        yield EITHER
+
+
+def meaning(estimate: Mapping[str, Any]) -> str:
+    """Return a sentence on the meaning of an estimate's interval."""
+    if estimate["interval_of"] == "exact":
+        return "Means over users, estimated for a ranking of all items."
+    return (
+        f"{estimate['method']} is biased: its intervals are for its expectation over users and "
+        "samples, not for the measure of a ranking of all items."
+    )
+
+
+def is_open(tests: Iterable[Mapping[str, Any]]) -> bool:
+    """Return whether the ranks allow either sign of a difference."""
+    return any(test["either_sign"] for test in tests)
+
+
+def is_impossible(estimate: Mapping[str, Any]) -> bool:
+    """Return whether the observed ranks exclude an estimate; False if either is unknown."""
+    low, high = estimate["bounds"] or (None, None)
+    mean = estimate["mean"]
+    return None not in (low, mean, high) and not low <= mean <= high
+
+
+def options(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> str:
+    """Return the options that reproduce a result; values None and False are left out."""
+    return " ".join(_each_option(conventions, given))
+
+
+def _about_history(conventions: Mapping[str, Any]) -> Iterator[str]:
+    """Yield whether the method used the column of users' history, if there is one."""
+    used, method = conventions["history"], conventions["method"]
+    if used is not None:
+        yield f"The column of users' history was {used} by {method}."
+
+
+def _about_prior(estimates: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence on estimates that depend more on the method's prior than on ranks."""
+    names = [name for name, estimate in estimates.items() if estimate["prior_decides"]]
+    if names:
+        yield _PRIOR.format(", ".join(names), estimates[names[0]]["method"])
+
+
+def _about_order(estimates: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence on the exact estimates that depend on an order that no sample shows."""
+    names = [name for name, estimate in estimates.items() if estimate["order_assumed"]]
+    if names and estimates[names[0]]["interval_of"] == "exact":
+        yield _ORDER.format(", ".join(names))
+
+
+def _about_bounds(estimates: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the meaning of the bounds, and the estimates outside their bounds."""
+    first = next(iter(estimates.values()))
+    if first["bounds"] is not None:
+        yield _POSSIBLE
+        outside = [name for name, estimate in estimates.items() if is_impossible(estimate)]
+        if outside:
+            yield f"{first['method']} gives an impossible value of {', '.join(outside)}."
+
+
+def _history(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the conventions of the first model with a history, otherwise of the first model."""
+    designs: list[dict[str, Any]] = list(result["conventions"].values())
+    return next((design for design in designs if design["history"] is not None), designs[0])
+
+
+def _each_option(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
+    method, resamples = conventions["method"], conventions["n_bootstrap"]
+    yield f"--method {method!r}" if "(" in method else f"--method {method}"
+    yield f"--items {given.get('--items') or _size_text(conventions['n_items'])}"
+    if conventions["stages"]:
+        yield f"--stages {','.join(map(str, conventions['stages']))}"
+    else:
+        yield f"--negatives {_size_text(conventions['n_negatives'])}"
+    flags = {"--no-replacement": not conventions["replacement"], **given}
+    yield from (name for name in _FLAGS if flags.get(name))
+    uses_seed = resamples is not None or given.get("--ties") == "random"
+    seed = conventions["seed"] if uses_seed else None
+    values = {**given, "--resamples": resamples, "--seed": seed}
+    for name in _VALUES:
+        if values.get(name) is not None:
+            yield f"{name} {shlex.quote(str(values[name]))}"
+
+
+def _size_text(size: Any) -> str:
+    return f"{size[0]}..{size[1]}" if isinstance(size, list) else str(size)
+
+
+def first_estimate(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the baseline's estimate of the first measure."""
+    return next(iter(result["measures"].values()))["means"][result["baseline"]]

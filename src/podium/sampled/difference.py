@@ -1,0 +1,69 @@
+"""The difference of a measure between two models, estimated from sampled ranks."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from podium.evaluation.json_form import number
+from podium.evaluation.stats import Interval
+from podium.sampled._uncertainty import ErrorFrom, IntervalOf
+from podium.sampled.bounds import Bounds
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of a measure between models b and a, on the same users.
+
+    Attributes
+    ----------
+    a, b : float
+        The estimates of the two models.
+    difference, std_error : float
+        The difference b - a and its standard error, in units of the measure.
+    interval : Interval
+        The confidence interval of the quantity that `interval_of` names, with coverage `level`.
+    level : float
+    n_groups : int
+        The number of users.
+    method : str
+    biased : bool
+    interval_of : {"exact", "expectation"}
+    error_from : {"users", "bootstrap", "posterior"}
+        The source of the standard error. This and the three attributes before are described in
+        `Estimate`.
+    sign_probability : float
+        The probability that the sign of the difference is right, for the exact means or the
+        expectations, according to `interval_of`. It is 0.5 for a difference of 0.
+    bounds : Bounds or None
+        The smallest and the largest difference of exact means that are compatible with the observed
+        ranks. The interval of the default estimator lies inside these bounds.
+    prior_decides : bool
+        Whether the method's prior decides more than the ranks for at least one of the models; see
+        `Estimate`.
+    """
+
+    a: float
+    b: float
+    difference: float
+    std_error: float
+    interval: Interval
+    level: float
+    n_groups: int
+    method: str
+    biased: bool
+    interval_of: IntervalOf
+    error_from: ErrorFrom
+    sign_probability: float
+    bounds: Bounds | None
+    prior_decides: bool = False
+
+    @property
+    def either_sign(self) -> bool | None:
+        """Whether the observed ranks allow either model to be better; None without bounds."""
+        return None if self.bounds is None else self.bounds.low < 0 < self.bounds.high
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form: None for nan, a list for an interval."""
+        values = {name: number(value) for name, value in asdict(self).items()}
+        return values | {"either_sign": self.either_sign}
