@@ -33,9 +33,11 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def summing_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile as `kernel` does, but allow reordered sums, so that they are vectorised.
 
-    Use it for long dot products, which then run several times faster. The order of the terms
+    Use it for short dot products in kernels that no other kernel calls. The order of the terms then
     depends only on the machine's vector width: equal calls give equal bits, for any number of
-    threads. nan, inf and signed zeros keep their meaning.
+    threads. If another kernel contained such a sum, its order would also depend on whether both
+    were compiled by the same process; use `lane_sum` there. nan, inf and signed zeros keep their
+    meaning.
     """
     allowed = {"reassoc", "contract"}
     return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=allowed)(function)
@@ -49,6 +51,85 @@ def fused_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Copy the function into each kernel that calls it, for calls in innermost loops."""
     return numba.njit(inline="always", error_model="numpy")(function)
+
+
+_LANES, _VECTORS = 8, 4  # sums in a vector, and vectors whose additions don't wait for one another
+
+
+@intrinsic
+def _lane_sums(context, a, b, n_vectors):
+    """Return the sum of a, or of the products a * b, over the first n_vectors * 8 places.
+
+    Four vectors of eight sums take the terms in turn; the vectors left over go to the first one.
+    Then the vectors are added, and the halves of their sum.
+    """
+
+    def build(target, builder, signature, arguments):
+        ir = cgutils.ir
+        number = target.get_value_type(a.dtype)
+        vector, size, place = ir.VectorType(number, _LANES), arguments[2].type, ir.IntType(32)
+        factors = [
+            make_array(kind)(target, builder, argument).data
+            for kind, argument in zip(signature.args[:2], arguments[:2], strict=True)
+            if isinstance(kind, types.Array)
+        ]
+        zeros = ir.Constant(vector, [0.0] * _LANES)
+        sums = [cgutils.alloca_once_value(builder, zeros) for _ in range(_VECTORS)]
+
+        def vector_at(data, index):
+            first = builder.gep(data, [builder.mul(index, size(_LANES))])
+            return builder.load(
+                builder.bitcast(first, vector.as_pointer()), align=a.dtype.bitwidth // 8
+            )
+
+        def add(lanes, index):
+            terms = vector_at(factors[0], index)
+            for data in factors[1:]:
+                terms = builder.fmul(terms, vector_at(data, index))
+            builder.store(builder.fadd(builder.load(lanes), terms), lanes)
+
+        n_full = builder.and_(arguments[2], size(-_VECTORS))
+        with cgutils.for_range_slice(builder, size(0), n_full, size(_VECTORS)) as (index, _):
+            for i, lanes in enumerate(sums):
+                add(lanes, builder.add(index, size(i)))
+        with cgutils.for_range_slice(builder, n_full, arguments[2], size(1)) as (index, _):
+            add(sums[0], index)
+        first, second, third, fourth = (builder.load(lanes) for lanes in sums)
+        total = builder.fadd(builder.fadd(first, second), builder.fadd(third, fourth))
+        for width in (4, 2, 1):
+            halves = (
+                ir.Constant(ir.VectorType(place, width), list(range(start, start + width)))
+                for start in (0, width)
+            )
+            total = builder.fadd(*(builder.shuffle_vector(total, total, half) for half in halves))
+        return builder.extract_element(total, place(0))
+
+    return a.dtype(a, b, n_vectors), build
+
+
+@kernel
+def lane_sum(values):
+    """Return the sum of contiguous values in an order that only their number determines.
+
+    Kernels write terms and add them with this function. A loop whose sum the compiler may reorder
+    is as fast. But its bits would depend on which kernels a process compiles together, and which
+    it reads from its cache.
+    """
+    n_vectors = values.size // _LANES
+    total = _lane_sums(values, None, n_vectors)
+    for i in range(n_vectors * _LANES, values.size):
+        total += values[i]
+    return total
+
+
+@kernel
+def lane_dot(a, b):
+    """Return the dot product of contiguous arrays of one type; see `lane_sum`."""
+    n_vectors = a.size // _LANES
+    total = _lane_sums(a, b, n_vectors)
+    for i in range(n_vectors * _LANES, a.size):
+        total += a[i] * b[i]
+    return total
 
 
 @intrinsic

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import inlined, kernel, sort_falling, summing_kernel
+from podium._kernels import fused_kernel, inlined, kernel, lane_sum, sort_falling
 from podium.losses.listwise_kernels import longest_list
 
 DISCOUNTED, AP, PAP = 0, 1, 2
@@ -172,55 +172,44 @@ def _log1p(x):
     return 2.0 * (z + z * y * p)
 
 
-@summing_kernel
+@kernel
 def _signed_weights(upper, row_worth, w, lower, signed):
     """Write the weight of each pair of one upper row, below 0 if the upper row is the worse one."""
     for q in range(w.size):
         signed[q] = (row_worth - w[q]) * max(upper + lower[q], 0.0)
 
 
-@summing_kernel
-def _near_costs(own, s, up, down, signed, curve):
-    """Replace signed weights by slopes, and write curvatures; return the sums of all terms.
+@fused_kernel
+def _near_costs(own, unit, s, up, down, signed, curve, cost):
+    """Replace signed weights by slopes, and write the curvature and the cost of each pair.
 
-    `own` is the row's (score, power, inverse power). The loop has few arrays and no call, so that
-    the compiler vectorises it.
+    `own` is the row's (score, power, inverse power), and costs are in the given unit. The loop has
+    few arrays, no call and no sum, so that the compiler vectorises it.
     """
     score, power, inverse = own
-    logs, margins, slope, bend = 0.0, 0.0, 0.0, 0.0
     for q in range(s.size):
         weight = abs(signed[q])
         margin = score - s[q] if signed[q] > 0.0 else s[q] - score
         small = min(power * down[q], inverse * up[q])
         right = 1.0 / (1.0 + small)
         wrong = small * right if margin > 0.0 else right
-        logs += weight * _log1p(small)
-        margins += weight * max(-margin, 0.0)
-        step = signed[q] * wrong
-        bent = weight * small * right * right
-        signed[q] = step
-        curve[q] = bent
-        slope += step
-        bend += bent
-    return logs, margins, slope, bend
+        cost[q] = weight * (unit[0] * _log1p(small) + unit[1] * max(-margin, 0.0))
+        signed[q] *= wrong
+        curve[q] = weight * small * right * right
 
 
 @kernel
-def _far_costs(scale, own, s, signed, curve):
+def _far_costs(own, unit, s, signed, curve, cost):
     """Do the work of `_near_costs` if powers would overflow, with one exponential per pair."""
-    logs, margins, slope, bend = 0.0, 0.0, 0.0, 0.0
+    scale = unit[1] / unit[0]
     for q in range(s.size):
         weight = abs(signed[q])
         margin = own[0] - s[q] if signed[q] > 0.0 else s[q] - own[0]
         small = np.exp(-scale * abs(margin))
         right = 1.0 / (1.0 + small)
-        logs += weight * np.log1p(small)
-        margins += weight * max(-margin, 0.0)
+        cost[q] = weight * (unit[0] * np.log1p(small) + unit[1] * max(-margin, 0.0))
         signed[q] *= small * right if margin > 0.0 else right
         curve[q] = weight * small * right * right
-        slope += signed[q]
-        bend += curve[q]
-    return logs, margins, slope, bend
 
 
 @kernel
@@ -243,8 +232,7 @@ def weighted_pairs(scores, offsets, worth, share, marks, sigma, unit, count, out
     s, w = np.empty(longest), np.empty(longest)
     up, down = np.empty(longest), np.empty(longest)
     slopes, bends = np.empty(longest), np.empty(longest)
-    signed, curve = np.empty(longest), np.empty(longest)
-    scale = sigma / unit
+    signed, curve, cost = np.empty(longest), np.empty(longest), np.empty(longest)
     for g in range(share.size):
         if share[g] == 0.0:
             continue
@@ -253,23 +241,21 @@ def weighted_pairs(scores, offsets, worth, share, marks, sigma, unit, count, out
         for p in range(n):
             s[p], w[p] = scores[order[lo + p]], worth[order[lo + p]]
             slopes[p], bends[p] = 0.0, 0.0
-        is_close = _powers(s[:n], scale, up, down)
+        is_close = _powers(s[:n], sigma / unit, up, down)
         total = 0.0
         for p in range(depth[g]):
             r, m = p + 1, n - p - 1  # the first row below, and the number of these rows
             _signed_weights(upper[lo + p], w[p], w[r:n], lower[lo + r : hi], signed[:m])
-            own = s[p], up[p], down[p]
+            own, units = (s[p], up[p], down[p]), (unit, sigma)
             if is_close:
-                logs, margins, slope, bend = _near_costs(
-                    own, s[r:n], up[r:n], down[r:n], signed[:m], curve[:m]
-                )
+                _near_costs(own, units, s[r:n], up[r:n], down[r:n], signed[:m], curve[:m], cost[:m])
             else:
-                logs, margins, slope, bend = _far_costs(scale, own, s[r:n], signed[:m], curve[:m])
+                _far_costs(own, units, s[r:n], signed[:m], curve[:m], cost[:m])
             _add(signed[:m], slopes[r:n])
             _add(curve[:m], bends[r:n])
-            total += unit * logs + sigma * margins
-            slopes[p] -= slope
-            bends[p] += bend
+            total += lane_sum(cost[:m])
+            slopes[p] -= lane_sum(signed[:m])
+            bends[p] += lane_sum(curve[:m])
         values[g] = share[g] * total / unit
         step = sigma * share[g] / count
         for p in range(n):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel, sort_falling
+from podium._kernels import kernel, lane_sum, sort_falling
 
 _SHORT = 64  # heads up to this length are ordered by insertion
 _FULL = 1e280  # a larger product is logged before the next factor makes it overflow
@@ -147,21 +147,6 @@ def falling_exp(part, power, bits):
 
 
 @kernel
-def four_sums(terms):
-    """Return the sum, as four partial sums, so that additions don't wait for one another."""
-    a = b = c = d = 0.0
-    n_in_fours = terms.size - terms.size % 4
-    for i in range(0, n_in_fours, 4):
-        a += terms[i]
-        b += terms[i + 1]
-        c += terms[i + 2]
-        d += terms[i + 3]
-    for i in range(n_in_fours, terms.size):
-        a += terms[i]
-    return (a + b) + (c + d)
-
-
-@kernel
 def tail_sum(scores, rows, h, part, power, bits):
     """Write exp(score - top) of rows[h:], and return top, its place and the rest of their sum.
 
@@ -186,7 +171,7 @@ def tail_sum(scores, rows, h, part, power, bits):
             part[i] = np.exp(part[i])
     # The rest excludes the leader's own term, 1.
     part[lead] = 0.0
-    rest = four_sums(part[h : rows.size])
+    rest = lane_sum(part[h : rows.size])
     part[lead] = 1.0
     return top, lead, rest
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel, sort_falling, summing_kernel
+from podium._kernels import kernel, lane_sum, sort_falling
 
 _NEAR = 300.0  # exponentials of scores this far apart, and their products, keep their digits
 _FULL = 650.0  # the largest logarithm of a product of factors 1 + odds
@@ -125,24 +125,27 @@ def hinge_pairs(scores, pairs, margin, out):
                 curvature[rows[lo + i]] = 2.0 * (n - same) * step
 
 
-@summing_kernel
-def _near_pairs(odds, factor, excess, slopes, bends):
-    """Add the pairs of one upper row with all lower rows; return the row's slope and bend.
+@kernel
+def _near_pairs(odds, factor, excess, wrong, bent):
+    """Write the slopes and the second derivatives of the pairs of one upper row with lower rows.
 
     The odds of a pair are odds * factor. `excess` is the product of 1 + odds of each lower row,
     minus 1. In this form, small odds lose no digits, and one logarithm serves many pairs.
     """
-    slope, bend = 0.0, 0.0
-    for q in range(odds.size):
+    for q in range(odds.size):  # with more arrays, the compiler would not vectorise the loop
         o = odds[q] * factor
         right = 1.0 / (1.0 + o)
-        wrong = o * right
+        wrong[q] = o * right
+        bent[q] = o * right * right
         excess[q] += o + excess[q] * o
-        slopes[q] += wrong
-        bends[q] += wrong * right
-        slope += wrong
-        bend += wrong * right
-    return slope, bend
+
+
+@kernel
+def _add(terms, totals):
+    """Add each term to its total, and return the sum of the terms."""
+    for q in range(terms.size):
+        totals[q] += terms[q]
+    return lane_sum(terms)
 
 
 @kernel
@@ -186,6 +189,7 @@ def logistic_pairs(scores, pairs, unit, out):
     longest = _longest_group(bounds, levels)
     odds, excess = np.empty(longest), np.zeros(longest)
     slopes, bends = np.empty(longest), np.empty(longest)
+    wrong, bent = np.empty(longest), np.empty(longest)
     for g in range(levels.size - 1):
         first, last = levels[g], levels[g + 1]
         if last - first < 2 or scale[g] == 0.0:
@@ -211,13 +215,11 @@ def logistic_pairs(scores, pairs, unit, out):
                     if growth > _FULL:
                         total += _take_logs(excess[:n])
                         growth = lead + 1.0
-                    slope, bend = _near_pairs(
-                        odds[below:n],
-                        np.exp(lead),
-                        excess[below:n],
-                        slopes[below:n],
-                        bends[below:n],
-                    )
+                    m, bend = n - below, 0.0
+                    _near_pairs(odds[below:n], np.exp(lead), excess[below:n], wrong[:m], bent[:m])
+                    slope = _add(wrong[:m], slopes[below:n])
+                    if curvature.size:
+                        bend = _add(bent[:m], bends[below:n])
                 else:
                     cost, slope, bend = _far_pairs(
                         s, scores, rows[lo + below : hi], unit, slopes[below:n], bends[below:n]

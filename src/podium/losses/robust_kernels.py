@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel, summing_kernel
-from podium.losses.listwise_kernels import four_sums, longest_list
+from podium._kernels import kernel, lane_sum
+from podium.losses.listwise_kernels import longest_list
 
 _LOG2_E = 1.0 / np.log(2.0)
 _LN2 = np.log(2.0)
@@ -81,38 +81,34 @@ def _log_of_product(part):
     return total * _LOG2_E
 
 
-@summing_kernel
-def _near_costs(row, list_scores, up, down, part, wrong):
+@kernel
+def _near_costs(row, list_scores, up, down, part, wrong, above):
     """Write 2^-|d| and minus the slope of sigma(d) of one row against its whole list.
 
-    These are products of the powers of 2 of the two rows. The row itself is included. Returns the
-    sum of the score differences to the rows above it.
+    These are products of the powers of 2 of the two rows. The row itself is included. `above`
+    receives the score differences to the rows above it.
     """
     up_row, down_row = up[row], down[row]
     row_score = list_scores[row]
-    below = 0.0
     for q in range(list_scores.size):
         small = min(up[q] * down_row, down[q] * up_row)
         right = 1.0 / (1.0 + small)
         part[q] = small
         wrong[q] = right if list_scores[q] >= row_score else small * right
-        below += max(list_scores[q] - row_score, 0.0)
-    return below
+        above[q] = max(list_scores[q] - row_score, 0.0)
 
 
 @kernel
-def _far_costs(row, list_scores, part, wrong):
+def _far_costs(row, list_scores, part, wrong, above):
     """Do the work of `_near_costs` if powers of 2 would overflow: one exponential per pair."""
     row_score = list_scores[row]
-    below = 0.0
     for q in range(list_scores.size):
         d = row_score - list_scores[q]
         small = np.exp2(-abs(d))
         right = 1.0 / (1.0 + small)
         part[q] = small
         wrong[q] = small * right if d > 0.0 else right
-        below += max(-d, 0.0)
-    return below
+        above[q] = max(-d, 0.0)
 
 
 @kernel
@@ -161,7 +157,7 @@ def robust_ranks(scores, rows, offsets, worth, share, form, count, out):
     longest = longest_list(offsets)
     list_scores, up, down = np.empty(longest), np.empty(longest), np.empty(longest)
     part, wrong, bend = np.empty(longest), np.empty(longest), np.empty(longest)
-    slopes, bends = np.empty(longest), np.empty(longest)
+    slopes, bends, above = np.empty(longest), np.empty(longest), np.empty(longest)
     for g in range(share.size):
         lo, n = offsets[g], offsets[g + 1] - offsets[g]
         if share[g] == 0.0:
@@ -179,29 +175,29 @@ def robust_ranks(scores, rows, offsets, worth, share, form, count, out):
             if hinge:
                 _hinges(y, list_scores[:n], part[:n], wrong[:n])
             elif is_close:
-                total = _near_costs(y, list_scores[:n], up[:n], down[:n], part[:n], wrong[:n])
+                _near_costs(y, list_scores[:n], up, down, part[:n], wrong, above)
             else:
-                total = _far_costs(y, list_scores[:n], part[:n], wrong[:n])
+                _far_costs(y, list_scores[:n], part[:n], wrong, above)
             part[y], wrong[y] = 0.0, 0.0
             if curvature.size:
                 _bends(hinge, part[:n], bend[:n])
                 bend[y] = 0.0
             if hinge:
-                total = four_sums(part[:n])
+                total = lane_sum(part[:n])
             else:
-                total += _log_of_product(part[:n])
+                total = lane_sum(above[:n]) + _log_of_product(part[:n])
             # gain * rho(T_y) and, by the chain rule, gain * rho'(T_y) per pair, with both signs.
             value, slope = rho(kind, min(total, _LARGEST))
             values[g] += share[g] * (gain * value)
             weight = share[g] * (gain * slope) / count
             for q in range(n):
                 slopes[q] += weight * wrong[q]
-            slopes[y] -= weight * four_sums(wrong[:n])
+            slopes[y] -= weight * lane_sum(wrong[:n])
             if curvature.size:
                 weight *= 2.0
                 for q in range(n):
                     bends[q] += weight * bend[q]
-                bends[y] += weight * four_sums(bend[:n])
+                bends[y] += weight * lane_sum(bend[:n])
         for q in range(n):
             grad[rows[lo + q]] = slopes[q]
             if curvature.size:

@@ -4,43 +4,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._kernels import kernel, summing_kernel
+from podium._kernels import kernel, lane_sum
 from podium.losses.listwise_kernels import longest_list
 
 _NEAR = 300.0  # exponentials of scores this far apart, and their products, keep their digits
 _LN2 = np.log(2.0)
 
 
-@summing_kernel
+@kernel
 def _near_steps(own, powers, step, slope):
     """Write the sigmoids of all rows against one row and their derivatives, without exponentials.
 
-    `powers` are the exponentials of the scores, and `own` is that of the row. Returns both sums.
+    `powers` are the exponentials of the scores, and `own` is that of the row.
     """
-    total, total_slope = 0.0, 0.0
     for q in range(powers.size):
         inverse = 1.0 / (own + powers[q])
-        above = powers[q] * inverse
-        step[q] = above
-        slope[q] = above * own * inverse
-        total += above
-        total_slope += slope[q]
-    return total, total_slope
+        step[q] = powers[q] * inverse
+        slope[q] = step[q] * own * inverse
 
 
 @kernel
 def _far_steps(own, scores, temperature, step, slope):
     """Do the work of `_near_steps` from scores, with one exponential per row."""
-    total, total_slope = 0.0, 0.0
     for q in range(scores.size):
         d = (scores[q] - own) / temperature
         small = np.exp(-abs(d))
         inverse = 1.0 / (1.0 + small)
         step[q] = inverse if d > 0.0 else small * inverse
         slope[q] = small * inverse * inverse
-        total += step[q]
-        total_slope += slope[q]
-    return total, total_slope
 
 
 @kernel
@@ -99,10 +90,10 @@ def approx_ndcg(scores, rows, offsets, worth, share, k, temperature, count, out)
                 continue
             # The smooth rank is 1/2 + the sum of sigmoids, which includes the row's own 1/2.
             if is_close:
-                above, steep = _near_steps(powers[p], powers[:n], step, slope)
+                _near_steps(powers[p], powers[:n], step, slope)
             else:
-                above, steep = _far_steps(s[p], s[:n], temperature, step, slope)
-            steep = max(steep - 0.25, 0.0)
+                _far_steps(s[p], s[:n], temperature, step, slope)
+            above, steep = lane_sum(step[:n]), max(lane_sum(slope[:n]) - 0.25, 0.0)
             slope[p] = 0.0
             value, first, second = _discount(0.5 + above, k, temperature)
             total += weight * value

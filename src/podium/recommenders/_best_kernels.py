@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._kernels import kernel, sort_falling, summing_kernel
+from podium._kernels import kernel, lane_dot, sort_falling
 
 
 class Factors(NamedTuple):
@@ -35,15 +35,6 @@ class Best(NamedTuple):
     scores: Any
 
 
-@summing_kernel
-def _product(a, b):
-    """Return a dot product whose summation order depends only on its length."""
-    total = np.float32(0.0)
-    for j in range(a.size):
-        total += a[j] * b[j]
-    return total
-
-
 @kernel
 def settle(factors, proposals, best, settled):
     """Write the best of the items proposed to each user, and whether they are certain.
@@ -64,7 +55,7 @@ def settle(factors, proposals, best, settled):
         u = proposed_to[row]
         n_proposed = 0
         while n_proposed < width and proposed[row, n_proposed] >= 0:
-            exact_scores[n_proposed] = _product(users[u], items[proposed[row, n_proposed]])
+            exact_scores[n_proposed] = lane_dot(users[u], items[proposed[row, n_proposed]])
             item_keys[n_proposed] = -proposed[row, n_proposed]
             order[n_proposed] = n_proposed
             n_proposed += 1
