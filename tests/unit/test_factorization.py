@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array
+from sklearn.base import clone
 
 from podium.data import read_interactions
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
@@ -81,7 +82,7 @@ def test_allowed_and_denied_items() -> None:
 def test_user_who_has_seen_everything_and_user_without_pairs() -> None:
     likes = _tastes().toarray()
     likes[6], likes[7] = 1, 0
-    model = Factorization(4, n_epochs=5).fit(csr_array(likes), executor=ONE)
+    model = Factorization(4, n_epochs=5, similarity="dot").fit(csr_array(likes), executor=ONE)
     items, scores = model.recommend([6, 7], k=3)
     assert items[0].tolist() == [-1, -1, -1]
     assert (scores[0] == -np.inf).all()
@@ -97,7 +98,7 @@ def test_similar_items_are_of_the_same_taste() -> None:
 
 
 def test_new_users_are_shown_their_taste() -> None:
-    model = _fitted()
+    model = _fitted(similarity="dot")
     new = np.zeros((3, 24))
     new[0, [0, 2, 4, 6, 8, 10]] = 1
     new[1, [1, 3, 5, 7, 9, 11]] = 1
@@ -238,7 +239,7 @@ def test_interrupt_keeps_the_last_whole_pass(monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(KeyboardInterrupt):
             model.fit(_tastes(), executor=ONE)
     assert (model.stop_reason_, model.n_epochs_) == ("interrupted", 2)
-    two = Factorization(4, n_epochs=2, n_blocks=2, decay="none").fit(_tastes(), executor=ONE)
+    two = clone(model).set_params(n_epochs=2).fit(_tastes(), executor=ONE)
     assert model.user_factors_.tobytes() == two.user_factors_.tobytes()
     assert model.item_factors_.tobytes() == two.item_factors_.tobytes()
 
@@ -257,14 +258,14 @@ def test_divergence_stops_and_keeps_the_pass_before(monkeypatch: pytest.MonkeyPa
     with pytest.warns(ConvergenceWarning, match=r"diverged in pass 3\. .* learning_rate=0\.025"):
         model.fit(_tastes(), executor=ONE)
     assert (model.stop_reason_, model.n_epochs_) == ("diverged", 2)
-    two = Factorization(4, n_epochs=2, n_blocks=2, decay="none").fit(_tastes(), executor=ONE)
+    two = clone(model).set_params(n_epochs=2).fit(_tastes(), executor=ONE)
     assert model.user_factors_.tobytes() == two.user_factors_.tobytes()
     assert model.item_factors_.tobytes() == two.item_factors_.tobytes()
 
 
 def test_step_that_diverges_at_once_is_an_error() -> None:
     with pytest.raises(ArgumentError, match=r"learning_rate=1e\+08 diverges in the first pass"):
-        Factorization(4, learning_rate=1e8, l2=0).fit(_tastes(), executor=ONE)
+        Factorization(4, learning_rate=1e8, l2=0, similarity="dot").fit(_tastes(), executor=ONE)
 
 
 def test_step_beyond_float32_diverges_without_a_warning_of_numpys() -> None:

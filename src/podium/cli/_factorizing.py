@@ -103,9 +103,13 @@ class Passes:
         ),
     ] = None
     learning_rate: Annotated[
-        float,
-        typer.Option(metavar="X", help="Length of the first step. The steps decrease to zero."),
-    ] = 0.1
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Length of the first step. The steps decrease to zero. Default: 0.3 for softmax "
+            "and sl, which use cosines, and 0.1 for other losses.",
+        ),
+    ] = None
     n_blocks: Annotated[
         int | None,
         typer.Option(

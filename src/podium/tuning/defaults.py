@@ -39,7 +39,10 @@ _SPACES: dict[str, list[Params]] = {
             "l2": LogUniform(0.03, 0.4),
         },
         {
-            "loss": [f"softmax(temperature={t})" for t in (0.07, 0.1, 0.15)],
+            "loss": [
+                "softmax",  # with the temperature of the default
+                *(f"softmax(temperature={t})" for t in (0.07, 0.085, 0.1, 0.12, 0.15, 0.18)),
+            ],
             "similarity": ["cosine"],
             **_FACTORS,
             "learning_rate": LogUniform(0.1, 2.0),

@@ -63,3 +63,14 @@ def unit_rows(rows: Floats) -> Floats:
     units = aligned(*rows.shape)
     np.divide(rows, np.where(lengths > 0.0, lengths, 1.0)[:, None], out=units)
     return units
+
+
+def mean_direction(rows: Floats) -> Floats:
+    """Return the direction of the mean of the unit rows; zeros if there is none."""
+    return unit_rows(unit_rows(rows).mean(axis=0, dtype=np.float64)[None].astype(np.float32))[0]
+
+
+def directed(rows: Floats, direction: Floats) -> Floats:
+    """Write a direction into the rows of zeros, and return the rows."""
+    rows[~rows.any(axis=1)] = direction
+    return rows

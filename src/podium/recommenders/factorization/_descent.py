@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from podium.errors import ArgumentError, NoWorkerError
 from podium.executors import Executor, Held, WorkerLost
 from podium.recommenders._pairs import Pairs
-from podium.recommenders.factorization._blocks import Block, aligned, unit_rows
+from podium.recommenders.factorization._blocks import (
+    Block,
+    aligned,
+    directed,
+    mean_direction,
+    unit_rows,
+)
 from podium.recommenders.factorization._parts import Outcome, Part, fold_part
 from podium.recommenders.factorization._plan import Blocks, cut_users
 from podium.recommenders.factorization._settings import Settings
@@ -56,10 +62,15 @@ class Factors:
         return Factors(copies[0], copies[1], self.bias.copy())
 
     def scoring(self, *, cosine: bool) -> Factors:
-        """Return the factors whose products are the scores: with `cosine`, unit vectors."""
+        """Return the factors whose products are the scores: with `cosine`, unit vectors.
+
+        Cosines have no bias that would order the items of a user without a pair. Such a user gets
+        the mean direction of the other users.
+        """
         if not cosine:
             return self
-        return Factors(unit_rows(self.users), unit_rows(self.items), self.bias)
+        users = directed(unit_rows(self.users), mean_direction(self.users))
+        return Factors(users, unit_rows(self.items), self.bias)
 
 
 @dataclass(eq=False)
@@ -208,4 +219,4 @@ def fold_in(
     folded = executor.map(fold, parts, Block(known.items, known.bias), item_counts)
     for start, rows in zip(starts, folded, strict=True):
         users[start : start + _CHUNK] = rows
-    return unit_rows(users) if settings.cosine else users
+    return directed(unit_rows(users), mean_direction(known.users)) if settings.cosine else users

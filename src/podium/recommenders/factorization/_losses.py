@@ -8,7 +8,7 @@ each loss with its definition.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +22,8 @@ from podium.registry import Values
 Floats = NDArray[np.float32]
 
 _L2 = 0.025  # the default penalty of losses whose rule has not been studied
+_COSINE_L2, _COSINE_RATE, _RATE = 0.002, 0.3, 0.1  # defaults of softmax of cosines, and the others
+_COLDEST, _WARMEST = 0.08, 0.16  # limits of the default temperature of cosines
 _SAMPLE = 1024  # items from which the level of a user is estimated
 _LOG2_E = float(np.log2(np.e))
 
@@ -40,9 +42,12 @@ class FactorLoss:
         Whether only the negatives with the greatest scores count.
     has_states : bool
         Whether `states` computes something before each pass.
+    similarity : {"dot", "cosine"}
+        The default similarity.
     """
 
     name: ClassVar[str]
+    similarity: ClassVar[str] = "dot"
     averages: ClassVar[bool] = False
     partial: ClassVar[bool] = False
     has_states: ClassVar[bool] = False
@@ -54,13 +59,26 @@ class FactorLoss:
         """The number of the loss in the kernels."""
         return self._kind
 
-    def default_l2(self, density: float) -> float:
+    def for_data(self, n_items: float, density: float, *, cosine: bool) -> FactorLoss:
+        """Return the loss with parameters that suit the data, found as those of `default_l2`.
+
+        n_items counts the items with a pair.
+        """
+        del n_items, density, cosine
+        return self
+
+    def default_l2(self, density: float, *, cosine: bool) -> float:
         """Return the penalty without an `l2`, found on public data; see docs/factorization.md.
 
         The density is the geometric mean of the pairs per user and of the pairs per item.
         """
-        del density
+        del density, cosine
         return _L2
+
+    def default_rate(self, *, cosine: bool) -> float:
+        """Return the initial step without a `learning_rate`."""
+        del cosine
+        return _RATE
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""
@@ -89,8 +107,9 @@ class RoBiRank(FactorLoss):
     averages: ClassVar[bool] = True
     _kind: ClassVar[int] = _loss_kernels.TYPE_1
 
-    def default_l2(self, density: float) -> float:
+    def default_l2(self, density: float, *, cosine: bool) -> float:
         """Return the penalty without an `l2`."""
+        del cosine
         return min(0.06, 0.35 / density**0.5)
 
 
@@ -132,32 +151,48 @@ class Softmax(FactorLoss):
 
     Parameters
     ----------
-    temperature : float
-        Above 0. With cosines, use about 0.1.
+    temperature : float, optional
+        Above 0. By default 1 for products. For cosines, 12 over the root of the number of items,
+        or 0.8 over the density of `default_l2` if this is greater, at least 0.08 and at most 0.16.
     correction : float
         Each sampled negative stands for ``m = (items / negatives)**correction`` items. With 1, the
         sum estimates that over all items, and 0 ignores them.
     """
 
-    temperature: float = 1.0
+    temperature: float | None = None
     correction: float = 1.0
 
     name: ClassVar[str] = "softmax"
+    similarity: ClassVar[str] = "cosine"
     _kind: ClassVar[int] = _loss_kernels.SOFTMAX
 
     def __post_init__(self) -> None:
-        for name in ("temperature", "correction"):
-            is_temperature = name == "temperature"
-            number = _check.number(getattr(self, name), name, low=0.0, strict=is_temperature)
-            object.__setattr__(self, name, number)
+        correction = _check.number(self.correction, "correction", low=0.0)
+        object.__setattr__(self, "correction", correction)
+        if self.temperature is not None:
+            temperature = _check.number(self.temperature, "temperature", low=0.0, strict=True)
+            object.__setattr__(self, "temperature", temperature)
 
-    def default_l2(self, density: float) -> float:
+    def for_data(self, n_items: float, density: float, *, cosine: bool) -> FactorLoss:
+        """Return the loss with a temperature: warm for few items, and for few pairs."""
+        if self.temperature is not None:
+            return self
+        suited = max(12.0 / n_items**0.5, 0.8 / density)
+        temperature = min(max(suited, _COLDEST), _WARMEST) if cosine else 1.0
+        return replace(self, temperature=float(f"{temperature:.3g}"))
+
+    def default_l2(self, density: float, *, cosine: bool) -> float:
         """Return the penalty without an `l2`."""
-        return min(0.3, 0.75 / density**0.5)
+        return _COSINE_L2 if cosine else min(0.3, 0.75 / density**0.5)
+
+    def default_rate(self, *, cosine: bool) -> float:
+        """Return the initial step without a `learning_rate`."""
+        return _COSINE_RATE if cosine else _RATE
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""
-        scale = np.float32(_LOG2_E / self.temperature)
+        temperature = 1.0 if self.temperature is None else self.temperature
+        scale = np.float32(_LOG2_E / temperature)
         return super().in_kernel(memory)._replace(scale=scale, correction=self.correction)
 
 

@@ -50,8 +50,9 @@ class Factorization(FactorRecommender):
     n_negatives : int
         The number of items that a positive is compared with in a pass. A batch of 32 positives
         shares them.
-    learning_rate : float
-        The initial step, in units of the stochastic gradient of the loss.
+    learning_rate : float, optional
+        The initial step, in units of the stochastic gradient of the loss. By default 0.3 for
+        softmax and sl of cosines, and 0.1 otherwise.
     decay : {"linear", "none"}
         Whether the step decreases to zero or is constant.
     l2 : float, optional
@@ -80,9 +81,9 @@ class Factorization(FactorRecommender):
         The loss weights the drawn items, so that its expected value stays the same.
     popularity_share : float
         The share of the draws that follow popularity, in (0, 1]; the rest is uniform.
-    similarity : {"dot", "cosine"}
-        The score: the product of the vectors plus the bias of the item, or their cosine. Cosines
-        suit losses with a temperature of about 0.1.
+    similarity : {"dot", "cosine"}, optional
+        The score: the product of the vectors plus the bias of the item, or their cosine. By default
+        "cosine" for softmax and sl, and "dot" for other losses.
     item_bias : bool
         Whether items have a bias. With cosines they have none.
     gain : {"value", "exp2", "one"}
@@ -96,7 +97,7 @@ class Factorization(FactorRecommender):
     Attributes
     ----------
     user_factors_, item_factors_, item_bias_ : float32
-        See `FactorRecommender`. Users without a pair have zeros: only the bias orders their lists.
+        See `FactorRecommender`. Users without a pair have zeros, or the mean direction of cosines.
     n_blocks_ : int
     n_epochs_ : int
         The number of passes after which the factors were taken.
@@ -146,7 +147,7 @@ class Factorization(FactorRecommender):
         *,
         loss: str = "softmax",
         n_negatives: int = 128,
-        learning_rate: float = 0.1,
+        learning_rate: float | None = None,
         decay: str = "linear",
         l2: float | None = None,
         l2_power: float = 1.0,
@@ -157,7 +158,7 @@ class Factorization(FactorRecommender):
         negatives: str = "all",
         popularity: float = 0.0,
         popularity_share: float = 1.0,
-        similarity: str = "dot",
+        similarity: str | None = None,
         item_bias: bool = True,
         gain: str = "value",
         random_state: int = 0,
@@ -261,10 +262,11 @@ class Factorization(FactorRecommender):
         read_settings(self)
 
     def for_data(self, user_items: Any) -> Self:
-        """Return a copy in which `l2` and `n_epochs` have the values that a fit would use."""
+        """Return a copy in which parameters that follow from the data have the values of a fit."""
         pairs = _pairs.read(user_items, self.gain)
         settings = read_settings(self, DataSize.of(pairs), cap_blocks=True)
-        return clone(self).set_params(l2=settings.l2, n_epochs=settings.n_epochs)
+        names = ("loss", "similarity", "learning_rate", "l2", "n_epochs")
+        return clone(self).set_params(**{name: getattr(settings, name) for name in names})
 
     def partial_fit(
         self,

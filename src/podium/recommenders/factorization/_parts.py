@@ -6,9 +6,11 @@ Each part of the users stays with a worker, and the blocks of items rotate betwe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._blocks import Block, aligned, regrouped, unit_rows
@@ -25,6 +27,8 @@ from podium.recommenders.factorization._steps import descend, exact_means
 
 Floats = NDArray[np.float32]
 Counts = NDArray[np.int64]
+
+_SMALL = 1e-6  # a sum of unit vectors whose entries are all smaller has no direction
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,14 +147,17 @@ def set_states(
 def fold_part(
     pairs: Pairs, items: Block, item_counts: Counts | None, *, settings: Settings
 ) -> Floats:
-    """Return factors of users: the same descent, from zero and with fixed item factors.
+    """Return factors of users: the same descent, with fixed item factors.
+
+    It starts from zeros. With cosines, which are undefined for them, it starts from the direction
+    of the sum of the user's items.
 
     A user draws the same negatives whichever other users there are, so that the factors depend only
     on the user's own pairs.
     """
     pairs, items = pairs.writeable(), items.writeable()
     users = aligned(pairs.n_users, items.rows.shape[1])
-    users[:] = 0.0
+    users[:] = _item_directions(pairs, items) if settings.cosine else 0.0
     cells = Cells.lay_out(Blocks.single(pairs.n_items), pairs.offsets, pairs.items)
     states = np.ones(pairs.items.size, np.float32)
     for epoch in range(settings.n_epochs):
@@ -171,3 +178,17 @@ def fold_part(
             learn_items=False,
         )
     return users
+
+
+def _item_directions(pairs: Pairs, items: Block) -> Floats:
+    """Return the direction of the sum of each user's items; zeros for users without a pair."""
+    matrix = sparse.csr_array(
+        (np.ones(pairs.items.size, np.float32), pairs.items, pairs.offsets),
+        shape=(pairs.n_users, pairs.n_items),
+    )
+    units = unit_rows(items.rows)
+    sums: Any = matrix @ units
+    is_small = np.abs(sums).max(axis=1, initial=0.0) < _SMALL
+    cancelled = np.flatnonzero(is_small & (np.diff(pairs.offsets) > 0))
+    sums[cancelled] = units[pairs.items[pairs.offsets[cancelled]]]
+    return unit_rows(sums)

@@ -46,6 +46,11 @@ class Settings:
     pairs_per_item: float
 
     @property
+    def similarity(self) -> str:
+        """The score of a user and an item: their product or their cosine."""
+        return "cosine" if self.cosine else "dot"
+
+    @property
     def factor_loss(self) -> FactorLoss:
         """The loss."""
         return _parsed(self.loss)
@@ -76,6 +81,16 @@ class DataSize:
     pairs_per_user: float
     pairs_per_item: float
 
+    @property
+    def n_used_items(self) -> float:
+        """The number of items with a pair."""
+        return max(self.n_pairs / self.pairs_per_item, 1.0)
+
+    @property
+    def density(self) -> float:
+        """The geometric mean of the pairs per user and of the pairs per item."""
+        return float(np.sqrt(self.pairs_per_user * self.pairs_per_item))
+
     @classmethod
     def of(cls, pairs: Pairs) -> DataSize:
         """Count the pairs."""
@@ -102,16 +117,19 @@ def read_settings(
     _check.cutoff(model.n_blocks, name="n_blocks", required=False)
     exact = _check.choice(model.xi, "xi", XI) == "exact"
     loss = LOSSES.parse(model.loss)
-    cosine = _check.choice(model.similarity, "similarity", SIMILARITIES) == "cosine"
+    similarity = loss.similarity if model.similarity is None else model.similarity
+    cosine = _check.choice(similarity, "similarity", SIMILARITIES) == "cosine"
+    if size is not None:
+        loss = loss.for_data(size.n_used_items, size.density, cosine=cosine)
     popularity = _check.number(model.popularity, "popularity", low=0.0)
     _check_combination(loss, exact=exact, popularity=popularity)
     return Settings(
         loss=str(loss),
         n_factors=_check.cutoff(model.n_factors, name="n_factors"),
         n_negatives=_check.cutoff(model.n_negatives, name="n_negatives"),
-        learning_rate=_check.number(model.learning_rate, "learning_rate", low=0.0, strict=True),
+        learning_rate=_learning_rate(model, loss, cosine=cosine),
         decay=_check.choice(model.decay, "decay", DECAYS),
-        l2=_l2(model, loss, size),
+        l2=_l2(model, loss, size, cosine=cosine),
         n_epochs=_n_epochs(model, size),
         n_blocks=1 if size is None else _n_blocks(model, size, cap_blocks),
         seed=_check.seed(model.random_state, "random_state"),
@@ -143,14 +161,22 @@ def _check_combination(loss: FactorLoss, *, exact: bool, popularity: float) -> N
         )
 
 
-def _l2(model: Any, loss: FactorLoss, size: DataSize | None) -> float:
+def _learning_rate(model: Any, loss: FactorLoss, *, cosine: bool) -> float:
+    """Return the initial step: the given one, or that of the loss."""
+    if model.learning_rate is None:
+        return loss.default_rate(cosine=cosine)
+    return _check.number(model.learning_rate, "learning_rate", low=0.0, strict=True)
+
+
+def _l2(model: Any, loss: FactorLoss, size: DataSize | None, *, cosine: bool) -> float:
     """Return the penalty of a step: the given one, or that of the loss's rule."""
     if model.l2 is not None:
         return _check.number(model.l2, "l2", low=0.0)
     if size is None:
         return 0.0
-    density = float(np.sqrt(size.pairs_per_user * size.pairs_per_item))
-    return float(f"{loss.default_l2(density):.3g}")  # short in messages and commands
+    return float(
+        f"{loss.default_l2(size.density, cosine=cosine):.3g}"
+    )  # short in messages and commands
 
 
 def _n_epochs(model: Any, size: DataSize | None) -> int:
