@@ -77,7 +77,8 @@ def podium(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
         with pytest.raises(SystemExit) as stop:
             main(argv)
         assert isinstance(stop.value.code, int)
-        return Done(stop.value.code, *capsys.readouterr())
+        printed = capsys.readouterr()
+        return Done(stop.value.code, printed.out, printed.err)
 
     return run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import shutil
 import sys
@@ -14,9 +15,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-import sklearn
+import sklearn.model_selection
 from scipy.sparse import csr_array
-from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from podium import data
 
@@ -63,15 +63,16 @@ def ratings_files(ratings: pl.DataFrame) -> None:
 def purchases() -> dict[str, Any]:
     """Write past.csv, valid.parquet, truth.csv and purchases.parquet; return them as matrices."""
     rng = np.random.default_rng(0)
-    likes = np.arange(80)[:, None] % 2 == np.arange(40) % 2
-    is_pair = rng.random(likes.shape) < np.where(likes, 0.4, 0.05)
-    user, item = np.nonzero(is_pair)
+    user, item = np.divmod(np.arange(80 * 40), 40)
+    is_pair = rng.random(user.size) < np.where(user % 2 == item % 2, 0.4, 0.05)
+    user, item = user[is_pair], item[is_pair]
     part = rng.choice(3, user.size, p=(0.8, 0.1, 0.1))
     for number, name in enumerate(("past.csv", "valid.parquet", "truth.csv")):
         rows = part == number
         data.write_table({"user": user[rows], "item": item[rows]}, Path(name))
     data.write_table({"user": user, "item": item}, Path("purchases.parquet"))
-    return {"user_items": csr_array(is_pair * 1.0), "new_users": csr_array(is_pair[:5] * 1.0)}
+    user_items = csr_array((np.ones(user.size), (user, item)), shape=(80, 40))
+    return {"user_items": user_items, "new_users": user_items[:5]}
 
 
 @pytest.fixture
@@ -88,13 +89,8 @@ def sampled(purchases: dict[str, Any]) -> None:
         "\t".join([f"({u},{t})", *(str(i) for i in rng.permutation(200) if i != t)][:100])
         for u, t in enumerate(rng.integers(0, 200, 50))
     ]
-    Path("ml-1m.test.negative.gz").write_bytes(_gzip("\n".join(lines) + "\n"))
-
-
-def _gzip(text: str) -> bytes:
-    import gzip
-
-    return gzip.compress(text.encode())
+    text = "\n".join(lines) + "\n"
+    Path("ml-1m.test.negative.gz").write_bytes(gzip.compress(text.encode()))
 
 
 @pytest.fixture
@@ -139,8 +135,8 @@ def grid_search() -> Iterator[dict[str, Any]]:
     with sklearn.config_context():
         yield {
             "sklearn": sklearn,
-            "GridSearchCV": GridSearchCV,
-            "GroupKFold": GroupKFold,
+            "GridSearchCV": sklearn.model_selection.GridSearchCV,
+            "GroupKFold": sklearn.model_selection.GroupKFold,
             "grid": {"l2": [1e-3, 1e-1]},
         }
 

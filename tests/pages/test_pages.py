@@ -52,6 +52,14 @@ NOT_RUN: dict[tuple[str, str], str] = {
     ("ray.md", "head$  ray start --head --port 6379"): "it needs several machines",
     ("reproduce.md", "pip install 'podium[report,qp]'"): "it takes minutes: tests/papers",
     ("ship-ci.md", "- name: Ship or not"): "tests/pages/test_ship.py runs the steps",
+    (
+        "tuning.md",
+        "$ podium factorize past.csv --tune --budget 10m --tune-table trials.parquet --out model",
+    ): "it takes ten minutes: tests/cli/test_factorize_tuning.py",
+    (
+        "tuning.md",
+        "$ podium train ratings.parquet --loss pap-ramp -k 10 --tune --folds 5 --jobs -1 \\",
+    ): "the Python of the page does the same",
     ("ship-ci.md", "status=0"): "tests/pages/test_ship.py runs it for each decision",
 }
 """The blocks that do not run, by page and first line, each with the reason."""
