@@ -102,6 +102,7 @@ class Outcomes:
 
     @classmethod
     def of(cls, ranks: ScannedRanks) -> Outcomes:
+        """Count the outcomes of the targets for which items were drawn."""
         columns = np.stack([ranks.above_listed, ranks.above_drawn, ranks.n_drawn])
         drawn = columns[:, ranks.n_drawn > 0]
         (above_listed, above_drawn, n_drawn), n_targets = np.unique(
