@@ -95,14 +95,15 @@ def _entry(path: str, value: Any) -> list[str]:
 
 def _constant(path: str, value: Any) -> list[str]:
     """Return the directive of a constant, with the description at its definition, or its value."""
-    name = path.rpartition(".")[2]
+    home, _, name = path.rpartition(".")
+    directive = [f".. py:data:: {name}", f"   :module: {home}", ""]
     for module in [module for key, module in sys.modules.items() if key.startswith("podium.")]:
         if vars(module).get(name) is value:
             described = ModuleAnalyzer.for_module(module.__name__).find_attr_docs()
             if ("", name) in described:
                 lines = described["", name]
-                return [f".. py:data:: {path}", "", *(f"   {line}" for line in lines)]
-    return [f".. py:data:: {path}", "", f"   ``{value!r}``"]
+                return [*directive, *(f"   {line}" for line in lines)]
+    return [*directive, f"   ``{value!r}``"]
 
 
 def root_page() -> str:
