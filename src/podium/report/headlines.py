@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from podium.report.cells import number, p_value, percentage, span
+from podium.report.cells import counted, number, p_value, percentage, probability, span
 
 _MOST_NAMES = 3
 
@@ -145,14 +145,15 @@ def of_evaluation(result: Mapping[str, Any], groups: str = "users") -> list[str]
         return []
     name, summary = next(iter(result["measures"].items()))
     n, n_undefined = summary["n_groups"], summary["n_undefined"]
+    n_all = n + n_undefined
     has = "has" if n_undefined == 1 else "have"
     undefined = f" {n_undefined:,} {has} no value." if n_undefined else ""
     if summary["mean"] is None:
-        return [f"Mean {name} is undefined: none of {n + n_undefined:,} {groups} has a value."]
-    counted = f"over {n:,} {groups if n != 1 else groups.removesuffix('s')}"
+        return [f"Mean {name} is undefined: none of {counted(n_all, groups)} has a value."]
+    over = f"over {counted(n, groups)}"
     low, high = summary["interval"]
     if low is None or high is None:
-        text = f"Mean {name} is {number(summary['mean'])} {counted}. There is no interval."
+        text = f"Mean {name} is {number(summary['mean'])} {over}. There is no interval."
         return [text + undefined]
     interval = f"a {percentage(summary['level'])} interval from {number(low)} to {number(high)}"
     covers = (
@@ -160,7 +161,7 @@ def of_evaluation(result: Mapping[str, Any], groups: str = "users") -> list[str]
         f"{groups} like these. It does not cover another training of the model."
     )
     return [
-        f"Mean {name} is {number(summary['mean'])} {counted}, with {interval}.{undefined}",
+        f"Mean {name} is {number(summary['mean'])} {over}, with {interval}.{undefined}",
         covers,
     ]
 
@@ -225,6 +226,7 @@ def _signed(test: Mapping[str, Any]) -> str:
     if None not in test["interval"]:
         text += f" {span(test['interval'], '+')}"
     if test["sign_probability"] is not None:
-        text += f", and the probability that its sign is right is {test['sign_probability']:.3f}"
+        sure = probability(test["sign_probability"]).replace(">", "above ")
+        text += f", and the probability that its sign is right is {sure}"
     open_sign = " The ranks alone allow either sign." if test["either_sign"] else ""
     return f"{text}.{open_sign}"
