@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import nullcontext
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -18,10 +19,11 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_code_prints_what_the_page_shows(capsys: pytest.CaptureFixture[str]) -> None:
-    first, _ = blocks(PAGE, "python")
-    lines, promised = printed(first, capsys)
+    first, report, _ = blocks(PAGE, "python")
+    lines, promised = printed(f"{first}\n{report}", capsys)
     assert lines == promised
     assert len(lines) == 4
+    assert "Brazil" in Path("report.html").read_text(encoding="utf-8")
 
 
 def test_code_for_mlflow_logs_names_and_values_that_mlflow_accepts(
@@ -37,7 +39,7 @@ def test_code_for_mlflow_logs_names_and_values_that_mlflow_accepts(
 
     fake = SimpleNamespace(start_run=nullcontext, log_metrics=log_metrics)
     monkeypatch.setitem(sys.modules, "mlflow", fake)
-    _, second = blocks(PAGE, "python")
-    exec(compile(second, "results.md", "exec"), {})
+    *_, last = blocks(PAGE, "python")
+    exec(compile(last, "results.md", "exec"), {})
     assert logged["recall_at_2"] == pytest.approx(2 / 3)
     assert "ap_norm_min__at_2.std_error" in logged

@@ -252,8 +252,8 @@ def test_page_draws_each_figure_for_desktop_and_phone() -> None:
 
 def test_table_cells_are_written_and_highlighted() -> None:
     page = report.render(FULL)
-    assert '<td class="right best">0.12</td>' in page
-    assert '<td class="right">–</td>' in page
+    assert '<td class="right best short">0.12</td>' in page
+    assert '<td class="right short">–</td>' in page
     assert '<th scope="col" class="right">mean</th>' in page
 
 
