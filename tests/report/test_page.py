@@ -286,7 +286,9 @@ def test_comparison_report_claims_only_what_a_test_shows() -> None:
         "linear has the best mean pap@10, 0.3200. It is significantly better than popularity "
         f"(+0.0500 [+0.0300, +0.0700], p = 0.0004). It was not compared with {NASTY}."
     )
-    assert not_shown.startswith(f"popularity has the best mean ndcg@10, 0.5000, and {NASTY} and lin")
+    assert not_shown.startswith(
+        f"popularity has the best mean ndcg@10, 0.5000, and {NASTY} and lin"
+    )
     assert "linear the same. It is not significantly better than" in not_shown
     assert "A true difference of 0.0280 would probably have been found" in not_shown
     assert page["status"] == "open"
