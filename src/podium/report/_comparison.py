@@ -141,9 +141,10 @@ def _differences(result: Mapping[str, Any], measure: str) -> Iterator[Section]:
     tables[0]["highlight"] = [(i, 2) for i in bold if i < len(tables[0]["rows"])]
     if not segments:
         tables = [without(table, "measure") for table in tables]
-    notes = [*tests_notes(of_measure), *dashes(tables)]
-    if bold:
-        notes.insert(0, f"Bold: p Holm is at most {headlines.alpha(tests[0]):g}.")
+    notes = [f"Bold: p Holm is at most {headlines.alpha(tests[0]):g}."] if bold else []
+    if measure == next(iter(result["measures"])):
+        notes += tests_notes(result)
+    notes += dashes(tables)
     yield {
         "title": f"Differences in {measure}",
         "figures": [_figure(result, measure, tests)],

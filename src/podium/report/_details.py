@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from podium.report._types import Figure, Lists, Section
-from podium.report.cells import number
+from podium.report.cells import counted, number
 
 _MOST_SEGMENTS = 5  # the largest gains, and the largest losses
 
@@ -76,7 +76,7 @@ def gains(details: Mapping[str, Any], groups: str) -> Iterator[Section]:
 def _counts(gain: Mapping[str, Any], groups: str) -> str:
     n = max(gain["wins"] + gain["losses"] + gain["equal"], 1)
     better, worse, equal = (
-        f"{gain[name]:,} {groups} ({100 * gain[name] / n:.0f} %)"
+        f"{counted(gain[name], groups)} ({100 * gain[name] / n:.0f} %)"
         for name in ("wins", "losses", "equal")
     )
     return (
@@ -102,7 +102,7 @@ def _by_segment(gain: Mapping[str, Any], groups: str) -> Figure:
         "high_label": f"{sides[1]} better",
         "rows": [
             {
-                "label": f"{segment['name']} ({segment['n_groups']:,} {groups})",
+                "label": f"{segment['name']} ({counted(segment['n_groups'], groups)})",
                 "value": segment["mean"],
                 "low": segment["interval"][0],
                 "high": segment["interval"][1],
@@ -135,10 +135,10 @@ def users(details: Mapping[str, Any], groups: str) -> Iterator[Section]:
 
 def _card(user: Mapping[str, Any], measure: str, groups: str) -> Lists:
     values = ", ".join(f"{run} {number(v)}" if run else number(v) for run, v in user["values"])
-    n = user["n_pos"]
+    n = int(user["n_pos"])
     return {
         "title": f"{groups.removesuffix('s').capitalize()} {user['user']}",
-        "note": f"{measure}: {values} · {n:,} relevant item{'s' * (n != 1)}",
+        "note": f"{measure}: {values} · {counted(n, 'relevant items')}",
         "lists": dict(user["lists"]),
         "after": _missed(user["missed"], user["n_missed"]),
     }

@@ -70,6 +70,7 @@ def _figures(result: Mapping[str, Any]) -> Iterator[Figure]:
         sides = (result["base"], result["candidate"])
         low, high = sides if claims[0]["higher_is_better"] else sides[::-1]
         limit = f"; the limit is {claims[0]['limit']:+.4g}" if claims[0]["limit"] else ""
+        limit = limit.replace("-", "−")
         yield {
             "kind": "difference_plot",
             "title": f"{measure}: {result['candidate']} − {result['base']}{limit}",
