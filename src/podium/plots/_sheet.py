@@ -125,13 +125,13 @@ class Sheet:
         from podium.plots import _drawing
 
         content = _text.printable(content)
-        shown = _text.shorten(content, size * (_text.BOLD if bold else 1), room)
+        written = _text.shorten(content, size * (_text.BOLD if bold else 1), room)
         _drawing.text(
             along or self.ax,
             (x / _POINTS, -y / _POINTS if along is None else y),
-            shown,
+            written,
             transform=_drawing.along(self._transform, along, size) if along else self._transform,
-            hint=content if shown != content else "",
+            hint=content if written != content else "",
             halo=halo,
             color=self.paints[tone],
             fontsize=size,
@@ -238,14 +238,14 @@ class Sheet:
 
     def _x_label(self, ax: Any, scale: _scales.Scale, label: str) -> None:
         """Write the label in the middle of the axis, or shifted to stay inside the figure."""
-        shown = _text.shorten(label, LABEL_SIZE, self.width - 8)
-        half = _text.width(shown, LABEL_SIZE) / 2
+        written = _text.shorten(label, LABEL_SIZE, self.width - 8)
+        half = _text.width(written, LABEL_SIZE) / 2
         middle = (scale.start + scale.end) / 2
         middle = max(half + 4, min(middle, self.width - half - 4))
-        text = ax.set_xlabel(shown, labelpad=7, fontsize=LABEL_SIZE, color=self.paints["muted"])
+        text = ax.set_xlabel(written, labelpad=7, fontsize=LABEL_SIZE, color=self.paints["muted"])
         text.set_parse_math(False)
         text.set_x((middle - scale.start) / (scale.end - scale.start))
-        if shown != label:
+        if written != label:
             from podium.plots import _drawing
 
             _drawing.mark(text, hint=label)

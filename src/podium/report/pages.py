@@ -10,7 +10,6 @@ from podium.report.cells import NOTHING
 from podium.report.views import Tables, Text, View
 
 MOST_ROWS = 300
-MOST_IN_FIGURE = 20
 _RARE = "undefined"
 _NAMES = ("segment", "measure")
 
