@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from podium.evaluation import details
 from podium.metrics import parse
-from podium.report._types import Figure
+from podium.report import Figure
 from podium.report.pictures import Pictures, chosen_measure, measured
 
 if TYPE_CHECKING:

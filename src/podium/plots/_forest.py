@@ -87,7 +87,8 @@ def read(
     """Return rows with all numbers as floats and as text, all with the same decimals."""
     rows = list(rows)
     if digits is None:
-        digits = _numbers.decimals(row.get("value") for row in rows)
+        keys = _KEYS[:3] if with_bounds else _KEYS[:1]
+        digits = _numbers.decimals(row.get(key) for row in rows for key in keys)
     return [
         _row(row, numbers, digits, signed, hollow_at_zero, with_bounds=with_bounds) for row in rows
     ]

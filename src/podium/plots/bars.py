@@ -69,7 +69,7 @@ def histogram(
         )
     sheet = Sheet(ax, width, title)
     if n_undefined:
-        sheet.note(f"{count_label} without a value: {n_undefined:,}.")
+        sheet.note(f"{n_undefined:,} {count_label} without a value.")
     if not len(counts):
         return sheet.empty()
     heights = _check.column(counts, "counts").tolist()

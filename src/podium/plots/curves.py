@@ -149,7 +149,8 @@ def _plot(
     sheet.x_axis(sheet.ax, across, label=x_label, integers=all(x == round(x) for x in xs))
     sheet.y_axis(sheet.ax, up)
     if reference is not None:
-        _reference(sheet, reference, left + 6, up)
+        at_left = _is_left_free(curves, across, up, levels[0])
+        _reference(sheet, reference, up, left + 6 if at_left else right - 6, at_left=at_left)
     for curve in curves:
         _draw(sheet, curve)
     sheet.name_y(y_label)
@@ -200,14 +201,28 @@ def _draw(sheet: Sheet, curve: _Curve) -> None:
         label = "_nolegend_"
 
 
-def _reference(sheet: Sheet, reference: Mapping[str, Any], x: float, up: Scale) -> None:
-    """Draw a dashed line with its label above its start, or below it at the top of the plot."""
+def _is_left_free(curves: Sequence[_Curve], across: Scale, up: Scale, level: float) -> bool:
+    """Return whether the left end of a horizontal line is as far from the curves as the right."""
+    middle = (across.start + across.end) / 2
+    nearest = [math.inf, math.inf]
+    for x, y in (point for curve in curves for point in curve.points):
+        if math.isfinite(y):
+            side = int(across(x) > middle)
+            nearest[side] = min(nearest[side], abs(up(y) - up(level)))
+    return nearest[0] >= nearest[1]
+
+
+def _reference(
+    sheet: Sheet, reference: Mapping[str, Any], up: Scale, x: float, *, at_left: bool
+) -> None:
+    """Draw a dashed line with its label above one end, or below it at the top of the plot."""
     value, label = float(reference["value"]), str(reference.get("label", ""))
     dashes: Any = (0, (5 / 1.5, 4 / 1.5))
     sheet.ax.axhline(value, color=sheet.paints["muted"], linewidth=1.5, linestyle=dashes)
     y = sheet.top + up(value)
     y += 14 if up(value) < 20 else -6
-    sheet.text(x, y, label, size=NOTE_SIZE, tone="muted", halo=True, room=sheet.width - x - 8)
+    anchor, room = "left" if at_left else "right", sheet.width / 2
+    sheet.text(x, y, label, size=NOTE_SIZE, anchor=anchor, tone="muted", halo=True, room=room)
 
 
 def _unbroken(points: Points) -> Iterator[Points]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from podium._grammar import word
+from podium._numbers import MINUS
 from podium.report._types import Figure
 from podium.report.figures import interval_row
 from podium.report.pictures.measured import MOST_IN_FIGURE, UNJUDGED
@@ -31,7 +32,7 @@ def claims(result: Mapping[str, Any], measure: str) -> Figure:
         "bounds_label": UNJUDGED.replace("means", "differences"),
     }
     if limit:
-        figure["reference"] = {"value": limit, "label": f"limit {limit:+.4g}"}
+        figure["reference"] = {"value": limit, "label": f"limit {limit:+.4g}".replace("-", MINUS)}
     return figure
 
 

@@ -135,9 +135,9 @@ def run_means(result: Mapping[str, Any], groups: str = "users", measure: str = "
     measures = {n: m for n, m in result["measures"].items() if measure in ("", n)}
     runs = runs_in_figures(result, measure)
     level = next(iter(next(iter(measures.values()))["means"].values()))["level"]
-    title = f"Means over {groups}, with {percentage(level)} intervals"
+    title = f"means over {groups}, with {percentage(level)} intervals"
     if len(runs) < len(result["runs"]):
-        title = f"The best {len(runs)} of {len(result['runs'])} runs: {title[0].lower()}{title[1:]}"
+        title = f"the best {len(runs)} of {len(result['runs'])} runs, {title}"
     panels = [
         {"title": name, "rows": [interval_row(run, results["means"][run], run) for run in runs]}
         for name, results in measures.items()
@@ -150,7 +150,7 @@ def run_means(result: Mapping[str, Any], groups: str = "users", measure: str = "
             "rows": rows,
             "bounds_label": UNJUDGED,
         }
-    return _panels(title, panels)
+    return _panels(f"{title[0].upper()}{title[1:]}", panels)
 
 
 def runs_in_figures(result: Mapping[str, Any], measure: str = "") -> list[str]:
