@@ -143,7 +143,7 @@ def gains(comparison: Comparison, measure: str, run: str) -> dict[str, Any]:
     difference = filled(comparison.evaluations[run], measure) - filled(first, measure)
     test = comparison.difference(measure, run).test
     sign = parse(measure).metric.sign
-    segments = [
+    segments: list[dict[str, Any]] = [
         {
             "name": segment.name if segment.by in ("engagement", "n_pos") else _named(segment),
             "n_groups": int(segment.mask.sum()),
@@ -174,8 +174,8 @@ def _mean(evaluation: Evaluation, values: PerGroup, mask: NDArray[np.bool_]) -> 
         users=None if evaluation.users is None else evaluation.users[mask],
         splits=None if evaluation.splits is None else evaluation.splits[mask],
     )
-    found = as_json(summary)
-    return {"mean": found["mean"], "interval": found["interval"]}
+    values_by_name = as_json(summary)
+    return {name: values_by_name[name] for name in ("mean", "interval")}
 
 
 def filled(evaluation: Evaluation, measure: str) -> PerGroup:
@@ -200,7 +200,8 @@ def curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> di
         return {}
     result: dict[str, Any] = {}
     for name in chosen:
-        cutoffs = sorted(set.intersection(*(set(curve[name]) for curve in values.values())))
+        first_curve, *others = (curve[name] for curve in values.values())
+        cutoffs = sorted(k for k in first_curve if all(k in curve for curve in others))
         if len(cutoffs) > 1:
             means = {run: [curve[name][k] for k in cutoffs] for run, curve in values.items()}
             result[name] = {"k": cutoffs, "means": means}

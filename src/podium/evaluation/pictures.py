@@ -95,7 +95,8 @@ def _distribution(evaluation: Evaluation, measure: str) -> Figure:
 def _curve(evaluations: Mapping[str, Evaluation], measure: str) -> Figure:
     baseline = next(iter(evaluations))
     curves = details.curves(details.leaders(evaluations, baseline, measure), [measure])
-    metric, curve = next(iter(curves.items()), (measure, {"k": [], "means": {}}))
+    no_curve: dict[str, Any] = {"k": [], "means": {}}  # no cutoff that all lists reach
+    metric, curve = next(iter(curves.items()), (measure, no_curve))
     return measured.curve(metric, curve)
 
 

@@ -56,7 +56,8 @@ def comparison_report(
     >>> [section["title"] for section in report["sections"]]
     ['Means']
     """
-    result = {"segments": [], "conventions": {}, "pairs": "first", "splits": 1, **comparison}
+    defaults: dict[str, Any] = {"segments": [], "conventions": {}, "pairs": "first", "splits": 1}
+    result = {**defaults, **comparison}
     more, measures = details or {}, result["measures"]
     against = "" if result["pairs"] == "all" else f", compared with {result['baseline']}"
     leads = [headlines.lead(name, tested) for name, tested in measures.items()][:1]
@@ -83,7 +84,7 @@ def _means(result: Mapping[str, Any], groups: str) -> Iterator[Section]:
     figure = measured.run_means(result, groups)
     table = complete(run_means_table(result))
     means = [m for tested in measures.values() for m in tested["means"].values()]
-    bold = [BOLD] if table["highlight"] else []
+    bold = [BOLD] if table.get("highlight") else []
     notes = [*bold, *undefined_note(result, means), *dashes([table])]
     yield {"title": "Means", "figures": [figure], "tables": [table], "notes": notes}
 
@@ -101,11 +102,8 @@ def _differences(result: Mapping[str, Any], measure: str) -> Iterator[Section]:
     of_measure = {**result, "measures": {measure: result["measures"][measure]}}
     of_measure["segments"] = segments
     tables = [
-        complete(table(of_measure), caption)
-        for table, caption in (
-            (differences_table, "Paired tests"),
-            (wins_table, "Wins, losses and the size of effects"),
-        )
+        complete(differences_table(of_measure), "Paired tests"),
+        complete(wins_table(of_measure), "Wins, losses and the size of effects"),
     ]
     bold = [i for i, test in enumerate(tests) if headlines.is_significant(test)]
     tables[0]["highlight"] = [(i, 2) for i in bold if i < len(tables[0]["rows"])]

@@ -51,7 +51,7 @@ def evaluation_report(
     >>> report["summary"][0].partition(", with")[0]
     'Mean pap@10 is 0.5000 over 9 users'
     """
-    result = {"segments": [], "conventions": {}, **evaluation}
+    result: dict[str, Any] = {"segments": [], "conventions": {}, **evaluation}
     measures, more = result["measures"], details or {}
     return {
         "title": title,

@@ -190,11 +190,11 @@ class Result(ABC):
         """Return the report without its origin; `titles` as in `to_report`."""
         del titles  # results without lists have none
         report = pages.page(self._view(), type(self).__name__)
-        pictures, (first, *others) = self._pictures(None), report.get("sections", ())
-        if not pictures:
+        pictures, sections = self._pictures(None), report.get("sections", ())
+        if not pictures or not sections:
             return report
         natural = picture(pictures, None, type(self).__name__)
-        return {**report, "sections": [{**first, "figures": [natural]}, *others]}
+        return {**report, "sections": [{**sections[0], "figures": [natural]}, *sections[1:]]}
 
     def __str__(self) -> str:
         return to_text(shortened(self._view()))

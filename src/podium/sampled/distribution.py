@@ -228,9 +228,9 @@ class RankDistribution:
         """
         from podium.sampled.bounds import identification_bounds
 
-        cutoffs = estimated.cutoffs_of_ranks(self.n_items)
         bounds: dict[int, tuple[float, float]] = {}
-        for k in cutoffs if ranks is not None else []:
-            bounds[k] = identification_bounds(ranks, f"recall@{k}", confidence=confidence)
+        if ranks is not None:
+            for k in estimated.cutoffs_of_ranks(self.n_items):
+                bounds[k] = identification_bounds(ranks, "recall", k, confidence=confidence)
         figure = estimated.rank_shares(self.cdf.tolist(), bounds)
         return figures.plot(figure, ax=ax, **options)
