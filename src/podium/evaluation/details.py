@@ -115,10 +115,13 @@ def of_comparison(comparison: Comparison, titles: Any = None) -> dict[str, Any]:
 def histogram(evaluation: Evaluation, measure: str) -> dict[str, Any]:
     """Return the bins of the values of users, their mean, and the number of undefined ones."""
     values = filled(evaluation, measure)
+    return _bins(values, evaluation.summary(measure).mean)
+
+
+def _bins(values: PerGroup, mean: float) -> dict[str, Any]:
     n_undefined = int(np.isnan(values).sum())
     if n_undefined == values.size:
         return {"edges": [], "counts": [], "n_undefined": n_undefined}
-    mean = float(np.nanmean(values))
     return {**bin_values(values, _N_BINS), "mean": mean, "n_undefined": n_undefined}
 
 
@@ -158,7 +161,7 @@ def gains(comparison: Comparison, measure: str, run: str) -> dict[str, Any]:
         "baseline": comparison.baseline,
         "higher_is_better": parse(measure).metric.higher_is_better,
         **{name: getattr(test, name) for name in ("wins", "losses", "equal")},
-        "histogram": {**bin_values(difference, _N_BINS), "mean": test.difference},
+        "histogram": _bins(difference, test.difference),
         "segments": sorted(known, key=lambda segment: -sign * segment["mean"]),
     }
 
