@@ -91,7 +91,22 @@ def test_picture_is_drawn_on_given_axes(name: str, kind: str) -> None:
     assert tuple(figure.get_size_inches()) == size
     assert not left.has_data()
     assert figure.axes == [left, right]
-    figure.canvas.draw()
+    figure.draw_without_rendering()
+
+
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_text_stays_beside_its_axes_if_a_layout_moves_them(name: str, kind: str) -> None:
+    figure = Figure(figsize=(13, 9), layout="constrained")
+    ax = figure.subplots()
+    result(name).plot(kind, ax=ax)
+    figure.draw_without_rendering()
+    inside = figure.bbox.padded(2)
+    for text in [*ax.texts, ax.title]:
+        box = text.get_window_extent()
+        assert inside.x0 <= box.x0, text
+        assert inside.y0 <= box.y0, text
+        assert box.x1 <= inside.x1, text
+        assert box.y1 <= inside.y1, text
 
 
 @pytest.mark.parametrize("name", [name for name in RESULTS if name not in WITHOUT])

@@ -157,9 +157,7 @@ def _plot(
     if at_ends:
         _name_ends(sheet, curves, up, right + 10, names - 9)
     elif not sheet.is_own:
-        legend = sheet.ax.legend(frameon=False, labelcolor=sheet.paints["ink"])
-        for text in legend.get_texts():
-            text.set_parse_math(False)
+        sheet.native_legend()
 
 
 def _heights(curves: Sequence[_Curve]) -> list[float]:

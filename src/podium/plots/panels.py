@@ -80,6 +80,7 @@ def grouped_intervals(
         for panel in panels
     ]
     shared = _forest.limits([row for *_, rows in parsed for row in rows]) if share_axis else None
+    sheet.hold_panels()
     y = sheet.top if sheet.is_own else 0.0
     draw = _list if columns == 1 else _grid
     y = draw(sheet, parsed, y, shared, columns)

@@ -87,7 +87,8 @@ def trade_off_plot(
     drawn = [parsed[i] for i in defined]
     scales = _trade_off_scales(sheet, drawn, spans)
     boxes = _boxes(drawn, spans, *scales, sheet.width)
-    if boxes is None:
+    has_legend = boxes is None and not sheet.is_own
+    if boxes is None and sheet.is_own:
         keys = [(point.label, point.tone, _mark(sheet, point)) for point in drawn]
         sheet.legend([(label, tone, {**mark, "markevery": [1]}) for label, tone, mark in keys])
     sheet.top += 22 if y_label and sheet.is_own else 0
@@ -100,6 +101,8 @@ def trade_off_plot(
     for point, (left, top, right, _) in zip(drawn, boxes or [], strict=boxes is not None):
         room = right - left + 1
         sheet.text(left, sheet.top + top + 11, point.label, size=LABEL_SIZE, room=room, halo=True)
+    if has_legend:
+        sheet.native_legend()
     undefined = [point.label for point in parsed if not point.is_defined]
     if undefined:
         sheet.note(f"Undefined: {', '.join(undefined)}.")
@@ -235,7 +238,8 @@ def _draw_point(sheet: Sheet, point: _Point, spans: tuple[list[float], list[floa
         sheet.ax.plot(across, [point.y] * 2, linewidth=2, **style)
     if up:
         sheet.ax.plot([point.x] * 2, up, linewidth=2, **style)
-    (dot,) = sheet.ax.plot([point.x], [point.y], **_mark(sheet, point), **style)
+    label = point.label.lstrip("_") or point.label  # a legend leaves out names that begin with _
+    (dot,) = sheet.ax.plot([point.x], [point.y], label=label, **_mark(sheet, point), **style)
     _drawing.mark(dot, hint=_described(point))
 
 
