@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import pkgutil
+import re
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from tests.pages.page import section
 from tests.unit.test_results_shown import HOSTILE, ITEM, RESULTS, TRUTH, USER, ranks, result, run
 
 import podium
@@ -73,12 +75,13 @@ def test_names_of_pictures(name: str) -> None:
 @pytest.mark.parametrize(("name", "kind"), CASES)
 @pytest.mark.parametrize("width", [360, 720])
 def test_picture_is_a_figure_of_its_own(name: str, kind: str, width: int) -> None:
+    windows = plt.get_fignums()
     ax = result(name).plot(kind, width=width)
     root = ET.fromstring(plots.to_svg(ax))
     assert root.get("width") == str(width)
     assert "No values" not in words(ax)
     assert "\x1b" not in plots.to_svg(ax)
-    assert plt.get_fignums() == []
+    assert plt.get_fignums() == windows
 
 
 @pytest.mark.parametrize(("name", "kind"), CASES)
@@ -180,7 +183,6 @@ def test_new_figures_are_freed() -> None:
         result("gate").plot()
     gc.collect()
     assert sum(isinstance(one, Figure) for one in gc.get_objects()) <= before
-    assert plt.get_fignums() == []
 
 
 def test_numbers_are_those_of_the_result() -> None:
@@ -313,3 +315,14 @@ def test_limit_of_a_gate_is_drawn() -> None:
     gate = podium.gate(TRUTH, run(0), run(1), "ndcg@5", margin=0.03, guards={"rr": -0.1})
     assert "limit −0.03" in words(gate.plot())
     assert "rr" in words(gate.plot(measure="rr"))
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_page_lists_the_pictures_of_each_result(name: str) -> None:
+    kind = type(result(name)).__name__
+    row = "estimates from samples" if kind.startswith("Sampled") else f"`{kind}`"
+    text = section("results.md", "Plots")
+    (cells,) = re.findall(rf"^\| {re.escape(row)} \| (.*) \|$", text, re.M)
+    for listed in PICTURES[name]:
+        group, _, part = listed.rpartition(" ")  # by n_pos, steps to ranx
+        assert f'`"{group} ' in cells if part and group else f'`"{listed}"`' in cells

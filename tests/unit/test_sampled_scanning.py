@@ -15,7 +15,7 @@ from scipy.stats import betabinom
 
 from podium import sampled
 from podium.catalogue import target_ranks
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.sampled import ScannedRanks, compare_scans, evaluate_scan, scan
 from podium.sampled.scanning import open_targets
 
@@ -328,3 +328,19 @@ def test_draws_stop_where_a_target_has_no_more_candidates() -> None:
     )
     assert found.n_scored.tolist() == [2, 5]
     assert not found.is_open.any()
+
+
+def test_interval_without_information_contains_the_bounds() -> None:
+    ranks = ScannedRanks([0, 1], [1, 1], [0, 0], [1, 1], 50, k=2)
+    estimate = evaluate_scan(ranks, "recall@2").estimates["recall@2"]
+    assert estimate.prior_decides
+    assert estimate.bounds is not None
+    low, high = estimate.interval
+    assert 0 <= low <= estimate.bounds.low
+    assert estimate.bounds.high <= high <= 1
+
+
+def test_proxy_that_knows_the_targets_is_named(scores: Matrix, targets: Any) -> None:
+    leaked = np.random.default_rng(10).normal(size=scores.shape) + 9 * targets.toarray()
+    with pytest.warns(PodiumWarning, match="The proxy ranks [78][0-9]% of the targets first"):
+        scan(scores, targets, k=K, proxy=leaked, budget=20)

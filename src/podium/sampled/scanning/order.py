@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -11,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.catalogue import top_k, top_k_factors
 from podium.catalogue.source import Scores
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, PodiumWarning
 from podium.sampled._draws import DrawPlan
 from podium.sampled.design import Ints
 
 _BLOCK = 2**22  # entries of lists that are read at a time
+_MOST_FIRST = 0.5
 _NOWHERE = np.iinfo(np.int64).max
 
 
@@ -44,6 +46,17 @@ class ProxyOrder:
             found = is_target.any(axis=1)
             self._places[part][found] = is_target[found].argmax(axis=1)
         self.lengths: Ints = (lists >= 0).sum(axis=1)[plan.rows] - (self._places < _NOWHERE)
+
+    def warn_of_leak(self) -> None:
+        """Warn if the proxy puts so many targets first that it may have learned them."""
+        share = float((self._places == 0).mean())
+        if share > _MOST_FIRST:
+            warnings.warn(
+                f"The proxy ranks {share:.0%} of the targets first. If it was trained on them, its "
+                "list is no help for a model that was not.",
+                PodiumWarning,
+                stacklevel=3,
+            )
 
     def items(self, targets: Ints, start: int, stop: int) -> Ints:
         """Return the items at places start .. stop - 1 of some targets; -1 after the last one."""

@@ -10,7 +10,7 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation.stats import Interval
-from podium.evaluation.stats.intervals import std_error, t_interval, t_p_value, t_statistic
+from podium.evaluation.stats.intervals import inside, std_error, t_interval, t_p_value, t_statistic
 from podium.metrics import Measure, listed_measures
 from podium.sampled._request import extent
 from podium.sampled.bounds import Bounds
@@ -58,7 +58,7 @@ def evaluate_scan(
     parameters that all targets share; see `podium.sampled.scanning.open_targets`. Intervals are for
     the mean of a population of similar users. They contain the variation between users, the chance
     of the draws, and the uncertainty of the shared parameters. If this last part is larger than the
-    others, `prior_decides` is true.
+    others, `prior_decides` is true, and the interval contains the bounds.
     The bounds contain the exact mean of these users for certain: all unscored items are above, or
     none.
 
@@ -155,20 +155,24 @@ def _estimate(fit: OpenTargets, ranks: ScannedRanks, measure: Measure, level: fl
     values = ranks.means_of_users(fit.values(ranks, weights))
     mean, n_users = float(values.mean()), values.size
     by_users, by_fit = std_error(values) ** 2, _variance_of_fit(fit, ranks, weights)
-    error = float(np.sqrt(by_users + by_fit))
+    error, prior_decides = float(np.sqrt(by_users + by_fit)), bool(by_fit > by_users)
+    bounds, most = _bounds(ranks, weights), float(weights.max(initial=0.0))
+    low, high = inside(t_interval(mean, error, n_users, level), (0.0, most))
+    if prior_decides:
+        low, high = min(low, bounds.low), max(high, bounds.high)
     is_exact = not ranks.is_open.any()
     return Estimate(
         mean,
         error,
-        _not_negative(t_interval(mean, error, n_users, level)),
+        Interval(low, high),
         level,
         n_users,
         f"scan(k={ranks.k})",
         not is_exact,
         "exact",
         "users" if is_exact else "posterior",
-        _bounds(ranks, weights),
-        bool(by_fit > by_users),
+        bounds,
+        prior_decides,
     )
 
 
@@ -184,6 +188,7 @@ def _difference(a: Model, b: Model, measure: Measure, level: float) -> Differenc
     )
     variance = std_error(values_b - values_a) ** 2 + sum(_variance_of_fit(*part) for part in pair)
     error, n_users = float(np.sqrt(variance)), values_a.size
+    most = max(float(weights.max(initial=0.0)) for _, _, weights in pair)
     estimate_a, estimate_b = (evaluation.summary(measure) for _, _, evaluation in (a, b))
     difference = estimate_b.mean - estimate_a.mean
     bounds_a, bounds_b = (_bounds(ranks, weights) for _, ranks, weights in pair)
@@ -192,7 +197,7 @@ def _difference(a: Model, b: Model, measure: Measure, level: float) -> Differenc
         estimate_b.mean,
         difference,
         error,
-        t_interval(difference, error, n_users, level),
+        inside(t_interval(difference, error, n_users, level), (-most, most)),
         level,
         n_users,
         estimate_b.method,
@@ -222,10 +227,6 @@ def _bounds(ranks: ScannedRanks, weights: Floats) -> Bounds:
         for above in (ranks.above + ranks.n_rest, ranks.above)
     )
     return Bounds(low, high)
-
-
-def _not_negative(interval: Interval) -> Interval:
-    return Interval(max(interval.low, 0.0), interval.high)
 
 
 def _conventions(ranks: ScannedRanks) -> dict[str, Any]:

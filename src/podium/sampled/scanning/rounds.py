@@ -99,6 +99,12 @@ def scan(
     DataError
         If the checkpoint is damaged or belongs to another scan.
 
+    Warns
+    -----
+    PodiumWarning
+        If the proxy ranks more than half of the targets first, which may have been among its
+        training data.
+
     Notes
     -----
     A target needs no more scores as soon as k items are above it, because measures at k are then
@@ -116,7 +122,8 @@ def scan(
     >>> rng = np.random.default_rng(0)
     >>> proxy = rng.normal(size=(50, 1000))
     >>> scores = proxy + 0.1 * rng.normal(size=proxy.shape)
-    >>> held_out = csr_array((np.ones(50), (np.arange(50), proxy.argmax(axis=1))), proxy.shape)
+    >>> items = np.argsort(-proxy, axis=1)[:, 4]
+    >>> held_out = csr_array((np.ones(50), (np.arange(50), items)), proxy.shape)
     >>> scan(lambda rows, items: scores[rows, items], held_out, k=10, proxy=proxy)
     ScannedRanks(50 targets of 50 users, k=10, 99 items scored per target, 100.0% open)
     """
@@ -127,6 +134,7 @@ def scan(
     share = _check.number(list_share, "list_share", low=0, high=1, strict=True)
     k = _check.cutoff(k)
     order = read_order(plan, proxy, lists, max(k, ceil(_DEEPEST * budget)))
+    order.warn_of_leak()
     rounds = _Rounds(
         plan,
         order,
