@@ -202,18 +202,18 @@ class _Ticks(Locator):
         self._is_across, self._signed, self._integers = is_across, signed, integers
 
     def __call__(self) -> Sequence[float]:
-        given: Any = self.axis
-        low, high = sorted(given.get_view_interval())
+        tick_axis: Any = self.axis
+        low, high = sorted(tick_axis.get_view_interval())
         return self.tick_values(low, high)
 
     def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
-        given: Any = self.axis
-        axes = given.axes
+        tick_axis: Any = self.axis
+        axes = tick_axis.axes
         figure = axes.get_figure(root=True)
         extent = axes.get_window_extent()
         dots = extent.width if self._is_across else extent.height
         length = dots * _POINTS / figure.dpi
-        is_log = given.get_scale() == "log"
+        is_log = tick_axis.get_scale() == "log"
         scale = (_scales.LogScale if is_log else _scales.Scale)(vmin, vmax, 0, length)
         if not self._is_across:
             return _scales.up_ticks(scale)
