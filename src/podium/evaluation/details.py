@@ -67,14 +67,14 @@ def of_evaluation(evaluation: Evaluation, titles: Any = None) -> dict[str, Any]:
         "histograms" by measure, "curves" by metric, and "users", the worst-served users.
     """
     histograms = {
-        name: {**bin_values(values, _N_BINS), "mean": float(np.nanmean(values))}
+        name: histogram(evaluation, name)
         for name, values in [*evaluation.per_group().items()][:_MOST_MEASURES]
         if not np.isnan(values).all()
     }
     one_run = {"": evaluation}
     return {
         "histograms": histograms,
-        "curves": _curves(one_run),
+        "curves": curves(one_run, evaluation.measures),
         "users": worst_served(one_run, "", titles),
     }
 
@@ -96,32 +96,52 @@ def of_comparison(comparison: Comparison, titles: Any = None) -> dict[str, Any]:
     """
     evaluations, baseline = comparison.evaluations, comparison.baseline
     measure = next(iter(evaluations[baseline].per_group()), None)
-    best = [] if measure is None else _best_runs(evaluations, measure)
+    best = [] if measure is None else best_runs(evaluations, measure)
     others = [run for run in best if run != baseline]
     if measure is None or not others:
         return {}
-    leaders = {baseline, *best[: _MOST_RUNS - 1]}
-    in_curves = {run: evaluation for run, evaluation in evaluations.items() if run in leaders}
+    in_curves = leaders(evaluations, baseline, measure)
     pair = {run: evaluations[run] for run in (baseline, others[0])}
     return {
-        "gains": _gains(comparison, measure, others[0]),
-        "curves": _curves(in_curves),
+        "gains": gains(comparison, measure, others[0]),
+        "curves": curves(in_curves, evaluations[baseline].measures),
         "runs_left_out": len(evaluations) - len(in_curves),
         "users": worst_served(pair, best[0], titles),
     }
 
 
-def _best_runs(evaluations: Mapping[str, Evaluation], measure: str) -> list[str]:
+def histogram(evaluation: Evaluation, measure: str) -> dict[str, Any]:
+    """Return the bins of the values of users, their mean, and the number of undefined ones."""
+    values = filled(evaluation, measure)
+    return _bins(values, evaluation.summary(measure).mean)
+
+
+def _bins(values: PerGroup, mean: float) -> dict[str, Any]:
+    n_undefined = int(np.isnan(values).sum())
+    if n_undefined == values.size:
+        return {"edges": [], "counts": [], "n_undefined": n_undefined}
+    return {**bin_values(values, _N_BINS), "mean": mean, "n_undefined": n_undefined}
+
+
+def leaders(
+    evaluations: Mapping[str, Evaluation], baseline: str, measure: str
+) -> dict[str, Evaluation]:
+    """Return the baseline and the best runs by a measure, in their order."""
+    best = {baseline, *best_runs(evaluations, measure)[: _MOST_RUNS - 1]}
+    return {run: evaluation for run, evaluation in evaluations.items() if run in best}
+
+
+def best_runs(evaluations: Mapping[str, Evaluation], measure: str) -> list[str]:
     """Return the runs with a mean, the best first; equal ones in their order."""
     sign = parse(measure).metric.sign
     means = {run: sign * e.summary(measure).mean for run, e in evaluations.items()}
     return sorted((run for run in means if not np.isnan(means[run])), key=lambda r: -means[r])
 
 
-def _gains(comparison: Comparison, measure: str, run: str) -> dict[str, Any]:
+def gains(comparison: Comparison, measure: str, run: str) -> dict[str, Any]:
     """Return the differences of a run from the baseline: counts, distribution, segments."""
     first = comparison.evaluations[comparison.baseline]
-    difference = _filled(comparison.evaluations[run], measure) - _filled(first, measure)
+    difference = filled(comparison.evaluations[run], measure) - filled(first, measure)
     test = comparison.difference(measure, run).test
     sign = parse(measure).metric.sign
     segments: list[dict[str, Any]] = [
@@ -139,7 +159,7 @@ def _gains(comparison: Comparison, measure: str, run: str) -> dict[str, Any]:
         "baseline": comparison.baseline,
         "higher_is_better": parse(measure).metric.higher_is_better,
         **{name: getattr(test, name) for name in ("wins", "losses", "equal")},
-        "histogram": {**bin_values(difference, _N_BINS), "mean": test.difference},
+        "histogram": _bins(difference, test.difference),
         "segments": sorted(known, key=lambda segment: -sign * segment["mean"]),
     }
 
@@ -159,17 +179,18 @@ def _mean(evaluation: Evaluation, values: PerGroup, mask: NDArray[np.bool_]) -> 
     return {name: values_by_name[name] for name in ("mean", "interval")}
 
 
-def _filled(evaluation: Evaluation, measure: str) -> PerGroup:
+def filled(evaluation: Evaluation, measure: str) -> PerGroup:
+    """Return the values of users that the mean is taken over."""
     from podium.evaluation.evaluation import fill
 
     return fill(evaluation.values[measure], evaluation.undefined_rule(measure))
 
 
-def _curves(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
+def curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> dict[str, Any]:
     """Return the means of each metric with a cutoff, by run, at the cutoffs below and above it."""
     first = next(iter(evaluations.values()))
-    measures = [parse(name) for name in first.values]
-    by_metric = {str(replace(m, k=None, text="")): m for m in measures if _has_curve(m, first)}
+    with_curve = [m for m in map(parse, measures) if has_curve(m, first)]
+    by_metric = {str(replace(m, k=None, text="")): m for m in with_curve}
     chosen = dict([*by_metric.items()][:_MOST_MEASURES])
     values = {
         run: _run_curves(evaluation, chosen)
@@ -178,18 +199,19 @@ def _curves(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
     }
     if len(values) < len(evaluations):
         return {}
-    curves: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name in chosen:
         first_curve, *others = (curve[name] for curve in values.values())
         cutoffs = sorted(k for k in first_curve if all(k in curve for curve in others))
         means = {run: [curve[name][k] for k in cutoffs] for run, curve in values.items()}
         is_known = any(mean is not None for curve in means.values() for mean in curve)
         if len(cutoffs) > 1 and is_known:
-            curves[name] = {"k": cutoffs, "means": means}
-    return curves
+            result[name] = {"k": cutoffs, "means": means}
+    return result
 
 
-def _has_curve(measure: Measure, evaluation: Evaluation) -> bool:
+def has_curve(measure: Measure, evaluation: Evaluation) -> bool:
+    """Return whether the tables are kept from which other cutoffs of a measure can be computed."""
     tables = evaluation.tables
     return measure.k is not None and tables is not None and str(measure) in tables.options
 
@@ -241,4 +263,15 @@ def _mean_at(
     return None if np.isnan(values).all() else float(np.nanmean(values))
 
 
-__all__: Sequence[str] = ["Tables", "of_comparison", "of_evaluation"]
+__all__: Sequence[str] = [
+    "Tables",
+    "best_runs",
+    "curves",
+    "filled",
+    "gains",
+    "has_curve",
+    "histogram",
+    "leaders",
+    "of_comparison",
+    "of_evaluation",
+]

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 from podium.report import estimate_notes as notes
 from podium.report import headlines, pages
-from podium.report._types import Figure, Report
-from podium.report.cells import number, percentage, probability, span
-from podium.report.figures import interval_row
+from podium.report._types import Report
+from podium.report.cells import number, probability, span
 from podium.report.flat import Table
+from podium.report.pictures import estimated
 from podium.report.views import Numbers, Tables, Text, View
 
 _FLAT = (
@@ -78,11 +78,6 @@ def pair_view(result: Mapping[str, Any]) -> View:
 def estimate_page(result: Mapping[str, Any]) -> Report:
     """Return the page of a SampledEvaluation's JSON form."""
     first = next(iter(result["measures"].values()))
-    figure: Figure = {
-        "kind": "interval_plot",
-        "title": f"Estimates, with {percentage(first['level'])} intervals",
-        "rows": [interval_row(name, values) for name, values in result["measures"].items()],
-    }
     is_known = headlines.is_determined(first)
     return {
         "title": "Estimates for the ranking of all items",
@@ -91,7 +86,7 @@ def estimate_page(result: Mapping[str, Any]) -> Report:
         "sections": [
             {
                 "title": "Estimates",
-                "figures": [figure],
+                "figures": [estimated.estimates(result)],
                 "tables": [pages.complete(_estimate_table(result))],
                 "notes": [*notes.of_estimate(result)],
             }
@@ -103,19 +98,6 @@ def estimate_page(result: Mapping[str, Any]) -> Report:
 def comparison_page(result: Mapping[str, Any]) -> Report:
     """Return the page of a SampledComparisons' JSON form."""
     first = next(iter(result["measures"].values()))
-    panels = [
-        {
-            "title": name,
-            "rows": [interval_row(run, mean, run) for run, mean in results["means"].items()],
-        }
-        for name, results in result["measures"].items()
-    ]
-    figure: Figure = {
-        "kind": "grouped_intervals",
-        "title": f"Estimates, with {percentage(notes.first_estimate(result)['level'])} intervals",
-        "panels": panels,
-        "share_axis": False,
-    }
     return {
         "title": f"Estimates of {len(result['runs'])} models for the ranking of all items",
         "status": "open" if notes.is_open(first["differences"]) else "",
@@ -123,7 +105,10 @@ def comparison_page(result: Mapping[str, Any]) -> Report:
         "sections": [
             {
                 "title": "Estimates",
-                "figures": [figure],
+                "figures": [
+                    estimated.run_estimates(result),
+                    *(estimated.run_differences(result, name) for name in result["measures"]),
+                ],
                 "tables": [
                     pages.complete(_means_table(result), "Means"),
                     pages.complete(_differences_table(result), "Differences"),
