@@ -102,13 +102,13 @@ def of_comparison(comparison: Comparison, titles: Any = None) -> dict[str, Any]:
     others = [run for run in best if run != baseline]
     if measure is None or not others:
         return {}
-    kept = {baseline, *best[: _MOST_RUNS - 1]}
-    shown = {run: evaluation for run, evaluation in evaluations.items() if run in kept}
+    leaders = {baseline, *best[: _MOST_RUNS - 1]}
+    in_curves = {run: evaluation for run, evaluation in evaluations.items() if run in leaders}
     pair = {run: evaluations[run] for run in (baseline, others[0])}
     return {
         "gains": _gains(comparison, measure, others[0]),
-        "curves": _curves(shown),
-        "runs_left_out": len(evaluations) - len(shown),
+        "curves": _curves(in_curves),
+        "runs_left_out": len(evaluations) - len(in_curves),
         "users": _worst_served(pair, best[0], titles),
     }
 
@@ -126,7 +126,7 @@ def _gains(comparison: Comparison, measure: str, run: str) -> dict[str, Any]:
     difference = _filled(comparison.evaluations[run], measure) - _filled(first, measure)
     test = comparison.difference(measure, run).test
     sign = parse(measure).metric.sign
-    segments = [
+    segments: list[dict[str, Any]] = [
         {
             "name": segment.name if segment.by in ("engagement", "n_pos") else _named(segment),
             "n_groups": int(segment.mask.sum()),
@@ -157,8 +157,8 @@ def _mean(evaluation: Evaluation, values: PerGroup, mask: NDArray[np.bool_]) -> 
         users=None if evaluation.users is None else evaluation.users[mask],
         splits=None if evaluation.splits is None else evaluation.splits[mask],
     )
-    found = as_json(summary)
-    return {"mean": found["mean"], "interval": found["interval"]}
+    values_by_name = as_json(summary)
+    return {name: values_by_name[name] for name in ("mean", "interval")}
 
 
 def _filled(evaluation: Evaluation, measure: str) -> PerGroup:
@@ -182,7 +182,8 @@ def _curves(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
         return {}
     curves: dict[str, Any] = {}
     for name in chosen:
-        cutoffs = sorted(set.intersection(*(set(curve[name]) for curve in values.values())))
+        first_curve, *others = (curve[name] for curve in values.values())
+        cutoffs = sorted(k for k in first_curve if all(k in curve for curve in others))
         if len(cutoffs) > 1:
             means = {run: [curve[name][k] for k in cutoffs] for run, curve in values.items()}
             curves[name] = {"k": cutoffs, "means": means}

@@ -63,7 +63,8 @@ def comparison_report(
     >>> [section["title"] for section in report["sections"]]
     ['Means']
     """
-    result = {"segments": [], "conventions": {}, "pairs": "first", "splits": 1, **comparison}
+    defaults: dict[str, Any] = {"segments": [], "conventions": {}, "pairs": "first", "splits": 1}
+    result = {**defaults, **comparison}
     more, measures = details or {}, result["measures"]
     against = "" if result["pairs"] == "all" else f", compared with {result['baseline']}"
     leads = [headlines.lead(name, tested) for name, tested in measures.items()][:1]
@@ -84,7 +85,7 @@ def comparison_report(
 
 
 def _means(result: Mapping[str, Any], groups: str) -> Iterator[Section]:
-    measures, runs = result["measures"], _shown(result)
+    measures, runs = result["measures"], _in_figures(result)
     if not measures or not runs:
         return
     level = percentage(next(iter(measures.values()))["means"][runs[0]]["level"])
@@ -102,12 +103,12 @@ def _means(result: Mapping[str, Any], groups: str) -> Iterator[Section]:
         figure = {"kind": "interval_plot", "title": f"{name}: {title}", "rows": rows}
     table = complete(run_means_table(result))
     means = [m for tested in measures.values() for m in tested["means"].values()]
-    bold = [BOLD] if table["highlight"] else []
+    bold = [BOLD] if table.get("highlight") else []
     notes = [*bold, *undefined_note(result, means), *dashes([table])]
     yield {"title": "Means", "figures": [figure], "tables": [table], "notes": notes}
 
 
-def _shown(result: Mapping[str, Any]) -> list[str]:
+def _in_figures(result: Mapping[str, Any]) -> list[str]:
     """Return the runs in figures: all, or the baseline and the best ones in the first measure."""
     runs = list(result["runs"])
     if len(runs) <= MOST_IN_FIGURE:
@@ -116,8 +117,8 @@ def _shown(result: Mapping[str, Any]) -> list[str]:
     sign = -1 if tested.get("higher_is_better") is False else 1
     known = [run for run in runs if tested["means"][run]["mean"] is not None]
     best = sorted(known, key=lambda run: -sign * tested["means"][run]["mean"])
-    kept = {result["baseline"], *best[: MOST_IN_FIGURE - 1]}
-    return [run for run in runs if run in kept]
+    leaders = {result["baseline"], *best[: MOST_IN_FIGURE - 1]}
+    return [run for run in runs if run in leaders]
 
 
 def _differences(result: Mapping[str, Any], measure: str) -> Iterator[Section]:
@@ -133,11 +134,8 @@ def _differences(result: Mapping[str, Any], measure: str) -> Iterator[Section]:
     of_measure = {**result, "measures": {measure: result["measures"][measure]}}
     of_measure["segments"] = segments
     tables = [
-        complete(table(of_measure), caption)
-        for table, caption in (
-            (differences_table, "Paired tests"),
-            (wins_table, "Wins, losses and the size of effects"),
-        )
+        complete(differences_table(of_measure), "Paired tests"),
+        complete(wins_table(of_measure), "Wins, losses and the size of effects"),
     ]
     bold = [i for i, test in enumerate(tests) if headlines.is_significant(test)]
     tables[0]["highlight"] = [(i, 2) for i in bold if i < len(tables[0]["rows"])]
@@ -158,8 +156,8 @@ def _figure(result: Mapping[str, Any], measure: str, tests: Sequence[Mapping[str
     is_all, baseline = result["pairs"] == "all", result["baseline"]
     start = "differences" if is_all else f"difference from {baseline}"
     level = percentage(tests[0].get("level", 0.95))
-    shown = set(_shown(result))
-    kept = [t for t in tests if {t["run"], t["baseline"]} <= shown][: 2 * MOST_IN_FIGURE]
+    runs = set(_in_figures(result))
+    drawn = [t for t in tests if {t["run"], t["baseline"]} <= runs][: 2 * MOST_IN_FIGURE]
     low, high = _directions(result["measures"][measure], "" if is_all else baseline)
     return {
         "kind": "difference_plot",
@@ -172,7 +170,7 @@ def _figure(result: Mapping[str, Any], measure: str, tests: Sequence[Mapping[str
                 {**t, "mean": t["difference"]},
                 t["run"],
             )
-            for t in kept
+            for t in drawn
         ],
     }
 

@@ -51,7 +51,7 @@ def evaluation_report(
     >>> report["summary"][0].partition(", with")[0]
     'Mean pap@10 is 0.5000 over 9 users'
     """
-    result = {"segments": [], "conventions": {}, **evaluation}
+    result: dict[str, Any] = {"segments": [], "conventions": {}, **evaluation}
     measures, more = result["measures"], details or {}
     return {
         "title": title,
@@ -70,7 +70,7 @@ def evaluation_report(
 
 
 def _means(result: Mapping[str, Any], groups: str) -> Iterator[Section]:
-    everyone = {**result, "segments": []}
+    everyone: dict[str, Any] = {**result, "segments": []}
     if not result["measures"]:
         return
     table = complete(means_table(result))

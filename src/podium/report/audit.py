@@ -48,16 +48,16 @@ def page(result: Mapping[str, Any]) -> Report:
         first = findings[0]
         summary = f"{headline(result)} The most serious one is {first['check']}: {first['text']}"
         status = "bad" if result["counts"]["error"] else "open"
-    found: list[Section] = [
+    sections: list[Section] = [
         {"title": title(finding), "text": [*paragraphs(finding, measure)]} for finding in findings
     ]
     if findings:
-        found.insert(0, {"title": "Findings", "tables": [findings_table(result)]})
+        sections.insert(0, {"title": "Findings", "tables": [findings_table(result)]})
     return {
         "title": f"Audit of {measure}",
         "status": status,
         "summary": [summary],
-        "sections": [*found, {"title": "Context", "tables": [context_table(result)]}],
+        "sections": [*sections, {"title": "Context", "tables": [context_table(result)]}],
         "conventions": pages.conventions(result),
     }
 

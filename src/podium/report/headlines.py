@@ -53,10 +53,10 @@ def lead(measure: str, tested: Mapping[str, Any]) -> Lead | None:
         for test in tested["differences"]
         if best in (pair := (test["run"], test["baseline"]))
     }
-    shown = {run: test for run, test in tests.items() if is_significant(test)}
-    others = {run: test for run, test in tests.items() if run not in shown}
+    significant = {run: test for run, test in tests.items() if is_significant(test)}
+    others = {run: test for run, test in tests.items() if run not in significant}
     untested = tuple(run for run in tested["means"] if run != best and run not in tests)
-    return Lead(measure, best, means[best], shown, others, untested)
+    return Lead(measure, best, means[best], significant, others, untested)
 
 
 def is_significant(test: Mapping[str, Any]) -> bool:

@@ -1,12 +1,12 @@
-"""docs/conventions.md names every rule, option and value that the code knows."""
+"""The pages of conventions name every rule, option and value that the code knows."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
+from tests.pages.page import page, paths
 from tools.coming_from import BOOSTING, PODIUM, TITLES
 
 from podium import presets
@@ -16,7 +16,7 @@ from podium.evaluation import from_rankings
 from podium.metrics import REGISTRY, choices, parse
 from podium.presets import Preset
 
-PAGE = (Path(__file__).parents[2] / "docs" / "conventions.md").read_text()
+PAGE = "\n".join(page(name) for name in paths() if name.startswith("conventions"))
 POLICIES = {
     "ties": TIES_OF_LISTS,
     "undefined": from_rankings.UNDEFINED,
@@ -68,12 +68,6 @@ def test_measures_are_said_to_average_exactly_where_they_do() -> None:
         assert (named in exact) == metric.linear
         assert (named in half.split("(")[0]) == metric.half_pairs
         assert (named in refused) == (not metric.linear and not metric.half_pairs)
-
-
-def test_links_inside_the_page_lead_somewhere() -> None:
-    titles = re.findall(r"^#+ (.+)$", PAGE, re.M)
-    anchors = {re.sub(r"[^\w -]", "", t).lower().replace(" ", "-") for t in titles}
-    assert set(re.findall(r"\]\(#([^)]+)\)", PAGE)) <= anchors
 
 
 def differing(preset: Preset) -> set[str]:

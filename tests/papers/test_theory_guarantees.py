@@ -1,21 +1,12 @@
-"""The page about theory: its examples run, and its table of guarantees is the code's."""
+"""The table of guarantees in docs/theory.md is that of the code."""
 
 from __future__ import annotations
-
-import doctest
-from pathlib import Path
 
 import pytest
 
 from podium.papers.hiranandani2020 import theory
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "theory.md"
 ALL = {"risk", *theory.SURROGATES}
-
-
-def test_examples_print_what_the_page_shows() -> None:
-    done = doctest.testfile(str(PAGE), module_relative=False)
-    assert (done.failed, done.attempted > 10) == (0, True)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""docs/explain.md and podium explain: examples, JSON, exit status, wrong input."""
+"""docs/explain.md, explain-search.md and podium explain: JSON, exit status, wrong input."""
 
 from __future__ import annotations
 
@@ -11,44 +11,29 @@ from typing import Any
 
 import jsonschema
 import pytest
-from tests.cli.pages import DOCS, blocks, check_commands, lost_links, page, printed, shell
+from tests.pages.page import DOCS, code, page, shell
 
 from podium.decide.explain.grid import SEPARATED_BY, conventions
 from podium.metrics import REGISTRY, Measure
 
-PAGE = page("explain.md")
+PAGE, SEARCH = page("explain.md"), page("explain-search.md")
 SCHEMA = json.loads((DOCS / "schemas" / "explanation.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(autouse=True)
 def files() -> None:
     """Write the files of the page."""
-    (script,) = blocks(PAGE, "sh")
+    (script,) = code(PAGE, "sh")
     assert shell(script).returncode == 0
-
-
-def test_links_lead_somewhere() -> None:
-    assert lost_links("explain.md") == []
-
-
-def test_commands_of_the_page(podium: Callable[..., Any]) -> None:
-    check_commands(PAGE, podium)
-
-
-@pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
-def test_python_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
-    (block,) = blocks(PAGE, "python")
-    lines, promised = printed(block, capsys)
-    assert lines == promised
 
 
 def test_every_convention_has_its_row() -> None:
     for name, data in SEPARATED_BY.items():
-        assert any(f"| `{name}` |" in line and data in line for line in PAGE.splitlines())
+        assert any(f"| `{name}` |" in line and data in line for line in SEARCH.splitlines())
 
 
 def test_every_value_that_is_searched_is_in_its_row() -> None:
-    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", PAGE, re.M))
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", SEARCH, re.M))
     for name, metric in REGISTRY.items():
         measure = Measure(name, None if metric.cutoff == "none" else 2)
         for axis in conventions(measure, []):

@@ -1,4 +1,4 @@
-"""docs/start.md: its ten commands lead from a file of ratings to a decision; and podium split."""
+"""podium split, and docs/start.md: its ten commands lead from ratings to a decision."""
 
 from __future__ import annotations
 
@@ -9,38 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
-from tests.cli.pages import blocks, lost_links, page
+from tests.pages.page import code, page
 
 from podium import recommenders
 
 Run = Callable[..., Any]
 PAGE = page("start.md")
-COMMANDS = [shlex.split(line)[1:] for line in blocks(PAGE, "sh")[0].splitlines()]
-
-
-@pytest.fixture
-def ratings() -> pl.DataFrame:
-    """Write ratings.csv: 300 users of three kinds rate movies of three kinds, more or less."""
-    rng = np.random.default_rng(0)
-    user, movie = np.nonzero(rng.random((300, 60)) < 0.4)
-    likes = rng.random(user.size) < np.where(user % 3 == movie % 3, 0.9, 0.2)
-    frame = pl.DataFrame(
-        {
-            "userId": [f"u{u}" for u in user],
-            "movieId": movie + 100,
-            "rating": np.where(likes, 4.5, 2.0),
-            "timestamp": rng.permutation(user.size),
-        }
-    )
-    frame.write_csv("ratings.csv")
-    return frame
-
-
-def test_links_lead_somewhere() -> None:
-    assert lost_links("start.md") == []
+COMMANDS = [shlex.split(line)[1:] for line in code(PAGE, "sh")[0].splitlines()]
 
 
 @pytest.mark.usefixtures("ratings")

@@ -1,8 +1,9 @@
-"""docs/ship.md and the section gate of docs/cli.md: their commands, scripts and Python run."""
+"""docs/ship-ci.md and ship-intervals.md: scripts, statuses and shares of false claims."""
 
 from __future__ import annotations
 
 import re
+import shutil
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -11,25 +12,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.cli.pages import (
-    blocks,
-    check_commands,
-    commands,
-    copy_files,
-    lost_links,
-    page,
-    printed,
-    section,
-    shell,
-)
+from tests.pages.page import code, page, shell
 
 from podium.evaluation import measure
 from podium.evaluation.stats import clustered_mean
 
-PAGE = page("ship.md")
-SECTION = section("cli.md", "gate")
-COMMANDS = commands(PAGE + SECTION)
-PYTHON = blocks(PAGE, "python")
+PAGE, INTERVALS = page("ship-ci.md"), page("ship-intervals.md")
 STATUSES = {0: "ship", 1: "keep the base", 3: "measure more users"}
 RUNS = (
     "popularity",
@@ -42,7 +30,7 @@ RUNS = (
 
 def scripts() -> dict[str, str]:
     """Return the shell script and the two steps of the page, by name."""
-    (script,), (steps,) = blocks(PAGE, "sh"), blocks(PAGE, "yaml")
+    (script,), (steps,) = code(PAGE, "sh"), code(PAGE, "yaml")
     decide, show = re.findall(r"^  run: (?:\|\n)?((?:(?!- name).*\n)+)", steps, re.M)
     return {"script": script, "decide": textwrap.dedent(decide), "show": show}
 
@@ -61,23 +49,6 @@ def small() -> None:
         score = gain * is_relevant + rng.normal(size=user.size)
         frame = pl.DataFrame({"user": user, "item": item, "score": score})
         frame.write_parquet(f"run-{name}.parquet")
-
-
-@pytest.mark.usefixtures("small")
-def test_commands_of_the_pages_are_accepted(podium: Callable[..., Any]) -> None:
-    assert len(COMMANDS) == 5
-    for argv, _ in COMMANDS:
-        done = podium(*argv)
-        assert done.err == ""
-        assert done.status in STATUSES
-
-
-@pytest.mark.usefixtures("small")
-def test_python_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(PYTHON) == 3
-    for block in PYTHON:
-        lines, promised = printed(block, capsys)
-        assert len(lines) == len(promised) == 2
 
 
 @pytest.mark.long
@@ -128,29 +99,19 @@ def test_table_of_statuses_is_that_of_the_command(podium: Callable[..., Any]) ->
             assert done.status == int(status), (decision, least)
 
 
-def test_links_lead_somewhere() -> None:
-    assert lost_links("ship.md") == []
+@pytest.mark.long
+def test_script_of_the_page_ships_on_the_demo(demo_files: Path) -> None:
+    shutil.copytree(demo_files, ".", dirs_exist_ok=True)
+    assert shell(scripts()["script"]).stdout.splitlines()[-1] == "ship"
 
 
 @pytest.mark.long
-def test_pages_show_the_results_on_the_demo(
-    podium: Callable[..., Any], capsys: pytest.CaptureFixture[str], demo_files: Path
-) -> None:
-    copy_files(demo_files)
-    check_commands(PAGE + SECTION, podium)
-    for block in PYTHON:
-        lines, promised = printed(block, capsys)
-        assert lines == promised
-    assert shell(scripts()["script"]).stdout.splitlines()[-1] == "ship"
-    check_sparse_measures()
-
-
-def check_sparse_measures() -> None:
-    """Compare the shares of false claims in the page with those of samples of the demo's users."""
+def test_shares_of_false_claims_are_those_of_samples_of_users(demo_files: Path) -> None:
+    shutil.copytree(demo_files, ".", dirs_exist_ok=True)
     runs = ("run-logistic-regression.parquet", "run-pap-10-ranker.parquet")
     values = [measure("truth.parquet", run, ["recall@10"]).values["recall@10"] for run in runs]
     differences = values[1] - values[0]
-    assert f"{(differences == 0).mean():.0%}".replace("%", " %") in PAGE
+    assert f"{(differences == 0).mean():.0%}".replace("%", " %") in INTERVALS
     rng = np.random.default_rng(0)
     shares: dict[tuple[int, float], float] = {}
     for n_users in (20, 100, 400):

@@ -1,8 +1,7 @@
-"""docs/sound.md lists every check, and its examples give what it says."""
+"""docs/sound.md lists every check, and sound-data-sets.md what they find."""
 
 from __future__ import annotations
 
-import doctest
 import gzip
 import re
 from collections.abc import Callable, Iterator
@@ -12,13 +11,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.pages.page import page
 
 import podium
 from podium import data
-from podium.cli import main
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "sound.md"
+PAGE, DATA_SETS = page("sound.md"), page("sound-data-sets.md")
 NAME = re.compile(r"check=(?:f?)\"([a-z{}-]+)\"(?: if .*? else \"([a-z-]+)\")?")
 
 
@@ -31,36 +30,10 @@ def names() -> set[str]:
 
 
 def test_every_check_has_a_row_and_every_row_a_check() -> None:
-    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| `")]
+    rows = [line for line in PAGE.splitlines() if line.startswith("| `")]
     listed = [name for row in rows for name in re.findall(r"`([a-z-]+)`", row.split("|")[1])]
     assert sorted(listed) == sorted(names())
     assert len(listed) > 30
-
-
-def test_examples_of_the_page_give_what_it_says() -> None:
-    found = doctest.testfile(str(PAGE), module_relative=False)
-    assert found.attempted > 10
-    assert found.failed == 0
-
-
-def test_the_output_of_the_command_is_that_of_the_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    shop = data.load_onlineretail()
-    events = {"user": shop.user, "item": shop.item, "timestamp": shop.minute}
-    frame = pl.DataFrame(events).filter(pl.Series(shop.quantity > 0))
-    split = data.splits.random(frame.height, test=0.2)
-    frame[split.train].write_parquet("train.parquet")
-    frame[split.test].write_parquet("test.parquet")
-    (block,) = re.findall(r"^```\n\$ podium (audit .*?)^```", PAGE.read_text(), re.M | re.S)
-    command, _, shown = block.partition("\n")
-    with pytest.raises(SystemExit) as stop:
-        main(command.split())
-    assert stop.value.code == 1
-    out = capsys.readouterr().out
-    for part in shown.rstrip("\n").split("…\n"):
-        assert part.rstrip("\n") in out
 
 
 def lines(path: Path, separator: str | None = None) -> list[list[str]]:
@@ -143,5 +116,5 @@ def page_rows(name: str, parts: dict[str, Any]) -> Iterator[str]:
 def test_findings_in_public_data_sets_are_those_of_the_page(
     name: str, podium_data: Callable[[str], Path]
 ) -> None:
-    listed = [line for line in PAGE.read_text().splitlines() if line.startswith(f"| {name} |")]
+    listed = [line for line in DATA_SETS.splitlines() if line.startswith(f"| {name} |")]
     assert list(page_rows(name, SETS[name](podium_data))) == listed
