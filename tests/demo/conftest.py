@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from podium.data import OnlineRetail
-from podium.demo.study import DAY, Results, study
+from podium.demo.study import DAY, Results, run_study
 
 N_USERS, N_ITEMS, N_DAYS, N_EVENTS = 90, 120, 240, 6000
 
@@ -36,4 +36,4 @@ def shop() -> OnlineRetail:
 
 @pytest.fixture(scope="session")
 def results(shop: OnlineRetail) -> Results:
-    return study(shop, lambda note: None)
+    return run_study(shop, lambda note: None)

@@ -28,9 +28,10 @@ def demo(
     """
     from podium.cli import _render
     from podium.demo import run
+    from podium.report.views import wrapped
 
     with progress("demo") as show:
         result = run(out, progress=show)
-    _render.write_line(f"{result.gate}\n\n{result.summary}")
+    _render.write_line(f"{result.gate}\n\n{wrapped(result.summary)}")
     if result.path:
         _messages.say(f"wrote {result.path}")

@@ -14,7 +14,7 @@ from pathlib import Path
 from podium import Audit, Comparison, Gate, report
 from podium.data import OnlineRetail, load_onlineretail, write_table
 from podium.demo import page
-from podium.demo.study import RANKERS, Results, study
+from podium.demo.study import RANKERS, Results, run_study
 from podium.errors import DataError
 from podium.progress import silent
 from podium.types import Progress
@@ -91,7 +91,7 @@ def run(
     def step(note: str) -> None:
         progress(next(numbers), _N_STEPS, note)
 
-    results = study(load_onlineretail() if shop is None else shop, step)
+    results = run_study(load_onlineretail() if shop is None else shop, step)
     step("writing")
     path = ""
     if folder is not None:

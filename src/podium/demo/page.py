@@ -44,12 +44,13 @@ _TRUTH = (
 def summary(results: Results) -> str:
     """Return the result in some sentences, all of them computed from the numbers."""
     claim, base, choice = results.gate.primary, results.base, results.choice
+    on_test: Mapping[str, Any] = {**results.comparison.to_report()}
     gain = f"{claim.difference / claim.base:+.0%}".replace("%", " %")
     return (
         f"{_capitalized(choice)} against {base}: mean {TARGET} {claim.candidate:.4f} instead of "
         f"{claim.base:.4f} ({gain}) on {claim.n_users:,} customers of the test weeks. Both were "
         f"chosen on the validation weeks, where they had {results.validation[choice]:.4f} and "
-        f"{results.validation[base]:.4f}."
+        f"{results.validation[base]:.4f}. On the test weeks, {on_test['summary'][0]}"
     )
 
 
@@ -72,7 +73,7 @@ def report(results: Results) -> Report:
         "title": f"Which {K} products should be recommended to each customer?",
         "subtitle": f"A year of purchases in a gift shop; the test weeks are {dates}",
         "status": decided["status"],
-        "summary": [decided["summary"][0], summary(results), *compared["summary"]],
+        "summary": [decided["summary"][0], summary(results)],
         "facts": {
             "customers": test.customers.size,
             "new products bought": test.new.size,

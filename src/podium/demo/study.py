@@ -137,7 +137,7 @@ class Results:
     audit: podium.Audit
 
 
-def study(shop: OnlineRetail, step: Callable[[str], None]) -> Results:
+def run_study(shop: OnlineRetail, step: Callable[[str], None]) -> Results:
     """Train on the first window, choose on the second, and compare once on the third.
 
     `step` is called with the name of each step when it begins.
