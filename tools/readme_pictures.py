@@ -25,7 +25,7 @@ def notebook_cell() -> str:
     """Return a page with a cell and what a notebook shows below it."""
     runs = {"EASE": REPORT / "run-ease.parquet", "ranker": REPORT / "run-pap-10-ranker.parquet"}
     result = podium.compare(REPORT / "truth.parquet", runs, ["pap@10", "ndcg@10"])
-    shown = result._repr_html_()
+    shown = result._repr_html_()  # pyright: ignore[reportPrivateUsage]
     return f"<!doctype html><style>{STYLE}</style><pre>{html.escape(CELL)}</pre>{shown}"
 
 

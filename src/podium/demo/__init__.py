@@ -74,7 +74,7 @@ def run(
 
     Notes
     -----
-    The same data give the same numbers.
+    The same data give the same lists; the last digits of scores depend on the threads of BLAS.
 
     References
     ----------
