@@ -287,7 +287,7 @@ def test_comparison_report_claims_only_what_a_test_shows() -> None:
         f"(+0.0500 [+0.0300, +0.0700], p = 0.0004). It was not compared with {NASTY}."
     )
     assert not_shown.startswith("popularity has the best mean ndcg@10, 0.5000. It is not sig")
-    assert "A true difference of 0.0280 would probably have been found" in not_shown
+    assert "A true difference of 0.0280 would probably be significant" in not_shown
     assert page["status"] == "open"
 
 
