@@ -82,7 +82,8 @@ def of_comparison(result: Mapping[str, Any]) -> list[str]:
     same = [m for m in measures[1:] if _outcome(leads[m]) == _outcome(leads[measures[0]])]
     sentences = [_of(m, leads[m]) for m in measures if m not in same]
     if same:
-        sentences.insert(1, f"The same runs are best and significantly worse in {_names(same)}.")
+        text = f"In {_names(same)}, the same run is best, and the same differences are significant."
+        sentences.insert(1, text)
     return sentences
 
 
@@ -99,7 +100,7 @@ def _of(measure: str, best: Lead | None) -> str:
     sentences = [f"{best.run} has the best mean {best.measure}, {number(best.mean)}{same}."]
     better, not_better = (_tests(best, tests) for tests in (best.significant, best.others))
     if better:
-        but = f", but not than {not_better}" if not_better else ""
+        but = f", but not significantly better than {not_better}" if not_better else ""
         sentences.append(f"It is significantly better than {better}{but}.")
     elif not_better:
         sentences.append(f"It is not significantly better than {not_better}.")
@@ -129,12 +130,12 @@ def _p(value: float) -> str:
 
 
 def _detectable(best: Lead) -> list[str]:
-    """Return the difference that would probably have been found, if none was."""
+    """Return the difference that would probably be significant, if none is."""
     sizes = [test["detectable"] for test in best.others.values() if test["detectable"]]
     if best.significant or not sizes:
         return []
     size = number(max(sizes))
-    return [f"A true difference of {size} would probably have been found; a smaller one may exist."]
+    return [f"A true difference of {size} would probably be significant; a smaller one may exist."]
 
 
 def _names(names: Sequence[str]) -> str:
@@ -145,7 +146,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def of_evaluation(result: Mapping[str, Any], groups: str = "users") -> list[str]:
-    """Return the mean of the first measure with its interval, and what the interval covers."""
+    """Return the mean of the first measure with its interval, and what the interval includes."""
     if not result["measures"]:
         return []
     name, summary = next(iter(result["measures"].items()))
@@ -161,13 +162,13 @@ def of_evaluation(result: Mapping[str, Any], groups: str = "users") -> list[str]
         text = f"Mean {name} is {number(summary['mean'])} {over}. There is no interval."
         return [text + undefined]
     interval = f"a {percentage(summary['level'])} interval from {number(low)} to {number(high)}"
-    covers = (
-        f"The interval covers the variation between {groups}: what the mean would be over other "
-        f"{groups} like these. It does not cover another training of the model."
+    scope = (
+        f"The interval is for the mean over similar {groups}: it includes the variation between "
+        f"{groups}, but not the variation between trainings of the model."
     )
     return [
         f"Mean {name} is {number(summary['mean'])} {over}, with {interval}.{undefined}",
-        covers,
+        scope,
     ]
 
 
@@ -207,11 +208,12 @@ def _determined(estimate: Mapping[str, Any]) -> list[str]:
         lowest, highest = map(number, estimate["bounds"])
         possible = f" All values from {lowest} to {highest} are possible, whatever the method."
     if is_known:
-        return [f"The sampled ranks determine it.{possible}"]
+        text = "Without assumptions, the sampled ranks determine it almost as precisely."
+        return [text + possible]
     if estimate["prior_decides"]:
         text = f"The value follows from the assumptions of {estimate['method']}."
-        return [f"The sampled ranks contain almost no information on it.{possible} {text}"]
-    return [f"The sampled ranks alone do not determine it.{possible}"]
+        return [f"The sampled ranks contain almost no information about it.{possible} {text}"]
+    return [f"Without assumptions, the sampled ranks do not determine it.{possible}"]
 
 
 def of_estimates(result: Mapping[str, Any]) -> list[str]:

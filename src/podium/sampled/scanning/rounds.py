@@ -1,4 +1,4 @@
-"""Scans: rounds in which a model scores listed items, then random ones, for open targets."""
+"""Scans: rounds in which a model scores listed items of open targets, and then random items."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def scan(
         not count.
     list_share : float
         The share of the budget for listed items, above 0 and at most 1. The rest is for items that
-        are drawn from the other candidates. With 1, errors of the proxy remain unseen.
+        are drawn from the other candidates. With 1, items that the proxy misses are never scored.
     exclude, overlap, other_targets, users
         The parameters of `sample_ranks`.
     ties : {"worst", "best"}
@@ -82,7 +82,7 @@ def scan(
         The seed of the draws. A target's draws depend only on the seed, the user's label, the item
         and the listed items.
     checkpoint : path, optional
-        A file that is replaced after each round.
+        A file that stores the counts after each round.
     resume : bool
         Whether to continue from the checkpoint, if it exists.
     progress : callable, optional
@@ -102,8 +102,8 @@ def scan(
     Warns
     -----
     PodiumWarning
-        If the proxy ranks more than half of the targets first, which may have been among its
-        training data.
+        If the proxy ranks more than half of the targets first. They may have been in its training
+        data.
 
     Notes
     -----
@@ -113,8 +113,8 @@ def scan(
     rounds, the rest of the catalogue is sampled without replacement, with more draws in each round,
     until the budget is spent. All targets take part in each round until they are settled, so that
     depths and sizes depend only on the number of open targets.
-    The proxy decides only which scores are known. A bad proxy makes estimates less precise, but
-    does not bias them.
+    The proxy only determines which items are scored. With a worse proxy, estimates are less
+    precise. With lists in random order, they can also be biased: use `sample_ranks` instead.
 
     Examples
     --------
