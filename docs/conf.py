@@ -5,7 +5,7 @@ from pathlib import Path
 
 from podium import __version__
 
-sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+sys.path[:0] = [str(Path(__file__).parent / "_ext"), str(Path(__file__).parents[1])]
 
 project = "podium"
 author = "the podium authors"
@@ -19,7 +19,7 @@ smartquotes = False  # keeps --option
 default_role = "code"
 numpydoc_xref_param_type = False
 numpydoc_show_class_members = False
-nitpick_ignore_regex = [("py:class", ".*"), ("py:obj", r".*\.V")]  # bases and type variables
+nitpick_ignore_regex = [("py:class", ".*"), ("py:obj", r".*\.[TV]")]  # bases and type variables
 autodoc_typehints = "none"
 autodoc_default_options = {
     "exclude-members": "set_fit_request, set_partial_fit_request, set_score_request"

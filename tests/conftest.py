@@ -1,13 +1,18 @@
-"""What all tests share: where the data sets are, and how hypothesis draws."""
+"""What all tests share: data sets, the command line in this process, and how hypothesis draws."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    import polars as pl
 
 ROOT = Path(__file__).resolve().parents[1]
 # "additions" is what laws/test_additions.py registers; the others are programs of their own, which
@@ -42,3 +47,68 @@ def podium_data() -> Callable[[str], Path]:
         return path
 
     return need
+
+
+@dataclasses.dataclass(frozen=True)
+class Done:
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def message(self) -> str:
+        """The one line of an error; anything else fails the test."""
+        assert self.err.startswith("podium: error: "), self.err
+        assert self.err.count("\n") == 1, self.err
+        assert self.err.endswith("\n"), self.err
+        return self.err.removeprefix("podium: error: ").rstrip("\n")
+
+
+@pytest.fixture
+def podium(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
+    """Return `podium("measure", "truth.csv", ...)`, which runs it and says how it went."""
+
+    from podium.cli import main
+
+    def run(*argv: str) -> Done:
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            main(argv)
+        assert isinstance(stop.value.code, int)
+        printed = capsys.readouterr()
+        return Done(stop.value.code, printed.out, printed.err)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def demo_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the files of the demo, made once per session."""
+    from podium import demo
+
+    folder = tmp_path_factory.mktemp("demo")
+    demo.run(folder)
+    return folder
+
+
+@pytest.fixture
+def ratings() -> pl.DataFrame:
+    """Write ratings.csv: 300 users of three kinds rate movies of three kinds, more or less."""
+    import numpy as np
+    import polars as pl
+
+    rng = np.random.default_rng(0)
+    user, movie = np.nonzero(rng.random((300, 60)) < 0.4)
+    likes = rng.random(user.size) < np.where(user % 3 == movie % 3, 0.9, 0.2)
+    frame = pl.DataFrame(
+        {
+            "userId": [f"u{u}" for u in user],
+            "movieId": movie + 100,
+            "rating": np.where(likes, 4.5, 2.0),
+            "timestamp": rng.permutation(user.size),
+        }
+    )
+    frame.write_csv("ratings.csv")
+    return frame

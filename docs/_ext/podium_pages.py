@@ -5,14 +5,17 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import re
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
+from tools import paper_figures
 
 import podium
 from podium.cli import COMMANDS, app
@@ -51,7 +54,8 @@ def public_names(module: ModuleType) -> list[str]:
     return [
         name
         for name, value in vars(module).items()
-        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+        if not (name.startswith("_") or isinstance(value, TypeVar))
+        and getattr(value, "__module__", None) == module.__name__
     ]
 
 
@@ -86,7 +90,20 @@ def _entry(path: str, value: Any) -> list[str]:
         return [f".. autoclass:: {path}", "   :members:", "   :show-inheritance:"]
     if inspect.isroutine(value) or hasattr(value, "__wrapped__"):
         return [f".. autofunction:: {path}"]
-    return [] if inspect.ismodule(value) else [f".. autodata:: {path}", "   :no-value:"]
+    return [] if inspect.ismodule(value) else _constant(path, value)
+
+
+def _constant(path: str, value: Any) -> list[str]:
+    """Return the directive of a constant, with the description at its definition, or its value."""
+    home, _, name = path.rpartition(".")
+    directive = [f".. py:data:: {name}", f"   :module: {home}", ""]
+    for module in [module for key, module in sys.modules.items() if key.startswith("podium.")]:
+        if vars(module).get(name) is value:
+            described = ModuleAnalyzer.for_module(module.__name__).find_attr_docs()
+            if ("", name) in described:
+                lines = described["", name]
+                return [*directive, *(f"   {line}" for line in lines)]
+    return [*directive, f"   ``{value!r}``"]
 
 
 def root_page() -> str:
@@ -153,6 +170,14 @@ def commands_index() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def figures_index() -> str:
+    """Return the list of the recipes whose figures are stored."""
+    names = paper_figures.names()
+    toctree = "\n".join(["```{toctree}", ":hidden:", "", *names, "```"])
+    rows = [f"- [{name}]({name}.md)" for name in names]
+    return "\n\n".join(["# All figures", "\n".join(rows), toctree]) + "\n"
+
+
 def pages() -> dict[str, str]:
     """Return the text of each generated page by its path in the folder."""
     program: Any = typer.main.get_command(app)
@@ -163,6 +188,8 @@ def pages() -> dict[str, str]:
         **{f"api/{name}.rst": text for name, text in references.items()},
         "commands/index.md": commands_index(),
         **{f"commands/{n}.md": command_page(n, c) for n, c in program.commands.items()},
+        "figures/index.md": figures_index(),
+        **{f"figures/{n}.md": paper_figures.all_figures(n) for n in paper_figures.names()},
         "changes.md": "```{include} ../../CHANGELOG.md\n:relative-docs: docs/\n```\n",
     }
 

@@ -1,8 +1,7 @@
-"""Small files in the working folder, and the command line called in this process."""
+"""Small files in the working folder, and the JSON that commands print."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,46 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
+from tests.conftest import Done
 
-from podium import data, demo
-from podium.cli import main
+from podium import data
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "schemas"
 
 # The item at place p of a run's list, for users 0, 1, 2, 3; items 0 and 1 are relevant to each.
 RUN_A = ("01234567", "20314567", "23401567", "45236701")
 RUN_B = ("10234567", "01234567", "20134567", "34502167")
-
-
-@dataclasses.dataclass(frozen=True)
-class Done:
-    """What a command left behind."""
-
-    status: int
-    out: str
-    err: str
-
-    @property
-    def message(self) -> str:
-        """The one line of an error; anything else fails the test."""
-        assert self.err.startswith("podium: error: "), self.err
-        assert self.err.count("\n") == 1, self.err
-        assert self.err.endswith("\n"), self.err
-        return self.err.removeprefix("podium: error: ").rstrip("\n")
-
-
-@pytest.fixture
-def podium(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """Return `podium("measure", "truth.csv", ...)`, which runs it and says how it went."""
-
-    def run(*argv: str) -> Done:
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stop:
-            main(argv)
-        assert isinstance(stop.value.code, int)
-        return Done(stop.value.code, *capsys.readouterr())
-
-    return run
 
 
 @pytest.fixture
@@ -67,14 +35,6 @@ def json_of(podium: Callable[..., Done]) -> Callable[..., dict[str, Any]]:
         return found
 
     return run
-
-
-@pytest.fixture(scope="session")
-def demo_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the files of the demo, made once per session."""
-    folder = tmp_path_factory.mktemp("demo")
-    demo.run(folder)
-    return folder
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.conftest import Done
+from tests.conftest import Done
 
 import podium as library
 

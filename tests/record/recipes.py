@@ -262,6 +262,13 @@ def _sampled_tables(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"protocol": _PROTOCOL, "methods": _METHODS, "compared": ["EASE", "itemKNN"]}
 
 
+def _sampled_proxy(given: Mapping[str, Any]) -> dict[str, Any]:
+    del given
+    proxies = ["popularity", "itemKNN", "random list"]
+    changes = {"compared": ["EASE", "itemKNN"], "proxies": proxies, "budget": 20}
+    return {"protocol": _PROTOCOL, "methods": _METHODS, **changes}
+
+
 def _sampled_error(given: Mapping[str, Any]) -> dict[str, Any]:
     del given
     return {
@@ -344,6 +351,7 @@ SMALL = {
     ),
     "sampled-error": _ERROR,
     "sampled-error-citeulike": _ERROR,
+    "sampled-proxy": Small(_sampled_proxy, {"": recipe_data.two_tastes}, repeats=2),
     "sampled-figures": Small(_sampled_figures, {"": recipe_data.two_tastes}, repeats=2),
     "topk-consistency": Small(_consistency),
     "topk-factorization-amazon": Small(_top_factors, {"": recipe_data.published_split}),

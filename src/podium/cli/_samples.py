@@ -17,7 +17,7 @@ from podium.errors import ArgumentError, PodiumWarning
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from podium.sampled import CandidatePairs, SampledRanks, SampleReader
+    from podium.sampled import CandidatePairs, SampledRanks, SampleReader, ScannedRanks
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,14 @@ class SampleColumns(ColumnNames):
             metavar="NAME",
         ),
     ] = None
+    stratum_col: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of strata in a file of scores: listed for items from the top of a "
+            "proxy's list, drawn for random other items. Default: stratum.",
+            metavar="NAME",
+        ),
+    ] = None
     rank_col: Annotated[
         str | None,
         typer.Option(
@@ -185,6 +193,40 @@ def read_all(paths: Sequence[Path], reader: SampleReader) -> list[SampledRanks]:
             "drawn without replacement."
         )
     return [_read(path, reader) for path in paths]
+
+
+def read_scans(
+    paths: Sequence[Path],
+    samples: Samples,
+    columns: SampleColumns,
+    *,
+    k: int,
+    ties: str | None,
+) -> list[ScannedRanks] | None:
+    """Read files of scores with strata; return None if no file has a column of strata."""
+    from podium._arrays import holds_arrays
+    from podium.sampled.reading.strata import has_strata, read_scan
+
+    names = columns.names_by_role()
+    if not any(has_strata(path, names) for path in paths if not holds_arrays(path)):
+        return None
+    refused = {
+        "--negatives": samples.negatives,
+        "--no-replacement": samples.no_replacement,
+        "--mixed": samples.mixed,
+        "--negatives-file": samples.negatives_file,
+        "--drop-own": samples.drop_own,
+        "--drop-seen": samples.drop_seen,
+        "--stages": samples.stages,
+    }
+    for option, value in refused.items():
+        if value:
+            raise ArgumentError(
+                f"{option} has no effect on scores with strata, which show how items were drawn. "
+                "Leave it out."
+            )
+    options: dict[str, Any] = {"n_items": samples.items, "k": k, "ties": ties or "worst"}
+    return [read_scan(path, **options, seen=samples.seen, columns=names) for path in paths]
 
 
 def _read(path: Path, reader: SampleReader) -> SampledRanks:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,7 @@ from podium.cli.compare import run_names
 
 if TYPE_CHECKING:
     from podium.report.results import Result
-    from podium.sampled import Estimator, SampledRanks
+    from podium.sampled import Estimator, SampledRanks, ScannedRanks
 
 _DEFAULT = ("ndcg@10", "recall@10")
 _LEVEL = 0.95
@@ -94,6 +94,8 @@ def estimate(
 ) -> None:
     """Estimate measures of a ranking of all items from ranks among sampled items.
 
+    With a column of strata, the sampled items are the top of a proxy's list and random others.
+
     Recall at 10 among 100 sampled items is not recall at 10 in the catalogue. This command
     estimates recall in the catalogue, with an interval and the range of values that the sampled
     ranks allow. Several models are compared with the first one: differences, their intervals,
@@ -107,7 +109,7 @@ def estimate(
     _reports.check(report)
     from podium import sampled
     from podium.cli import _render
-    from podium.cli._samples import read_all, reader
+    from podium.cli._samples import read_all, read_scans, reader
     from podium.report import estimates
 
     with _messages.naming_options():
@@ -115,16 +117,19 @@ def estimate(
         options: dict[str, Any] = {"estimator": estimator, "level": level, "seed": seed}
         options |= {"bounds": bounds, **({} if resamples is None else {"n_bootstrap": resamples})}
         names = measures or _DEFAULT
-        all_ranks = read_all(files, reader(samples, columns, scores=scores, ties=ties, seed=seed))
-        if resamples is not None:
-            _refuse_resamples(estimator, all_ranks)
-        if len(files) == 1:
-            found: Result = sampled.evaluate(all_ranks[0], names, **options)
+        scans = read_scans(files, samples, columns, k=_largest_cutoff(names), ties=ties)
+        by_row = False
+        if scans is not None:
+            _refuse_of_scans({"--method": method != "auto", "--resamples": resamples is not None})
+            found = _of_scans(scans, files, names, level)
         else:
-            all_ranks = sampled.comparable(all_ranks, list(map(str, files)), estimator, noun="file")
-            models = dict(zip(run_names(files), all_ranks, strict=True))
-            with _messages.progress("comparing") as show:
-                found = sampled.compare_all(models, names, progress=show, **options)
+            all_ranks = read_all(
+                files, reader(samples, columns, scores=scores, ties=ties, seed=seed)
+            )
+            if resamples is not None:
+                _refuse_resamples(estimator, all_ranks)
+            found = _of_ranks(all_ranks, files, names, options)
+            by_row = all_ranks[0].user is None
         result = found.as_json()
     read = (*files, samples.negatives_file, samples.seen)
     _reports.write(found, report, read, seed=seed)
@@ -132,9 +137,57 @@ def estimate(
     if len(files) == 1:
         view, flat = estimates.estimate_view(result, given), estimates.estimate_table(result)
     else:
-        view = estimates.comparison_view(result, given, by_row=all_ranks[0].user is None)
+        view = estimates.comparison_view(result, given, by_row=by_row)
         flat = estimates.comparison_table(result)
     _render.print_result(result, format, view=view, flat=flat)
+
+
+def _of_ranks(
+    samples: list[SampledRanks], files: list[Path], names: Sequence[str], options: dict[str, Any]
+) -> Result:
+    """Evaluate one file, or compare several."""
+    from podium import sampled
+
+    if len(files) == 1:
+        return sampled.evaluate(samples[0], names, **options)
+    method = options["estimator"]
+    samples = sampled.comparable(samples, list(map(str, files)), method, noun="file")
+    models = dict(zip(run_names(files), samples, strict=True))
+    with _messages.progress("comparing") as show:
+        return sampled.compare_all(models, names, progress=show, **options)
+
+
+def _of_scans(
+    scans: list[ScannedRanks], files: list[Path], names: Sequence[str], level: float
+) -> Result:
+    """Evaluate one file with strata, or compare several."""
+    from podium import sampled
+
+    if len(files) == 1:
+        return sampled.evaluate_scan(scans[0], names, level=level)
+    return sampled.compare_scans(
+        dict(zip(run_names(files), scans, strict=True)), names, level=level
+    )
+
+
+def _largest_cutoff(names: Sequence[str]) -> int:
+    """Return the largest cutoff of the measures, to which targets are followed; 1 without any."""
+    from podium.metrics import listed_measures
+    from podium.sampled.distribution import read_measure
+
+    return max((read_measure(name).k or 1 for name in listed_measures(names)), default=1)
+
+
+def _refuse_of_scans(given: dict[str, bool]) -> None:
+    """Raise an ArgumentError for options that scores with strata do not need."""
+    from podium.errors import ArgumentError
+
+    for option, is_given in given.items():
+        if is_given:
+            raise ArgumentError(
+                f"{option} has no effect on scores with strata, which have one method. Leave it "
+                "out."
+            )
 
 
 def _given(samples: Samples, ties: str | None, level: float) -> dict[str, Any]:

@@ -122,9 +122,13 @@ def _history(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def _each_option(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
     method, resamples = conventions["method"], conventions["n_bootstrap"]
-    yield f"--method {method!r}" if "(" in method else f"--method {method}"
+    is_scan = method.startswith("scan(")
+    if not is_scan:
+        yield f"--method {method!r}" if "(" in method else f"--method {method}"
     yield f"--items {given.get('--items') or _size_text(conventions['n_items'])}"
-    if conventions["stages"]:
+    if is_scan:
+        conventions = {**conventions, "replacement": True}  # the strata say how items were drawn
+    elif conventions["stages"]:
         yield f"--stages {','.join(map(str, conventions['stages']))}"
     else:
         yield f"--negatives {_size_text(conventions['n_negatives'])}"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
-from podium.report._types import Report, Section
+from podium.report._types import Report, Section, Table
 from podium.report.cells import NOTHING
+from podium.report.tables import alignment
 from podium.report.views import Tables, Text, View
 
 MOST_ROWS = 300
-MOST_IN_FIGURE = 20
 _RARE = "undefined"
 _NAMES = ("segment", "measure")
 
@@ -24,24 +24,27 @@ def page(view: View, title: str, summary: Iterable[str] = (), **more: Any) -> Re
     >>> page(view, "One run")["sections"][0]["notes"]
     ['A note.']
     """
-    return {"title": title, "summary": list(summary), "sections": sections(view), **more}
+    content: Report = {"title": title, "summary": list(summary), "sections": sections(view)}
+    return cast("Report", {**content, **more})
 
 
 def sections(view: View) -> list[Section]:
     """Return the parts of a view as sections; paragraphs without a title are notes of a section."""
-    found: list[dict[str, Any]] = []
+    result: list[Section] = []
+    notes: list[list[str]] = []
     for part in view.parts:
         if isinstance(part, Tables):
-            found.append({"title": "Results", "tables": [*map(complete, part.tables)], "notes": []})
+            result.append({"title": "Results", "tables": [*map(complete, part.tables)]})
         elif part.title:
-            found.append({"title": part.title, "text": list(part.lines), "notes": []})
-        else:
-            if not found:
-                found.append({"title": "Results", "notes": []})
-            found[-1]["notes"] += lines(part)
-    if view.legend and found:
-        found[-1]["notes"] += view.legend
-    return found  # pyright: ignore[reportReturnType]
+            result.append({"title": part.title, "text": list(part.lines)})
+        elif not result:
+            result.append({"title": "Results"})
+        notes += [[] for _ in result[len(notes) :]]
+        if isinstance(part, Text) and not part.title:
+            notes[-1] += lines(part)
+    if notes:
+        notes[-1] += view.legend
+    return [{**section, "notes": texts} for section, texts in zip(result, notes, strict=True)]
 
 
 def lines(text: Text) -> list[str]:
@@ -49,7 +52,7 @@ def lines(text: Text) -> list[str]:
     return [line for lines in text.lines for line in lines.split("\n") if line]
 
 
-def complete(table: Mapping[str, Any], caption: str = "") -> Any:
+def complete(table: Mapping[str, Any], caption: str = "") -> Table:
     """Return a table whose rows make sense in any order: repeated names are written again.
 
     A column of undefined users is left out if there are none. Very long tables are cut, and the
@@ -61,45 +64,53 @@ def complete(table: Mapping[str, Any], caption: str = "") -> Any:
     >>> complete({"columns": ["measure", "run", "mean"], "rows": rows})["rows"][1]
     ['ndcg@10', 'ease', '0.2']
     """
-    if _RARE in table["columns"] and all(cell in ("", "0") for cell in _column(table, _RARE)):
-        table = without(table, _RARE)
     columns = list(table["columns"])
     rows = [list(row) for row in table["rows"]]
-    again = [
-        (i, j)
-        for j, name in enumerate(columns)
-        if name in _NAMES
-        for i in range(1, len(rows))
-        if rows[i][j] == ""
-    ]
-    for i, j in again:
+    names = [j for j, name in enumerate(columns) if name in _NAMES]
+    repeated = [(i, j) for j in names for i in range(1, len(rows)) if rows[i][j] == ""]
+    for i, j in repeated:
         rows[i][j] = rows[i - 1][j]
     caption = caption or table.get("caption", "")
     if len(rows) > MOST_ROWS:
         caption = f"{caption}. " if caption else ""
         caption += f"The first {MOST_ROWS} of {len(rows):,} rows; --format csv has all of them"
-    cells = {"highlight": list(table.get("highlight", ())), "repeated": again}
-    result = {**table, "rows": rows[:MOST_ROWS], "caption": caption}
-    for name, places in cells.items():
-        result[name] = [(i, j) for i, j in places if i < MOST_ROWS]
+    result: Table = {
+        "columns": columns,
+        "rows": rows[:MOST_ROWS],
+        "caption": caption,
+        "align": alignment(table),
+        "highlight": [(i, j) for i, j in table.get("highlight", ()) if i < MOST_ROWS],
+        "repeated": [(i, j) for i, j in repeated if i < MOST_ROWS],
+    }
+    if _RARE in columns and all(row[columns.index(_RARE)] in ("", "0") for row in rows):
+        return without(result, _RARE)
     return result
 
 
-def _column(table: Mapping[str, Any], name: str) -> list[Any]:
-    place = list(table["columns"]).index(name)
-    return [row[place] for row in table["rows"]]
+def without(table: Table, column: str) -> Table:
+    """Return a table without a column.
 
-
-def without(table: Mapping[str, Any], column: str) -> dict[str, Any]:
-    """Return a table without a column."""
+    Examples
+    --------
+    >>> without({"columns": ["run", "users"], "rows": [["als", 9]]}, "run")
+    {'columns': ['users'], 'rows': [[9]], 'align': ['right'], 'highlight': [], 'repeated': []}
+    """
     place = list(table["columns"]).index(column)
 
     def cut(cells: Sequence[Any]) -> list[Any]:
         return [*cells[:place], *cells[place + 1 :]]
 
-    highlight = [(i, j - (j > place)) for i, j in table.get("highlight", ()) if j != place]
-    rows = [cut(row) for row in table["rows"]]
-    return {**table, "columns": cut(table["columns"]), "rows": rows, "highlight": highlight}
+    def moved(cells: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        return [(i, j - (j > place)) for i, j in cells if j != place]
+
+    return {
+        **table,
+        "columns": cut(table["columns"]),
+        "rows": [cut(row) for row in table["rows"]],
+        "align": cut(alignment(table)),
+        "highlight": moved(table.get("highlight", ())),
+        "repeated": moved(table.get("repeated", ())),
+    }
 
 
 def conventions(result: Mapping[str, Any]) -> list[tuple[str, str]]:

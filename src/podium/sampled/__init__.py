@@ -6,7 +6,8 @@ method `expect` returns any measure that the rank of the target determines. Some
 compute the estimate of one measure. `sample_ranks` makes sampled ranks from scores, and `read`
 reads them from tables and files. `read_seen` reads the items that users had seen before, if these
 were not sampled. `evaluate` estimates measures of one model. `compare_all` estimates measures of
-several models and their differences. `plan` computes how many items to sample.
+several models and their differences. `plan` computes how many items to sample. `scan` ranks the
+targets of an expensive model with the help of a cheap proxy.
 """
 
 from importlib import import_module
@@ -34,6 +35,7 @@ from podium.sampled.evaluating import Estimate, SampledEvaluation, error_from, e
 from podium.sampled.planning import Plan, PlannedDesign, plan
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sampling import sample_ranks, simulate_ranks
+from podium.sampled.scanning import ScannedRanks, compare_scans, evaluate_scan, scan
 
 if TYPE_CHECKING:
     from podium.sampled.reading import SampleReader, read
@@ -69,6 +71,7 @@ __all__ = [
     "SampledComparisons",
     "SampledEvaluation",
     "SampledRanks",
+    "ScannedRanks",
     "Seen",
     "Smooth",
     "SmoothFit",
@@ -76,9 +79,11 @@ __all__ = [
     "comparable",
     "compare",
     "compare_all",
+    "compare_scans",
     "draw_candidates",
     "error_from",
     "evaluate",
+    "evaluate_scan",
     "get",
     "identification_bounds",
     "likelihood_gap",
@@ -94,6 +99,7 @@ __all__ = [
     "read_seen",
     "register",
     "sample_ranks",
+    "scan",
     "simulate_ranks",
 ]
 

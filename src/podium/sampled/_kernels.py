@@ -153,7 +153,10 @@ def _stream(bits, key, target):
 
 @kernel
 def draw_items(draws, targets, hidden, n_negatives, out):
-    """Write the candidates of each target; `hidden` is a `podium.catalogue.sparse.Rows`."""
+    """Write the candidates of each target; `hidden` is a `podium.catalogue.sparse.Rows`.
+
+    Without replacement, a target that has fewer candidates gets all of them, followed by -1.
+    """
     bits, n_items, replacement, cumulative = draws
     keys, rows, target_items = targets
     hidden_offsets, hidden_items, _ = hidden
@@ -164,9 +167,11 @@ def draw_items(draws, targets, hidden, n_negatives, out):
         n_gaps = _fill_gaps(excluded, target_items[t], gaps)
         stream = _stream(bits, keys[t], target_items[t])
         turn = 0
-        for c in range(n_negatives):
+        n_drawn = n_negatives if replacement else min(n_negatives, n_items - n_gaps)
+        for c in range(n_drawn):
             item, turn = _next(stream, turn, gaps, n_gaps, n_items, cumulative, marks, t)
             out[t, c] = item
+        out[t, n_drawn:] = _NONE
 
 
 @kernel

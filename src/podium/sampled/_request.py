@@ -62,8 +62,8 @@ def conventions(
     return {
         "method": str(method),
         "n_users": ranks.n_users,
-        "n_items": _extent(ranks.n_items),
-        "n_negatives": _extent(ranks.n_negatives),
+        "n_items": extent(ranks.n_items),
+        "n_negatives": extent(ranks.n_negatives),
         "replacement": ranks.replacement,
         "stages": list(ranks.stages) or None,
         "history": _use_of_history(method, ranks),
@@ -80,7 +80,8 @@ def _use_of_history(method: Estimator, ranks: SampledRanks) -> str | None:
     return "read" if used else "not read"
 
 
-def _extent(size: int | Ints) -> int | list[int]:
+def extent(size: int | Ints) -> int | list[int]:
+    """Return a size, or the smallest and the largest one."""
     low, high = int(np.min(size)), int(np.max(size))
     return low if low == high else [low, high]
 

@@ -24,7 +24,7 @@ from podium.sampled.reading.seen import OnSeen, catalogue_size, read_seen, warn_
 from podium.sampled.sampling import from_doubled
 
 SCORE = Role("score", USUAL_SCORE.usual)
-_TARGET = Role("target", ("target", "is_target", "relevance", "label"))
+TARGET = Role("target", ("target", "is_target", "relevance", "label"))
 
 Tie = Literal["worst", "best", "average", "random"]
 _TIES: tuple[Tie, ...] = ("worst", "best", "average", "random")
@@ -99,7 +99,7 @@ def read_candidate_scores(
     SampledRanks(1 ranks of 1 users, n_negatives=2, n_items=100, replacement=True)
     """
     rule = _check.choice(ties, "ties", _TIES)
-    roles = (USER, ITEM, SCORE, _TARGET, HISTORY)
+    roles = (USER, ITEM, SCORE, TARGET, HISTORY)
     table = open_table(source, "candidates' scores", roles, format)
     column_names = resolve(table.names, roles, columns or {}, table.name)
     values = fetch(table, column_names, KINDS)
@@ -211,7 +211,7 @@ class _Rows:
 
 def _doubled_above(rows: _Rows, rule: Tie, seed: int) -> Ints:
     """Return the doubled number of candidates above each target."""
-    above, equal = _counts(rows.codes, rows.score, rows.is_target)
+    above, equal = counts_above(rows.codes, rows.score, rows.is_target)
     if rule == "random":
         keys = label_keys(rows.names)[rows.owner], label_keys(rows.item[rows.is_target])
         return 2 * (above + _random_above(equal, *keys, seed))
@@ -265,7 +265,7 @@ def _refuse_repeats(rows: _Rows, item_codes: Ints, source: str, *, replacement: 
     raise DataError(f"{source} has several scores for user {user} and item {item}. Keep one.")
 
 
-def _counts(
+def counts_above(
     codes: NDArray[np.intp], score: Floats, is_target: NDArray[np.bool_]
 ) -> tuple[Ints, Ints]:
     """Return the numbers of users' candidates above each target, and equal to it."""

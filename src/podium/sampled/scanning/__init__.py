@@ -1,0 +1,11 @@
+"""Ranks of targets by an expensive model that scores few items: those of a proxy, and random ones.
+
+`scan` lets a model score as few items as possible. `evaluate_scan` estimates measures
+from the result, and `compare_scans` compares several models.
+"""
+
+from podium.sampled.scanning.ranks import ScannedRanks
+from podium.sampled.scanning.results import compare_scans, evaluate_scan
+from podium.sampled.scanning.rounds import scan
+
+__all__ = ["ScannedRanks", "compare_scans", "evaluate_scan", "scan"]

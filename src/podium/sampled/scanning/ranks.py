@@ -1,0 +1,160 @@
+"""The result of a scan: the numbers of listed and of drawn items above each target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.sampled.design import Floats, Ints
+from podium.types import PerRow
+
+
+@dataclass(frozen=True, eq=False)
+class ScannedRanks:
+    """The number of items above each target among listed items and among drawn ones.
+
+    The listed items of a target come from the top of a proxy's list. The drawn ones are a uniform
+    sample without replacement of the rest of the catalogue. Neither contains the target.
+
+    Parameters
+    ----------
+    above_listed, n_listed : int, (n,)
+        The number of listed items above the target, and of all its listed items.
+    above_drawn, n_drawn : int, (n,)
+        The number of drawn items above the target, and of all its drawn items. The draws of a
+        target may stop as soon as k items are above it, or after a number of draws that does not
+        depend on its score.
+    n_items : int or int, (n,)
+        The number of items that are ranked, including the target.
+    k : int
+        The largest cutoff of measures.
+    user : (n,), optional
+        The user of each target, integers or strings. All users have the same weight, and so do the
+        targets of one user. By default, each target is a separate user.
+
+    Raises
+    ------
+    ArgumentError
+        If columns differ in length, if more items are above a target than were scored, or if more
+        items were scored than the catalogue has.
+
+    Notes
+    -----
+    A target with k or more items above it is *settled*: each measure with a cutoff of at most k is
+    exactly 0. A target is also settled if all items of the catalogue were scored. The other targets
+    are *open*.
+
+    Examples
+    --------
+    >>> ranks = ScannedRanks([10, 2], [20, 30], [0, 1], [0, 15], 1000, k=10)
+    >>> ranks.is_open.tolist(), ranks.n_scored.tolist()
+    ([False, True], [20, 45])
+    """
+
+    above_listed: Ints
+    n_listed: Ints
+    above_drawn: Ints
+    n_drawn: Ints
+    n_items: Ints
+    k: int
+    user: NDArray[Any]
+
+    def __init__(
+        self,
+        above_listed: ArrayLike,
+        n_listed: ArrayLike,
+        above_drawn: ArrayLike,
+        n_drawn: ArrayLike,
+        n_items: ArrayLike,
+        *,
+        k: int,
+        user: ArrayLike | None = None,
+    ) -> None:
+        columns = {
+            "above_listed": _counts(above_listed, "above_listed"),
+            "n_listed": _counts(n_listed, "n_listed"),
+            "above_drawn": _counts(above_drawn, "above_drawn"),
+            "n_drawn": _counts(n_drawn, "n_drawn"),
+        }
+        _check.equal_length(**columns)
+        n_rows = columns["above_listed"].size
+        if not n_rows:
+            raise ArgumentError("above_listed must hold at least one target, got none.")
+        sizes = _counts(np.broadcast_to(np.asarray(n_items), (n_rows,)), "n_items")
+        labels = np.arange(n_rows) if user is None else _check.array(user, "user")
+        _check.equal_length(above_listed=columns["above_listed"], user=labels)
+        for name, value in {**columns, "n_items": sizes, "user": labels}.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "k", _check.cutoff(k))
+        self._refuse_impossible()
+
+    def __repr__(self) -> str:
+        return (
+            f"ScannedRanks({self.above_listed.size} targets of {self.n_users} users, k={self.k}, "
+            f"{self.n_scored.mean():.4g} items scored per target, {self.is_open.mean():.1%} open)"
+        )
+
+    @property
+    def above(self) -> Ints:
+        """The number of scored items above each target: int64, (n,)."""
+        return self.above_listed + self.above_drawn
+
+    @property
+    def n_scored(self) -> Ints:
+        """The number of scored items of each target, without the target: int64, (n,)."""
+        return self.n_listed + self.n_drawn
+
+    @property
+    def n_rest(self) -> Ints:
+        """The number of items of each target that were not scored: int64, (n,)."""
+        return self.n_items - 1 - self.n_scored
+
+    @property
+    def is_open(self) -> NDArray[np.bool_]:
+        """Whether unscored items can change a measure at k: bool, (n,)."""
+        return (self.above < self.k) & (self.n_rest > 0)
+
+    @property
+    def n_users(self) -> int:
+        return int(np.unique(self.user).size)
+
+    def means_of_users(self, values: PerRow) -> Floats:
+        """Return the mean value of each user, by increasing label: float64, (n_users,)."""
+        _, users = np.unique(self.user, return_inverse=True)
+        sums = np.bincount(users, values)
+        return np.divide(sums, np.bincount(users), dtype=np.float64)
+
+    def _refuse_impossible(self) -> None:
+        for text, is_bad in (
+            ("more listed items above the target than listed", self.above_listed > self.n_listed),
+            ("more drawn items above the target than drawn", self.above_drawn > self.n_drawn),
+            ("more scored items than n_items - 1", self.n_rest < 0),
+        ):
+            if is_bad.any():
+                first = int(np.argmax(is_bad))
+                raise ArgumentError(
+                    f"{int(is_bad.sum())} targets have {text}, first at row {first} "
+                    f"(user {_check.label(self.user[first])}). Correct these rows."
+                )
+
+
+@dataclass
+class Counts:
+    """The counts of `ScannedRanks` during a scan: int64, (n_targets,) each."""
+
+    above_listed: Ints
+    n_listed: Ints
+    above_drawn: Ints
+    n_drawn: Ints
+
+
+def _counts(values: ArrayLike, name: str) -> Ints:
+    column = _check.one_dimensional(np.asarray(values), name)
+    if column.dtype.kind not in "iu" or (column.size and int(column.min()) < 0):
+        raise ArgumentError(f"{name} must hold integers >= 0, got {column.dtype} values.")
+    return column.astype(np.int64)

@@ -1,0 +1,67 @@
+"""podium estimate of scores with strata: listed by a proxy, or drawn from the other items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+ITEMS = ("--items", "500")
+
+
+@pytest.fixture(autouse=True)
+def files(folder: Path) -> Path:
+    """Write the scores of 80 users' targets, 10 listed and 20 drawn items, by two models."""
+    rng = np.random.default_rng(0)
+    for name in ("a", "b"):
+        lines = ["user,item,score,target,stratum"]
+        for user in range(80):
+            scores = rng.normal(size=31)
+            scores[0] += rng.choice([0.0, 3.0])
+            items = [*range(11), *(11 + rng.choice(489, 20, replace=False))]
+            lines += [
+                f"{user},{item},{score},{int(item == 0)},{'listed' if item < 11 else 'drawn'}"
+                for item, score in zip(items, scores, strict=True)
+            ]
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_json_fits_the_schema(json_of: Callable[..., dict[str, Any]]) -> None:
+    measures = ("-m", "recall@5", "-m", "ndcg@3")
+    found = json_of("estimate.json", "estimate", "a.csv", *ITEMS, *measures)
+    assert found["conventions"]["method"] == "scan(k=5)"
+    assert found["conventions"]["n_negatives"] == 30
+    estimate = found["measures"]["recall@5"]
+    low, high = estimate["bounds"]
+    assert 0 <= low <= estimate["mean"] <= high <= 1
+    both = json_of("estimate-comparison.json", "estimate", "a.csv", "b.csv", *ITEMS, *measures)
+    assert both["measures"]["recall@5"]["means"]["a"] == estimate
+
+
+def test_table_ends_with_options_that_repeat_it(podium: Callable[..., Any]) -> None:
+    first = podium("estimate", "a.csv", *ITEMS, "--ties", "best", "-m", "recall@5").out
+    options = first.strip().splitlines()[-1]
+    assert options == "--items 500 --ties best"
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--method", "mle"), "--method has no effect on scores with strata"),
+        (("--resamples", "50"), "--resamples has no effect on scores with strata"),
+        (("--negatives", "30"), "--negatives has no effect on scores with strata"),
+        (("--no-replacement",), "--no-replacement has no effect on scores with strata"),
+        (("--ties", "random"), "--ties must be one of"),
+        (("-m", "auc"), "auc cannot be estimated from a scan"),
+    ],
+)
+def test_options_without_effect_are_refused(
+    podium: Callable[..., Any], options: tuple[str, ...], text: str
+) -> None:
+    done = podium("estimate", "a.csv", *ITEMS, *options)
+    assert done.status == 2
+    assert text in done.message

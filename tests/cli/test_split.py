@@ -1,0 +1,105 @@
+"""podium split, and docs/start.md: its ten commands lead from ratings to a decision."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.pages.page import code, page
+
+from podium import recommenders
+
+Run = Callable[..., Any]
+PAGE = page("start.md")
+COMMANDS = [shlex.split(line)[1:] for line in code(PAGE, "sh")[0].splitlines()]
+
+
+@pytest.mark.usefixtures("ratings")
+def test_ten_commands_lead_to_a_decision(podium: Run) -> None:
+    assert len(COMMANDS) == 10
+    done: dict[str, Any] = {}
+    for argv in COMMANDS:
+        done[argv[0]] = podium(*argv)
+        assert done[argv[0]].status == 0, done[argv[0]].err
+    assert "future-of-all" in done["audit"].out  # as the page says
+    assert done["gate"].out.startswith("Pass: candidate is superior to base in ndcg@10.")
+    assert Path("gate.md").read_text().startswith("### ")
+    assert recommenders.load("model").n_users_ == recommenders.load("candidate").n_users_
+
+
+def test_numbers_of_the_page_are_those_of_the_split(podium: Run, ratings: pl.DataFrame) -> None:
+    done = podium(*COMMANDS[0])
+    record = json.loads(Path("parts/split.json").read_text())
+    rows = re.findall(r"^(train|test) +(\d+) +(\d+) +(\d+)$", done.out, re.M)
+    assert {part: tuple(map(int, counts)) for part, *counts in rows} == {
+        part: tuple(counts.values()) for part, counts in record["parts"].items()
+    }
+    assert sum(int(row[1]) for row in rows) == ratings.height
+    assert done.err == "podium: wrote parts\n"
+
+
+def test_split_counts_what_it_leaves_out(podium: Run, ratings: pl.DataFrame) -> None:
+    new = pl.DataFrame({"userId": ["new"], "movieId": [1], "rating": [5.0], "timestamp": [10**6]})
+    pl.concat([ratings, new]).write_csv("ratings.csv")
+    done = podium("split", "ratings.csv", "--by", "time", "--out", "parts")
+    assert re.search(r"^podium: 1 of \d+ users of the test part have no training row\.$", done.err,
+                     re.M)  # fmt: skip
+    done = podium("split", "ratings.csv", "--by", "random", "--least", "2", "--out", "parts")
+    assert f"1 of {ratings.height + 1} rows left out, because their users have fewer" in done.err
+
+
+BAD = {
+    "way": (("--by", "tme"), r"^--by must be one of 'time', .* Did you mean 'time'"),
+    "no way": ((), r"^Missing option '--by'"),
+    "time": (("--by", "time", "--time-col", "when"), r"no column 'when'"),
+    "no time": (("--by", "time"), r"^few\.csv has no timestamp column: .* or pass --time-col"),
+    "seed": (("--by", "leave-last", "--seed", "1"), r"^--seed has no effect with --by leave-last"),
+    "group": (("--by", "random", "--group-col", "x"), r"^--group-col has no effect with --by ran"),
+    "no group": (("--by", "group", "--group-col", "x"), r"^few\.csv has no column 'x' for --group"),
+    "both": (("--by", "time", "--at", "3", "--test", "0.1"), r"^--test and --at exclude"),
+    "shares": (("--by", "random", "--test", "0.8", "--valid", "0.2"), r"^--test \+ --valid must"),
+    "empty": (("--by", "random"), r"^The test part would have no rows: --by random divides 2 rows"),
+    "all": (("--by", "random", "--least", "9"), r"^--least 9 leaves no rows"),
+    "columns": (("--by", "random", "--columns", "user"), r"^--columns must name at least two"),
+    "header": (("--by", "random", "--columns", "user,item"), r"Leave --columns out"),
+    "format": (("--by", "random", "--format", "xml"), r"^--format must be one of 'parquet'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "pattern"), BAD.values(), ids=BAD)
+def test_bad_split_is_refused(podium: Run, options: tuple[str, ...], pattern: str) -> None:
+    Path("few.csv").write_text("user,item\n1,2\n1,3\n")
+    there = sorted(Path().iterdir())
+    done = podium("split", "few.csv", "--out", "parts", *options)
+    assert re.search(pattern, done.message), done.message
+    assert (done.status, done.out) == (2, "")
+    assert sorted(Path().iterdir()) == there
+
+
+def test_names_of_one_table_do_not_hide_those_of_another(
+    podium: Run, ratings: pl.DataFrame
+) -> None:
+    own = ratings.rename({"userId": "customer", "movieId": "film"}).filter(pl.col("rating") > 4)
+    own.drop("rating", "timestamp").write_csv("truth.csv")
+    names = ("--user-col", "customer", "--item-col", "film")
+    assert podium("train", "truth.csv", *names, "--model", "popularity", "--out", "m").status == 0
+    argv = ("recommend", "m", "--include-seen", "--users", "truth.csv", *names, "--out", "run.csv")
+    assert podium(*argv).status == 0
+    tables = ("truth.csv", "run.csv")
+    for command in (
+        ("measure", *tables),
+        ("compare", *tables, "run.csv"),
+        ("gate", *tables, "run.csv", "--fail-on", "inferior"),
+        ("audit", "truth.csv", *tables, "--fail-on", "never"),
+        ("explain", *tables),
+    ):
+        done = podium(*command, *names)
+        assert done.status == 0, done.err
+        done = podium(*command, "--user-col", "custmer", *names[2:])
+        assert "has no column 'custmer'" in done.message, command

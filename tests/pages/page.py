@@ -1,0 +1,215 @@
+"""The code blocks of a page of documentation, and how the tests run them."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+_BLOCK = re.compile(r"^( *)```([^\n]*)\n(.*?)^\1```$", re.M | re.S)
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_DOCTEST = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+_REMOTE = ("http:", "https:", "mailto:")
+
+
+class Block(NamedTuple):
+    """A block of a page: its language, its text, and its first line as its name."""
+
+    language: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        """The first line of the block."""
+        return self.text.partition("\n")[0].strip()
+
+    @property
+    def kind(self) -> str:
+        """Return "session", "doctest", "text", the name of a directive, or the language."""
+        if self.language == "" and self.text.startswith("$ "):
+            return "session"
+        if self.language == "python" and self.text.startswith(">>>"):
+            return "doctest"
+        return self.language
+
+
+def paths() -> list[str]:
+    """Return the pages, relative to docs, without the generated ones and the notebooks."""
+    files = sorted(DOCS.rglob("*.md"))
+    names = [path.relative_to(DOCS).as_posix() for path in files]
+    return ["../README.md", *(n for n in names if not n.startswith(("_generated/", "notebooks/")))]
+
+
+def page(name: str) -> str:
+    """Return the text of a page."""
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def section(name: str, title: str) -> str:
+    """Return a section of a page, with its title."""
+    (text,) = re.findall(rf"^## {title}\n.*?(?=^## |\Z)", page(name), re.M | re.S)
+    return text
+
+
+def blocks(text: str) -> list[Block]:
+    """Return the blocks of a text."""
+    return [Block(language, textwrap.dedent(body)) for _, language, body in _BLOCK.findall(text)]
+
+
+def code(text: str, language: str) -> list[str]:
+    """Return the texts of the blocks in a language."""
+    return [block.text for block in blocks(text) if block.language == language]
+
+
+def commands(text: str) -> list[tuple[list[str], str]]:
+    """Return the commands of the sessions in a text, each with the output that is shown."""
+    sessions = [block.text for block in blocks(text) if block.kind == "session"]
+    return [call for session in sessions for call in calls(session)]
+
+
+def calls(session: str) -> Iterator[tuple[list[str], str]]:
+    """Yield the commands of a session as lists of words, each with the output that is shown."""
+    for call in re.split(r"^\$ ", session.replace("\\\n", " "), flags=re.M)[1:]:
+        line, _, shown = call.partition("\n")
+        yield shlex.split(line), shown
+
+
+@dataclass
+class Runner:
+    """Runs the blocks of a page in order, in the working folder and with one set of names.
+
+    Attributes
+    ----------
+    podium : callable
+        The fixture that runs a command in this process.
+    capsys : pytest.CaptureFixture
+        What reads the printed lines.
+    names : dict
+        The names that the Python of the page sees, and then those that it defined.
+    is_rounded : bool
+        Whether numbers in outputs may differ in their last digits.
+    is_own_data : bool
+        Whether the outputs of the page are of other data than those in the working folder.
+    """
+
+    podium: Callable[..., Any]
+    capsys: pytest.CaptureFixture[str]
+    names: dict[str, Any]
+    is_rounded: bool = False
+    is_own_data: bool = False
+
+    def run(self, block: Block) -> None:
+        """Run a block, and compare what it prints with what the page shows."""
+        runs = {
+            "session": self.session,
+            "doctest": self.doctest,
+            "python": self.python,
+            "sh": self.script,
+        }
+        runs[block.kind](block.text)
+
+    def session(self, text: str) -> None:
+        """Run the commands of a session."""
+        for argv, shown in calls(text):
+            if argv[0] == "cd":
+                os.chdir(argv[1])
+            else:
+                out = self.output(argv, shown)
+                is_compared = shown.strip() and not self.is_own_data
+                assert not is_compared or self.same_output(shown, out), f"{argv}\n{out}"
+
+    def output(self, argv: list[str], shown: str) -> str:
+        """Return the output of `podium …` or `cat FILE`, with the messages if they are shown."""
+        if argv[0] == "cat":
+            return Path(argv[1]).read_text(encoding="utf-8")
+        assert argv[0] == "podium", argv
+        done = self.podium(*argv[1:])
+        has_messages = "podium: " in shown
+        is_error = "podium: error" in shown
+        assert done.status in ((2,) if is_error else (0, 1, 3)), done.err
+        return done.err + done.out if has_messages else done.out
+
+    def same_output(self, shown: str, out: str) -> bool:
+        """Return whether the output is the one shown, in which … stands for any text."""
+        shown, out = " ".join(shown.split()), " ".join(out.split())
+        if self.is_rounded:
+            return _NUMBER.sub("#", shown) == _NUMBER.sub("#", out) and all(
+                abs(float(a) - float(b)) <= 2e-3 * (1 + abs(float(b)))
+                for a, b in zip(_NUMBER.findall(shown), _NUMBER.findall(out), strict=True)
+            )
+        pattern = ".*".join(re.escape(part.strip()) for part in shown.split("…"))
+        return re.fullmatch(pattern, out, re.S) is not None
+
+    def doctest(self, text: str) -> None:
+        """Run a block with prompts."""
+        test = doctest.DocTestParser().get_doctest(text, {}, "page", None, 0)
+        test.globs = self.names
+        lines: list[str] = []
+        runner = doctest.DocTestRunner(optionflags=_DOCTEST, verbose=False)
+        assert runner.run(test, out=lines.append, clear_globs=False).failed == 0, "".join(lines)
+
+    def python(self, text: str) -> None:
+        """Run Python without prompts; `print(…)  # text` promises a line of output."""
+        if '__name__ == "__main__"' in text:
+            Path("page.py").write_text(text, encoding="utf-8")
+            subprocess.run([sys.executable, "page.py"], check=True)
+            return
+        self.capsys.readouterr()
+        exec(compile(text, "page.md", "exec"), self.names)
+        promised = re.findall(r"^print\(.*\)  # (.*)$", text, re.M)
+        if promised:
+            assert self.capsys.readouterr().out.splitlines() == promised
+
+    def script(self, text: str) -> None:
+        """Run a shell script; lines of podium alone run in this process."""
+        lines = text.replace("\\\n", " ").splitlines()
+        if all(line.startswith("podium ") for line in lines):
+            for line in lines:
+                done = self.podium(*shlex.split(line)[1:])
+                assert done.status == 0, done.err
+        else:
+            done = shell(text)
+            assert done.returncode == 0, done.stderr
+
+
+def shell(script: str) -> subprocess.CompletedProcess[str]:
+    """Run a script as GitHub Actions does, with podium from this environment."""
+    function = f'podium() {{ {shlex.quote(sys.executable)} -m podium "$@"; }}\n'
+    return subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", function + script],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        env={**os.environ, "GITHUB_STEP_SUMMARY": "summary.md"},
+    )
+
+
+def lost_links(name: str) -> list[str]:
+    """Return the links of a page to files or titles that do not exist."""
+    lost: list[str] = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", _BLOCK.sub("", page(name))):
+        path, _, anchor = link.partition("#")
+        target = (DOCS / name).parent / path if path else DOCS / name
+        if link.startswith(_REMOTE) or "_generated/" in link:
+            continue
+        if not target.exists() or (anchor and anchor not in _anchors(target)):
+            lost.append(link)
+    return lost
+
+
+def _anchors(path: Path) -> set[str]:
+    titles = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}

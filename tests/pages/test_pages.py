@@ -1,0 +1,118 @@
+"""Every page of the documentation: its code runs and prints what it shows, its links lead on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.pages import page as pages
+from tests.pages.page import Block, Runner
+
+TEXT = ("text", "{toctree}", "{glossary}")
+"""The kinds of blocks that are no code."""
+
+NEEDS: dict[str, str] = {
+    "boosting.md": "rows xgboost long",
+    "cli.md": "demo long",
+    "cli-decide.md": "demo long",
+    "cli-estimate.md": "sampled long",
+    "cli-measure.md": "demo long",
+    "cli-train.md": "feature_files purchases",
+    "compare.md": "demo long",
+    "compare-segments.md": "demo long",
+    "compare-shown.md": "demo long",
+    "compare-splits.md": "long",
+    "letor.md": "ohsumed rounded",
+    "listwise.md": "torch",
+    "processes.md": "days",
+    "ray.md": "purchases ray long",
+    "results.md": "mlflow",
+    "ship.md": "demo long",
+    "ship-looks.md": "demo long",
+    "sound.md": "shop_parts",
+    "start.md": "ratings_files",
+    "theory.md": "long",
+    "tuning.md": "rows feature_files purchases grid_search long",
+}
+"""The fixtures that a page needs, and "long" and "rounded" (see `Runner`)."""
+
+OWN_DATA: dict[str, str] = {
+    "cli-estimate.md": "the outputs are of MovieLens 1M",
+    "cli-train.md": "the outputs are of Online Retail and of made-up rows",
+}
+"""The pages whose commands run on small files, so that their outputs differ from those shown."""
+
+NOT_RUN: dict[tuple[str, str], str] = {
+    ("cli-train.md", "$ podium factorize past.csv --out model"): "a signal interrupts it: "
+    "tests/cli/test_factorize.py",
+    ("experiments/pap.md", "pip install 'podium[boosting,report]'"): "it takes half an hour",
+    ("ray.md", "$ podium factorize purchases.parquet --ray local --workers 2 --out model"): "it "
+    "needs a cluster: tests/unit/test_executors_ray.py",
+    ("ray.md", "head$  ray start --head --port 6379"): "it needs several machines",
+    ("reproduce.md", "pip install 'podium[report,qp]'"): "it takes minutes: tests/papers",
+    ("ship-ci.md", "- name: Ship or not"): "tests/pages/test_ship.py runs the steps",
+    (
+        "tuning.md",
+        "$ podium factorize past.csv --tune --budget 10m --tune-table trials.parquet --out model",
+    ): "it takes ten minutes: tests/cli/test_factorize_tuning.py",
+    (
+        "tuning.md",
+        "$ podium train ratings.parquet --loss pap-ramp -k 10 --tune --folds 5 --jobs -1 \\",
+    ): "the Python of the page does the same",
+    ("ship-ci.md", "status=0"): "tests/pages/test_ship.py runs it for each decision",
+}
+"""The blocks that do not run, by page and first line, each with the reason."""
+
+ELSEWHERE = {
+    "../README.md": "tests/unit/test_readme.py",
+    "factorization.md": "tests/unit/test_factorization_pages.py",
+}
+"""The pages that another test runs."""
+
+
+def _code(name: str) -> list[Block]:
+    return [block for block in pages.blocks(pages.page(name)) if block.kind not in TEXT]
+
+
+def _needs(name: str) -> list[str]:
+    return NEEDS.get(name, "few" if name.startswith("coming-from/") else "").split()
+
+
+def _parameters() -> list[Any]:
+    names = [name for name in pages.paths() if name not in ELSEWHERE and _code(name)]
+    return [pytest.param(n, marks=[pytest.mark.long] * ("long" in _needs(n))) for n in names]
+
+
+@pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
+@pytest.mark.parametrize("name", _parameters())
+def test_code_of_the_page_runs(
+    name: str,
+    request: pytest.FixtureRequest,
+    podium: Callable[..., Any],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = _needs(name)
+    names: dict[str, Any] = {}
+    for fixture in (word for word in words if word not in ("long", "rounded")):
+        names |= request.getfixturevalue(fixture) or {}
+    runner = Runner(podium, capsys, names, "rounded" in words, name in OWN_DATA)
+    for block in _code(name):
+        if (name, block.name) not in NOT_RUN:
+            runner.run(block)
+
+
+@pytest.mark.parametrize("name", pages.paths())
+def test_links_lead_somewhere(name: str) -> None:
+    assert pages.lost_links(name) == []
+
+
+@pytest.mark.parametrize("name", [name for name in pages.paths() if name not in ELSEWHERE])
+def test_page_is_short(name: str) -> None:
+    assert len(pages.page(name).splitlines()) < 200
+
+
+def test_what_does_not_run_exists() -> None:
+    there = {(name, block.name) for name in pages.paths() for block in _code(name)}
+    assert NOT_RUN.keys() <= there
+    assert NEEDS.keys() <= set(pages.paths())

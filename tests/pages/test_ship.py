@@ -1,0 +1,124 @@
+"""docs/ship-ci.md and ship-intervals.md: scripts, statuses and shares of false claims."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.pages.page import code, page, shell
+
+from podium.evaluation import measure
+from podium.evaluation.stats import clustered_mean
+
+PAGE, INTERVALS = page("ship-ci.md"), page("ship-intervals.md")
+STATUSES = {0: "ship", 1: "keep the base", 3: "measure more users"}
+RUNS = (
+    "popularity",
+    "item-similarity",
+    "logistic-regression",
+    "pap-10-ranker",
+    "pap-k-surrogate",
+)
+
+
+def scripts() -> dict[str, str]:
+    """Return the shell script and the two steps of the page, by name."""
+    (script,), (steps,) = code(PAGE, "sh"), code(PAGE, "yaml")
+    decide, show = re.findall(r"^  run: (?:\|\n)?((?:(?!- name).*\n)+)", steps, re.M)
+    return {"script": script, "decide": textwrap.dedent(decide), "show": show}
+
+
+@pytest.fixture
+def small() -> None:
+    """Write files with the names of the demo's: 60 users with 3 of 30 items, and noisy runs."""
+    rng = np.random.default_rng(0)
+    user = np.repeat(np.arange(60), 30)
+    item = np.tile(np.arange(30), 60)
+    is_relevant = rng.random((60, 30)).argsort(axis=1).ravel() < 3
+    pl.DataFrame({"user": user[is_relevant], "item": item[is_relevant]}).write_parquet(
+        "truth.parquet"
+    )
+    for gain, name in enumerate(RUNS):
+        score = gain * is_relevant + rng.normal(size=user.size)
+        frame = pl.DataFrame({"user": user, "item": item, "score": score})
+        frame.write_parquet(f"run-{name}.parquet")
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("small")
+def test_scripts_of_the_page_write_files_and_keep_the_status() -> None:
+    steps = scripts()
+    done = shell(steps["script"])
+    assert (done.stderr, done.stdout.splitlines()[-1]) == ("", STATUSES[done.returncode])
+    assert Path("gate.xml").read_text(encoding="utf-8").count("<testcase ") == 4
+    again = shell(steps["decide"])
+    assert (again.stderr, again.returncode) == ("", done.returncode)
+    assert shell(steps["show"]).returncode == 0
+    assert Path("summary.md").read_text(encoding="utf-8").startswith("### ")
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("candidate", ["popularity", "item-similarity", "pap-10-ranker"])
+def test_script_of_the_page_has_a_message_for_each_decision(candidate: str) -> None:
+    text = scripts()["script"].replace("run-popularity", "run-item-similarity")
+    done = shell(text.replace("run-pap-10-ranker", f"run-{candidate}"))
+    expected = {"popularity": 1, "item-similarity": 3, "pap-10-ranker": 0}[candidate]
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (expected, STATUSES[expected])
+
+
+@pytest.mark.long
+def test_script_of_the_page_keeps_the_status_of_an_error() -> None:
+    done = shell(scripts()["script"])
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.mark.usefixtures("small")
+def test_table_of_statuses_is_that_of_the_command(podium: Callable[..., Any]) -> None:
+    order = re.search(r"^\| decision \|(.*)\|$", PAGE, re.M)
+    assert order is not None
+    fail_on = re.findall(r"`(?:--fail-on )?([\w-]+)`", order[1])
+    pairs = {
+        "pass, and the primary measure is superior": ("popularity", "pap-10-ranker", "0"),
+        "pass, and the primary measure is non-inferior": ("popularity", "popularity", "0.5"),
+        "cannot tell": ("popularity", "popularity", "0"),
+        "fail": ("pap-10-ranker", "popularity", "0"),
+    }
+    for decision, (base, candidate, margin) in pairs.items():
+        (row,) = re.findall(rf"^\| {decision} \|(.* \d) \|$", PAGE, re.M)
+        for least, status in zip(fail_on, row.split("|"), strict=True):
+            runs = (f"run-{base}.parquet", f"run-{candidate}.parquet")
+            done = podium("gate", "truth.parquet", *runs, "--margin", margin, "--fail-on", least)
+            assert done.status == int(status), (decision, least)
+
+
+@pytest.mark.long
+def test_script_of_the_page_ships_on_the_demo(demo_files: Path) -> None:
+    shutil.copytree(demo_files, ".", dirs_exist_ok=True)
+    assert shell(scripts()["script"]).stdout.splitlines()[-1] == "ship"
+
+
+@pytest.mark.long
+def test_shares_of_false_claims_are_those_of_samples_of_users(demo_files: Path) -> None:
+    shutil.copytree(demo_files, ".", dirs_exist_ok=True)
+    runs = ("run-logistic-regression.parquet", "run-pap-10-ranker.parquet")
+    values = [measure("truth.parquet", run, ["recall@10"]).values["recall@10"] for run in runs]
+    differences = values[1] - values[0]
+    assert f"{(differences == 0).mean():.0%}".replace("%", " %") in INTERVALS
+    rng = np.random.default_rng(0)
+    shares: dict[tuple[int, float], float] = {}
+    for n_users in (20, 100, 400):
+        samples = differences[rng.integers(differences.size, size=(2000, n_users))]
+        means = [clustered_mean(sample) for sample in samples]
+        for widened in (0.0, 1.0):
+            lows = np.array([mean.interval(0.95, 1.0, widened=widened).low for mean in means])
+            shares[n_users, widened] = float((lows > differences.mean()).mean())
+    assert [shares[n, 0.0] for n in (20, 100, 400)] == pytest.approx([0.15, 0.07, 0.07], abs=0.03)
+    assert max(shares[n, 1.0] for n in (20, 100, 400)) < 0.03

@@ -1,0 +1,346 @@
+"""Scans: exact where everything is scored, honest about the rest, resumable, and refused if bad."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import check_grad
+from scipy.sparse import csr_array
+from scipy.stats import betabinom
+
+from podium import sampled
+from podium.catalogue import target_ranks
+from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.sampled import ScannedRanks, compare_scans, evaluate_scan, scan
+from podium.sampled.scanning import open_targets
+
+N_USERS, N_ITEMS, K = 300, 400, 5
+MEASURES = ["recall@5", "ndcg@5", "ap@3"]
+Matrix = NDArray[np.float64]
+
+
+@pytest.fixture(scope="module")
+def scores() -> Matrix:
+    return np.random.default_rng(1).normal(size=(N_USERS, N_ITEMS))
+
+
+@pytest.fixture(scope="module")
+def proxy(scores: Matrix) -> Matrix:
+    return scores + np.random.default_rng(2).normal(size=scores.shape)
+
+
+@pytest.fixture(scope="module")
+def targets(scores: Matrix) -> Any:
+    """A relevant item per user, which is often near the top, and a second one for some users."""
+    rng = np.random.default_rng(3)
+    places = np.minimum(rng.geometric(0.05, N_USERS), N_ITEMS) - 1
+    items = np.argsort(-scores, axis=1)[np.arange(N_USERS), places]
+    truth = np.zeros(scores.shape)
+    truth[np.arange(N_USERS), items] = 1
+    truth[: N_USERS // 3, 7] = 1
+    return csr_array(truth)
+
+
+@pytest.fixture(scope="module")
+def seen(targets: Any) -> Any:
+    drawn: NDArray[np.bool_] = np.random.default_rng(4).random((N_USERS, N_ITEMS)) < 0.1
+    return csr_array(drawn & (targets.toarray() == 0))
+
+
+def _exact_ranks(scores: Matrix, targets: Any, seen: Any) -> NDArray[np.int64]:
+    return np.asarray(target_ranks(scores, targets, exclude=seen)).astype(np.int64)
+
+
+def test_scan_of_all_items_is_exact(scores: Matrix, proxy: Matrix, targets: Any, seen: Any) -> None:
+    found = scan(scores, targets, k=K, proxy=proxy, exclude=seen, budget=10 * N_ITEMS)
+    ranks = _exact_ranks(scores, targets, seen)
+    assert not found.is_open.any()
+    best = ranks <= K
+    np.testing.assert_array_equal(found.above[best] + 1, ranks[best])
+    assert (found.above[~best] >= K).all()
+    result = evaluate_scan(found, MEASURES)
+    recall = found.means_of_users((ranks <= 5).astype(float))
+    assert result.means["recall@5"] == pytest.approx(recall.mean())
+    estimate = result.estimates["recall@5"]
+    assert estimate.std_error == pytest.approx(recall.std(ddof=1) / np.sqrt(recall.size))
+    assert estimate.bounds == pytest.approx((recall.mean(), recall.mean()))
+    assert (estimate.error_from, estimate.biased) == ("users", False)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 1.0])
+def test_scan_counts_what_it_scored(
+    scores: Matrix, proxy: Matrix, targets: Any, seen: Any, share: float
+) -> None:
+    asked: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+
+    def scorer(rows: NDArray[np.int64], items: NDArray[np.int64]) -> Matrix:
+        asked.append((rows, items))
+        return scores[rows, items]
+
+    found = scan(
+        scorer, targets, k=K, proxy=proxy, exclude=seen, budget=40, list_share=share, seed=5
+    )
+    (rows, own), *rounds = asked
+    np.testing.assert_array_equal(own, targets.tocsr().indices)
+    assert len(rounds) < 30
+    n_pairs = sum(items.size for _, items in rounds)
+    assert n_pairs == found.n_scored.sum() <= 40 * rows.size
+    pairs = np.concatenate([np.stack(pair, axis=1) for pair in rounds])
+    assert not seen.toarray()[pairs[:, 0], pairs[:, 1]].any()
+    assert (found.is_open | (found.above >= K) | (found.n_rest == 0)).all()
+    single = rows >= N_USERS // 3  # users with one target: each pair is asked once
+    of_single = pairs[pairs[:, 0] >= N_USERS // 3]
+    assert np.unique(of_single, axis=0).shape == of_single.shape
+    truth = scores[rows, own]
+    above = np.bincount(
+        of_single[:, 0],
+        scores[of_single[:, 0], of_single[:, 1]] >= truth[np.searchsorted(rows, of_single[:, 0])],
+        minlength=N_USERS,
+    )
+    np.testing.assert_array_equal(found.above[single], above[rows[single]])
+
+
+def test_listed_items_are_the_top_of_the_proxy(scores: Matrix, proxy: Matrix, targets: Any) -> None:
+    found = scan(scores, targets, k=K, proxy=proxy, budget=20, list_share=1.0)
+    rows, items = np.repeat(np.arange(N_USERS), np.diff(targets.indptr)), targets.indices
+    for target in range(0, rows.size, 17):
+        row, item = rows[target], items[target]
+        order = np.argsort(-proxy[row], kind="stable")
+        listed = order[order != item][: found.n_listed[target]]
+        above = (scores[row, listed] >= scores[row, item]).sum()
+        assert found.above_listed[target] == above
+
+
+def test_forms_of_proxies_and_scorers_agree(targets: Any) -> None:
+    rng = np.random.default_rng(6)
+    users, items = rng.normal(size=(N_USERS, 4)), rng.normal(size=(N_ITEMS, 4))
+    popularity = rng.permutation(N_ITEMS).astype(float)
+    everyone = np.broadcast_to(popularity, (N_USERS, N_ITEMS))
+    lists = np.argsort(-everyone, axis=1)
+    matrix = np.einsum("uf,if->ui", users, items)
+    options: dict[str, Any] = {"k": K, "budget": 25}
+    results = [
+        scan(matrix, targets, proxy=popularity, **options),
+        scan((users, items), targets, proxy=everyone, **options),
+        scan(lambda u, i: matrix[u, i], targets, lists=lists, **options),
+    ]
+    first = results[0]
+    for other in results[1:]:
+        for name in ("above_listed", "n_listed", "above_drawn", "n_drawn"):
+            np.testing.assert_array_equal(getattr(other, name), getattr(first, name))
+
+
+def test_order_of_users_changes_nothing(scores: Matrix, proxy: Matrix, targets: Any) -> None:
+    turned = np.random.default_rng(7).permutation(N_USERS)
+    options: dict[str, Any] = {"k": K, "budget": 25, "seed": 3}
+    a = scan(scores, targets, proxy=proxy, **options)
+    b = scan(scores[turned], targets[turned], proxy=proxy[turned], users=turned, **options)
+    order_a, order_b = (np.argsort(found.user, kind="stable") for found in (a, b))
+    np.testing.assert_array_equal(a.above[order_a], b.above[order_b])
+    np.testing.assert_array_equal(a.n_drawn[order_a], b.n_drawn[order_b])
+
+
+def test_good_proxy_gives_small_errors_and_a_random_one_no_bias(
+    scores: Matrix, targets: Any
+) -> None:
+    exact = (_exact_ranks(scores, targets, None) <= K).astype(float)
+    noise = np.random.default_rng(8).normal(size=scores.shape)
+    errors: dict[str, list[float]] = {"good": [], "random": []}
+    for seed in range(6):
+        for name, list_scores in (("good", scores + 0.3 * noise), ("random", noise)):
+            found = scan(scores, targets, k=K, proxy=list_scores, budget=40, seed=seed)
+            mean = evaluate_scan(found, "recall@5").means["recall@5"]
+            errors[name].append(mean - found.means_of_users(exact).mean())
+    assert np.abs(errors["good"]).max() < 0.01
+    assert np.sqrt(np.square(errors["random"]).mean()) < 0.1
+
+
+def test_intervals_cover_the_population(scores: Matrix, proxy: Matrix, targets: Any) -> None:
+    exact = (_exact_ranks(scores, targets, None) <= K).astype(float)
+    rows = np.repeat(np.arange(N_USERS), np.diff(targets.indptr))
+    population = np.bincount(rows, exact) / np.bincount(rows)
+    rng, n_covered = np.random.default_rng(9), 0
+    for seed in range(40):
+        drawn = rng.integers(0, N_USERS, 200)
+        found = scan(scores[drawn], targets[drawn], k=K, proxy=proxy[drawn], budget=40, seed=seed)
+        low, high = evaluate_scan(found, "recall@5").estimates["recall@5"].interval
+        n_covered += low <= population.mean() <= high
+    assert n_covered >= 33  # a coverage of 93 % fails once in a thousand runs
+
+
+def test_interrupted_scan_resumes_to_the_same_counts(
+    scores: Matrix, proxy: Matrix, targets: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "scan.checkpoint"
+    options: dict[str, Any] = {"k": K, "proxy": proxy, "budget": 30}
+    whole = scan(scores, targets, **options)
+    n_left = 4
+
+    def failing(rows: NDArray[np.int64], items: NDArray[np.int64]) -> Matrix:
+        nonlocal n_left
+        n_left -= 1
+        if n_left < 0:
+            raise KeyboardInterrupt
+        return scores[rows, items]
+
+    found = None
+    while found is None:
+        n_left = 4
+        try:
+            found = scan(failing, targets, **options, checkpoint=path, resume=True)
+        except KeyboardInterrupt:
+            assert path.exists()
+    np.testing.assert_array_equal(found.above, whole.above)
+    np.testing.assert_array_equal(found.n_drawn, whole.n_drawn)
+    with pytest.raises(DataError, match="belongs to a scan with other targets"):
+        scan(scores, targets, **options, seed=1, checkpoint=path, resume=True)
+
+
+def _random_scan(seed: int = 0) -> ScannedRanks:
+    """Return counts of targets whose share of items above them has a beta distribution."""
+    rng = np.random.default_rng(seed)
+    n = 4000
+    listed = rng.integers(0, 4, n)
+    share = rng.beta(0.5, 0.5 / (0.01 * (1 + listed)))
+    rest = rng.binomial(500, share)
+    drawn = rng.hypergeometric(rest, 500 - rest, 60)
+    return ScannedRanks(listed, np.full(n, 20), drawn, np.full(n, 60), 521, k=K)
+
+
+def test_gradient_of_the_cost_is_right() -> None:
+    rows = open_targets.Outcomes.of(_random_scan())
+    at = np.array([-0.3, 0.2, -3.0, 0.4])
+    difference = check_grad(lambda x: rows.cost(x)[0], lambda x: rows.cost(x)[1], at)
+    assert difference < 1e-3 * np.abs(rows.cost(at)[1]).max()
+
+
+def test_fit_finds_the_parameters() -> None:
+    fit = open_targets.OpenTargets.fit(_random_scan())
+    # log(alpha / beta) = log 0.01 + log(1 + c), log alpha = log 0.5
+    truth = np.array([np.log(0.5), 0.0, np.log(0.01), 1.0])
+    assert (np.abs(fit.coefficients - truth) < 4 * np.sqrt(np.diag(fit.covariance))).all()
+
+
+def test_values_are_expectations_over_unscored_items() -> None:
+    ranks = _random_scan()
+    fit = open_targets.OpenTargets(np.array([-0.3, 0.2, -3.0, 0.4]), np.eye(4))
+    weights = 1 / np.log2(np.arange(2.0, 2 + K))
+    values = fit.values(ranks, weights)
+    for row in range(0, 200, 11):
+        c, b = int(ranks.above_listed[row]), int(ranks.above_drawn[row])
+        alpha = np.exp(-0.3 + 0.2 * np.log1p(c))
+        beta = alpha / np.exp(-3.0 + 0.4 * np.log1p(c))
+        rest = betabinom(int(ranks.n_rest[row]), alpha + b, beta + ranks.n_drawn[row] - b)
+        expected = sum(weights[c + b + j] * rest.pmf(j) for j in range(K - c - b))
+        assert values[row] == pytest.approx(expected, abs=1e-12)
+
+
+def test_comparison_is_paired(scores: Matrix, proxy: Matrix, targets: Any) -> None:
+    options: dict[str, Any] = {"k": K, "proxy": proxy, "budget": 40}
+    a = scan(scores, targets, **options)
+    b = scan(proxy, targets, **options)
+    found = compare_scans({"a": a, "same": a, "b": b}, ["recall@5", "ndcg@5"])
+    same, other = (found.comparisons[name].summary("recall@5") for name in ("same", "b"))
+    assert (same.difference, same.sign_probability) == (0.0, 0.5)
+    assert other.difference == pytest.approx(other.b - other.a)
+    errors = [found.evaluations[name].summary("recall@5").std_error for name in ("a", "b")]
+    assert 0 < other.std_error < float(np.linalg.norm(errors))
+    assert "recall@5" in str(found)
+    assert found.to_dict()["b - a/recall@5"] == pytest.approx(other.difference)
+
+
+def _three(rows: NDArray[np.int64], items: NDArray[np.int64]) -> Matrix:
+    return (rows + items)[:3].astype(float)
+
+
+def _undefined(rows: NDArray[np.int64], items: NDArray[np.int64]) -> Matrix:
+    return np.full(np.maximum(rows, items).shape, np.nan)
+
+
+BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
+    ({"proxy": None}, "Give either proxy .scores. or lists .items in order., got neither"),
+    ({"lists": [[0]] * N_USERS}, "got both"),
+    ({"proxy": np.zeros(3)}, "proxy must have a score for each of the 400 items, got 3"),
+    ({"proxy": None, "lists": [[0.5]] * N_USERS}, "lists must be integers of shape"),
+    ({"proxy": None, "lists": [[400]] * N_USERS}, "lists must hold items from 0 to 399"),
+    ({"budget": 0}, "budget must be a number >= 1, got 0"),
+    ({"list_share": 0}, "list_share must be a number > 0 and <= 1, got 0"),
+    ({"ties": "average"}, "ties must be one of"),
+    ({"scorer": _three}, "scorer must return one score per pair"),
+    (
+        {"scorer": _undefined},
+        "scorer must return finite scores, got nan for user 0",
+    ),
+    ({"scorer": np.zeros((3, 3))}, "scorer must be a function of rows and items"),
+    ({"scorer": (np.zeros((3, 2)), np.zeros((4, 2)))}, "scorer's factors must have 300"),
+]
+
+
+@pytest.mark.parametrize(("options", "text"), BAD_ARGUMENTS)
+def test_bad_arguments_are_named(
+    scores: Matrix, proxy: Matrix, targets: Any, options: dict[str, Any], text: str
+) -> None:
+    arguments: dict[str, Any] = {"scorer": scores, "targets": targets, "k": K, "proxy": proxy}
+    with pytest.raises(ArgumentError, match=text):
+        scan(**{**arguments, **options})
+
+
+@pytest.mark.parametrize("measure", ["recall@6", "auc", "ndcg", "rank_auc@5"])
+def test_measures_beyond_the_scan_are_refused(measure: str) -> None:
+    with pytest.raises(ArgumentError, match=r"cannot be estimated from a scan to k = 5"):
+        evaluate_scan(_random_scan(), measure)
+
+
+def test_impossible_counts_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="1 targets have more drawn items above the target"):
+        ScannedRanks([0], [3], [5], [4], 100, k=5)
+    with pytest.raises(ArgumentError, match="more scored items than n_items - 1"):
+        ScannedRanks([0], [60], [0], [40], 100, k=5)
+    with pytest.raises(ArgumentError, match="above_drawn must hold integers >= 0"):
+        ScannedRanks([0], [60], [-1], [40], 100, k=5)
+
+
+def test_scans_of_other_targets_are_not_compared() -> None:
+    a = _random_scan()
+    with pytest.raises(ArgumentError, match="must be scans of the same targets"):
+        compare_scans({"a": a, "b": replace_users(a)}, "recall@5")
+    with pytest.raises(ArgumentError, match="models must be at least two, got 1"):
+        compare_scans({"a": a}, "recall@5")
+
+
+def replace_users(ranks: ScannedRanks) -> ScannedRanks:
+    return replace(ranks, user=ranks.user + 1)
+
+
+def test_draws_stop_where_a_target_has_no_more_candidates() -> None:
+    found = sampled.scan(
+        np.arange(12.0).reshape(2, 6),
+        csr_array(([1.0, 1.0], ([0, 1], [5, 5])), shape=(2, 6)),
+        k=3,
+        lists=[[0], [1]],
+        exclude=csr_array(([1.0] * 3, ([0, 0, 0], [1, 2, 3])), shape=(2, 6)),
+        budget=5,
+    )
+    assert found.n_scored.tolist() == [2, 5]
+    assert not found.is_open.any()
+
+
+def test_interval_without_information_contains_the_bounds() -> None:
+    ranks = ScannedRanks([0, 1], [1, 1], [0, 0], [1, 1], 50, k=2)
+    estimate = evaluate_scan(ranks, "recall@2").estimates["recall@2"]
+    assert estimate.prior_decides
+    assert estimate.bounds is not None
+    low, high = estimate.interval
+    assert 0 <= low <= estimate.bounds.low
+    assert estimate.bounds.high <= high <= 1
+
+
+def test_proxy_that_knows_the_targets_is_named(scores: Matrix, targets: Any) -> None:
+    leaked = np.random.default_rng(10).normal(size=scores.shape) + 9 * targets.toarray()
+    with pytest.warns(PodiumWarning, match="The proxy ranks [78][0-9]% of the targets first"):
+        scan(scores, targets, k=K, proxy=leaked, budget=20)

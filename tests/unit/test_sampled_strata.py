@@ -1,0 +1,92 @@
+"""Tables of scores with strata: the counts of scans, and tables that are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.sampled import evaluate_scan
+from podium.sampled.reading.strata import has_strata, read_scan
+
+Table = dict[str, list[Any]]
+
+
+def _table(**changes: list[Any]) -> Table:
+    """Return users a and b; a has two targets. Scores tie with the target of b."""
+    table: Table = {
+        "user": ["a", "a", "a", "a", "a", "b", "b", "b"],
+        "item": ["t1", "t2", "i1", "i2", "i3", "t1", "i1", "i2"],
+        "score": [0.9, 0.5, 1.0, 0.7, 0.6, 0.1, 0.1, 0.3],
+        "target": [1, 1, 0, 0, 0, 1, 0, 0],
+        "stratum": ["listed", "drawn", "listed", "listed", "drawn", "drawn", "uniform", "certain"],
+    }
+    return {**table, **changes}
+
+
+def test_strata_are_counted_for_each_target() -> None:
+    found = read_scan(_table(), n_items=40, k=2)
+    assert found.user.tolist() == ["a", "a", "b"]
+    assert found.above_listed.tolist() == [1, 2, 1]
+    assert found.n_listed.tolist() == [2, 2, 1]
+    assert found.above_drawn.tolist() == [0, 1, 1]
+    assert found.n_drawn.tolist() == [1, 1, 1]
+    assert read_scan(_table(), n_items=40, k=2, ties="best").above_drawn.tolist() == [0, 1, 0]
+
+
+def test_order_of_rows_changes_no_estimate() -> None:
+    turned = np.random.default_rng(0).permutation(8)
+    table = {name: [values[i] for i in turned] for name, values in _table().items()}
+    estimates = [
+        evaluate_scan(read_scan(t, n_items=40, k=2), ["recall@2", "ndcg@2"]).means
+        for t in (table, _table())
+    ]
+    assert estimates[0] == pytest.approx(estimates[1])
+
+
+def test_seen_items_make_catalogues_smaller() -> None:
+    seen = {"user": ["a", "a", "b"], "item": ["s1", "s2", "s1"]}
+    assert read_scan(_table(), n_items=40, k=2, seen=seen).n_items.tolist() == [38, 38, 39]
+
+
+def test_columns_are_found_by_their_names() -> None:
+    table = _table()
+    assert has_strata(table)
+    assert not has_strata({"user": [1], "score": [1.0]})
+    table["part"] = table.pop("stratum")
+    assert has_strata(table, {"stratum": "part"})
+    assert read_scan(table, n_items=40, k=2, columns={"stratum": "part"}).n_users == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"stratum": ["listed"] * 7 + ["top"]}, "1 strata are neither 'listed' nor 'drawn'"),
+        ({"item": ["t1", "t2", "i1", "i1", "i3", "t1", "i1", "i2"]}, "1 rows repeat an item"),
+        ({"target": [1, 1, 0, 0, 0, 0, 0, 0]}, "1 users have no target, first user 'b'"),
+        ({"score": [0.9, 0.5, 1.0, 0.7, np.nan, 0.1, 0.1, 0.3]}, "score"),
+    ],
+)
+def test_bad_tables_are_refused(changes: Table, text: str) -> None:
+    with pytest.raises(DataError, match=text):
+        read_scan(_table(**changes), n_items=40, k=2)
+
+
+def test_more_items_than_the_catalogue_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="more scored items than n_items - 1"):
+        read_scan(_table(), n_items=3, k=2)
+
+
+def test_popular_draws_are_named() -> None:
+    n = 200
+    table = {
+        "user": [u for u in range(n) for _ in range(2)],
+        "item": ["t", "hit"] * n,
+        "score": [0.5, 0.4] * n,
+        "target": [1, 0] * n,
+        "stratum": ["drawn"] * (2 * n),
+    }
+    with pytest.warns(PodiumWarning, match="item 'hit' was drawn for 200 users"):
+        read_scan(table, n_items=1000, k=5)

@@ -1,0 +1,118 @@
+"""Write the figures of recipes into the pages of docs: python -m tools.paper_figures [FOLDER ...].
+
+A FOLDER is one that `podium reproduce` has written. Its figures are stored in docs/papers/figures.
+The pages have regions that this program writes: `<!-- claims: NAME -->`, `<!-- printed: NAME -->`
+or `<!-- recipes: PREFIX -->`, to the next `<!-- end -->`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from podium.papers import page
+from podium.papers.recipe import Recipe, load
+from podium.papers.study import Measured
+from podium.papers.verdict import Verdict, judge
+from podium.report import tables
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+FOLDER = DOCS / "papers" / "figures"
+_REGION = re.compile(r"(<!-- (claims|printed|recipes): (\S+) -->\n).*?(<!-- end -->)", re.S)
+
+
+def names() -> list[str]:
+    """Return the recipes whose figures are stored."""
+    return sorted(path.stem for path in FOLDER.glob("*.json"))
+
+
+def store(folder: Path) -> None:
+    """Store the figures of the recipe in a folder of results."""
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    figures = {
+        figure["figure"]: [figure["value"], figure["std_error"], figure["n"]]
+        for figure in results["figures"]
+    }
+    text = ",\n".join(
+        f"{json.dumps(k, ensure_ascii=False)}: {json.dumps(v)}" for k, v in figures.items()
+    )
+    file = FOLDER / f"{results['recipe']}.json"
+    file.write_text("{\n" + text + "\n}\n", encoding="utf-8")
+
+
+def verdict(recipe: Recipe) -> Verdict:
+    """Return the verdict on a recipe's stored figures."""
+    stored = json.loads((FOLDER / f"{recipe.name}.json").read_text(encoding="utf-8"))
+    figures = {
+        key: Measured(math.nan if value is None else value, math.nan if error is None else error, n)
+        for key, (value, error, n) in stored.items()
+    }
+    return judge(recipe, figures)
+
+
+def claims(name: str) -> str:
+    """Return the claims of a recipe, with podium's figures and whether they hold."""
+    found = verdict(load(name))
+    heading = f"**{found.overall.capitalize()}.** {found.text}".strip()
+    table = tables.to_markdown(page.claim_table(found.claims)) if found.claims else ""
+    return f"{heading}\n\n{table}".rstrip()
+
+
+def printed(name: str) -> str:
+    """Return the printed figures of a recipe beside podium's."""
+    return tables.to_markdown(page.figure_table(verdict(load(name)), printed_only=True))
+
+
+def recipes(prefix: str) -> str:
+    """Return the verdicts on the recipes whose names begin with a prefix, or on all of them."""
+    rows = [["recipe", "table or figure", "verdict", "counts"]]
+    for name in names():
+        if prefix == "all" or name.startswith(prefix):
+            recipe = load(name)
+            found = verdict(recipe)
+            rows.append([name, recipe.where, found.overall, found.text])
+    return tables.to_markdown({"columns": rows[0], "rows": rows[1:]})
+
+
+def all_figures(name: str) -> str:
+    """Return the page of all figures of a recipe."""
+    recipe = load(name)
+    found = verdict(recipe)
+    heading = f"# {recipe.title}\n\n{recipe.where} of {recipe.paper}, by `podium reproduce {name}`."
+    return f"{heading}\n\n{claims(name)}\n\n{tables.to_markdown(page.figure_table(found))}\n"
+
+
+_WRITERS: dict[str, Callable[[str], str]] = {
+    "claims": claims,
+    "printed": printed,
+    "recipes": recipes,
+}
+
+
+def rendered(text: str) -> str:
+    """Return a page with its regions written anew."""
+
+    def region(match: re.Match[str]) -> str:
+        begin, kind, name, end = match.groups()
+        return f"{begin}\n{_WRITERS[kind](name)}\n\n{end}"
+
+    return _REGION.sub(region, text)
+
+
+def pages() -> dict[Path, str]:
+    """Return the new text of each page that has a region."""
+    paths = [DOCS / "reproduce.md", *sorted((DOCS / "papers").glob("*.md"))]
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
+    return {path: rendered(text) for path, text in texts.items() if _REGION.search(text)}
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for argument in sys.argv[1:]:
+        store(Path(argument))
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
