@@ -91,7 +91,7 @@ def test_defaults_in_the_help_are_those_of_the_library() -> None:
         for f in dataclasses.fields(group)
         if f.default is not None
     }
-    assert set(own) >= {"n_factors", "n_negatives", "learning_rate", "loss"}
+    assert set(own) >= {"n_factors", "n_negatives", "loss"}
     assert own == {name: library[name] for name in own}
     assert library["eval_metric"] == "ndcg@10"  # as the help of --eval-metric says
 

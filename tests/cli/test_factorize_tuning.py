@@ -21,7 +21,17 @@ from podium.recommenders import Factorization
 Run = Callable[..., Any]
 SMALL = ("--factors", "4", "--epochs", "9", "--threads", "1")
 GRID = ("--grid", "l2=0.01,0.2", "--grid", "learning_rate=log(0.05,0.2)", "--budget", "3")
-TUNE = ("factorize", "all pairs.csv", *SMALL, "--tune", *GRID, "--out", "model")
+TUNE = (
+    "factorize",
+    "all pairs.csv",
+    *SMALL,
+    "--set",
+    "similarity=dot",
+    "--tune",
+    *GRID,
+    "--out",
+    "model",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +56,7 @@ def test_search_is_that_of_the_library(podium: Run) -> None:
     done = podium(*TUNE, "--seed", "3", "--tune-table", "t.parquet")
     assert (done.status, done.out) == (0, ""), done.err
     found = tuning.search_recommender(
-        Factorization(4, n_epochs=9, random_state=3),
+        Factorization(4, n_epochs=9, similarity="dot", random_state=3),
         "all pairs.csv",
         space={"l2": [0.01, 0.2], "learning_rate": tuning.LogUniform(0.05, 0.2)},
         n_trials=3,

@@ -277,7 +277,7 @@ def _pair_loss(
             "bpr": mean * math.log(2),
         }[loss.name]
     if loss.name in ("softmax", "sl"):
-        value = math.log1p(np.exp(gaps / loss.temperature).sum())
+        value = math.log1p(np.exp(gaps / (loss.temperature or 1.0)).sum())
         return value * (level if loss.name == "sl" else 1.0)
     n_top = max(round(loss.beta * gaps.size), 1) if loss.name == "llpauc" else loss.k
     if loss.name == "pap-avg":

@@ -20,18 +20,22 @@ N_TASTES, N_ITEMS = 5, 80
 def _likes(n_users: int, seed: int) -> NDArray[np.bool_]:
     """Return likes of users with one taste each, and some likes of other items."""
     rng = np.random.default_rng(seed)
-    is_taste = np.arange(n_users)[:, None] % N_TASTES == np.arange(N_ITEMS) % N_TASTES
+    is_taste: NDArray[np.bool_] = np.equal.outer(
+        np.arange(n_users) % N_TASTES, np.arange(N_ITEMS) % N_TASTES
+    )
     return rng.random((n_users, N_ITEMS)) < np.where(is_taste, 0.6, 0.04)
 
 
-def _share_of_taste(items: NDArray[np.int64]) -> float:
+def _share_of_taste(items: NDArray[Any]) -> float:
     """Return the share of recommended items that are of the user's taste."""
-    tastes = np.arange(items.shape[0])[:, None] % N_TASTES
-    return float((items % N_TASTES == tastes).mean())
+    tastes = np.arange(items.shape[0]) % N_TASTES
+    is_of_taste: NDArray[np.bool_] = np.equal(items % N_TASTES, tastes[:, None])
+    return float(is_of_taste.mean())
 
 
 def _model(**changes: Any) -> Factorization:
-    return Factorization(8, n_epochs=40, random_state=2).set_params(**changes)
+    plain = Factorization(8, n_epochs=40, similarity="cosine", random_state=2)
+    return plain.set_params(**changes)
 
 
 @pytest.mark.parametrize("loss", ["softmax", "sl@20"])
@@ -94,14 +98,23 @@ def test_defaults_of_a_copy_fit_the_same_model() -> None:
     likes = csr_array(_likes(30, 0).astype(float))
     model = _model()
     copy = model.for_data(likes)
-    assert (copy.similarity, copy.learning_rate, copy.l2) == ("cosine", 0.3, 0.002)
-    assert copy.loss == "softmax(temperature=0.16)"
-    fits = [m.fit(likes, executor=ONE) for m in (model, copy)]
-    assert fits[0].user_factors_.tobytes() == fits[1].user_factors_.tobytes()
+    assert (copy.learning_rate, copy.l2) == (0.3, 0.002)
+    given = _model(loss="softmax(temperature=0.16)", similarity="cosine", learning_rate=0.3)
+    fits = [m.fit(likes, executor=ONE).user_factors_ for m in (model, copy, given)]
+    assert fits[0].tobytes() == fits[1].tobytes() == fits[2].tobytes()
 
 
-@pytest.mark.parametrize("loss", [name for name in LOSSES if name not in ("softmax", "sl")])
-def test_other_losses_compare_products_by_default(loss: str) -> None:
+def test_cosines_are_the_default_of_softmax_with_long_vectors() -> None:
+    for name in LOSSES:
+        is_softmax = name in ("softmax", "sl")
+        loss = LOSSES.parse(name)
+        assert loss.default_similarity(64) == ("cosine" if is_softmax else "dot")
+        assert loss.default_similarity(63) == "dot"
+
+
+@pytest.mark.parametrize("loss", ["softmax", "bpr", "robirank"])
+def test_short_vectors_are_compared_by_products(loss: str) -> None:
     likes = csr_array(_likes(10, 0).astype(float))
-    copy = Factorization(4, loss=loss).for_data(likes)
-    assert (copy.similarity, copy.learning_rate) == ("dot", 0.1)
+    models = (Factorization(4, loss=loss, n_epochs=2, similarity=s) for s in (None, "dot"))
+    one, two = (model.fit(likes, executor=ONE) for model in models)
+    assert one.item_factors_.tobytes() == two.item_factors_.tobytes()

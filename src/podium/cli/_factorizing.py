@@ -106,8 +106,8 @@ class Passes:
         float | None,
         typer.Option(
             metavar="X",
-            help="Length of the first step. The steps decrease to zero. Default: 0.3 for softmax "
-            "and sl, which use cosines, and 0.1 for other losses.",
+            help="Length of the first step. The steps decrease to zero. Default: 0.3 for cosines "
+            "(softmax and sl with at least 64 factors), and 0.1 otherwise.",
         ),
     ] = None
     n_blocks: Annotated[

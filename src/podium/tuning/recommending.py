@@ -145,8 +145,7 @@ def search_recommender(
     """
     _check.flag(refit, "refit")
     parts = pairs.divided(user_items, eval_set, seen, valid, _check.seed(seed))
-    base = recommender.for_data(parts.train)
-    run = _Run(base, parts, parse_relevance(measure), executor)
+    run = _Run.of(recommender, parts, parse_relevance(measure), executor)
     space_parts = _checked_space(recommender, space)
     pairs.check_measured(parts, run.measure)
     file = FitFile(checkpoint, run.identity(space_parts, seed))
@@ -166,12 +165,27 @@ def search_recommender(
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """What all fits of a search share."""
+    """What all fits of a search share.
+
+    The `base` has the parameters that are not searched. Values that follow from the data depend on
+    the other parameters, so that each fit derives them. Only the first candidate, `suited`, has
+    them, and the number of passes, of which halving takes shares.
+    """
 
     base: Recommender
+    suited: Recommender
     parts: Parts
     measure: Measure
     executor: Executor | None
+
+    @classmethod
+    def of(
+        cls, recommender: Recommender, parts: Parts, measure: Measure, executor: Executor | None
+    ) -> _Run:
+        suited, base = recommender.for_data(parts.train), clone(recommender)
+        if _PASSES in base.get_params(deep=False):
+            base.set_params(**{_PASSES: suited.get_params(deep=False)[_PASSES]})
+        return cls(base, suited, parts, measure, executor)
 
     def __post_init__(self) -> None:
         if self.parts.seen is not None and not fitting.takes(self.base, "seen"):
@@ -198,7 +212,7 @@ class _Run:
 
     def first(self, space: list[Params]) -> Params:
         """Return the parameters of the first candidate."""
-        params = self.base.get_params(deep=False)
+        params = self.suited.get_params(deep=False)
         names = dict.fromkeys(name for part in space for name in part)
         if self.n_passes is not None:
             names[_PASSES] = None

@@ -23,6 +23,7 @@ Floats = NDArray[np.float32]
 
 _L2 = 0.025  # the default penalty of losses whose rule has not been studied
 _COSINE_L2, _COSINE_RATE, _RATE = 0.002, 0.3, 0.1  # defaults of softmax of cosines, and the others
+_FEWEST_FACTORS = 64  # from which on softmax compares cosines by default
 _COLDEST, _WARMEST = 0.08, 0.16  # limits of the default temperature of cosines
 _SAMPLE = 1024  # items from which the level of a user is estimated
 _LOG2_E = float(np.log2(np.e))
@@ -42,12 +43,9 @@ class FactorLoss:
         Whether only the negatives with the greatest scores count.
     has_states : bool
         Whether `states` computes something before each pass.
-    similarity : {"dot", "cosine"}
-        The default similarity.
     """
 
     name: ClassVar[str]
-    similarity: ClassVar[str] = "dot"
     averages: ClassVar[bool] = False
     partial: ClassVar[bool] = False
     has_states: ClassVar[bool] = False
@@ -58,6 +56,11 @@ class FactorLoss:
     def kind(self) -> int:
         """The number of the loss in the kernels."""
         return self._kind
+
+    def default_similarity(self, n_factors: int) -> str:
+        """Return the similarity that suits the loss and the length of the vectors."""
+        del n_factors
+        return "dot"
 
     def for_data(self, n_items: float, density: float, *, cosine: bool) -> FactorLoss:
         """Return the loss with parameters that suit the data, found as those of `default_l2`.
@@ -163,7 +166,6 @@ class Softmax(FactorLoss):
     correction: float = 1.0
 
     name: ClassVar[str] = "softmax"
-    similarity: ClassVar[str] = "cosine"
     _kind: ClassVar[int] = _loss_kernels.SOFTMAX
 
     def __post_init__(self) -> None:
@@ -172,6 +174,10 @@ class Softmax(FactorLoss):
         if self.temperature is not None:
             temperature = _check.number(self.temperature, "temperature", low=0.0, strict=True)
             object.__setattr__(self, "temperature", temperature)
+
+    def default_similarity(self, n_factors: int) -> str:
+        """Return the similarity: short vectors have too few directions for cosines."""
+        return "cosine" if n_factors >= _FEWEST_FACTORS else "dot"
 
     def for_data(self, n_items: float, density: float, *, cosine: bool) -> FactorLoss:
         """Return the loss with a temperature: warm for few items, and for few pairs."""

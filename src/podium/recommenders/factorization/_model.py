@@ -83,7 +83,7 @@ class Factorization(FactorRecommender):
         The share of the draws that follow popularity, in (0, 1]; the rest is uniform.
     similarity : {"dot", "cosine"}, optional
         The score: the product of the vectors plus the bias of the item, or their cosine. By default
-        "cosine" for softmax and sl, and "dot" for other losses.
+        "cosine" for softmax and sl with at least 64 factors, and "dot" otherwise.
     item_bias : bool
         Whether items have a bias. With cosines they have none.
     gain : {"value", "exp2", "one"}
@@ -262,10 +262,10 @@ class Factorization(FactorRecommender):
         read_settings(self)
 
     def for_data(self, user_items: Any) -> Self:
-        """Return a copy in which parameters that follow from the data have the values of a fit."""
+        """Return a copy in which `learning_rate`, `l2` and `n_epochs` have the values of a fit."""
         pairs = _pairs.read(user_items, self.gain)
         settings = read_settings(self, DataSize.of(pairs), cap_blocks=True)
-        names = ("loss", "similarity", "learning_rate", "l2", "n_epochs")
+        names = ("learning_rate", "l2", "n_epochs")
         return clone(self).set_params(**{name: getattr(settings, name) for name in names})
 
     def partial_fit(

@@ -46,11 +46,6 @@ class Settings:
     pairs_per_item: float
 
     @property
-    def similarity(self) -> str:
-        """The score of a user and an item: their product or their cosine."""
-        return "cosine" if self.cosine else "dot"
-
-    @property
     def factor_loss(self) -> FactorLoss:
         """The loss."""
         return _parsed(self.loss)
@@ -117,7 +112,10 @@ def read_settings(
     _check.cutoff(model.n_blocks, name="n_blocks", required=False)
     exact = _check.choice(model.xi, "xi", XI) == "exact"
     loss = LOSSES.parse(model.loss)
-    similarity = loss.similarity if model.similarity is None else model.similarity
+    n_factors = _check.cutoff(model.n_factors, name="n_factors")
+    similarity = model.similarity
+    if similarity is None:
+        similarity = loss.default_similarity(n_factors)
     cosine = _check.choice(similarity, "similarity", SIMILARITIES) == "cosine"
     if size is not None:
         loss = loss.for_data(size.n_used_items, size.density, cosine=cosine)
@@ -125,7 +123,7 @@ def read_settings(
     _check_combination(loss, exact=exact, popularity=popularity)
     return Settings(
         loss=str(loss),
-        n_factors=_check.cutoff(model.n_factors, name="n_factors"),
+        n_factors=n_factors,
         n_negatives=_check.cutoff(model.n_negatives, name="n_negatives"),
         learning_rate=_learning_rate(model, loss, cosine=cosine),
         decay=_check.choice(model.decay, "decay", DECAYS),
