@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from podium.report.cells import number, p_value, percentage, span
+from podium.report.cells import counted, number, p_value, percentage, probability, span
 
 _MOST_NAMES = 3
 
@@ -19,6 +19,8 @@ class Lead:
     ----------
     measure, run : str
     mean : float
+    equal : tuple of str
+        The other runs with exactly this mean.
     significant, others : dict of run to test
         The tests against other runs: those that show a lead, and all others.
     untested : tuple of str
@@ -28,6 +30,7 @@ class Lead:
     measure: str
     run: str
     mean: float
+    equal: tuple[str, ...]
     significant: dict[str, Mapping[str, Any]]
     others: dict[str, Mapping[str, Any]]
     untested: tuple[str, ...]
@@ -56,7 +59,8 @@ def lead(measure: str, tested: Mapping[str, Any]) -> Lead | None:
     significant = {run: test for run, test in tests.items() if is_significant(test)}
     others = {run: test for run, test in tests.items() if run not in significant}
     untested = tuple(run for run in tested["means"] if run != best and run not in tests)
-    return Lead(measure, best, means[best], significant, others, untested)
+    equal = tuple(run for run, mean in means.items() if mean == means[best] and run != best)
+    return Lead(measure, best, means[best], equal, significant, others, untested)
 
 
 def is_significant(test: Mapping[str, Any]) -> bool:
@@ -92,7 +96,8 @@ def _of(measure: str, best: Lead | None) -> str:
     """Return the sentences on one measure."""
     if best is None:
         return f"No run has a value of {measure}."
-    sentences = [f"{best.run} has the best mean {best.measure}, {number(best.mean)}."]
+    same = f", and {_names(best.equal)} the same" if best.equal else ""
+    sentences = [f"{best.run} has the best mean {best.measure}, {number(best.mean)}{same}."]
     better, not_better = (_tests(best, tests) for tests in (best.significant, best.others))
     if better:
         but = f", but not significantly better than {not_better}" if not_better else ""
@@ -113,10 +118,10 @@ def _tests(best: Lead, tests: Mapping[str, Mapping[str, Any]]) -> str:
     sign = 1 if test["run"] == best.run else -1
     if test["difference"] is None:
         return names
-    ends = [end if end is None else sign * end for end in test["interval"]][::sign]
+    ends = [end if end is None else sign * end + 0.0 for end in test["interval"]][::sign]
     interval = f" {span(ends, '+')}" if None not in ends else ""
     p = "" if test["holm_p_value"] is None else f", p{_p(test['holm_p_value'])}"
-    return f"{names} ({number(sign * test['difference'], '+')}{interval}{p})"
+    return f"{names} ({number(sign * test['difference'] + 0.0, '+')}{interval}{p})"
 
 
 def _p(value: float) -> str:
@@ -146,14 +151,15 @@ def of_evaluation(result: Mapping[str, Any], groups: str = "users") -> list[str]
         return []
     name, summary = next(iter(result["measures"].items()))
     n, n_undefined = summary["n_groups"], summary["n_undefined"]
+    n_all = n + n_undefined
     has = "has" if n_undefined == 1 else "have"
     undefined = f" {n_undefined:,} {has} no value." if n_undefined else ""
     if summary["mean"] is None:
-        return [f"Mean {name} is undefined: none of {n + n_undefined:,} {groups} has a value."]
-    counted = f"over {n:,} {groups if n != 1 else groups.removesuffix('s')}"
+        return [f"Mean {name} is undefined: none of {counted(n_all, groups)} has a value."]
+    over = f"over {counted(n, groups)}"
     low, high = summary["interval"]
     if low is None or high is None:
-        text = f"Mean {name} is {number(summary['mean'])} {counted}. There is no interval."
+        text = f"Mean {name} is {number(summary['mean'])} {over}. There is no interval."
         return [text + undefined]
     interval = f"a {percentage(summary['level'])} interval from {number(low)} to {number(high)}"
     scope = (
@@ -161,8 +167,8 @@ def of_evaluation(result: Mapping[str, Any], groups: str = "users") -> list[str]
         f"{groups}, but not the variation between trainings of the model."
     )
     return [
-        f"Mean {name} is {number(summary['mean'])} {counted}, with {interval}.{undefined}",
-        scope,
+        f"Mean {name} is {number(summary['mean'])} {over}, with {interval}.{undefined}",
+        covers,
     ]
 
 
@@ -227,6 +233,7 @@ def _signed(test: Mapping[str, Any]) -> str:
     if None not in test["interval"]:
         text += f" {span(test['interval'], '+')}"
     if test["sign_probability"] is not None:
-        text += f", and the probability that its sign is right is {test['sign_probability']:.3f}"
+        sure = probability(test["sign_probability"]).replace(">", "above ")
+        text += f", and the probability that its sign is right is {sure}"
     open_sign = " The ranks alone allow either sign." if test["either_sign"] else ""
     return f"{text}.{open_sign}"
