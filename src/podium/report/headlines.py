@@ -168,7 +168,7 @@ def of_evaluation(result: Mapping[str, Any], groups: str = "users") -> list[str]
     )
     return [
         f"Mean {name} is {number(summary['mean'])} {over}, with {interval}.{undefined}",
-        covers,
+        scope,
     ]
 
 
@@ -208,7 +208,7 @@ def _determined(estimate: Mapping[str, Any]) -> list[str]:
         lowest, highest = map(number, estimate["bounds"])
         possible = f" All values from {lowest} to {highest} are possible, whatever the method."
     if is_known:
-        text = "Without assumptions, the sampled ranks determine it almost as precisely."
+        text = "Without assumptions, the sampled ranks determine it with similar precision."
         return [text + possible]
     if estimate["prior_decides"]:
         text = f"The value follows from the assumptions of {estimate['method']}."
