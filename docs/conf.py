@@ -19,7 +19,7 @@ smartquotes = False  # keeps --option
 default_role = "code"
 numpydoc_xref_param_type = False
 numpydoc_show_class_members = False
-nitpick_ignore_regex = [("py:class", ".*"), ("py:obj", r".*\.V")]  # bases and type variables
+nitpick_ignore_regex = [("py:class", ".*"), ("py:obj", r".*\.[TV]")]  # bases and type variables
 autodoc_typehints = "none"
 autodoc_default_options = {
     "exclude-members": "set_fit_request, set_partial_fit_request, set_score_request"

@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import re
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
 from tools import paper_figures
 
@@ -52,7 +54,8 @@ def public_names(module: ModuleType) -> list[str]:
     return [
         name
         for name, value in vars(module).items()
-        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+        if not (name.startswith("_") or isinstance(value, TypeVar))
+        and getattr(value, "__module__", None) == module.__name__
     ]
 
 
@@ -87,7 +90,20 @@ def _entry(path: str, value: Any) -> list[str]:
         return [f".. autoclass:: {path}", "   :members:", "   :show-inheritance:"]
     if inspect.isroutine(value) or hasattr(value, "__wrapped__"):
         return [f".. autofunction:: {path}"]
-    return [] if inspect.ismodule(value) else [f".. autodata:: {path}", "   :no-value:"]
+    return [] if inspect.ismodule(value) else _constant(path, value)
+
+
+def _constant(path: str, value: Any) -> list[str]:
+    """Return the directive of a constant, with the description at its definition, or its value."""
+    home, _, name = path.rpartition(".")
+    directive = [f".. py:data:: {name}", f"   :module: {home}", ""]
+    for module in [module for key, module in sys.modules.items() if key.startswith("podium.")]:
+        if vars(module).get(name) is value:
+            described = ModuleAnalyzer.for_module(module.__name__).find_attr_docs()
+            if ("", name) in described:
+                lines = described["", name]
+                return [*directive, *(f"   {line}" for line in lines)]
+    return [*directive, f"   ``{value!r}``"]
 
 
 def root_page() -> str:

@@ -70,6 +70,8 @@ COMMANDS = {
     "compare": ("compare truth.csv a.csv b.csv", "--per-user"),
     "compare report": ("compare truth.csv a.csv b.csv", "--report"),
     "gate": ("gate truth.csv a.csv b.csv --users users.csv --by country", "--state"),
+    "gate report": ("gate truth.csv a.csv b.csv", "--report"),
+    "audit report": ("audit past.csv truth.csv a.csv", "--report"),
     "gate labels": ("gate truth.csv a.csv b.csv --unjudged bounds", "--labels"),
     "gate catalogue": ("gate truth.csv a.csv b.csv --guard gini@2:1 --catalogue past.csv", "--out"),
     "train": ("train rows.csv --valid rows.csv --loss logistic", "--out"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from podium.data import OnlineRetail
-from podium.demo.features import DAY
+from podium.demo.study import DAY, Results, run_study
 
 N_USERS, N_ITEMS, N_DAYS, N_EVENTS = 90, 120, 240, 6000
 
@@ -32,3 +32,8 @@ def shop() -> OnlineRetail:
         np.arange(N_USERS) + 1000,
         np.where(np.arange(N_USERS) % 5 == 0, "France", "United Kingdom"),
     )
+
+
+@pytest.fixture(scope="session")
+def results(shop: OnlineRetail) -> Results:
+    return run_study(shop, lambda note: None)

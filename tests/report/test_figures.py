@@ -40,6 +40,16 @@ def rows(shift: float = 0.0, scale: float = 1.0) -> list[dict[str, Any]]:
     return method_rows
 
 
+def bounded_rows() -> list[dict[str, Any]]:
+    """Return rows whose bounds are around the interval, left of it, and undefined."""
+    first, second, third, *others = rows()
+    ends = {"lowest": 0.1, "highest": 0.5}
+    undefined = {"lowest": None, "highest": None}
+    return [{**first, **ends}, {**second, **ends}, {**third, "lowest": 0.0, "highest": 0.1}] + [
+        {**row, **undefined} for row in others
+    ]
+
+
 def panels(n: int) -> list[dict[str, Any]]:
     return [
         {"title": f"segment {i} of {NASTY}", "note": f"n = {i}", "rows": rows(0.1 * i)}
@@ -76,6 +86,11 @@ FULL: dict[str, dict[str, Any]] = {
         "axis_label": f"mean of {NASTY}",
         "reference": {"value": 0.9, "label": "published"},
     },
+    "interval_plot with bounds": {
+        "kind": "interval_plot",
+        "rows": bounded_rows(),
+        "bounds_label": f"all values that {NASTY} allows",
+    },
     "interval_plot of large values": {"kind": "interval_plot", "rows": rows(scale=123456.0)},
     "interval_plot of huge values": {"kind": "interval_plot", "rows": rows(scale=3e9)},
     "interval_plot of one value": {"kind": "interval_plot", "rows": rows()[:1]},
@@ -86,6 +101,13 @@ FULL: dict[str, dict[str, Any]] = {
         "low_label": f"{NASTY} higher",
         "high_label": "linear higher",
     },
+    "difference_plot with a limit and bounds": {
+        "kind": "difference_plot",
+        "rows": bounded_rows(),
+        "low_label": "the base better",
+        "high_label": "the candidate better",
+        "reference": {"value": -0.02, "label": "limit −0.02"},
+    },
     "grouped_intervals": {
         "kind": "grouped_intervals",
         "panels": panels(5),
@@ -95,6 +117,10 @@ FULL: dict[str, dict[str, Any]] = {
         "kind": "grouped_intervals",
         "panels": [{"title": f"part {i}", "rows": [rows(i)[0], rows(i)[3]]} for i in range(4)],
         "share_axis": False,
+    },
+    "grouped_intervals with bounds": {
+        "kind": "grouped_intervals",
+        "panels": [{"title": f"part {i}", "rows": bounded_rows()[:2]} for i in range(3)],
     },
     "grouped_intervals of unlike rows": {
         "kind": "grouped_intervals",
@@ -108,6 +134,12 @@ FULL: dict[str, dict[str, Any]] = {
         "mean": 0.99,
     },
     "histogram of one value": {"kind": "histogram", **figures.bin_values([0.5] * 4)},
+    "histogram with undefined values": {
+        "kind": "histogram",
+        **figures.bin_values([0.1, 0.2, 0.4]),
+        "count_label": NASTY,
+        "n_undefined": 12345,
+    },
     "line_plot": {
         "kind": "line_plot",
         "series": curves(40),
@@ -123,6 +155,21 @@ FULL: dict[str, dict[str, Any]] = {
     "line_plot with a band": {
         "kind": "line_plot",
         "series": [{"label": "a", "x": [0.5, 1], "y": [1, 2], "low": [0, None], "high": [2, 3]}],
+    },
+    "line_plot with bounds and a goal": {
+        "kind": "line_plot",
+        "series": [
+            {"label": "a", "x": [1, 2], "y": [1, 2], "lowest": [0, 1], "highest": [3, None]},
+            {"label": "b", "x": [1, 2], "y": [2, 2], "low": [1, 1], "high": [3, 3]},
+        ],
+        "reference": {"value": 2.5, "label": "goal: 2.5"},
+    },
+    "line_plot with a goal above all": {
+        "kind": "line_plot",
+        "series": [{"label": "a", "x": [1, 2, 9], "y": [0.02, 0.015, 0.012]}],
+        "reference": {"value": 0.03, "label": "goal"},
+        "log_x": True,
+        "log_y": True,
     },
     "line_plot of a point": {"kind": "line_plot", "series": [{"label": "a", "x": [3], "y": [7]}]},
     "line_plot of many lines": {
@@ -156,6 +203,7 @@ EMPTY: list[dict[str, Any]] = [
     {"kind": "grouped_intervals", "panels": []},
     {"kind": "grouped_intervals", "panels": [{"title": "none", "rows": []}]},
     {"kind": "histogram", "edges": [], "counts": []},
+    {"kind": "histogram", "edges": [], "counts": [], "n_undefined": 7},
     {"kind": "line_plot", "series": []},
     {"kind": "line_plot", "series": [{"label": "a", "x": [], "y": []}]},
     {"kind": "line_plot", "series": [{"label": "a", "x": [1], "y": [None]}]},
@@ -329,6 +377,45 @@ def test_intervals_are_drawn_at_their_values() -> None:
     assert float(next(root.iter(f"{SVG}circle")).get("cx", 0)) == pytest.approx(
         (x1 + x2) / 2, abs=0.01
     )
+
+
+def thin_lines(root: ET.Element) -> list[list[float]]:
+    """The numbers of the paths of bounds."""
+    paths = [path for path in root.iter(f"{SVG}path") if path.get("stroke-width") == "1.25"]
+    return [[float(n) for n in re.findall(r"[\d.]+", path.get("d", ""))] for path in paths]
+
+
+def test_bounds_are_thin_lines_with_ends_beside_the_interval() -> None:
+    root = drawn("interval_plot with bounds", 720)
+    lines = thin_lines(root)
+    across = [line for line in lines if line[1] == line[3]]
+    ends = [line for line in lines if line[0] == line[2]]
+    assert (len(across), len(ends)) == (3, 6)
+    assert sorted(x for line in across for x in line[0::2]) == sorted(line[0] for line in ends)
+    assert across[0][0::2] == across[1][0::2]
+    interval = [float(n) for n in re.findall(r"[\d.]+", bars(root)[0].get("d", ""))]
+    assert across[0][0] < interval[0] < interval[2] < across[0][2]
+    assert across[2][2] < interval[2]
+    assert "bounds [0.100, 0.500]" in words(root)
+    assert "Thin lines" not in words(drawn("interval_plot", 720))
+
+
+def test_undefined_values_are_counted_below_a_histogram() -> None:
+    assert f"12,345 {NASTY} without a value." in words(
+        drawn("histogram with undefined values", 720)
+    )
+    empty = parse({"kind": "histogram", "edges": [], "counts": [], "n_undefined": 7})
+    assert "7 groups without a value." in words(empty)
+
+
+def test_goal_is_drawn_at_its_value() -> None:
+    root = drawn("line_plot with a goal above all", 720)
+    dashed = [path for path in root.iter(f"{SVG}path") if path.get("stroke-dasharray")]
+    (line,) = ([float(n) for n in re.findall(r"[\d.]+", path.get("d", ""))] for path in dashed)
+    dots = [float(dot.get("cy", 0)) for dot in root.iter(f"{SVG}circle")][:3]
+    assert line[1] == line[3]
+    step = (dots[1] - dots[0]) / math.log(0.02 / 0.015)  # points per factor
+    assert dots[0] - line[1] == pytest.approx(step * math.log(0.03 / 0.02), abs=0.2)
 
 
 def test_difference_is_hollow_where_the_interval_includes_zero() -> None:

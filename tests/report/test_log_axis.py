@@ -38,6 +38,11 @@ def test_equal_factors_have_equal_room() -> None:
     assert scale.ticks(25) == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000]
 
 
+def test_short_axis_has_equal_steps_if_only_one_round_factor_fits() -> None:
+    scale = LogScale(0.012, 0.026, 200.0, 0.0)
+    assert scale.ticks(44) == pytest.approx([0.015, 0.02, 0.025])
+
+
 def test_points_and_labels_follow_the_scale() -> None:
     root = ET.fromstring(plot([10, 100, 1000], log_x=True))
     dots = [float(e.attrib["cx"]) for e in root.iter() if e.tag.endswith("circle")][:3]

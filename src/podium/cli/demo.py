@@ -1,4 +1,4 @@
-"""The command podium demo: train and compare rankers on real data."""
+"""The command podium demo: from purchases to a decision, on real data."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ def demo(
             "--out",
             "-o",
             metavar="DIR",
-            help="Folder to write an HTML report, the truth and the runs to. Default: no files.",
+            help="Folder to write an HTML report, the tables and the runs to. Default: no files.",
         ),
     ] = None,
 ) -> None:
-    """Rank products for the customers of a shop, and compare learned models with baselines.
+    """Recommend products to the customers of a shop: split, train, rank, audit, and decide.
 
-    The data (Online Retail) are bundled: nothing is downloaded. It takes about a minute.
+    The data (Online Retail) are bundled: nothing is downloaded. It takes less than a minute.
     """
     from podium.cli import _render
     from podium.demo import run
+    from podium.report.views import wrapped
 
     with progress("demo") as show:
         result = run(out, progress=show)
-    _render.table(result["table"], note=result["verdict"])
-    if "path" in result:
-        _messages.say(f"wrote {result['path']}")
+    _render.write_line(f"{result.gate}\n\n{wrapped(result.summary)}")
+    if result.path:
+        _messages.say(f"wrote {result.path}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -222,9 +223,14 @@ def claims(state: State, ranges: Ranges | None = None) -> Iterator[Claim]:
 def _segments(pairs: Pairs, n_first: int) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
     """Yield the segments of the first look, with the positions of their users."""
     for by, column in pairs.segments.items():
-        for name in np.unique(column[:n_first]).tolist():
+        for name in sorted(np.unique(column[:n_first]).tolist(), key=_numbers_in_order):
             if name:
                 yield by, name, np.flatnonzero(column == name)
+
+
+def _numbers_in_order(name: str) -> list[str | int]:
+    """Return the key that sorts names by the numbers in them: n_pos 7-13 before n_pos 14-29."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 
 
 def _claim(

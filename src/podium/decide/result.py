@@ -10,6 +10,7 @@ from podium.decide.claims import Claim, Verdict
 from podium.decide.unjudged import Unjudged
 from podium.report import Report, gate
 from podium.report.flat import Table
+from podium.report.pictures import Pictures, chosen_measure, decided
 from podium.report.results import Result
 from podium.report.views import Numbers, View
 from podium.types import Labels
@@ -105,6 +106,11 @@ class Gate(Result):
 
     def _report(self, titles: Any) -> Report:
         return gate.page(self.as_json())
+
+    def _pictures(self, measure: Any) -> Pictures:
+        result = self.as_json()
+        name = chosen_measure([claim.measure for claim in self.claims], measure)
+        return {"claims": decided.claims(result, name)}
 
     def _view(self) -> View:
         return gate.view(self.as_json())

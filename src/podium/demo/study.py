@@ -1,205 +1,184 @@
-"""The study: three windows of time, five methods, and the form of each that validation chooses."""
+"""The study: recommenders propose products, rankers reorder them, and a test decides.
+
+Three windows of eight weeks follow each other. In each, recommenders learn from all purchases
+before the window. The rankers learn in the first window which of the proposed products are bought.
+The second window chooses a recommender and a ranker. The third one is used once, to compare them.
+"""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import combinations
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
-from podium import losses
-from podium.data import OnlineRetail
-from podium.demo.features import DAY, Sparse, between, bought, describe, select, standardised
-from podium.errors import ArgumentError, ConvergenceWarning
-from podium.evaluation import Comparison, Evaluation, compare_evaluations, measure, stats
+import podium
+from podium import recommenders
+from podium.data import OnlineRetail, splits
+from podium.errors import ArgumentError
 from podium.rankers import LinearRanker
 from podium.types import PerRow, RowIndex
 
 K = 10
 TARGET = f"pap@{K}"
-MEASURES = (TARGET, f"precision@{K}", f"recall@{K}", f"ndcg@{K}")
-WINDOW_DAYS = 56  # whole weeks, so that all windows have the same number of Sundays
+MEASURES = (TARGET, f"ndcg@{K}", f"recall@{K}")
+GUARDS = {f"recall@{K}": -0.005, f"coverage@{K}": -0.1}
+"""The largest losses that are accepted for a gain in the target."""
 
-LOGISTIC = "logistic regression"
-SURROGATE = "pAp@k surrogate"
-PAP = f"pAp@{K} ranker"
-BASELINES = {
-    "popularity": ("popularity", "popularity_28d", "popularity_56d"),
-    "item similarity": ("similar_mean", "similar_top5", "similar_recent"),
-}
-"""The features of each baseline, each of which ranks alone; validation chooses one."""
+DAY = 1440  # minutes
+WINDOW_DAYS = 56  # full weeks, so that all windows have the same number of Sundays
+RECENT_DAYS = 28
+N_PROPOSED = 300  # products that each recommender proposes to each customer
+N_LISTED = 100  # products in the list of a run
 
+RECOMMENDERS = {
+    "popularity": ("popularity", RECENT_DAYS),
+    "item similarity": ("item-knn(k=300)", None),
+    "EASE": ("ease(l2=500,precision=single)", None),
+}
+"""The model of each recommender, and the days of purchases that it learns from; None is all."""
 
-# A surrogate with k = 10 compares positives only with the ten highest negatives. Among a few
-# hundred candidates these score so high by chance that zero coefficients are nearly optimal. With a
-# larger k, average negatives count too. Larger cutoffs need only two surrogates: for customers with
-# fewer positives than k, ramp, max and tight-struct are equal.
-_SURROGATES = {
-    10: ("pap-ramp", "pap-avg", "pap-max", "pap-tight-struct"),
-    30: ("pap-ramp", "pap-avg"),
-    100: ("pap-ramp", "pap-avg"),
+RANKERS = {"logistic regression": "logistic(per=group)", f"pAp@{K} ranker": "pap-logistic"}
+"""The loss of each ranker."""
+
+FEATURES = {
+    **dict.fromkeys(RECOMMENDERS, "score of this recommender (square root)"),
+    "customers": "number of customers so far (logarithm)",
+    "recent customers": f"number of customers in the last {RECENT_DAYS} days (logarithm)",
+    "age": "days since the first sale (logarithm)",
+    "idle": "days since the last sale (logarithm)",
 }
-GRIDS = {
-    LOGISTIC: [(f"logistic(per={per})", rate) for per in ("row", "group") for rate in (4.0, 8.0)],
-    SURROGATE: [
-        (f"{loss}(clip=true)@{k}", 0.2) for k, losses in _SURROGATES.items() for loss in losses
-    ],
-    PAP: [(loss, rate) for loss in ("pap-logistic", "pap-logistic@100") for rate in (4.0, 8.0)],
-}
-"""Losses and learning rates by method; logistic regression and the pAp@10 ranker have four each."""
-REFINEMENTS = ((0.1, 0.0), (0.5, 0.0), (0.2, 0.1))
-"""The learning rates and l2 penalties to try with the best surrogate."""
-N_TRIALS = sum(map(len, GRIDS.values())) + len(REFINEMENTS)
+"""The features of a proposed product, with their meaning."""
+
+Sparse = Any  # scipy.sparse.csr_array, for which SciPy has no types
+Table = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """A window of time as a ranking task: lists of candidates, and the products bought.
+class Window:
+    """A window of time: what was bought before it, and what was bought for the first time in it.
 
     Attributes
     ----------
     start, stop : int
         The first minute of the window, and the first minute after it.
-    users : int64, (n_users,)
-        The numbers of the customers who bought something new in the window, in ascending order.
-    row, item : int64, (n_rows,)
-        The position of each candidate's customer in `users`, and the product.
-    features : dict of str to float64 (n_rows,)
-        The features, computed from purchases before `start`.
-    truth : CSR, (n_users, n_items)
-        All new purchases of the window, whether they are candidates or not.
+    past : int64, (n_past,)
+        The positions of the purchases before the window.
+    new : int64, (n_new,)
+        The positions of the first purchases of new products, by customers with a past. Repeat
+        orders are left out, because they need no recommendation.
+    customers : int64, (n_listed,)
+        The customers of these purchases, in ascending order.
     """
 
     start: int
     stop: int
-    users: RowIndex
+    past: RowIndex
+    new: RowIndex
+    customers: RowIndex
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The products that any recommender proposes, and the lists of the recommenders.
+
+    Attributes
+    ----------
+    row, item : int64, (n_candidates,)
+        The position of the candidate's customer in `Window.customers`, and the product.
+    features : float64, (n_candidates, n_features)
+        The features, with mean 0 and variance 1 among the candidates of each customer.
+    bought : float64, (n_candidates,)
+        1 if the customer bought the product in the window, else 0.
+    lists : dict of str to table
+        The run of each recommender.
+    """
+
     row: RowIndex
     item: RowIndex
-    features: dict[str, PerRow]
-    truth: Sparse
-
-    @cached_property
-    def X(self) -> Sparse:
-        """The standardised features."""
-        return standardised(self.features, self.row)
-
-    @cached_property
-    def y(self) -> PerRow:
-        """1 for candidates that were bought in the window, else 0."""
-        return np.asarray(self.truth[self.row, self.item], np.float64).ravel()
-
-    def truth_table(self) -> dict[str, Any]:
-        """Return the new purchases as a truth for `podium.measure`."""
-        row, item = self.truth.nonzero()
-        return {"user": self.users[row], "item": item.astype(np.int64)}
-
-    def run_table(self, scores: PerRow) -> dict[str, Any]:
-        """Return scored candidates as a run for `podium.measure`."""
-        return {"user": self.users[self.row], "item": self.item, "score": scores}
-
-    def pap(self, scores: PerRow) -> float:
-        """Return the mean pAp@10 of the scores, measured on all new purchases."""
-        return measure(self.truth_table(), self.run_table(scores), TARGET).means[TARGET]
-
-
-class Trial(NamedTuple):
-    """A trained ranker, and its mean pAp@10 on the validation window."""
-
-    ranker: LinearRanker
-    value: float
-
-    @property
-    def loss(self) -> Any:
-        return losses.get(str(self.ranker.loss))
-
-    @property
-    def settings(self) -> str:
-        """The loss, the learning rate and the penalty, in words."""
-        penalty = f", l2={self.ranker.l2:g}" if self.ranker.l2 else ""
-        return f"{self.ranker.loss}, learning_rate={self.ranker.learning_rate:g}{penalty}"
-
-    def scores(self, task: Task) -> PerRow:
-        """Return the scores of a task's candidates, without the intercept, which is constant."""
-        return task.X @ self.ranker.coef_
-
-
-class Duel(NamedTuple):
-    """The paired test of better - worse by pAp@10, with a p value corrected for all pairs."""
-
-    better: str
-    worse: str
-    test: stats.PairedTest
-    p_value: float
+    features: NDArray[np.float64]
+    bought: PerRow
+    lists: dict[str, Table]
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The trained rankers, the choices on validation, and the measures on the test window.
+    """The choices on the validation window, and the results on the test window.
 
     Attributes
     ----------
-    forms : dict of str to str
-        The feature that validation chose for each baseline.
-    trials : dict of str to list of Trial
-        The trials by method, the best on validation first.
-    scores, evaluations : dict by method
-        The scores and measures on the test window.
-    comparison : Comparison
-        The comparison of all methods with the baseline. The baseline is the best method on
-        validation among those whose loss is not made for pAp@k.
-    duels : list of Duel
-        All pairs of methods, those of the best method first.
+    windows, candidates : dict of str
+        The windows "train", "valid" and "test", and their candidates.
+    rankers : dict of str to LinearRanker
+        The trained rankers.
+    validation : dict of str to float
+        The mean of the target on the validation window, by method.
+    base, choice : str
+        The best recommender and the best ranker on the validation window.
+    past, truth, runs
+        The tables of the test window: past purchases, new purchases, and the lists by method.
     """
 
     shop: OnlineRetail
-    tasks: dict[str, Task]
-    forms: dict[str, str]
-    trials: dict[str, list[Trial]]
-    scores: dict[str, PerRow]
-    evaluations: dict[str, Evaluation]
-    comparison: Comparison
-    duels: list[Duel]
+    windows: dict[str, Window]
+    candidates: dict[str, Candidates]
+    rankers: dict[str, LinearRanker]
+    validation: dict[str, float]
+    base: str
+    choice: str
+    past: Table
+    truth: Table
+    runs: dict[str, Table]
+    comparison: podium.Comparison
+    gate: podium.Gate
+    audit: podium.Audit
 
 
-def train_and_compare(shop: OnlineRetail, step: Callable[[str], None]) -> Results:
-    """Train on the first window, choose on the second, and measure once on the third.
+def run_study(shop: OnlineRetail, step: Callable[[str], None]) -> Results:
+    """Train on the first window, choose on the second, and compare once on the third.
 
     `step` is called with the name of each step when it begins.
     """
-    shop = select(shop, shop.quantity > 0)  # cancellations are left out
-    tasks: dict[str, Task] = {}
-    for name, (start, stop) in windows(shop).items():
-        step(f"features of the {name} window")
-        users, truth = new_purchases(shop, start, stop)
-        tasks[name] = Task(start, stop, users, *describe(shop, start, users), truth)
-    train, valid, test = tasks.values()
+    windows = {name: window(shop, *times) for name, times in times_of_windows(shop).items()}
+    candidates: dict[str, Candidates] = {}
+    for name, part in windows.items():
+        step(f"recommending for the {name} window")
+        candidates[name] = propose(shop, part)
+    rankers: dict[str, LinearRanker] = {}
+    for name, loss in RANKERS.items():
+        step(f"training the {name}")
+        rankers[name] = train(loss, candidates["train"])
 
-    trials = search(train, valid, step)
-    forms = {
-        name: max(features, key=lambda feature: valid.pap(valid.features[feature]))
-        for name, features in BASELINES.items()
-    }
-    values = {name: valid.pap(valid.features[feature]) for name, feature in forms.items()}
-    values[LOGISTIC] = trials[LOGISTIC][0].value
-    baseline = max(values, key=lambda name: values[name])
+    step("choosing on the validation window")
+    runs = runs_of(shop, windows["valid"], candidates["valid"], rankers)
+    truth = table(shop, windows["valid"].new)
+    validation = {m: podium.measure(truth, run, TARGET).means[TARGET] for m, run in runs.items()}
+    base, choice = (max(names, key=validation.__getitem__) for names in (RECOMMENDERS, RANKERS))
 
-    step("measuring the test window")
-    scores = {name: test.features[feature] for name, feature in forms.items()}
-    scores |= {name: method_trials[0].scores(test) for name, method_trials in trials.items()}
-    evaluations = {
-        name: evaluate(shop, test, method_scores) for name, method_scores in scores.items()
-    }
-    undivided = {name: replace(evaluations[name], segments=()) for name in evaluations}
-    comparison = compare_evaluations({baseline: undivided[baseline], **undivided})
-    pairs = duels(undivided)
-    return Results(shop, tasks, forms, trials, scores, evaluations, comparison, pairs)
+    step("comparing on the test window")
+    test = windows["test"]
+    runs = runs_of(shop, test, candidates["test"], rankers)
+    past, truth = table(shop, first_of_pairs(shop, test.past)), table(shop, test.new)
+    comparison = podium.compare(truth, runs, MEASURES, pairs="all", keep_lists=True)
+    gate = podium.gate(
+        *(truth, runs[base], runs[choice], TARGET),
+        guards=GUARDS,
+        by=("engagement", "country"),
+        users=countries(shop),
+        catalogue=past,
+        names=(base, choice),
+    )
+    audit = podium.audit(past, truth, runs, TARGET)
+    return Results(
+        *(shop, windows, candidates, rankers, validation, base, choice),
+        *(past, truth, runs, comparison, gate, audit),
+    )
 
 
-def windows(shop: OnlineRetail, days: int = WINDOW_DAYS) -> dict[str, tuple[int, int]]:
+def times_of_windows(shop: OnlineRetail, days: int = WINDOW_DAYS) -> dict[str, tuple[int, int]]:
     """Return (start, stop) of the last three windows of the data: "train", "valid", "test"."""
     end, length = int(shop.minute.max()) + 1, days * DAY
     if end - 3 * length <= shop.minute.min():
@@ -212,80 +191,127 @@ def windows(shop: OnlineRetail, days: int = WINDOW_DAYS) -> dict[str, tuple[int,
     }
 
 
-def new_purchases(shop: OnlineRetail, start: int, stop: int) -> tuple[RowIndex, Sparse]:
-    """Return the customers who bought products new to them in the window, and these products.
+def window(shop: OnlineRetail, start: int, stop: int) -> Window:
+    """Divide the purchases before `stop` at the time `start`; cancellations are left out."""
+    purchases = np.flatnonzero((shop.quantity > 0) & (shop.minute < stop))
+    split = splits.by_time(shop.minute[purchases], at=start)
+    past, during = purchases[split.train], first_of_pairs(shop, purchases[split.test])
+    bought = matrix(shop, past)
+    user, item = shop.user[during], shop.item[during]
+    is_new = (bought[user, item] == 0) & (np.diff(bought.indptr)[user] > 0)
+    return Window(start, stop, past, during[is_new], np.unique(user[is_new]))
 
-    The second value is CSR, (n_users, n_items). Customers without an earlier purchase are left out,
-    because no recommendation to them could be personal.
+
+def first_of_pairs(shop: OnlineRetail, rows: RowIndex) -> RowIndex:
+    """Return the first purchase of each customer and product; a customer's rows are by time."""
+    pairs = shop.user[rows] * shop.n_items + shop.item[rows]
+    return rows[np.unique(pairs, return_index=True)[1]]
+
+
+def matrix(shop: OnlineRetail, rows: RowIndex) -> Sparse:
+    """Return CSR, (n_customers, n_products), with 1 where a customer bought a product."""
+    firsts = first_of_pairs(shop, rows)
+    cells: Any = (np.ones(firsts.size, np.float32), (shop.user[firsts], shop.item[firsts]))
+    return sparse.csr_array(cells, shape=(shop.n_users, shop.n_items))
+
+
+def propose(shop: OnlineRetail, part: Window) -> Candidates:
+    """Fit the recommenders to the past, and join the products that they propose."""
+    bought = matrix(shop, part.past)
+    models: list[recommenders.Recommender] = []
+    lists: dict[str, Table] = {}
+    is_proposed = np.zeros((part.customers.size, shop.n_items), np.bool_)
+    for name, (text, days) in RECOMMENDERS.items():
+        learned = bought if days is None else matrix(shop, last(shop, part, days))
+        models.append(recommenders.get(text).fit(learned, seen=bought))
+        items, scores = models[-1].recommend(part.customers, min(N_PROPOSED, shop.n_items))
+        row, place = np.nonzero(items >= 0)
+        is_proposed[row, items[row, place]] = True
+        row, place = row[place < N_LISTED], place[place < N_LISTED]
+        lists[name] = as_run(shop, part, row, items[row, place], scores[row, place])
+    row, item = np.nonzero(is_proposed)
+    user = part.customers[row]
+    # Roots, because a few scores are far above the others.
+    scores = [np.sqrt(np.maximum(model.score_pairs(user, item), 0)) for model in models]
+    columns = np.column_stack([*scores, *(column[item] for column in of_products(shop, part))])
+    is_bought = matrix(shop, part.new)[user, item].astype(np.float64)
+    return Candidates(row, item, standardised(columns, row), is_bought, lists)
+
+
+def standardised(columns: NDArray[np.float64], row: RowIndex) -> NDArray[np.float64]:
+    """Return columns with mean 0 and variance 1 within each customer's rows, which are adjacent.
+
+    A season that shifts or scales a column for all products then changes nothing. A column that is
+    constant for a customer becomes 0.
     """
-    bought_before, bought_during = (
-        bought(between(shop, 0, start)),
-        bought(between(shop, start, stop)),
-    )
-    is_new = (bought_during > bought_before).astype(np.float32)
-    users = np.flatnonzero((bought_before.getnnz(axis=1) > 0) & (is_new.getnnz(axis=1) > 0))
-    return users, is_new[users]
+    sizes = np.bincount(row)
+    starts, sizes = np.cumsum(sizes) - sizes, sizes[:, None]
+    centred = columns - (np.add.reduceat(columns, starts) / sizes)[row]
+    spread = np.sqrt(np.add.reduceat(centred * centred, starts) / sizes)
+    return centred * np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 1e-6)[row]
 
 
-def search(train: Task, valid: Task, step: Callable[[str], None]) -> dict[str, list[Trial]]:
-    """Train with all settings, then with variations of the best surrogate.
+def last(shop: OnlineRetail, part: Window, days: int) -> RowIndex:
+    """Return the positions of the purchases of the last days before the window."""
+    return part.past[shop.minute[part.past] >= part.start - days * DAY]
 
-    The trials of each method are returned with the best on validation first.
-    """
 
-    def attempt(loss: str, rate: float, l2: float = 0.0) -> Trial:
-        step(f"training {loss}, learning_rate={rate:g}")
-        return fit(train, valid, loss, rate, l2)
+def of_products(shop: OnlineRetail, part: Window) -> list[PerRow]:
+    """Return the features of products, in the order of `FEATURES`; each is (n_products,)."""
+    first, latest = np.full(shop.n_items, part.start), np.zeros(shop.n_items, np.int64)
+    np.minimum.at(first, shop.item[part.past], shop.minute[part.past])
+    np.maximum.at(latest, shop.item[part.past], shop.minute[part.past])
+    counts = [
+        np.bincount(shop.item[first_of_pairs(shop, rows)], minlength=shop.n_items)
+        for rows in (part.past, last(shop, part, RECENT_DAYS))
+    ]
+    ages = [(part.start - minutes) / DAY for minutes in (first, latest)]
+    return [np.log1p(column) for column in (*counts, *ages)]
 
-    trials = {method: [attempt(*settings) for settings in grid] for method, grid in GRIDS.items()}
-    best = str(max(trials[SURROGATE], key=lambda trial: trial.value).ranker.loss)
-    trials[SURROGATE] += [attempt(best, rate, l2) for rate, l2 in REFINEMENTS]
+
+def train(loss: str, candidates: Candidates) -> LinearRanker:
+    """Learn which of the proposed products a customer buys."""
+    ranker = LinearRanker(loss, l2=1e-4, max_iter=200)
+    return ranker.fit(candidates.features, candidates.bought, qid=candidates.row)
+
+
+def runs_of(
+    shop: OnlineRetail,
+    part: Window,
+    candidates: Candidates,
+    rankers: Mapping[str, LinearRanker],
+) -> dict[str, Table]:
+    """Return the runs of all methods: the lists of the recommenders, and those of the rankers."""
+    runs = dict(candidates.lists)
+    for name, ranker in rankers.items():
+        scores = ranker.predict(candidates.features)
+        order = np.lexsort((-scores, candidates.row))
+        row = candidates.row[order]
+        order = order[np.arange(row.size) - np.searchsorted(row, row) < N_LISTED]
+        runs[name] = as_run(
+            shop, part, candidates.row[order], candidates.item[order], scores[order]
+        )
+    return runs
+
+
+def as_run(
+    shop: OnlineRetail, part: Window, row: RowIndex, item: RowIndex, score: NDArray[Any]
+) -> Table:
+    """Return scored products as a run, with the shop's numbers of customers and products."""
+    customer = shop.customer_id[part.customers[row]]
+    return {"user": customer, "item": shop.stock_code[item], "score": score}
+
+
+def table(shop: OnlineRetail, rows: RowIndex) -> Table:
+    """Return purchases as a table, with the shop's numbers of customers and products."""
     return {
-        name: sorted(method_trials, key=lambda trial: -trial.value)
-        for name, method_trials in trials.items()
+        "user": shop.customer_id[shop.user[rows]],
+        "item": shop.stock_code[shop.item[rows]],
+        "timestamp": shop.minute[rows],
     }
 
 
-def fit(train: Task, valid: Task, loss: str, rate: float, l2: float) -> Trial:
-    """Fit on one window and stop early by pAp@10 on the next.
-
-    All losses, smooth or not, use the same solver, with steps short enough that early stopping can
-    choose among many iterates.
-    """
-    ranker = LinearRanker(
-        loss,
-        l2=l2,
-        solver="subgradient",
-        learning_rate=rate,
-        max_iter=120,
-        tol=0.0,
-        eval_metric=TARGET,
-        patience=20,
-    )
-    with warnings.catch_warnings():
-        # Stopping before the minimum of the loss is intended here.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        ranker.fit(train.X, train.y, qid=train.row, eval_set=(valid.X, valid.y, valid.row))
-    return Trial(ranker, valid.pap(valid.X @ ranker.coef_))
-
-
-def evaluate(shop: OnlineRetail, test: Task, scores: PerRow) -> Evaluation:
-    """Measure scores on the test window, also by engagement and by country."""
-    truth, run = test.truth_table(), test.run_table(scores)
-    evaluation = measure(truth, run, MEASURES, by="engagement")
-    is_home = shop.country[evaluation.labels] == "United Kingdom"
-    return evaluation.segmented("country", np.where(is_home, "United Kingdom", "elsewhere"))
-
-
-def duels(evaluations: Mapping[str, Evaluation]) -> list[Duel]:
-    """Return the tests of all pairs of methods, because the results decide which pairs matter."""
-    order = sorted(evaluations, key=lambda name: -evaluations[name].means[TARGET])
-    pairs = list(combinations(order, 2))
-    tests = [
-        compare_evaluations({worse: evaluations[worse], better: evaluations[better]})
-        .difference(TARGET, better)
-        .test
-        for better, worse in pairs
-    ]
-    p_values = stats.holm([test.randomisation_p_value for test in tests]).tolist()
-    return [Duel(*pair, test, p) for pair, test, p in zip(pairs, tests, p_values, strict=True)]
+def countries(shop: OnlineRetail) -> Table:
+    """Return whether each customer is in the United Kingdom or elsewhere."""
+    is_home = shop.country == "United Kingdom"
+    return {"user": shop.customer_id, "country": np.where(is_home, "United Kingdom", "elsewhere")}

@@ -11,7 +11,7 @@ import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.evaluation import details, stats
+from podium.evaluation import details, pictures, stats
 from podium.evaluation.alignment import align
 from podium.evaluation.evaluation import Evaluation, fill, user_frame
 from podium.evaluation.json_form import as_json, number
@@ -20,6 +20,7 @@ from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
 from podium.metrics import ByMeasure, Measure, parse
 from podium.report import Report, comparison_report, flat, measured
+from podium.report.pictures import Pictures
 from podium.report.results import Result
 from podium.report.views import Numbers, View
 from podium.types import Labels
@@ -220,6 +221,9 @@ class Comparison(Result):
 
     def _report(self, titles: Any) -> Report:
         return comparison_report(self.as_json(), details.of_comparison(self, titles))
+
+    def _pictures(self, measure: Any) -> Pictures:
+        return pictures.of_comparison(self, measure)
 
     def _view(self) -> View:
         return measured.comparison_view(self.as_json())

@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike
 from podium import _check
 from podium.data.frames import NO_FRAMES, Origin, as_frame
 from podium.errors import ArgumentError
-from podium.evaluation import details, stats
+from podium.evaluation import details, pictures, stats
 from podium.evaluation.details import Tables
 from podium.evaluation.json_form import as_json, number
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.evaluation.stats import IntervalMethod, Summary
 from podium.metrics import ByMeasure, Measure, parse
 from podium.report import Report, evaluation_report, flat, measured
+from podium.report.pictures import Pictures
 from podium.report.results import Result
 from podium.report.views import Numbers, View
 from podium.types import Counts, Labels, Mask, PerGroup, Undefined
@@ -270,6 +271,9 @@ class Evaluation(Result):
 
     def _report(self, titles: Any) -> Report:
         return evaluation_report(self.as_json(), details.of_evaluation(self, titles))
+
+    def _pictures(self, measure: Any) -> Pictures:
+        return pictures.of_evaluation(self, measure)
 
     def _view(self) -> View:
         return measured.evaluation_view(self.as_json())

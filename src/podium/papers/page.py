@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,18 @@ from podium import report
 from podium.papers.recipe import Claim, Recipe
 from podium.papers.study import Cells, Figures, Measured
 from podium.papers.verdict import Line, Standing, Verdict
-from podium.report import Figure, Report, Section, Table, figures, tables
+from podium.report import Figure, File, Provenance, Report, Section, Table, figures, tables
 
 _RESULTS = "results.json"
 _ERROR = "± s.e."
+
+
+_STATUS = {
+    "reproduced": "good",
+    "all claims hold": "good",
+    "not reproduced": "bad",
+    "measured": "",
+}
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,7 @@ class Finished:
     tables: Sequence[Table]
     run: Mapping[str, Any]
     seconds: float
+    checksums: Mapping[str, str]
 
 
 def require_renderer() -> None:
@@ -77,11 +87,25 @@ def page(done: Finished) -> Report:
         "title": recipe.title,
         "subtitle": f"{recipe.where} of {recipe.paper}, "
         f"{'computed by ' if recipe.printed else ''}podium reproduce {recipe.name}",
+        "status": _STATUS.get(verdict.overall, "open"),
         "summary": [f"{verdict.overall.capitalize()}. {verdict.text}".strip()],
         "facts": facts,
         "sections": _sections(done),
-        "conventions": [("seed", recipe.seed), *_settings(recipe.parameters)],
+        "conventions": _settings(recipe.parameters),
+        "provenance": _provenance(done),
     }
+
+
+def _provenance(done: Finished) -> Provenance:
+    """Return the command, the seed and versions, and the checksums of the unpacked data."""
+    recipe = done.recipe
+    repeats = [] if recipe.repeats is None else ["--repeats", str(recipe.repeats)]
+    command = shlex.join(["podium", "reproduce", recipe.name, *repeats])
+    files: list[File] = [
+        {"name": name, "size": None, "sha256": checksum}
+        for name, checksum in done.checksums.items()
+    ]
+    return {**report.provenance(command=command, seed=recipe.seed), "files": files}
 
 
 def summary(done: Finished) -> dict[str, Any]:

@@ -150,6 +150,7 @@ def reproduce(
         tables=[*study.tables(recipe, cells, figures)],
         run=vars(plan),
         seconds=cell_store.seconds,
+        checksums=checksums,
     )
     return Outcome(finished, page.write(finished, folder), resumed, cell_store.others)
 

@@ -10,7 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.ticker import Formatter, Locator, NullLocator
-from matplotlib.transforms import ScaledTranslation, Transform, blended_transform_factory
+from matplotlib.transforms import (
+    Affine2D,
+    ScaledTranslation,
+    Transform,
+    blended_transform_factory,
+)
 
 from podium import _numbers
 from podium.plots import _scales, colours
@@ -61,17 +66,40 @@ def resize(ax: Any, box: Sequence[float], size: tuple[float, float]) -> None:
     ax.set_position((left / size[0], bottom, width / size[0], height / size[1]))
 
 
-def from_corner(
-    ax: Any, *, left: float = 0.0, top: float = 0.0, whole_figure: bool = False
-) -> Transform:
-    """Return a transform from inches, with y upwards, whose origin is near a top left corner."""
+def from_corner(ax: Any) -> Transform:
+    """Return a transform from inches, with y upwards, from the top left corner of a figure."""
+    figure = ax.get_figure(root=True)
+    return figure.dpi_scale_trans + ScaledTranslation(0.0, 1.0, figure.transFigure)
+
+
+def beside(
+    ax: Any, x: float, y: float, area: Sequence[float]
+) -> tuple[tuple[float, float], Transform]:
+    """Return a place in or beside axes as a share of their size, with a transform.
+
+    Outside of the axes, the transform keeps the distance from the nearest side.
+
+    Parameters
+    ----------
+    ax : Axes
+    x, y : float
+        The place in points, with y downwards.
+    area : (left, top, right, bottom)
+        The sides of the axes in the same units.
+    """
+    left, top, right, bottom = area
+    inside = min(max(x, left), right), min(max(y, top), bottom)
+    shares = (inside[0] - left) / (right - left), (bottom - inside[1]) / (bottom - top)
     figure = ax.get_figure(root=True)
     if figure is None:
-        return ax.transAxes
-    origin = figure.transFigure if whole_figure else ax.transAxes
-    inches = figure.dpi_scale_trans
-    margin = ScaledTranslation(-left / _POINTS, top / _POINTS, inches)
-    return inches + ScaledTranslation(0.0, 1.0, origin) + margin
+        return shares, ax.transAxes
+    offset = (x - inside[0]) / _POINTS, (inside[1] - y) / _POINTS
+    return shares, ax.transAxes + ScaledTranslation(*offset, figure.dpi_scale_trans)
+
+
+def movable() -> Affine2D:
+    """Return a transform that does nothing yet."""
+    return Affine2D()
 
 
 def along(transform: Transform, ax: Any, size: float) -> Transform:
@@ -81,12 +109,6 @@ def along(transform: Transform, ax: Any, size: float) -> Transform:
     if figure is None:
         return blended
     return blended + ScaledTranslation(0.0, -0.35 * size / _POINTS, figure.dpi_scale_trans)
-
-
-def height(ax: Any) -> float:
-    """Return the height of axes in points."""
-    figure = ax.get_figure(root=True)
-    return ax.get_window_extent().height / figure.dpi * _POINTS if figure is not None else 200.0
 
 
 def paints(ax: Any) -> Mapping[str, str]:
@@ -180,18 +202,18 @@ class _Ticks(Locator):
         self._is_across, self._signed, self._integers = is_across, signed, integers
 
     def __call__(self) -> Sequence[float]:
-        own: Any = self.axis
-        low, high = sorted(own.get_view_interval())
+        tick_axis: Any = self.axis
+        low, high = sorted(tick_axis.get_view_interval())
         return self.tick_values(low, high)
 
     def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
-        own: Any = self.axis
-        axes = own.axes
+        tick_axis: Any = self.axis
+        axes = tick_axis.axes
         figure = axes.get_figure(root=True)
         extent = axes.get_window_extent()
         dots = extent.width if self._is_across else extent.height
         length = dots * _POINTS / figure.dpi
-        is_log = own.get_scale() == "log"
+        is_log = tick_axis.get_scale() == "log"
         scale = (_scales.LogScale if is_log else _scales.Scale)(vmin, vmax, 0, length)
         if not self._is_across:
             return _scales.up_ticks(scale)

@@ -16,18 +16,25 @@ _ROW = 28
 _STACKED_ROW = 46
 _LINE = 17
 _INSET = 14
+_END = 4  # points of a thin line's end above and below it
+_KEYS = ("value", "low", "high", "lowest", "highest")
 _LEAST_PLOT = 180  # including the gaps beside the plot
 _USUAL_WIDTH = 720  # limits the labels beside axes of the caller
 
 
 @dataclass(frozen=True)
 class Row:
-    """One interval in the form in which it is drawn; `text` is its value as text."""
+    """One interval in the form in which it is drawn; `text` is its value as text.
+
+    The values from `lowest` to `highest` are those that are possible at all; nan without bounds.
+    """
 
     label: str
     value: float
     low: float
     high: float
+    lowest: float
+    highest: float
     tone: str
     text: str
     hollow: bool = False
@@ -35,6 +42,10 @@ class Row:
     @property
     def has_interval(self) -> bool:
         return math.isfinite(self.low) and math.isfinite(self.high)
+
+    @property
+    def has_bounds(self) -> bool:
+        return math.isfinite(self.lowest) and math.isfinite(self.highest)
 
 
 @dataclass(frozen=True)
@@ -76,7 +87,8 @@ def read(
     """Return rows with all numbers as floats and as text, all with the same decimals."""
     rows = list(rows)
     if digits is None:
-        digits = _numbers.decimals(row.get("value") for row in rows)
+        keys = _KEYS[:3] if with_bounds else _KEYS[:1]
+        digits = _numbers.decimals(row.get(key) for row in rows for key in keys)
     return [
         _row(row, numbers, digits, signed, hollow_at_zero, with_bounds=with_bounds) for row in rows
     ]
@@ -103,13 +115,19 @@ def limits(
     rows: Iterable[Row], include: Sequence[float] = (), *, pad: float = 0.05
 ) -> tuple[float, float]:
     """Return the limits of an axis that contains all values and intervals."""
-    values = [v for row in rows for v in (row.value, row.low, row.high)]
+    values = [v for r in rows for v in (r.value, r.low, r.high, r.lowest, r.highest)]
     return _scales.domain(values, include=include, pad=pad)
 
 
 def described(rows: Iterable[Row]) -> str:
     """Return a description of all rows as text."""
-    return "; ".join(f"{row.label}: {row.text}" for row in rows) + "."
+    return "; ".join(map(_described, rows)) + "."
+
+
+def note_bounds(sheet: Sheet, rows: Iterable[Row], label: str) -> None:
+    """Note the meaning of thin lines, if a row has bounds."""
+    if any(row.has_bounds for row in rows):
+        sheet.note(f"Thin lines: {label}.")
 
 
 def is_stacked(rows: Sequence[Row], width: float) -> bool:
@@ -169,20 +187,28 @@ def draw(
     for i, row in enumerate(rows):
         if form.stacked:
             _stack(sheet, ax, row, i, form, ends)
-            mark(sheet, ax, row, i + (form.pitch - 10) / form.pitch)
+            mark(sheet, ax, row, i + (form.pitch - 10) / form.pitch, 1 / form.pitch)
         else:
             room = scale.start - ends[0] - 16
             sheet.text(ends[0] + 4, i + 0.5, row.label, room=room, along=ax)
             sheet.text(ends[1] - 4, i + 0.5, row.text, anchor="right", along=ax)
-            mark(sheet, ax, row, i + 0.5)
+            mark(sheet, ax, row, i + 0.5, 1 / form.pitch)
 
 
-def mark(sheet: Sheet, ax: Any, row: Row, y: float) -> None:
-    """Draw the interval as a bar and the value as a dot on it."""
+def mark(sheet: Sheet, ax: Any, row: Row, y: float, point: float) -> None:
+    """Draw the interval as a bar, the value as a dot on it, and bounds as a thin line with ends.
+
+    `point` is a point in units of the vertical axis.
+    """
     from podium.plots import _drawing
 
     paint, paper = sheet.paints[row.tone], sheet.paints["paper"]
     style: dict[str, Any] = {"clip_on": not sheet.is_own, "color": paint}
+    if row.has_bounds:
+        ends, thin = [row.lowest, row.highest], {**style, "linewidth": 1.25, "zorder": 2.25}
+        ax.plot(ends, [y, y], **thin)
+        for end in ends:
+            ax.plot([end, end], [y - _END * point, y + _END * point], **thin)
     if row.has_interval:
         ends = [row.low, row.high]
         ax.plot(ends, [y, y], linewidth=2.5, solid_capstyle="round", zorder=2.5, **style)
@@ -192,7 +218,16 @@ def mark(sheet: Sheet, ax: Any, row: Row, y: float) -> None:
         (dot,) = ax.plot(
             [row.value], [y], marker="o", linestyle="none", zorder=3, **inside, **size, **style
         )
-        _drawing.mark(dot, hint=_text.printable(f"{row.label}: {row.text}"))
+        _drawing.mark(dot, hint=_text.printable(_described(row)))
+
+
+def _described(row: Row) -> str:
+    """Return a row as text."""
+    text = f"{row.label}: {row.text}"
+    if not row.has_bounds:
+        return text
+    digits = _numbers.decimals([row.value, row.lowest, row.highest])
+    return f"{text}, bounds {_numbers.bounds(row.lowest, row.highest, digits)}"
 
 
 def _stack(sheet: Sheet, ax: Any, row: Row, i: int, form: Form, ends: tuple[float, float]) -> None:
@@ -229,7 +264,7 @@ def _row(
     *,
     with_bounds: bool,
 ) -> Row:
-    value, low, high = (_numbers.to_float(row.get(key)) for key in ("value", "low", "high"))
+    value, low, high, lowest, highest = (_numbers.to_float(row.get(key)) for key in _KEYS)
     interval = _numbers.bounds(low, high, digits, signed=signed)
     text = _numbers.fixed(value, digits, signed=signed)
     if math.isnan(value):
@@ -241,6 +276,8 @@ def _row(
         value=value,
         low=low,
         high=high,
+        lowest=lowest,
+        highest=highest,
         tone=colours.series(numbers.get(row.get("series", ""), 0)),
         text=text,
         hollow=hollow_at_zero and not (low > 0 or high < 0),

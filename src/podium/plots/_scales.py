@@ -43,17 +43,28 @@ class LogScale(Scale):
         return self.start + share * (self.end - self.start)
 
     def ticks(self, spacing: float) -> list[float]:
-        """Return multiples of powers of ten, by 1, 2, 5 or 1, 3 or 1, at least `spacing` apart."""
+        """Return multiples of powers of ten, by 1, 2, 5 or 1, 3 or 1, at least `spacing` apart.
+
+        If the axis is so short that only one of them fits, the ticks have equal steps.
+        """
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
         fallback: list[float] = []
         for steps in ((1, 2, 5), (1, 3), (1,)):
             values = [step * 10.0**power for power in range(first, last + 1) for step in steps]
             values = [value for value in values if self.low <= value <= self.high]
             gaps = [abs(self(b) - self(a)) for a, b in itertools.pairwise(values)]
-            if values and min(gaps, default=math.inf) >= spacing:
+            if len(values) > 1 and min(gaps) >= spacing:
                 return values
             fallback = fallback or values[:1]
-        return fallback or [math.sqrt(self.low * self.high)]
+        return self._equal_ticks(spacing) or fallback or [math.sqrt(self.low * self.high)]
+
+    def _equal_ticks(self, spacing: float) -> list[float]:
+        """Return several values with equal steps, at least `spacing` apart; none if none fit."""
+        for n in range(max(2, int(abs(self.end - self.start) / spacing)), 1, -1):
+            values = [v for v in _numbers.ticks(self.low, self.high, n) if v > 0]
+            if len(values) > 1 and abs(self(values[-1]) - self(values[-2])) >= spacing:
+                return values
+        return []
 
 
 def domain(

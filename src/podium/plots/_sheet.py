@@ -1,7 +1,9 @@
 """The area of a plot: a new figure, whose size follows from its content, or axes of the caller.
 
 Places on a sheet are in points from its top left corner, with y downwards. A point is a pixel of
-an SVG. Nothing here imports matplotlib before a sheet is made.
+an SVG. On axes of the caller, places inside them are shares of their size, and places outside keep
+their distance from the nearest side, so that a plot stays whole if a layout moves the axes. Nothing
+here imports matplotlib before a sheet is made.
 """
 
 from __future__ import annotations
@@ -72,35 +74,46 @@ class Sheet:
         self._notes: list[str] = []
         self.ax: Any = _drawing.new_axes(self.width) if ax is None else ax
         self.paints: Mapping[str, str] = colours.LIGHT if ax is None else _drawing.paints(ax)
-        self._transform = _drawing.from_corner(self.ax, whole_figure=self.is_own)
+        self._transform = _drawing.from_corner(self.ax) if ax is None else self.ax.transAxes
+        self._panels: Any = None  # the transform from places to the axes of the caller
+        self._area = (0.0, 0.0, self.width, 1.0)  # left, top, right, bottom of the data
 
     def place(self, left: float, right: float, height: float) -> tuple[float, float]:
         """Give the axes these margins and this height; return their first and last x.
 
         Axes of the caller stay where they are, and the margins lie outside of them.
         """
-        from podium.plots import _drawing
-
         if self.is_own:
             self._box = (left, self.top, self.width - left - right, height)
         else:
-            self._transform = _drawing.from_corner(self.ax, left=left, top=self.top)
             self.width += left + right
-            height = _drawing.height(self.ax)
         self.bottom = self.top + height
+        self._area = (left, self.top, self.width - right, self.bottom)
         return left, self.width - right
 
     def host(self, height: float) -> None:
-        """Use the axes only to hold panels."""
+        """Give the axes, which only hold panels, this height."""
         self.ax.set_axis_off()
         if self.is_own:
             self._box = (0.0, 0.0, self.width, height)
+        else:
+            self._panels.scale(1 / self.width, 1 / height).translate(0, 1)
+            self._area, self._panels = (0.0, 0.0, self.width, height), None
         self.bottom = height
+
+    def hold_panels(self) -> None:
+        """Let places on axes of the caller be those of panels, which `host` fits into the axes."""
+        from podium.plots import _drawing
+
+        if not self.is_own:
+            self._panels = _drawing.movable()
+            self._transform = self._panels + self.ax.transAxes
 
     def panel(self, left: float, top: float, width: float, height: float) -> Any:
         """Return new axes inside the host's."""
         transform = self._transform
-        bounds = (left / _POINTS, -(top + height) / _POINTS, width / _POINTS, height / _POINTS)
+        unit = _POINTS if self.is_own else 1.0
+        bounds = (left / unit, -(top + height) / unit, width / unit, height / unit)
         return self.ax.inset_axes(bounds, transform=transform, facecolor="none")
 
     def text(
@@ -125,13 +138,14 @@ class Sheet:
         from podium.plots import _drawing
 
         content = _text.printable(content)
-        shown = _text.shorten(content, size * (_text.BOLD if bold else 1), room)
+        written = _text.shorten(content, size * (_text.BOLD if bold else 1), room)
+        place, transform = self._place(x, 0.0 if along else y)
         _drawing.text(
             along or self.ax,
-            (x / _POINTS, -y / _POINTS if along is None else y),
-            shown,
-            transform=_drawing.along(self._transform, along, size) if along else self._transform,
-            hint=content if shown != content else "",
+            (place[0], y) if along else place,
+            written,
+            transform=_drawing.along(transform, along, size) if along else transform,
+            hint=content if written != content else "",
             halo=halo,
             color=self.paints[tone],
             fontsize=size,
@@ -139,8 +153,18 @@ class Sheet:
             fontweight="bold" if bold else "normal",
         )
 
+    def _place(self, x: float, y: float) -> tuple[tuple[float, float], Any]:
+        """Return a place in units of a transform, and the transform."""
+        from podium.plots import _drawing
+
+        if self.is_own:
+            return (x / _POINTS, -y / _POINTS), self._transform
+        if self._panels is not None:
+            return (x, -y), self._transform
+        return _drawing.beside(self.ax, x, y, self._area)
+
     def line(self, xs: Sequence[float], ys: Sequence[float], tone: str, **style: Any) -> None:
-        """Draw a line between places of the sheet."""
+        """Draw a line between places of a new figure."""
         self.ax.plot(
             [x / _POINTS for x in xs],
             [-y / _POINTS for y in ys],
@@ -163,6 +187,12 @@ class Sheet:
             self.text(x + 21, y, label, size=LABEL_SIZE, room=label_width)
             x += 22 + label_width + 14
         self.top = y + 16
+
+    def native_legend(self) -> None:
+        """Let matplotlib place the labels of artists on axes of the caller."""
+        legend = self.ax.legend(frameon=False, labelcolor=self.paints["ink"])
+        for text in legend.get_texts():
+            text.set_parse_math(False)
 
     def note(self, text: str) -> None:
         """Add a note below the plot."""
@@ -238,14 +268,14 @@ class Sheet:
 
     def _x_label(self, ax: Any, scale: _scales.Scale, label: str) -> None:
         """Write the label in the middle of the axis, or shifted to stay inside the figure."""
-        shown = _text.shorten(label, LABEL_SIZE, self.width - 8)
-        half = _text.width(shown, LABEL_SIZE) / 2
+        written = _text.shorten(label, LABEL_SIZE, self.width - 8)
+        half = _text.width(written, LABEL_SIZE) / 2
         middle = (scale.start + scale.end) / 2
         middle = max(half + 4, min(middle, self.width - half - 4))
-        text = ax.set_xlabel(shown, labelpad=7, fontsize=LABEL_SIZE, color=self.paints["muted"])
+        text = ax.set_xlabel(written, labelpad=7, fontsize=LABEL_SIZE, color=self.paints["muted"])
         text.set_parse_math(False)
         text.set_x((middle - scale.start) / (scale.end - scale.start))
-        if shown != label:
+        if written != label:
             from podium.plots import _drawing
 
             _drawing.mark(text, hint=label)

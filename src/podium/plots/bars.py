@@ -25,6 +25,7 @@ def histogram(
     axis_label: str = "",
     count_label: str = "groups",
     mean: float | None = None,
+    n_undefined: int = 0,
     width: int = 720,
     colours: Mapping[str, int] | None = None,
     ax: Axes | None = None,
@@ -41,6 +42,8 @@ def histogram(
         The title, the quantity of the values with its unit, and the objects that are counted.
     mean : float, optional
         The mean, marked by a dashed line.
+    n_undefined : int
+        The number of undefined values, which a note below the plot gives.
     width, colours, ax
         The arguments of all plots, see `podium.plots`. Bars have the first colour.
 
@@ -65,6 +68,8 @@ def histogram(
             f"edges must have one entry more than counts, got {len(edges)} and {len(counts)}."
         )
     sheet = Sheet(ax, width, title)
+    if n_undefined:
+        sheet.note(f"{n_undefined:,} {count_label} without a value.")
     if not len(counts):
         return sheet.empty()
     heights = _check.column(counts, "counts").tolist()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from podium import _check, _numbers, _text
 from podium.plots import _scales, colours
 from podium.plots._scales import Scale
-from podium.plots._sheet import LABEL_SIZE, MOST_LINES, PHONE, Sheet, spread
+from podium.plots._sheet import LABEL_SIZE, MOST_LINES, NOTE_SIZE, PHONE, Sheet, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +23,7 @@ _DASHES: Any = (0, (7 / _THICK, 5 / _THICK))  # of lines whose colour another li
 _KEY_DASHES: Any = (0, (1, 5 / 3))
 
 Points = list[tuple[float, float]]
+Band = list[tuple[float, float, float]]  # (x, low, high)
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class _Curve:
     tone: str
     is_dashed: bool
     points: Points  # (x, y), with y nan where the line breaks
-    band: list[tuple[float, float, float]]  # (x, low, high)
+    band: Band
+    bounds: Band
 
     @property
     def last(self) -> tuple[float, float] | None:
@@ -46,6 +48,8 @@ def line_plot(
     y_label: str = "",
     log_x: bool = False,
     log_y: bool = False,
+    reference: Mapping[str, Any] | None = None,
+    bounds_label: str = "bounds",
     width: int = 720,
     colours: Mapping[str, int] | None = None,
     ax: Axes | None = None,
@@ -56,11 +60,16 @@ def line_plot(
     ----------
     series : sequence of mappings
         The lines, each with "label", and "x" and "y" of equal length (None in y breaks the line);
-        optionally with "low" and "high", a band around the line.
+        optionally with "low" and "high", a band around the line, and with "lowest" and "highest",
+        bounds that are drawn as thin lines.
     title, x_label, y_label : str
         The title, and the quantities of the axes with their units.
     log_x, log_y : bool
         Whether the axis is logarithmic. All x, or all y with their bands, must then be above 0.
+    reference : mapping, optional
+        The "value" and "label" of a dashed horizontal line.
+    bounds_label : str
+        The meaning of thin lines, for the note below the plot.
     width, colours, ax
         The arguments of all plots, see `podium.plots`.
 
@@ -88,7 +97,9 @@ def line_plot(
         return sheet.empty("; ".join(["No values.", *(curve.label for curve in curves)]))
     if len(curves) > MOST_LINES:
         sheet.note(f"{len(curves) - MOST_LINES:,} more lines are not drawn.")
-    _plot(sheet, curves[:MOST_LINES], logs, x_label, y_label)
+    _plot(sheet, curves[:MOST_LINES], logs, (x_label, y_label), reference)
+    if any(curve.bounds for curve in curves):
+        sheet.note(f"Thin lines: {bounds_label}.")
     return sheet.finish("; ".join(map(_described, curves)) + ".")
 
 
@@ -98,19 +109,29 @@ def _curve(line: Mapping[str, Any], index: int, numbers: Mapping[str, int] | Non
     label = str(line["label"])
     number = index if numbers is None else numbers.get(label, index)
     points = [(float(a), _numbers.to_float(b)) for a, b in zip(x, y, strict=True)]
-    band: list[tuple[float, float, float]] = []
-    if "low" in line and "high" in line:
-        rows = zip(x, line["low"], line["high"], strict=True)
-        band = [(float(a), _numbers.to_float(b), _numbers.to_float(c)) for a, b, c in rows]
-        band = [edge for edge in band if math.isfinite(edge[1]) and math.isfinite(edge[2])]
+    bands = _band(line, x, "low", "high"), _band(line, x, "lowest", "highest")
     is_defined = any(math.isfinite(y) for _, y in points)
     name = _text.printable(label if is_defined else f"{label} (undefined)")
-    return _Curve(name, colours.series(number), number >= colours.N_COLOURS, points, band)
+    return _Curve(name, colours.series(number), number >= colours.N_COLOURS, points, *bands)
+
+
+def _band(line: Mapping[str, Any], x: Sequence[Any], low: str, high: str) -> Band:
+    """Return the defined places of a band; none if the line has none."""
+    if low not in line or high not in line:
+        return []
+    rows = zip(x, line[low], line[high], strict=True)
+    band = [(float(a), _numbers.to_float(b), _numbers.to_float(c)) for a, b, c in rows]
+    return [edge for edge in band if math.isfinite(edge[1]) and math.isfinite(edge[2])]
 
 
 def _plot(
-    sheet: Sheet, curves: Sequence[_Curve], logs: tuple[bool, bool], x_label: str, y_label: str
+    sheet: Sheet,
+    curves: Sequence[_Curve],
+    logs: tuple[bool, bool],
+    labels: tuple[str, str],
+    reference: Mapping[str, Any] | None,
 ) -> None:
+    x_label, y_label = labels
     names = 13 + max(_text.width(curve.label, LABEL_SIZE) for curve in curves)
     at_ends = sheet.is_own and sheet.width >= PHONE and names <= 0.3 * sheet.width
     if not at_ends:
@@ -119,26 +140,29 @@ def _plot(
         sheet.legend([(curve.label, curve.tone, _key(curve)) for curve in curves])
     sheet.top += 22 if y_label and sheet.is_own else 0
     plot = max(_PLOT, _LINE * len(curves) if at_ends else 0)
-    up = _scales.around(_heights(curves), (plot, 4), 0.06, log=logs[1], name="y")
+    levels = [] if reference is None else [float(reference["value"])]
+    up = _scales.around([*_heights(curves), *levels], (plot, 4), 0.06, log=logs[1], name="y")
     xs = [x for curve in curves for x, _ in curve.points]
     margin = 12 + _scales.room(_scales.up_ticks(up)) + 4
     left, right = sheet.place(margin, 20 + names, plot)
     across = _scales.around(xs, (left, right), 0.02, log=logs[0], name="x")
     sheet.x_axis(sheet.ax, across, label=x_label, integers=all(x == round(x) for x in xs))
     sheet.y_axis(sheet.ax, up)
+    if reference is not None:
+        at_left = _is_left_free(curves, across, up, levels[0])
+        _reference(sheet, reference, up, left + 6 if at_left else right - 6, at_left=at_left)
     for curve in curves:
         _draw(sheet, curve)
     sheet.name_y(y_label)
     if at_ends:
         _name_ends(sheet, curves, up, right + 10, names - 9)
     elif not sheet.is_own:
-        legend = sheet.ax.legend(frameon=False, labelcolor=sheet.paints["ink"])
-        for text in legend.get_texts():
-            text.set_parse_math(False)
+        sheet.native_legend()
 
 
 def _heights(curves: Sequence[_Curve]) -> list[float]:
-    edges = [edge for curve in curves for _, *ends in curve.band for edge in ends]
+    bands = (edges for curve in curves for edges in (*curve.band, *curve.bounds))
+    edges = [edge for _, *ends in bands for edge in ends]
     return [y for curve in curves for _, y in curve.points] + edges
 
 
@@ -149,6 +173,10 @@ def _draw(sheet: Sheet, curve: _Curve) -> None:
         x, low, high = zip(*curve.band, strict=True)
         around = [*x, *reversed(x)], [*high, *reversed(low)]
         sheet.ax.fill(*around, color=paint, alpha=0.15, linewidth=0, clip_on=clip)
+    if curve.bounds:
+        x, *edges = zip(*curve.bounds, strict=True)
+        for edge in edges:
+            sheet.ax.plot(x, edge, color=paint, linewidth=1, label="_nolegend_", clip_on=clip)
     is_marked = len(curve.points) <= _MARKED
     label = curve.label.lstrip("_") or curve.label
     style: dict[str, Any] = {"color": paint, "clip_on": clip, "solid_capstyle": "round"}
@@ -169,6 +197,30 @@ def _draw(sheet: Sheet, curve: _Curve) -> None:
             **style,
         )
         label = "_nolegend_"
+
+
+def _is_left_free(curves: Sequence[_Curve], across: Scale, up: Scale, level: float) -> bool:
+    """Return whether the left end of a horizontal line is as far from the curves as the right."""
+    middle = (across.start + across.end) / 2
+    nearest = [math.inf, math.inf]
+    for x, y in (point for curve in curves for point in curve.points):
+        if math.isfinite(y):
+            side = int(across(x) > middle)
+            nearest[side] = min(nearest[side], abs(up(y) - up(level)))
+    return nearest[0] >= nearest[1]
+
+
+def _reference(
+    sheet: Sheet, reference: Mapping[str, Any], up: Scale, x: float, *, at_left: bool
+) -> None:
+    """Draw a dashed line with its label above one end, or below it at the top of the plot."""
+    value, label = float(reference["value"]), str(reference.get("label", ""))
+    dashes: Any = (0, (5 / 1.5, 4 / 1.5))
+    sheet.ax.axhline(value, color=sheet.paints["muted"], linewidth=1.5, linestyle=dashes)
+    y = sheet.top + up(value)
+    y += 14 if up(value) < 20 else -6
+    anchor, room = "left" if at_left else "right", sheet.width / 2
+    sheet.text(x, y, label, size=NOTE_SIZE, anchor=anchor, tone="muted", halo=True, room=room)
 
 
 def _unbroken(points: Points) -> Iterator[Points]:

@@ -20,6 +20,7 @@ def interval_plot(
     title: str = "",
     axis_label: str = "",
     reference: Mapping[str, Any] | None = None,
+    bounds_label: str = "bounds",
     digits: int | None = None,
     width: int = 720,
     colours: Mapping[str, int] | None = None,
@@ -31,11 +32,14 @@ def interval_plot(
     ----------
     rows : sequence of mappings
         The rows, each with "label", "value", "low" and "high" (None if undefined); optionally
-        with "series", the method that determines the colour of the row.
+        with "series", the method that determines the colour of the row, and with "lowest" and
+        "highest", bounds that are drawn as a thin line.
     title, axis_label : str
         The title, and the quantity of the axis with its unit.
     reference : mapping, optional
         The "value" and "label" of a dashed line.
+    bounds_label : str
+        The meaning of thin lines, for the note below the plot.
     digits : int, optional
         The decimals of the written values; by default three significant digits or more.
     width, colours, ax
@@ -57,13 +61,14 @@ def interval_plot(
     parsed_rows = _forest.read(rows, numbers, digits=digits)
     if not parsed_rows:
         return sheet.empty()
-    shown = _forest.first_rows(parsed_rows, sheet)
+    drawn_rows = _forest.first_rows(parsed_rows, sheet)
     sheet.top += 18 if reference else 0
     reference_values = [float(reference["value"])] if reference else []
-    bounds = _forest.limits(shown, reference_values)
-    scale = _forest.plot(sheet, shown, bounds, label=axis_label)
+    bounds = _forest.limits(drawn_rows, reference_values)
+    scale = _forest.plot(sheet, drawn_rows, bounds, label=axis_label)
     if reference:
         _reference(sheet, reference, scale)
+    _forest.note_bounds(sheet, drawn_rows, bounds_label)
     return sheet.finish(_forest.described(parsed_rows))
 
 
@@ -74,6 +79,8 @@ def difference_plot(
     axis_label: str = "",
     low_label: str = "",
     high_label: str = "",
+    reference: Mapping[str, Any] | None = None,
+    bounds_label: str = "bounds",
     digits: int | None = None,
     width: int = 720,
     colours: Mapping[str, int] | None = None,
@@ -91,6 +98,10 @@ def difference_plot(
         The title, and the quantity of the axis with its unit.
     low_label, high_label : str
         The meaning of values to the left and to the right of zero.
+    reference : mapping, optional
+        The "value" and "label" of a dashed line, such as the limit of a gate.
+    bounds_label : str
+        The meaning of thin lines, for the note below the plot.
     digits : int, optional
         The decimals of the written values; by default three significant digits or more.
     width, colours, ax
@@ -111,14 +122,19 @@ def difference_plot(
     parsed_rows = _forest.read(rows, numbers, digits=digits, signed=True, hollow_at_zero=True)
     if not parsed_rows:
         return sheet.empty()
-    shown = _forest.first_rows(parsed_rows, sheet)
+    drawn_rows = _forest.first_rows(parsed_rows, sheet)
     sheet.top += 20 if low_label or high_label else 0
-    bounds = _forest.limits(shown, [0.0], pad=0.08)
-    _forest.plot(sheet, shown, bounds, label=axis_label, signed=True)
+    sheet.top += 18 if reference else 0
+    zero_and_reference = [0.0, float(reference["value"])] if reference else [0.0]
+    bounds = _forest.limits(drawn_rows, zero_and_reference, pad=0.08)
+    scale = _forest.plot(sheet, drawn_rows, bounds, label=axis_label, signed=True)
     sheet.ax.axvline(0.0, color=sheet.paints["muted"], linewidth=1.5, zorder=1.5)
-    _name_sides(sheet, low_label, high_label)
-    if any(row.hollow for row in shown):
+    _name_sides(sheet, low_label, high_label, 26 if reference else 8)
+    if reference:
+        _reference(sheet, reference, scale)
+    if any(row.hollow for row in drawn_rows):
         sheet.note("Hollow dots: the interval includes 0, or there is no interval.")
+    _forest.note_bounds(sheet, drawn_rows, bounds_label)
     return sheet.finish(_forest.described(parsed_rows))
 
 
@@ -134,10 +150,10 @@ def _reference(sheet: Sheet, reference: Mapping[str, Any], scale: Scale) -> None
     )
 
 
-def _name_sides(sheet: Sheet, low: str, high: str) -> None:
+def _name_sides(sheet: Sheet, low: str, high: str, above: float) -> None:
     """Write the meaning of each side of zero, at the two ends of one line."""
     style: dict[str, Any] = {"size": NOTE_SIZE, "tone": "muted", "room": sheet.width / 2 - 12}
     if low:
-        sheet.text(4, sheet.top - 8, f"← {low}", **style)
+        sheet.text(4, sheet.top - above, f"← {low}", **style)
     if high:
-        sheet.text(sheet.width - 4, sheet.top - 8, f"{high} →", anchor="right", **style)
+        sheet.text(sheet.width - 4, sheet.top - above, f"{high} →", anchor="right", **style)

@@ -28,6 +28,7 @@ def grouped_intervals(
     title: str = "",
     axis_label: str = "",
     share_axis: bool = True,
+    bounds_label: str = "bounds",
     digits: int | None = None,
     width: int = 720,
     colours: Mapping[str, int] | None = None,
@@ -45,6 +46,8 @@ def grouped_intervals(
     share_axis : bool
         Whether all panels have the same range (for one measure). Otherwise each panel has its own
         range (for several measures).
+    bounds_label : str
+        The meaning of thin lines, for the note below the plot.
     digits : int, optional
         The decimals of the written values; by default three significant digits or more.
     width, colours, ax
@@ -77,6 +80,7 @@ def grouped_intervals(
         for panel in panels
     ]
     shared = _forest.limits([row for *_, rows in parsed for row in rows]) if share_axis else None
+    sheet.hold_panels()
     y = sheet.top if sheet.is_own else 0.0
     draw = _list if columns == 1 else _grid
     y = draw(sheet, parsed, y, shared, columns)
@@ -85,6 +89,7 @@ def grouped_intervals(
         sheet.text(sheet.width / 2, y + 10, axis_label, anchor="center", **style)
         y += 20
     sheet.host(y)
+    _forest.note_bounds(sheet, [row for *_, rows in parsed for row in rows], bounds_label)
     return sheet.finish(" ".join(f"{head}: {_forest.described(rows)}" for head, _, rows in parsed))
 
 
@@ -139,15 +144,15 @@ def _grid(
     for first in range(0, len(panels), columns):
         line = panels[first : first + columns]
         y += _HEAD + (_NOTE_LINE if any(note for _, note, _ in line) else 0)
-        shown = [_forest.first_rows(rows, sheet) for *_, rows in line]
-        for i, row in enumerate(shown[0]):
+        drawn_rows = [_forest.first_rows(rows, sheet) for *_, rows in line]
+        for i, row in enumerate(drawn_rows[0]):
             sheet.text(4, y + (i + 0.5) * _ROW + 4.5, row.label, room=labels + 4)
         for j, (head, note, _) in enumerate(line):
             left = labels + 16 + j * pitch
             top = y - _HEAD - (_NOTE_LINE if note else 0)
             _head(sheet, head, note, left + 8, top, pitch - 16)
-            _panel(sheet, shown[j], left, left + pitch, y, shared)
-        y += len(shown[0]) * _ROW + X_AXIS + 14
+            _panel(sheet, drawn_rows[j], left, left + pitch, y, shared)
+        y += len(drawn_rows[0]) * _ROW + X_AXIS + 14
     return y - 8
 
 
@@ -169,7 +174,7 @@ def _panel(
     _drawing.no_y_axis(ax, 0, len(rows))
     for i, row in enumerate(rows):
         y = top + (i + 0.5) * _ROW + 4.5
-        _forest.mark(sheet, ax, row, i + 0.5)
+        _forest.mark(sheet, ax, row, i + 0.5, 1 / _ROW)
         sheet.text(right - 4, y, row.text, anchor="right", size=LABEL_SIZE, room=_VALUE + 30)
 
 

@@ -84,22 +84,25 @@ def trade_off_plot(
         sheet.note(f"{len(defined) - MOST_ROWS:,} more methods are not drawn.")
         defined = defined[:MOST_ROWS]
     spans = [_spans(points[i]) for i in defined]
-    shown = [parsed[i] for i in defined]
-    scales = _trade_off_scales(sheet, shown, spans)
-    boxes = _boxes(shown, spans, *scales, sheet.width)
-    if boxes is None:
-        keys = [(point.label, point.tone, _mark(sheet, point)) for point in shown]
+    drawn = [parsed[i] for i in defined]
+    scales = _trade_off_scales(sheet, drawn, spans)
+    boxes = _boxes(drawn, spans, *scales, sheet.width)
+    has_legend = boxes is None and not sheet.is_own
+    if boxes is None and sheet.is_own:
+        keys = [(point.label, point.tone, _mark(sheet, point)) for point in drawn]
         sheet.legend([(label, tone, {**mark, "markevery": [1]}) for label, tone, mark in keys])
     sheet.top += 22 if y_label and sheet.is_own else 0
     sheet.place(scales[0].start, 20, _PLOT)
     sheet.x_axis(sheet.ax, scales[0], label=x_label)
     sheet.y_axis(sheet.ax, scales[1])
     sheet.name_y(y_label)
-    for point, span in zip(shown, spans, strict=True):
+    for point, span in zip(drawn, spans, strict=True):
         _draw_point(sheet, point, span)
-    for point, (left, top, right, _) in zip(shown, boxes or [], strict=boxes is not None):
+    for point, (left, top, right, _) in zip(drawn, boxes or [], strict=boxes is not None):
         room = right - left + 1
         sheet.text(left, sheet.top + top + 11, point.label, size=LABEL_SIZE, room=room, halo=True)
+    if has_legend:
+        sheet.native_legend()
     undefined = [point.label for point in parsed if not point.is_defined]
     if undefined:
         sheet.note(f"Undefined: {', '.join(undefined)}.")
@@ -235,7 +238,8 @@ def _draw_point(sheet: Sheet, point: _Point, spans: tuple[list[float], list[floa
         sheet.ax.plot(across, [point.y] * 2, linewidth=2, **style)
     if up:
         sheet.ax.plot([point.x] * 2, up, linewidth=2, **style)
-    (dot,) = sheet.ax.plot([point.x], [point.y], **_mark(sheet, point), **style)
+    label = point.label.lstrip("_") or point.label  # a legend leaves out names that begin with _
+    (dot,) = sheet.ax.plot([point.x], [point.y], label=label, **_mark(sheet, point), **style)
     _drawing.mark(dot, hint=_described(point))
 
 
@@ -266,16 +270,16 @@ def _boxes(
     room: float,
 ) -> list[_Box] | None:
     """Return places of all labels where they cover nothing, or None if there are none."""
-    taken: list[_Box] = []
+    occupied: list[_Box] = []
     for point, (x_span, y_span) in zip(points, spans, strict=True):
         xs = [across(x) for x in (point.x, *x_span)]
         ys = [up(y) for y in (point.y, *y_span)]
-        taken.append((min(xs) - 6, min(ys) - 6, max(xs) + 6, max(ys) + 6))
+        occupied.append((min(xs) - 6, min(ys) - 6, max(xs) + 6, max(ys) + 6))
     boxes: list[_Box] = []
     for point in points:
         width = _text.width(point.label, LABEL_SIZE)
         places = _places(across(point.x), up(point.y), width, max(room, across.end))
-        free = (p for p in places if not any(_overlap(p, other) for other in [*taken, *boxes]))
+        free = (p for p in places if not any(_overlap(p, other) for other in [*occupied, *boxes]))
         box = next(free, None)
         if box is None:
             return None

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from podium.report import _details, headlines
-from podium.report._types import Figure, Report, Section
-from podium.report.cells import percentage
-from podium.report.figures import interval_row
+from podium.report._types import Report, Section
 from podium.report.measured import (
     BOLD,
     differences_table,
@@ -17,13 +15,8 @@ from podium.report.measured import (
     undefined_note,
     wins_table,
 )
-from podium.report.pages import (
-    MOST_IN_FIGURE,
-    complete,
-    conventions,
-    dashes,
-    without,
-)
+from podium.report.pages import complete, conventions, dashes, without
+from podium.report.pictures import measured
 
 
 def comparison_report(
@@ -85,40 +78,15 @@ def comparison_report(
 
 
 def _means(result: Mapping[str, Any], groups: str) -> Iterator[Section]:
-    measures, runs = result["measures"], _in_figures(result)
-    if not measures or not runs:
+    measures = result["measures"]
+    if not measures or not result["runs"]:
         return
-    level = percentage(next(iter(measures.values()))["means"][runs[0]]["level"])
-    title = f"Means over {groups}, with {level} intervals"
-    if len(runs) < len(result["runs"]):
-        title = f"The best {len(runs)} of {len(result['runs'])} runs: {title[0].lower()}{title[1:]}"
-    panels = [
-        {"title": name, "rows": [interval_row(run, results["means"][run], run) for run in runs]}
-        for name, results in measures.items()
-    ]
-    figure: Figure = {"kind": "grouped_intervals", "title": title, "panels": panels}
-    figure = {**figure, "share_axis": False}
-    if len(panels) == 1:
-        rows, name = panels[0]["rows"], panels[0]["title"]
-        figure = {"kind": "interval_plot", "title": f"{name}: {title}", "rows": rows}
+    figure = measured.run_means(result, groups)
     table = complete(run_means_table(result))
     means = [m for tested in measures.values() for m in tested["means"].values()]
     bold = [BOLD] if table.get("highlight") else []
     notes = [*bold, *undefined_note(result, means), *dashes([table])]
     yield {"title": "Means", "figures": [figure], "tables": [table], "notes": notes}
-
-
-def _in_figures(result: Mapping[str, Any]) -> list[str]:
-    """Return the runs in figures: all, or the baseline and the best ones in the first measure."""
-    runs = list(result["runs"])
-    if len(runs) <= MOST_IN_FIGURE:
-        return runs
-    tested = next(iter(result["measures"].values()))
-    sign = -1 if tested.get("higher_is_better") is False else 1
-    known = [run for run in runs if tested["means"][run]["mean"] is not None]
-    best = sorted(known, key=lambda run: -sign * tested["means"][run]["mean"])
-    leaders = {result["baseline"], *best[: MOST_IN_FIGURE - 1]}
-    return [run for run in runs if run in leaders]
 
 
 def _differences(result: Mapping[str, Any], measure: str) -> Iterator[Section]:
@@ -141,47 +109,13 @@ def _differences(result: Mapping[str, Any], measure: str) -> Iterator[Section]:
     tables[0]["highlight"] = [(i, 2) for i in bold if i < len(tables[0]["rows"])]
     if not segments:
         tables = [without(table, "measure") for table in tables]
-    notes = [*tests_notes(of_measure), *dashes(tables)]
-    if bold:
-        notes.insert(0, f"Bold: p Holm is at most {headlines.alpha(tests[0]):g}.")
+    notes = [f"Bold: p Holm is at most {headlines.alpha(tests[0]):g}."] if bold else []
+    if measure == next(iter(result["measures"])):
+        notes += tests_notes(result)
+    notes += dashes(tables)
     yield {
         "title": f"Differences in {measure}",
-        "figures": [_figure(result, measure, tests)],
+        "figures": [measured.differences(result, measure)],
         "tables": tables,
         "notes": notes,
     }
-
-
-def _figure(result: Mapping[str, Any], measure: str, tests: Sequence[Mapping[str, Any]]) -> Figure:
-    is_all, baseline = result["pairs"] == "all", result["baseline"]
-    start = "differences" if is_all else f"difference from {baseline}"
-    level = percentage(tests[0].get("level", 0.95))
-    runs = set(_in_figures(result))
-    drawn = [t for t in tests if {t["run"], t["baseline"]} <= runs][: 2 * MOST_IN_FIGURE]
-    low, high = _directions(result["measures"][measure], "" if is_all else baseline)
-    return {
-        "kind": "difference_plot",
-        "title": f"{measure}: {start}, with {level} intervals",
-        "low_label": low,
-        "high_label": high,
-        "rows": [
-            interval_row(
-                f"{t['run']} - {t['baseline']}" if is_all else t["run"],
-                {**t, "mean": t["difference"]},
-                t["run"],
-            )
-            for t in drawn
-        ],
-    }
-
-
-def _directions(results: Mapping[str, Any], baseline: str) -> tuple[str, str]:
-    """Return labels for a difference below and above 0; for a loss, lower is better."""
-    tests, is_better = results["differences"], results.get("higher_is_better")
-    run = "the run" if len(tests) > 1 else str(tests[0]["run"])
-    if not baseline:
-        run, baseline = "the first run", "the second run"
-    if is_better is None:
-        return f"{baseline} higher", f"{run} higher"
-    low, high = (baseline, run) if is_better else (run, baseline)
-    return f"{low} better", f"{high} better"

@@ -8,22 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from podium.report._types import Figure, Lists, Section
-from podium.report.cells import number
-
-_MOST_SEGMENTS = 5  # the largest gains, and the largest losses
+from podium.report._types import Lists, Section
+from podium.report.cells import counted, number
+from podium.report.pictures import measured
 
 
 def distributions(details: Mapping[str, Any], groups: str) -> Iterator[Section]:
     """Yield a section with the distribution of each measure over users."""
-    figures: list[Figure] = [
-        {
-            "kind": "histogram",
-            "title": f"Distribution of {name} over {groups}",
-            "axis_label": name,
-            "count_label": groups,
-            **bins,
-        }
+    figures = [
+        measured.distribution(name, bins, groups)
         for name, bins in details.get("histograms", {}).items()
     ]
     if figures:
@@ -32,20 +25,7 @@ def distributions(details: Mapping[str, Any], groups: str) -> Iterator[Section]:
 
 def curves(details: Mapping[str, Any]) -> Iterator[Section]:
     """Yield a section with the mean of each measure at several cutoffs."""
-    figures: list[Figure] = [
-        {
-            "kind": "line_plot",
-            "title": f"{name} at k",
-            "x_label": "k",
-            "y_label": f"mean {name}",
-            "log_x": True,
-            "series": [
-                {"label": run or name, "x": curve["k"], "y": means}
-                for run, means in curve["means"].items()
-            ],
-        }
-        for name, curve in details.get("curves", {}).items()
-    ]
+    figures = [measured.curve(name, curve) for name, curve in details.get("curves", {}).items()]
     if figures:
         text = "The mean of each measure, if the list is cut after k items."
         if left_out := details.get("runs_left_out", 0):
@@ -58,59 +38,22 @@ def gains(details: Mapping[str, Any], groups: str) -> Iterator[Section]:
     gain = details.get("gains")
     if gain is None:
         return
-    run, baseline, measure = gain["run"], gain["baseline"], gain["measure"]
-    figures: list[Figure] = [
-        {
-            "kind": "histogram",
-            "title": f"{measure} of each user: {run} − {baseline}",
-            "axis_label": f"difference in {measure}",
-            "count_label": groups,
-            **gain["histogram"],
-        }
-    ]
+    figures = [measured.gains(gain, groups)]
     if gain["segments"]:
-        figures.append(_by_segment(gain, groups))
+        figures.append(measured.gains_by_segment(gain, groups))
     yield {"title": "Who gains, who loses", "text": _counts(gain, groups), "figures": figures}
 
 
 def _counts(gain: Mapping[str, Any], groups: str) -> str:
     n = max(gain["wins"] + gain["losses"] + gain["equal"], 1)
     better, worse, equal = (
-        f"{gain[name]:,} {groups} ({100 * gain[name] / n:.0f} %)"
+        f"{counted(gain[name], groups)} ({100 * gain[name] / n:.0f} %)"
         for name in ("wins", "losses", "equal")
     )
     return (
         f"With {gain['run']} instead of {gain['baseline']}, {gain['measure']} is better for "
         f"{better}, worse for {worse}, and equal for {equal}."
     )
-
-
-def _by_segment(gain: Mapping[str, Any], groups: str) -> Figure:
-    """Return the differences by segment: of many, the largest gains and losses."""
-    segments: Sequence[Mapping[str, Any]] = gain["segments"]
-    caption = "The intervals are those of each segment alone, without a correction."
-    if len(segments) > 2 * _MOST_SEGMENTS:
-        n = len(segments)
-        segments = [*segments[:_MOST_SEGMENTS], *segments[-_MOST_SEGMENTS:]]
-        caption = f"The largest gains and losses of {n} segments. {caption}"
-    run, baseline = gain["run"], gain["baseline"]
-    sides = (baseline, run) if gain["higher_is_better"] else (run, baseline)
-    return {
-        "kind": "difference_plot",
-        "title": f"{gain['measure']} by segment: {run} − {baseline}",
-        "low_label": f"{sides[0]} better",
-        "high_label": f"{sides[1]} better",
-        "rows": [
-            {
-                "label": f"{segment['name']} ({segment['n_groups']:,} {groups})",
-                "value": segment["mean"],
-                "low": segment["interval"][0],
-                "high": segment["interval"][1],
-            }
-            for segment in segments
-        ],
-        "caption": caption,
-    }
 
 
 def users(details: Mapping[str, Any], groups: str) -> Iterator[Section]:
@@ -135,10 +78,10 @@ def users(details: Mapping[str, Any], groups: str) -> Iterator[Section]:
 
 def _card(user: Mapping[str, Any], measure: str, groups: str) -> Lists:
     values = ", ".join(f"{run} {number(v)}" if run else number(v) for run, v in user["values"])
-    n = user["n_pos"]
+    n = int(user["n_pos"])
     return {
         "title": f"{groups.removesuffix('s').capitalize()} {user['user']}",
-        "note": f"{measure}: {values} · {n:,} relevant item{'s' * (n != 1)}",
+        "note": f"{measure}: {values} · {counted(n, 'relevant items')}",
         "lists": dict(user["lists"]),
         "after": _missed(user["missed"], user["n_missed"]),
     }

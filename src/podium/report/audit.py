@@ -9,6 +9,7 @@ from podium import _numbers
 from podium._text import printable
 from podium.report import pages, tables
 from podium.report._types import Report, Section, Table
+from podium.report.pictures import decided
 from podium.report.views import Numbers, Tables, Text, View
 
 _FLAT = ("check", "run", "severity", "count", "total", "noun", "text", "remedy")
@@ -57,9 +58,15 @@ def page(result: Mapping[str, Any]) -> Report:
         "title": f"Audit of {measure}",
         "status": status,
         "summary": [summary],
-        "sections": [*sections, {"title": "Context", "tables": [context_table(result)]}],
+        "sections": [*sections, _context(result)],
         "conventions": pages.conventions(result),
     }
+
+
+def _context(result: Mapping[str, Any]) -> Section:
+    """Return the section with the values of runs and of lists without a model."""
+    figures = [decided.audit_context(result)]
+    return {"title": "Context", "figures": figures, "tables": [context_table(result)]}
 
 
 def flat_table(result: Mapping[str, Any]) -> dict[str, Any]:

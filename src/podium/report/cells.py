@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 NOTHING = "–"
 _SMALLEST_P = 1e-4
+_CERTAIN = 0.9995  # probabilities above this would round to 1.000
 
 
 def number(value: float | None, sign: str = "") -> str:
@@ -28,9 +29,27 @@ def p_value(value: float | None) -> str:
     return f"<{_SMALLEST_P:.4f}" if value < _SMALLEST_P else f"{value:.4f}"
 
 
+def probability(value: float | None) -> str:
+    """Return a probability as the text of a table cell."""
+    if value is None:
+        return NOTHING
+    return f">{_CERTAIN - 0.0005:.3f}" if value > _CERTAIN else f"{value:.3f}"
+
+
 def count(value: int | None) -> str:
     """Return a number of users as the text of a table cell."""
     return NOTHING if value is None else str(value)
+
+
+def counted(n: int, groups: str) -> str:
+    """Return a number of groups; `groups` is their name in the plural.
+
+    Examples
+    --------
+    >>> counted(1, "users"), counted(2_000, "users")
+    ('1 user', '2,000 users')
+    """
+    return f"{n:,} {groups if n != 1 else groups.removesuffix('s')}"
 
 
 def percent(value: float | None) -> str:

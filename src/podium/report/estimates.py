@@ -7,10 +7,10 @@ from typing import Any, cast
 
 from podium.report import estimate_notes as notes
 from podium.report import headlines, pages
-from podium.report._types import Figure, Report
-from podium.report.cells import number, percentage, span
-from podium.report.figures import interval_row
+from podium.report._types import Report
+from podium.report.cells import number, probability, span
 from podium.report.flat import Table
+from podium.report.pictures import estimated
 from podium.report.views import Numbers, Tables, Text, View
 
 _FLAT = (
@@ -26,7 +26,6 @@ _MEAN = (
 _TEST = ("difference", "std_error", "sign_probability", "either_sign")
 _SIGN = "Sign right: the probability that the sign of the difference is right."
 _ENDS = ("low", "high", "lowest", "highest")
-_CERTAIN = 0.9995  # values above this would round to 1.000
 
 
 def estimate_view(result: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> View:
@@ -79,11 +78,6 @@ def pair_view(result: Mapping[str, Any]) -> View:
 def estimate_page(result: Mapping[str, Any]) -> Report:
     """Return the page of a SampledEvaluation's JSON form."""
     first = next(iter(result["measures"].values()))
-    figure: Figure = {
-        "kind": "interval_plot",
-        "title": f"Estimates, with {percentage(first['level'])} intervals",
-        "rows": [interval_row(name, values) for name, values in result["measures"].items()],
-    }
     is_known = headlines.is_determined(first)
     return {
         "title": "Estimates for the ranking of all items",
@@ -92,7 +86,7 @@ def estimate_page(result: Mapping[str, Any]) -> Report:
         "sections": [
             {
                 "title": "Estimates",
-                "figures": [figure],
+                "figures": [estimated.estimates(result)],
                 "tables": [pages.complete(_estimate_table(result))],
                 "notes": [*notes.of_estimate(result)],
             }
@@ -103,26 +97,18 @@ def estimate_page(result: Mapping[str, Any]) -> Report:
 
 def comparison_page(result: Mapping[str, Any]) -> Report:
     """Return the page of a SampledComparisons' JSON form."""
-    panels = [
-        {
-            "title": name,
-            "rows": [interval_row(run, mean, run) for run, mean in results["means"].items()],
-        }
-        for name, results in result["measures"].items()
-    ]
-    figure: Figure = {
-        "kind": "grouped_intervals",
-        "title": f"Estimates, with {percentage(notes.first_estimate(result)['level'])} intervals",
-        "panels": panels,
-        "share_axis": False,
-    }
+    first = next(iter(result["measures"].values()))
     return {
         "title": f"Estimates of {len(result['runs'])} models for the ranking of all items",
+        "status": "open" if notes.is_open(first["differences"]) else "",
         "summary": headlines.of_estimates(result),
         "sections": [
             {
                 "title": "Estimates",
-                "figures": [figure],
+                "figures": [
+                    estimated.run_estimates(result),
+                    *(estimated.run_differences(result, name) for name in result["measures"]),
+                ],
                 "tables": [
                     pages.complete(_means_table(result), "Means"),
                     pages.complete(_differences_table(result), "Differences"),
@@ -238,7 +224,7 @@ def _test_cells(test: Mapping[str, Any]) -> list[str]:
     """Return the JSON form of a difference as a row of a table."""
     possible = [] if test["bounds"] is None else [span(test["bounds"], "+")]
     cells = number(test["difference"], "+"), span(test["interval"], "+")
-    return [*cells, _probability(test["sign_probability"]), *possible]
+    return [*cells, probability(test["sign_probability"]), *possible]
 
 
 def pair_table(result: Mapping[str, Any]) -> Table:
@@ -284,9 +270,3 @@ def _merged_conventions(conventions: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _as_list(size: Any) -> list[int]:
     return cast("list[int]", size) if isinstance(size, list) else [size]
-
-
-def _probability(value: float | None) -> str:
-    if value is None:
-        return number(None)
-    return f">{_CERTAIN - 0.0005:.3f}" if value > _CERTAIN else f"{value:.3f}"

@@ -133,13 +133,18 @@ def bin_values(values: ArrayLike, n_bins: int = 20) -> dict[str, list[float]]:
 def interval_row(label: str, summary: Mapping[str, Any], series: str = "") -> dict[str, Any]:
     """Return a mean and its interval, in the form of the JSON results, as a row of a figure.
 
+    The row has bounds, if the result has bounds from sampled ranks or from unjudged items.
+
     Examples
     --------
     >>> interval_row("linear", {"mean": 0.31, "interval": [0.29, 0.33]})
     {'label': 'linear', 'value': 0.31, 'low': 0.29, 'high': 0.33, 'series': ''}
     """
     low, high = summary["interval"]
-    return {"label": label, "value": summary["mean"], "low": low, "high": high, "series": series}
+    row = {"label": label, "value": summary["mean"], "low": low, "high": high, "series": series}
+    unjudged = summary.get("unjudged")
+    bounds = summary.get("bounds") or (unjudged and (unjudged["low"], unjudged["high"]))
+    return {**row, "lowest": bounds[0], "highest": bounds[1]} if bounds else row
 
 
 def _methods(figure: Mapping[str, Any]) -> Iterator[str]:

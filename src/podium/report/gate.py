@@ -11,7 +11,7 @@ from podium._text import printable
 from podium.report import pages, tables
 from podium.report._types import Figure, Report, Table
 from podium.report.conventions import conventions_line
-from podium.report.figures import interval_row
+from podium.report.pictures import decided
 from podium.report.views import Numbers, Tables, Text, View
 
 _NUMBERS = ("std_error", "limit", "base", "candidate", "n_users", "n_undefined")
@@ -66,20 +66,7 @@ def page(result: Mapping[str, Any]) -> Report:
 def _figures(result: Mapping[str, Any]) -> Iterator[Figure]:
     """Yield the differences in each measure, for all users and segments."""
     for measure in dict.fromkeys(claim["measure"] for claim in result["claims"]):
-        claims = [claim for claim in result["claims"] if claim["measure"] == measure]
-        sides = (result["base"], result["candidate"])
-        low, high = sides if claims[0]["higher_is_better"] else sides[::-1]
-        limit = f"; the limit is {claims[0]['limit']:+.4g}" if claims[0]["limit"] else ""
-        yield {
-            "kind": "difference_plot",
-            "title": f"{measure}: {result['candidate']} − {result['base']}{limit}",
-            "low_label": f"{low} better",
-            "high_label": f"{high} better",
-            "rows": [
-                interval_row(claim["place"], {**claim, "mean": claim["difference"]})
-                for claim in claims[: pages.MOST_IN_FIGURE]
-            ],
-        }
+        yield decided.claims(result, measure)
 
 
 def flat_table(result: Mapping[str, Any]) -> dict[str, Any]:

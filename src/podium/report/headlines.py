@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from podium.report.cells import number, p_value, percentage, span
+from podium.report.cells import counted, number, p_value, percentage, probability, span
 
 _MOST_NAMES = 3
 
@@ -19,6 +19,8 @@ class Lead:
     ----------
     measure, run : str
     mean : float
+    equal : tuple of str
+        The other runs with exactly this mean.
     significant, others : dict of run to test
         The tests against other runs: those that show a lead, and all others.
     untested : tuple of str
@@ -28,6 +30,7 @@ class Lead:
     measure: str
     run: str
     mean: float
+    equal: tuple[str, ...]
     significant: dict[str, Mapping[str, Any]]
     others: dict[str, Mapping[str, Any]]
     untested: tuple[str, ...]
@@ -56,7 +59,8 @@ def lead(measure: str, tested: Mapping[str, Any]) -> Lead | None:
     significant = {run: test for run, test in tests.items() if is_significant(test)}
     others = {run: test for run, test in tests.items() if run not in significant}
     untested = tuple(run for run in tested["means"] if run != best and run not in tests)
-    return Lead(measure, best, means[best], significant, others, untested)
+    equal = tuple(run for run, mean in means.items() if mean == means[best] and run != best)
+    return Lead(measure, best, means[best], equal, significant, others, untested)
 
 
 def is_significant(test: Mapping[str, Any]) -> bool:
@@ -78,7 +82,8 @@ def of_comparison(result: Mapping[str, Any]) -> list[str]:
     same = [m for m in measures[1:] if _outcome(leads[m]) == _outcome(leads[measures[0]])]
     sentences = [_of(m, leads[m]) for m in measures if m not in same]
     if same:
-        sentences.insert(1, f"The same runs are best and significantly worse in {_names(same)}.")
+        text = f"In {_names(same)}, the same run is best, and the same differences are significant."
+        sentences.insert(1, text)
     return sentences
 
 
@@ -91,10 +96,11 @@ def _of(measure: str, best: Lead | None) -> str:
     """Return the sentences on one measure."""
     if best is None:
         return f"No run has a value of {measure}."
-    sentences = [f"{best.run} has the best mean {best.measure}, {number(best.mean)}."]
+    same = f", and {_names(best.equal)} the same" if best.equal else ""
+    sentences = [f"{best.run} has the best mean {best.measure}, {number(best.mean)}{same}."]
     better, not_better = (_tests(best, tests) for tests in (best.significant, best.others))
     if better:
-        but = f", but not than {not_better}" if not_better else ""
+        but = f", but not significantly better than {not_better}" if not_better else ""
         sentences.append(f"It is significantly better than {better}{but}.")
     elif not_better:
         sentences.append(f"It is not significantly better than {not_better}.")
@@ -112,10 +118,10 @@ def _tests(best: Lead, tests: Mapping[str, Mapping[str, Any]]) -> str:
     sign = 1 if test["run"] == best.run else -1
     if test["difference"] is None:
         return names
-    ends = [end if end is None else sign * end for end in test["interval"]][::sign]
+    ends = [end if end is None else sign * end + 0.0 for end in test["interval"]][::sign]
     interval = f" {span(ends, '+')}" if None not in ends else ""
     p = "" if test["holm_p_value"] is None else f", p{_p(test['holm_p_value'])}"
-    return f"{names} ({number(sign * test['difference'], '+')}{interval}{p})"
+    return f"{names} ({number(sign * test['difference'] + 0.0, '+')}{interval}{p})"
 
 
 def _p(value: float) -> str:
@@ -124,12 +130,12 @@ def _p(value: float) -> str:
 
 
 def _detectable(best: Lead) -> list[str]:
-    """Return the difference that would probably have been found, if none was."""
+    """Return the difference that would probably be significant, if none is."""
     sizes = [test["detectable"] for test in best.others.values() if test["detectable"]]
     if best.significant or not sizes:
         return []
     size = number(max(sizes))
-    return [f"A true difference of {size} would probably have been found; a smaller one may exist."]
+    return [f"A true difference of {size} would probably be significant; a smaller one may exist."]
 
 
 def _names(names: Sequence[str]) -> str:
@@ -140,28 +146,29 @@ def _names(names: Sequence[str]) -> str:
 
 
 def of_evaluation(result: Mapping[str, Any], groups: str = "users") -> list[str]:
-    """Return the mean of the first measure with its interval, and what the interval covers."""
+    """Return the mean of the first measure with its interval, and what the interval includes."""
     if not result["measures"]:
         return []
     name, summary = next(iter(result["measures"].items()))
     n, n_undefined = summary["n_groups"], summary["n_undefined"]
+    n_all = n + n_undefined
     has = "has" if n_undefined == 1 else "have"
     undefined = f" {n_undefined:,} {has} no value." if n_undefined else ""
     if summary["mean"] is None:
-        return [f"Mean {name} is undefined: none of {n + n_undefined:,} {groups} has a value."]
-    counted = f"over {n:,} {groups if n != 1 else groups.removesuffix('s')}"
+        return [f"Mean {name} is undefined: none of {counted(n_all, groups)} has a value."]
+    over = f"over {counted(n, groups)}"
     low, high = summary["interval"]
     if low is None or high is None:
-        text = f"Mean {name} is {number(summary['mean'])} {counted}. There is no interval."
+        text = f"Mean {name} is {number(summary['mean'])} {over}. There is no interval."
         return [text + undefined]
     interval = f"a {percentage(summary['level'])} interval from {number(low)} to {number(high)}"
-    covers = (
-        f"The interval covers the variation between {groups}: what the mean would be over other "
-        f"{groups} like these. It does not cover another training of the model."
+    scope = (
+        f"The interval is for the mean over similar {groups}: it includes the variation between "
+        f"{groups}, but not the variation between trainings of the model."
     )
     return [
-        f"Mean {name} is {number(summary['mean'])} {counted}, with {interval}.{undefined}",
-        covers,
+        f"Mean {name} is {number(summary['mean'])} {over}, with {interval}.{undefined}",
+        scope,
     ]
 
 
@@ -201,11 +208,12 @@ def _determined(estimate: Mapping[str, Any]) -> list[str]:
         lowest, highest = map(number, estimate["bounds"])
         possible = f" All values from {lowest} to {highest} are possible, whatever the method."
     if is_known:
-        return [f"The sampled ranks determine it.{possible}"]
+        text = "Without assumptions, the sampled ranks determine it with similar precision."
+        return [text + possible]
     if estimate["prior_decides"]:
         text = f"The value follows from the assumptions of {estimate['method']}."
-        return [f"The sampled ranks contain almost no information on it.{possible} {text}"]
-    return [f"The sampled ranks alone do not determine it.{possible}"]
+        return [f"The sampled ranks contain almost no information about it.{possible} {text}"]
+    return [f"Without assumptions, the sampled ranks do not determine it.{possible}"]
 
 
 def of_estimates(result: Mapping[str, Any]) -> list[str]:
@@ -225,6 +233,7 @@ def _signed(test: Mapping[str, Any]) -> str:
     if None not in test["interval"]:
         text += f" {span(test['interval'], '+')}"
     if test["sign_probability"] is not None:
-        text += f", and the probability that its sign is right is {test['sign_probability']:.3f}"
+        sure = probability(test["sign_probability"]).replace(">", "above ")
+        text += f", and the probability that its sign is right is {sure}"
     open_sign = " The ranks alone allow either sign." if test["either_sign"] else ""
     return f"{text}.{open_sign}"

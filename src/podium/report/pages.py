@@ -11,7 +11,6 @@ from podium.report.tables import alignment
 from podium.report.views import Tables, Text, View
 
 MOST_ROWS = 300
-MOST_IN_FIGURE = 20
 _RARE = "undefined"
 _NAMES = ("segment", "measure")
 

@@ -1,4 +1,4 @@
-"""The base class of results: their text, their HTML in notebooks, frames and named numbers."""
+"""The base class of results: their text, HTML in notebooks, plots, frames and named numbers."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ import math
 import os
 import re
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium import _check
-from podium.report import pages
+from podium.report import figures, pages
 from podium.report._page import write
 from podium.report._types import Provenance, Report
 from podium.report.narrowing import Table
 from podium.report.notebook import to_html
+from podium.report.pictures import Pictures, picture
 from podium.report.provenance import provenance as provenance_of
 from podium.report.views import Numbers, View, shortened, to_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _LONGEST = 240  # characters; MLflow accepts 250
 _NOT_SAFE = re.compile(r"[^\w.\-/ ]+")
 
 
 class Result(ABC):
-    """A result that can be printed, shown in a notebook, and turned into a frame or numbers.
+    """A result that can be printed, shown, plotted, and turned into a frame or numbers.
 
-    A subclass defines `as_json` and three methods that read this form. The command line prints the
+    A subclass defines `as_json` and four methods that read this form. The command line prints the
     same views.
     """
 
@@ -43,6 +47,10 @@ class Result(ABC):
     @abstractmethod
     def _numbers(self) -> Numbers:
         """Yield the names of numbers, and their values by field."""
+
+    @abstractmethod
+    def _pictures(self, measure: Any) -> Pictures:
+        """Return the pictures by name, the natural one first; of all measures if it is None."""
 
     @property
     def _frame_kind(self) -> str:
@@ -89,6 +97,43 @@ class Result(ABC):
             for field, value in fields.items()
         }
         return _renamed(values) if _check.flag(safe_names, "safe_names") else values
+
+    def plot(
+        self,
+        kind: str | None = None,
+        *,
+        measure: Any = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Axes:
+        """Draw a picture of the result by matplotlib, the same as in its report.
+
+        Parameters
+        ----------
+        kind : str, optional
+            The picture, by default the natural one of the result. docs/results.md lists them.
+        measure : str or Measure, optional
+            One of the result's measures. By default, a picture of one measure has the first one,
+            and other pictures have all of them.
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw on; by default those of a new figure, which a notebook shows.
+        **options
+            More arguments of the function of `podium.plots`, such as `title` and `width`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the plot; ``ax.figure.savefig(path)`` saves them.
+
+        Raises
+        ------
+        ArgumentError
+            If the result has no such picture or measure, or an option is unknown.
+        MissingExtraError
+            If matplotlib, the extra ``plots``, is not installed.
+        """
+        figure = picture(self._pictures(measure), kind, type(self).__name__)
+        return figures.plot(figure, ax=ax, **options)
 
     def to_report(
         self, *, title: str = "", titles: Any = None, provenance: Provenance | None = None
@@ -144,7 +189,12 @@ class Result(ABC):
     def _report(self, titles: Any) -> Report:
         """Return the report without its origin; `titles` as in `to_report`."""
         del titles  # results without lists have none
-        return pages.page(self._view(), type(self).__name__)
+        report = pages.page(self._view(), type(self).__name__)
+        pictures, sections = self._pictures(None), report.get("sections", ())
+        if not pictures or not sections:
+            return report
+        natural = picture(pictures, None, type(self).__name__)
+        return {**report, "sections": [{**sections[0], "figures": [natural]}, *sections[1:]]}
 
     def __str__(self) -> str:
         return to_text(shortened(self._view()))

@@ -16,7 +16,7 @@ from typing import Any
 from podium import _check, _numbers, _text
 from podium.errors import ArgumentError
 
-_NUMERIC = re.compile(r"(?!.*[A-Za-df-z])[<≈±]?[-+−[(\d∞–][-+−\d.,%e±∞–\s\[\]()]*|")
+_NUMERIC = re.compile(r"(?!.*[A-Za-df-z])[<>≈±]?[-+−[(\d∞–][-+−\d.,%e±∞–\s\[\]()]*|")
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",

@@ -17,6 +17,7 @@ from podium.metrics import ByMeasure, Measure, listed_measures
 from podium.progress import or_silent
 from podium.report import Report, estimates
 from podium.report.flat import Table
+from podium.report.pictures import Pictures, chosen_measure, estimated
 from podium.report.results import Result
 from podium.report.views import Numbers, View
 from podium.sampled import _uncertainty
@@ -75,6 +76,11 @@ class SampledComparison(Result):
             "conventions": {name: dict(value) for name, value in self.conventions.items()},
         }
 
+    def _pictures(self, measure: Any) -> Pictures:
+        name = chosen_measure(self.differences, measure)
+        only = "" if measure is None else name
+        return {"differences": estimated.pair_differences(self.as_json(), only)}
+
     def _view(self) -> View:
         return estimates.pair_view(self.as_json())
 
@@ -131,6 +137,17 @@ class SampledComparisons(Result):
 
     def _report(self, titles: Any) -> Report:
         return estimates.comparison_page(self.as_json())
+
+    def _pictures(self, measure: Any) -> Pictures:
+        result = self.as_json()
+        name = chosen_measure(result["measures"], measure)
+        only = "" if measure is None else name
+        means = {name: estimates["means"] for name, estimates in result["measures"].items()}
+        return {
+            "differences": estimated.run_differences(result, name),
+            "estimates": estimated.run_estimates(result, only),
+            **estimated.cutoffs(means, only),
+        }
 
     def _view(self) -> View:
         return estimates.comparison_view(self.as_json())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +12,14 @@ from numpy.typing import ArrayLike
 from podium import _check, metrics
 from podium.errors import ArgumentError
 from podium.metrics import Measure, parse, parse_relevance
+from podium.report import figures
+from podium.report.pictures import estimated
 from podium.sampled.design import Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from podium.sampled.ranks import SampledRanks
 
 RANK_AUC = "rank_auc"
 """The measure (n_items - rank) / (n_items - 1) down to the cutoff; `auc@k` is another metric."""
@@ -185,3 +193,44 @@ class RankDistribution:
         """
         weights = rank_weights(read_measure(metric, k), self.n_items)
         return float(self.probabilities[: weights.size] @ weights)
+
+    def plot(
+        self,
+        ranks: SampledRanks | None = None,
+        *,
+        confidence: float = 0.95,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Axes:
+        """Draw the share of users whose target is among the first k items, against k.
+
+        Parameters
+        ----------
+        ranks : SampledRanks, optional
+            The ranks that the distribution was estimated from, for the bounds of the share at
+            several k: all values that they allow.
+        confidence : float
+            The confidence of the bounds; see `identification_bounds`.
+        ax : matplotlib.axes.Axes, optional
+            The axes to draw on; by default those of a new figure.
+        **options
+            More arguments of `podium.plots.line_plot`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes with the plot.
+
+        Raises
+        ------
+        MissingExtraError
+            If matplotlib, the extra ``plots``, is not installed.
+        """
+        from podium.sampled.bounds import identification_bounds
+
+        bounds: dict[int, tuple[float, float]] = {}
+        if ranks is not None:
+            for k in estimated.cutoffs_of_ranks(self.n_items):
+                bounds[k] = identification_bounds(ranks, "recall", k, confidence=confidence)
+        figure = estimated.rank_shares(self.cdf.tolist(), bounds)
+        return figures.plot(figure, ax=ax, **options)

@@ -13,6 +13,7 @@ from podium.evaluation.stats import Interval
 from podium.metrics import ByMeasure, Measure
 from podium.report import Report, estimates
 from podium.report.flat import Table
+from podium.report.pictures import Pictures, chosen_measure, estimated
 from podium.report.results import Result
 from podium.report.views import Numbers, View
 from podium.sampled import _uncertainty
@@ -133,6 +134,16 @@ class SampledEvaluation(Result):
 
     def _report(self, titles: Any) -> Report:
         return estimates.estimate_page(self.as_json())
+
+    def _pictures(self, measure: Any) -> Pictures:
+        result = self.as_json()
+        name = chosen_measure(result["measures"], measure)
+        only = "" if measure is None else name
+        means = {name: {"": estimate} for name, estimate in result["measures"].items()}
+        return {
+            "estimates": estimated.estimates(result, only),
+            **estimated.cutoffs(means, only),
+        }
 
     def _view(self) -> View:
         return estimates.estimate_view(self.as_json())

@@ -11,9 +11,11 @@ from typing import Any
 from podium import data
 from podium.errors import ArgumentError
 from podium.report import flat
+from podium.report.pictures import Pictures, chosen_measure
 from podium.report.results import Result
 from podium.report.search import search_view
 from podium.report.views import Numbers, View
+from podium.tuning import pictures
 from podium.tuning.candidates import Params
 
 Table = dict[str, list[Any]]
@@ -143,6 +145,10 @@ class Search(Result):
             "trials": trials,
         }
 
+    def _pictures(self, measure: Any) -> Pictures:
+        chosen_measure([self.measure], measure)
+        return pictures.of_search(self)
+
     def _view(self) -> View:
         return search_view(self.measure, self.table)
 
@@ -154,11 +160,7 @@ class Search(Result):
         """Yield the mean of the best trial, its numeric parameters, and the cost of the search."""
         best = self.best
         fields = {"std_error": best.std_error, "n_groups": best.n_groups}
-        numeric = {
-            name: value
-            for name, value in best.params.items()
-            if isinstance(value, int | float) and not isinstance(value, bool)
-        }
+        numeric = {name: value for name, value in best.params.items() if pictures.is_number(value)}
         yield self.measure, {"": best.mean, **fields}
         yield "best", {"trial": best.number, **numeric}
         yield "n_trials", {"": len(self.trials)}

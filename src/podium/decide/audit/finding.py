@@ -10,6 +10,7 @@ from podium.data.frames import NO_FRAMES, Origin
 from podium.evaluation.json_form import number
 from podium.report import Report, audit
 from podium.report.flat import Table
+from podium.report.pictures import Pictures, chosen_measure, decided
 from podium.report.results import Result
 from podium.report.views import Numbers, View
 
@@ -172,6 +173,13 @@ class Audit(Result):
 
     def _report(self, titles: Any) -> Report:
         return audit.page(self.as_json())
+
+    def _pictures(self, measure: Any) -> Pictures:
+        result = self.as_json()
+        chosen_measure([self.measure], measure)
+        effects = decided.audit_effects(result)
+        pictures = {"values": decided.audit_context(result)}
+        return pictures if effects is None else {**pictures, "effects": effects}
 
     def _view(self) -> View:
         return audit.view(self.as_json())

@@ -21,6 +21,7 @@ from podium.evaluation.json_form import number
 from podium.metrics import Measure, parse_relevance
 from podium.report import explanation
 from podium.report.flat import Table
+from podium.report.pictures import Pictures, chosen_measure, decided
 from podium.report.results import Result
 from podium.report.views import Numbers, View
 from podium.types import Mask
@@ -62,6 +63,15 @@ class Explanation(Result):
         parts = asdict(self)
         del parts["origin"]
         return _plain(parts)
+
+    def _pictures(self, measure: Any) -> Pictures:
+        result = self.as_json()
+        chosen_measure([self.measure], measure)
+        packages = result["packages"]
+        pictures = {f"steps to {p['like']}": decided.steps(p) for p in packages}
+        if len(packages) < 2:
+            return pictures
+        return {"packages": decided.packages(result), **pictures}
 
     def _view(self) -> View:
         return explanation.view(self.as_json())

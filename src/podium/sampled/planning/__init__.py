@@ -12,6 +12,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
 from podium.report import flat
+from podium.report.pictures import Pictures, chosen_measure, estimated
 from podium.report.results import Result
 from podium.report.views import Numbers, View
 from podium.sampled._request import read_request
@@ -115,6 +116,10 @@ class Plan(Result):
             "designs": [_as_json(design, self.n_users) for design in self.designs],
             "conventions": dict(self.conventions),
         }
+
+    def _pictures(self, measure: Any) -> Pictures:
+        chosen_measure([self.measure], measure)
+        return {"errors": estimated.plan_errors(self.as_json())}
 
     def _view(self) -> View:
         return plan_view(self)

@@ -1,6 +1,6 @@
-"""Ranks of targets by expensive models, from items that a cheap proxy lists and random others.
+"""Ranks of targets by an expensive model that scores few items: those of a proxy, and random ones.
 
-`scan` asks a model for the scores of as few items as possible. `evaluate_scan` estimates measures
+`scan` lets a model score as few items as possible. `evaluate_scan` estimates measures
 from the result, and `compare_scans` compares several models.
 """
 

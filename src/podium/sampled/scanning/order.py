@@ -48,12 +48,12 @@ class ProxyOrder:
         self.lengths: Ints = (lists >= 0).sum(axis=1)[plan.rows] - (self._places < _NOWHERE)
 
     def warn_of_leak(self) -> None:
-        """Warn if the proxy puts so many targets first that it may have learned them."""
+        """Warn if the proxy ranks so many targets first that it was probably trained on them."""
         share = float((self._places == 0).mean())
         if share > _MOST_FIRST:
             warnings.warn(
                 f"The proxy ranks {share:.0%} of the targets first. If it was trained on them, its "
-                "list is no help for a model that was not.",
+                "lists do not help to evaluate a model that was not.",
                 PodiumWarning,
                 stacklevel=3,
             )

@@ -1,4 +1,4 @@
-"""Observations of a scan: items above each target among listed items and among drawn ones."""
+"""The result of a scan: the numbers of listed and of drawn items above each target."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ class ScannedRanks:
     above_listed, n_listed : int, (n,)
         The number of listed items above the target, and of all its listed items.
     above_drawn, n_drawn : int, (n,)
-        The number of drawn items above the target, and of all its drawn items. A target may stop
-        as soon as k items are above it, or at a number of draws that does not depend on its score.
+        The number of drawn items above the target, and of all its drawn items. The draws of a
+        target may stop as soon as k items are above it, or after a number of draws that does not
+        depend on its score.
     n_items : int or int, (n,)
         The number of items that are ranked, including the target.
     k : int
@@ -54,8 +55,8 @@ class ScannedRanks:
 
     Examples
     --------
-    >>> found = ScannedRanks([10, 2], [20, 30], [0, 1], [0, 15], 1000, k=10)
-    >>> found.is_open.tolist(), found.n_scored.tolist()
+    >>> ranks = ScannedRanks([10, 2], [20, 30], [0, 1], [0, 15], 1000, k=10)
+    >>> ranks.is_open.tolist(), ranks.n_scored.tolist()
     ([False, True], [20, 45])
     """
 

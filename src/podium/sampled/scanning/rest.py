@@ -14,7 +14,7 @@ from podium.sampled.scanning.order import ProxyOrder
 def draw_rest(
     plan: DrawPlan, order: ProxyOrder, targets: Ints, n_listed: Ints, n: int, seed: int
 ) -> Ints:
-    """Draw n items without replacement for some targets from what is left of the catalogue.
+    """Draw n items without replacement for some targets from the rest of the catalogue.
 
     Parameters
     ----------

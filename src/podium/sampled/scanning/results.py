@@ -49,28 +49,28 @@ def evaluate_scan(
     Raises
     ------
     ArgumentError
-        If a measure has no cutoff or a larger one, if it needs more than ranks, or if it is
-        undefined in this catalogue.
+        If a measure has no cutoff or one above `ranks.k`, if the rank of the target does not
+        determine it, or if it is undefined in this catalogue.
 
     Notes
     -----
     Settled targets have exact values. An open target counts with its expected value, given the
     listed and the drawn items above it. The number of unscored items above it is beta-binomial with
     parameters that all targets share; see `podium.sampled.scanning.open_targets`. Intervals are for
-    the mean of a population of similar users. They contain the variation between users, the chance
+    the mean of a population of similar users. They include the variation between users, the chance
     of the draws, and the uncertainty of the shared parameters. If this last part is larger than the
     others, `prior_decides` is true, and the interval contains the bounds.
     With an audit, the mean is corrected by the mean error of the values of audited targets, whose
     exact values are known. It is then unbiased, whatever the proxy and the distribution. The error
     of the correction replaces that of the parameters.
-    The bounds contain the exact mean of these users for certain: all unscored items are above, or
-    none.
+    The bounds always contain the exact mean of these users. At one bound, all unscored items are
+    above the open targets, and at the other bound, none are.
 
     Examples
     --------
     >>> ranks = ScannedRanks([10, 2] * 50, [20, 30] * 50, [0, 0] * 50, [0, 70] * 50, 1000, k=10)
-    >>> found = evaluate_scan(ranks, "recall@10").estimates["recall@10"]
-    >>> found.bounds.low <= found.mean <= found.bounds.high <= 0.5
+    >>> recall = evaluate_scan(ranks, "recall@10").estimates["recall@10"]
+    >>> recall.bounds.low <= recall.mean <= recall.bounds.high <= 0.5
     True
     """
     parsed, level = _read(measures, (ranks,)), _check.open_fraction(level, "level")

@@ -68,7 +68,7 @@ def scan(
         not count.
     list_share : float
         The share of the budget for listed items, above 0 and at most 1. The rest is for items that
-        are drawn from the other candidates. With 1, errors of the proxy remain unseen.
+        are drawn from the other candidates. With 1, items that the proxy misses are never scored.
     audit : float
         The share of the budget for an audit, from 0 to .99: random open targets are ranked among
         all items. The estimates are then unbiased for every proxy and model.
@@ -80,7 +80,7 @@ def scan(
         The seed of the draws. A target's draws depend only on the seed, the user's label, the item
         and the listed items.
     checkpoint : path, optional
-        A file that is replaced after each round.
+        A file that stores the counts after each round.
     resume : bool
         Whether to continue from the checkpoint, if it exists.
     progress : callable, optional
@@ -100,8 +100,8 @@ def scan(
     Warns
     -----
     PodiumWarning
-        If the proxy ranks more than half of the targets first, which may have been among its
-        training data.
+        If the proxy ranks more than half of the targets first. They may have been in its training
+        data.
 
     Notes
     -----
@@ -111,8 +111,8 @@ def scan(
     rounds, the rest of the catalogue is sampled without replacement, with more draws in each round,
     until the budget is spent. All targets take part in each round until they are settled, so that
     depths and sizes depend only on the number of open targets.
-    The proxy decides only which scores are known. A bad proxy makes estimates less precise, but
-    does not bias them.
+    The proxy only determines which items are scored. With a worse proxy, estimates are less
+    precise. With lists in random order, they can also be biased: use `sample_ranks` instead.
 
     Examples
     --------

@@ -21,7 +21,7 @@ _MOST_PAIRS = 2**20  # pairs per call
 
 
 class Scorer:
-    """Scores of pairs, checked, and asked for at most about a million pairs at a time."""
+    """Scores of pairs, checked, and computed for at most about a million pairs at a time."""
 
     def __init__(self, scorer: PairScores | Scores, plan: DrawPlan) -> None:
         self._plan = plan

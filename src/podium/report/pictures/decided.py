@@ -1,0 +1,107 @@
+"""Figures of a Gate, an Audit and an Explanation, from their JSON forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podium._grammar import word
+from podium._numbers import MINUS
+from podium.report._types import Figure
+from podium.report.figures import interval_row
+from podium.report.pictures.measured import MOST_IN_FIGURE, UNJUDGED
+
+_VALUE = "value of "
+
+
+def claims(result: Mapping[str, Any], measure: str) -> Figure:
+    """Return the differences in a measure of a Gate's JSON form, for all users and segments."""
+    drawn = [claim for claim in result["claims"] if claim["measure"] == measure]
+    sides = (result["base"], result["candidate"])
+    low, high = sides if drawn[0]["higher_is_better"] else sides[::-1]
+    limit = drawn[0]["limit"]
+    figure: dict[str, Any] = {
+        "kind": "difference_plot",
+        "title": f"{measure}: {result['candidate']} − {result['base']}",
+        "low_label": f"{low} better",
+        "high_label": f"{high} better",
+        "rows": [
+            interval_row(claim["place"], {**claim, "mean": claim["difference"]})
+            for claim in drawn[:MOST_IN_FIGURE]
+        ],
+        "bounds_label": UNJUDGED.replace("means", "differences"),
+    }
+    if limit:
+        figure["reference"] = {"value": limit, "label": f"limit {limit:+.4g}".replace("-", MINUS)}
+    return figure
+
+
+def audit_context(result: Mapping[str, Any]) -> Figure:
+    """Return the values of runs and of lists without a model in an Audit's JSON form."""
+    values = {n: v for n, v in result["context"].items() if n.startswith(_VALUE)}
+    rows = [_row(name.removeprefix(_VALUE), value) for name, value in values.items()]
+    return {
+        "kind": "interval_plot",
+        "title": f"{result['measure']} of runs and of lists without a model",
+        "axis_label": f"mean {result['measure']}",
+        "rows": rows,
+    }
+
+
+def audit_effects(result: Mapping[str, Any]) -> Figure | None:
+    """Return how much each finding changes the measure; None if no change is known."""
+    rows = [
+        _row(f"{finding['check']} ({effect['run']})", effect["with"] - effect["without"])
+        for finding in result["findings"]
+        for effect in finding["effects"]
+        if None not in (effect["with"], effect["without"])
+    ]
+    if not rows:
+        return None
+    return {
+        "kind": "interval_plot",
+        "title": f"{result['measure']} with each fault − without it",
+        "rows": rows,
+        "reference": {"value": 0.0, "label": "no effect"},
+    }
+
+
+def packages(result: Mapping[str, Any]) -> Figure:
+    """Return the values of packages in an Explanation's JSON form, beside podium's."""
+    steps = result["packages"]
+    return {
+        "kind": "interval_plot",
+        "title": f"{result['measure']} by the conventions of other packages",
+        "rows": [_package_row(package) for package in steps],
+        "reference": {"value": steps[0]["start"], "label": "podium"},
+        "bounds_label": "all values over the orders of equal scores, which the package leaves open",
+    }
+
+
+def steps(package: Mapping[str, Any]) -> Figure:
+    """Return the value after each step from podium's value to that of a package."""
+    return {
+        "kind": "interval_plot",
+        "title": f"{package['measure']} from podium to {package['like']}",
+        "rows": [*_steps(package)],
+        "reference": {"value": package["start"], "label": "podium"},
+        "bounds_label": "all values over the orders of equal scores, which the package leaves open",
+    }
+
+
+def _steps(package: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    value = package["start"]
+    yield _row("podium", value)
+    for step in package["steps"]:
+        value = None if None in (value, step["change"]) else value + step["change"]
+        yield _row(f"{step['convention']}={word(step['value'])}", value)
+    yield _package_row(package)
+
+
+def _package_row(package: Mapping[str, Any]) -> dict[str, Any]:
+    lowest, highest = package["open_ties"] or (None, None)
+    return {**_row(package["like"], package["end"]), "lowest": lowest, "highest": highest}
+
+
+def _row(label: str, value: float | None) -> dict[str, Any]:
+    return {"label": label, "value": value, "low": None, "high": None}

@@ -1,0 +1,164 @@
+"""Figures of estimates from sampled ranks, and of plans, from their JSON forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from podium.report._types import Figure
+from podium.report.cells import percentage
+from podium.report.figures import interval_row
+from podium.report.pictures import measured
+
+BOUNDS = "all values that the observed ranks allow"
+_MOST_CUTOFFS = 12  # of a curve of ranks, with bounds
+
+
+def estimates(result: Mapping[str, Any], measure: str = "") -> Figure:
+    """Return the estimates of a SampledEvaluation's JSON form."""
+    rows = {name: e for name, e in result["measures"].items() if measure in ("", name)}
+    level = next(iter(result["measures"].values()))["level"]
+    return {
+        "kind": "interval_plot",
+        "title": f"Estimates, with {percentage(level)} intervals",
+        "rows": [interval_row(name, estimate) for name, estimate in rows.items()],
+        "bounds_label": BOUNDS,
+    }
+
+
+def run_estimates(result: Mapping[str, Any], measure: str = "") -> Figure:
+    """Return the estimates of a SampledComparisons' JSON form: one panel per measure."""
+    panels = [
+        {
+            "title": name,
+            "rows": [interval_row(run, mean, run) for run, mean in results["means"].items()],
+        }
+        for name, results in result["measures"].items()
+        if measure in ("", name)
+    ]
+    first = next(iter(next(iter(result["measures"].values()))["means"].values()))
+    return {
+        "kind": "grouped_intervals",
+        "title": f"Estimates, with {percentage(first['level'])} intervals",
+        "panels": panels,
+        "share_axis": False,
+        "bounds_label": BOUNDS,
+    }
+
+
+def run_differences(result: Mapping[str, Any], measure: str) -> Figure:
+    """Return the differences in one measure of a SampledComparisons' JSON form."""
+    tests = result["measures"][measure]["differences"]
+    baseline = result["baseline"]
+    run = "the run" if len(tests) > 1 else tests[0]["run"]
+    return {
+        **_differences(f"{measure}: difference from {baseline}", tests[0], baseline, run),
+        "rows": [_difference(test["run"], test, test["run"]) for test in tests],
+    }
+
+
+def pair_differences(result: Mapping[str, Any], measure: str = "") -> Figure:
+    """Return the differences of a SampledComparison's JSON form, in all measures or one."""
+    tests = {name: test for name, test in result["measures"].items() if measure in ("", name)}
+    return {
+        **_differences("Differences b − a", next(iter(tests.values())), "a", "b"),
+        "rows": [_difference(name, test) for name, test in tests.items()],
+    }
+
+
+def _differences(start: str, test: Mapping[str, Any], low: str, high: str) -> dict[str, Any]:
+    return {
+        "kind": "difference_plot",
+        "title": f"{start}, with {percentage(test['level'])} intervals",
+        "low_label": f"{low} better",
+        "high_label": f"{high} better",
+        "bounds_label": BOUNDS.replace("values", "differences"),
+    }
+
+
+def _difference(label: str, test: Mapping[str, Any], series: str = "") -> dict[str, Any]:
+    return interval_row(label, {**test, "mean": test["difference"]}, series)
+
+
+def cutoffs(
+    means: Mapping[str, Mapping[str, Mapping[str, Any]]], measure: str
+) -> dict[str, Figure]:
+    """Return the picture of a metric at the cutoffs that were estimated, if there are several.
+
+    Parameters
+    ----------
+    means : dict of measure to dict of run to estimate
+    measure : str
+        The only measure; if it is empty, the first metric with several cutoffs.
+    """
+    figures = (measured.cutoffs(means, name, BOUNDS) for name in ([measure] if measure else means))
+    figure = next((figure for figure in figures if figure is not None), None)
+    return {} if figure is None else {"cutoffs": figure}
+
+
+def plan_errors(plan: Mapping[str, Any]) -> Figure:
+    """Return the error of each design of a Plan's JSON form against its cost."""
+    field = "std_error" if plan["conventions"]["ignore_bias"] else "error"
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for design in plan["designs"]:
+        lines.setdefault(_family(design), []).append((design["n_scored"], design[field]))
+    errors = [error for points in lines.values() for _, error in points]
+    return {
+        "kind": "line_plot",
+        "title": f"Error of {plan['measure']} with {plan['n_users']:,} users",
+        "x_label": "items scored per user",
+        "y_label": f"{field.replace('std_', 'standard ')} in {plan['measure']}",
+        "log_x": True,
+        "log_y": min(errors) > 0,
+        "series": [
+            {"label": label, **dict(zip("xy", zip(*sorted(points), strict=True), strict=True))}
+            for label, points in lines.items()
+        ],
+        "reference": {"value": plan["goal"], "label": f"goal: {plan['goal']:.3g}"},
+    }
+
+
+def _family(design: Mapping[str, Any]) -> str:
+    """Return the kind of a design in words."""
+    if design["kind"] == "growing":
+        return f"doubled up to {len(design['stages']) - 1} times"
+    return "all items" if design["kind"] == "all" else "one size"
+
+
+def cutoffs_of_ranks(n_items: int) -> list[int]:
+    """Return cutoffs from 1 to the number of items, by about equal factors.
+
+    Examples
+    --------
+    >>> cutoffs_of_ranks(1000)
+    [1, 2, 4, 7, 12, 23, 43, 81, 152, 285, 534, 1000]
+    """
+    factor = max(n_items, 2) ** (1 / (_MOST_CUTOFFS - 1))
+    return sorted({min(n_items, round(factor**i)) for i in range(_MOST_CUTOFFS)})
+
+
+def rank_shares(
+    shares: Sequence[float], bounds: Mapping[int, tuple[float, float]] | None = None
+) -> Figure:
+    """Return the share of users whose target is among the first k items, with bounds by k.
+
+    Parameters
+    ----------
+    shares : (n_items,)
+        The shares at k = 1 .. n_items.
+    bounds : dict of int to (low, high), optional
+        The smallest and the largest share at some of these cutoffs.
+    """
+    ks = sorted(bounds) if bounds else cutoffs_of_ranks(len(shares))
+    line: dict[str, Any] = {"label": "estimate", "x": ks, "y": [shares[k - 1] for k in ks]}
+    if bounds:
+        line |= {"lowest": [bounds[k][0] for k in ks], "highest": [bounds[k][1] for k in ks]}
+    return {
+        "kind": "line_plot",
+        "title": "Rank of the target among all items",
+        "x_label": "k",
+        "y_label": "share of users with a rank of at most k (recall@k)",
+        "log_x": True,
+        "series": [line],
+        "bounds_label": BOUNDS,
+    }

@@ -1,0 +1,316 @@
+"""Figures of an Evaluation and a Comparison, from their JSON forms and values of users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from podium.metrics import SHOWN
+from podium.report._types import Figure
+from podium.report.cells import percentage
+from podium.report.figures import interval_row
+from podium.report.flat import summaries
+
+MOST_IN_FIGURE = 20
+UNJUDGED = "all means over judgements of the unjudged items"
+_MOST_SEGMENTS = 5  # the largest gains, and the largest losses
+_MOST_BANDS = 3  # intervals of more lines would cover each other
+
+
+def means(result: Mapping[str, Any], groups: str = "users", measure: str = "") -> Figure:
+    """Return the means of an Evaluation's JSON form: of one measure, or of those in [0, 1].
+
+    Measures in other units are drawn only if there are no shares. The figure has no rows if no
+    measure has a mean.
+    """
+    everyone: dict[str, Any] = {**result, "segments": []}
+    rows = [
+        (name, summary)
+        for *_, name, summary in summaries(everyone)
+        if measure in ("", name) and (measure or summary["mean"] is not None)
+    ]
+    shares = [(name, summary) for name, summary in rows if measure or 0 <= summary["mean"] <= 1]
+    level = next((percentage(s["level"]) for s in result["measures"].values()), "")
+    return {
+        "kind": "interval_plot",
+        "title": f"Means over {groups}, with {level} intervals",
+        "rows": [interval_row(name, s) for name, s in (shares or rows)[:MOST_IN_FIGURE]],
+        "bounds_label": UNJUDGED,
+    }
+
+
+def segments(result: Mapping[str, Any], measure: str = "") -> Iterator[tuple[str, Figure]]:
+    """Yield each division of the users in an Evaluation's JSON form, and the means of its parts."""
+    for by, parts in _divisions(result).items():
+        panels = [
+            {
+                "title": name,
+                "rows": [
+                    interval_row(s["name"], s["measures"][name]) for s in parts[:MOST_IN_FIGURE]
+                ],
+            }
+            for name in parts[0]["measures"]
+            if measure in ("", name)
+        ]
+        title = f"Means by {by}"
+        if len(parts) > MOST_IN_FIGURE:
+            title += f" ({MOST_IN_FIGURE} of {len(parts)} segments)"
+        yield by, _panels(title, panels)
+
+
+def distribution(measure: str, bins: Mapping[str, Any], groups: str = "users") -> Figure:
+    """Return the distribution of a measure over users, from its bins and mean."""
+    return {
+        "kind": "histogram",
+        "title": f"Distribution of {measure} over {groups}",
+        "axis_label": measure,
+        "count_label": groups,
+        **bins,
+    }
+
+
+def curve(metric: str, curve: Mapping[str, Any]) -> Figure:
+    """Return the means of a metric at several cutoffs, in the form of `evaluation.details`."""
+    return {
+        "kind": "line_plot",
+        "title": f"{metric} at k",
+        "x_label": "k",
+        "y_label": f"mean {metric}",
+        "log_x": True,
+        "series": [
+            {"label": run or metric, "x": curve["k"], "y": means}
+            for run, means in curve["means"].items()
+        ],
+    }
+
+
+def cutoffs(
+    measures: Mapping[str, Mapping[str, Mapping[str, Any]]], measure: str, bounds_label: str = ""
+) -> Figure | None:
+    """Return the means of a metric at the cutoffs that were measured; None for a single one.
+
+    Parameters
+    ----------
+    measures : dict of measure to dict of run to summary
+        The summaries; the name of a single run may be empty.
+    measure : str
+        One of the measures; the others have the same metric.
+    bounds_label : str
+        The meaning of bounds.
+    """
+    metric = _metric(measure)[0]
+    by_cutoff = {
+        k: summaries
+        for (name, k), summaries in ((_metric(text), s) for text, s in measures.items())
+        if name == metric and k
+    }
+    if len(by_cutoff) < 2:
+        return None
+    ks = sorted(by_cutoff)
+    runs = list(by_cutoff[ks[0]])
+    series = [_line(run or metric, ks, [by_cutoff[k][run] for k in ks], len(runs)) for run in runs]
+    figure = curve(metric, {"k": ks, "means": {}})
+    return {**figure, "series": series, "bounds_label": bounds_label}
+
+
+def _line(label: str, ks: Sequence[int], means: Sequence[Any], n_runs: int) -> dict[str, Any]:
+    """Return the line of a run; with few runs, intervals are a band, and bounds are thin lines."""
+    rows = [interval_row(label, summary) for summary in means]
+    line: dict[str, Any] = {"label": label, "x": list(ks), "y": [row["value"] for row in rows]}
+    if n_runs <= _MOST_BANDS:
+        line |= {end: [row[end] for row in rows] for end in ("low", "high")}
+    if n_runs == 1 and all("lowest" in row for row in rows):
+        line |= {end: [row[end] for row in rows] for end in ("lowest", "highest")}
+    return line
+
+
+def _metric(measure: str) -> tuple[str, int]:
+    """Return the text of a measure without its cutoff, and the cutoff; 0 if it has none."""
+    name, _, k = measure.rpartition("@")
+    return (name, int(k)) if name and k.isdigit() else (measure, 0)
+
+
+def run_means(result: Mapping[str, Any], groups: str = "users", measure: str = "") -> Figure:
+    """Return the means of a Comparison's JSON form: one panel per measure."""
+    measures = {n: m for n, m in result["measures"].items() if measure in ("", n)}
+    runs = runs_in_figures(result, measure)
+    level = next(iter(next(iter(measures.values()))["means"].values()))["level"]
+    title = f"means over {groups}, with {percentage(level)} intervals"
+    if len(runs) < len(result["runs"]):
+        title = f"the best {len(runs)} of {len(result['runs'])} runs, {title}"
+    panels = [
+        {"title": name, "rows": [interval_row(run, results["means"][run], run) for run in runs]}
+        for name, results in measures.items()
+    ]
+    if len(panels) == 1:
+        rows, name = panels[0]["rows"], panels[0]["title"]
+        return {
+            "kind": "interval_plot",
+            "title": f"{name}: {title}",
+            "rows": rows,
+            "bounds_label": UNJUDGED,
+        }
+    return _panels(f"{title[0].upper()}{title[1:]}", panels)
+
+
+def runs_in_figures(result: Mapping[str, Any], measure: str = "") -> list[str]:
+    """Return the runs in figures: all, or the baseline and the best ones in a measure."""
+    runs = list(result["runs"])
+    if len(runs) <= MOST_IN_FIGURE:
+        return runs
+    tested = result["measures"][measure or next(iter(result["measures"]))]
+    sign = -1 if tested.get("higher_is_better") is False else 1
+    known = [run for run in runs if tested["means"][run]["mean"] is not None]
+    best = sorted(known, key=lambda run: -sign * tested["means"][run]["mean"])
+    leaders = {result["baseline"], *best[: MOST_IN_FIGURE - 1]}
+    return [run for run in runs if run in leaders]
+
+
+def differences(result: Mapping[str, Any], measure: str) -> Figure:
+    """Return the differences in one measure of a Comparison's JSON form."""
+    tests: Sequence[Mapping[str, Any]] = result["measures"][measure]["differences"]
+    is_all, baseline = result["pairs"] == "all", result["baseline"]
+    start = "differences" if is_all else f"difference from {baseline}"
+    level = percentage(tests[0].get("level", 0.95))
+    runs = set(runs_in_figures(result, measure))
+    drawn = [t for t in tests if {t["run"], t["baseline"]} <= runs][: 2 * MOST_IN_FIGURE]
+    low, high = _directions(result["measures"][measure], "" if is_all else baseline)
+    return {
+        "kind": "difference_plot",
+        "title": f"{measure}: {start}, with {level} intervals",
+        "low_label": low,
+        "high_label": high,
+        "rows": [
+            interval_row(
+                f"{t['run']} - {t['baseline']}" if is_all else t["run"],
+                {**t, "mean": t["difference"]},
+                t["run"],
+            )
+            for t in drawn
+        ],
+        "bounds_label": UNJUDGED.replace("means", "differences"),
+    }
+
+
+def _directions(results: Mapping[str, Any], baseline: str) -> tuple[str, str]:
+    """Return labels for a difference below and above 0; for a loss, lower is better."""
+    tests, is_better = results["differences"], results.get("higher_is_better")
+    run = "the run" if len(tests) > 1 else str(tests[0]["run"])
+    if not baseline:
+        run, baseline = "the first run", "the second run"
+    if is_better is None:
+        return f"{baseline} higher", f"{run} higher"
+    low, high = (baseline, run) if is_better else (run, baseline)
+    return f"{low} better", f"{high} better"
+
+
+def run_segments(result: Mapping[str, Any], measure: str) -> Iterator[tuple[str, Figure]]:
+    """Yield each division of the users, and the means of all runs in its parts."""
+    runs = runs_in_figures(result, measure)
+    for by, parts in _divisions(result).items():
+        panels = [
+            {
+                "title": part["name"],
+                "note": f"{part['n_groups']:,} users",
+                "rows": [interval_row(r, part["measures"][measure]["means"][r], r) for r in runs],
+            }
+            for part in parts[:MOST_IN_FIGURE]
+            if measure in part["measures"]
+        ]
+        if panels:
+            yield by, {**_panels(f"{measure} by {by}", panels), "share_axis": True}
+
+
+def trade_off(result: Mapping[str, Any], measure: str) -> Figure | None:
+    """Return one measure against another: that of the items shown, or else the next one.
+
+    None if there is only one measure.
+    """
+    others = [name for name in result["measures"] if name != measure]
+    if not others:
+        return None
+    other = next((name for name in others if _is_of_items_shown(name)), others[0])
+    x, y = (result["measures"][name]["means"] for name in (other, measure))
+    return {
+        "kind": "trade_off_plot",
+        "title": f"{measure} and {other}",
+        "x_label": other,
+        "y_label": measure,
+        "points": [_point(run, x[run], y[run]) for run in runs_in_figures(result, measure)],
+    }
+
+
+def _is_of_items_shown(measure: str) -> bool:
+    return _metric(measure)[0].partition("(")[0] in SHOWN
+
+
+def _point(run: str, x: Mapping[str, Any], y: Mapping[str, Any]) -> dict[str, Any]:
+    ends = dict(zip(("x_low", "x_high"), x["interval"], strict=True))
+    low, high = y["interval"]
+    return {"label": run, "x": x["mean"], "y": y["mean"], "low": low, "high": high, **ends}
+
+
+def users(
+    values: Sequence[Any], runs: tuple[str, str], measure: str, groups: str = "users"
+) -> Figure:
+    """Return the values of all users in two runs, the baseline across."""
+    x, y = values
+    return {
+        "kind": "user_scatter",
+        "title": f"{measure} of each user in two runs",
+        "x": x,
+        "y": y,
+        "x_label": runs[0],
+        "y_label": runs[1],
+        "count_label": groups,
+    }
+
+
+def gains(gain: Mapping[str, Any], groups: str = "users") -> Figure:
+    """Return the distribution of the differences between a run and the baseline."""
+    measure = gain["measure"]
+    return {
+        "kind": "histogram",
+        "title": f"{measure} of each user: {gain['run']} − {gain['baseline']}",
+        "axis_label": f"difference in {measure}",
+        "count_label": groups,
+        **gain["histogram"],
+    }
+
+
+def gains_by_segment(gain: Mapping[str, Any], groups: str = "users") -> Figure:
+    """Return the differences by segment: of many, the largest gains and losses."""
+    parts: Sequence[Mapping[str, Any]] = gain["segments"]
+    caption = "The intervals are those of each segment alone, without a correction."
+    if len(parts) > 2 * _MOST_SEGMENTS:
+        n = len(parts)
+        parts = [*parts[:_MOST_SEGMENTS], *parts[-_MOST_SEGMENTS:]]
+        caption = f"The largest gains and losses of {n} segments. {caption}"
+    run, baseline = gain["run"], gain["baseline"]
+    sides = (baseline, run) if gain["higher_is_better"] else (run, baseline)
+    return {
+        "kind": "difference_plot",
+        "title": f"{gain['measure']} by segment: {run} − {baseline}",
+        "low_label": f"{sides[0]} better",
+        "high_label": f"{sides[1]} better",
+        "rows": [interval_row(f"{s['name']} ({s['n_groups']:,} {groups})", s) for s in parts],
+        "caption": caption,
+    }
+
+
+def _divisions(result: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the segments by what divides the users."""
+    divisions: dict[str, list[Any]] = {}
+    for segment in result["segments"]:
+        divisions.setdefault(segment["by"], []).append(segment)
+    return divisions
+
+
+def _panels(title: str, panels: Iterable[Mapping[str, Any]]) -> Figure:
+    return {
+        "kind": "grouped_intervals",
+        "title": title,
+        "panels": list(panels),
+        "share_axis": False,
+        "bounds_label": UNJUDGED,
+    }

@@ -1,0 +1,159 @@
+"""Reports of unusual results: one user, equal runs, nothing defined, 200 models, missing titles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.report.test_page import Outline
+
+import podium
+from podium import report, sampled
+from podium.errors import PodiumError
+from podium.report.results import Result
+
+TRUTH = {"user": [1, 1, 2], "item": [1, 2, 1]}
+RUN = {"user": [1, 1, 2], "item": [1, 3, 2], "score": [0.9, 0.1, 0.5]}
+NO_POSITIVES = {**TRUTH, "relevance": [0.0, 0.0, 0.0]}
+ONE_USER = {"user": [1], "item": [1]}
+LISTS = {"user": [1, 1], "item": [1, 2]}
+HIT = {**LISTS, "score": [1.0, 0.5]}
+MISS = {**LISTS, "score": [0.5, 1.0]}
+N_MODELS = 200
+FIGURE = re.compile("<svg.*?</svg>", re.DOTALL)
+
+
+@cache
+def many_models() -> podium.Comparison:
+    rng = np.random.default_rng(0)
+    user, item = np.repeat(np.arange(30), 20), np.tile(np.arange(20), 30)
+    truth = {"user": np.arange(30), "item": rng.integers(20, size=30)}
+    names = [f"model {i:03d}" for i in range(N_MODELS)]
+    runs = {name: {"user": user, "item": item, "score": rng.normal(size=600)} for name in names}
+    return podium.compare(truth, runs, ["recall@5", "ndcg@10"], keep_lists=True)
+
+
+def measured(truth: Any, run: Any, *measures: str, **options: Any) -> Result:
+    return podium.measure(truth, run, measures, keep_lists=True, **options)
+
+
+def compared(truth: Any, *runs: Any, **options: Any) -> Result:
+    named = dict(zip("abc", runs, strict=False))
+    return podium.compare(truth, named, ["ndcg@2"], keep_lists=True, **options)
+
+
+RESULTS: dict[str, tuple[Callable[[], Result], str]] = {
+    "one user": (lambda: measured(ONE_USER, HIT, "ndcg@2"), "is 1.0000 over 1 user. There is no"),
+    "one user, compared": (lambda: compared(ONE_USER, MISS, HIT), "b has the best mean ndcg@2, 1."),
+    "equal runs": (
+        lambda: compared(TRUTH, RUN, RUN),
+        "a has the best mean ndcg@2, 0.3066, and b the ",
+    ),
+    "no positives": (
+        lambda: measured(NO_POSITIVES, RUN, "ndcg@2", "recall@1"),
+        "Mean ndcg@2 is undefined: none of 2 users has a value.",
+    ),
+    "no positives, compared": (
+        lambda: compared(NO_POSITIVES, RUN, RUN, by=["n_pos"]),
+        "No run has a value of ndcg@2.",
+    ),
+    "no positives, gate": (
+        lambda: podium.gate(NO_POSITIVES, RUN, RUN, "ndcg@2"),
+        "Can't tell: ndcg@2 does not show",
+    ),
+    "no mean over users": (
+        lambda: measured(TRUTH, RUN, "coverage@2", catalogue=TRUTH),
+        "Mean coverage@2 is ",
+    ),
+    "nothing to audit": (
+        lambda: podium.audit(TRUTH, {"user": [1], "item": [3]}, {}),
+        "1 error, 0 warnings, 1 note.",
+    ),
+    "one sample": (
+        lambda: sampled.evaluate(sampled.SampledRanks([2], 9, 50), "recall@10"),
+        "recall@10 of the ranking of all items",
+    ),
+    "200 models": (many_models, "and 195 others"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
+@pytest.mark.parametrize(("make", "verdict"), RESULTS.values(), ids=RESULTS)
+def test_report_of_an_unusual_result_is_a_page_with_a_verdict(
+    make: Callable[[], Result], verdict: str
+) -> None:
+    content = make().to_report()
+    assert verdict in " ".join(content.get("summary", ()))
+    page = report.render(content)
+    assert len(page) < 1_500_000
+    text = " ".join(Outline(FIGURE.sub("", page)).text)
+    for wrong in (" nan", "None", "-0.0000", " 1 users"):
+        assert wrong not in text
+
+
+def test_of_many_models_the_figures_show_the_best_and_the_baseline() -> None:
+    content = many_models().to_report()
+    means, *_ = content["sections"]
+    (figure,) = means["figures"]
+    assert "best 20 of 200 runs" in figure["title"].lower()
+    labels = [row["label"] for row in figure["panels"][0]["rows"]]
+    assert len(labels) == 20
+    assert "model 000" in labels
+    (table,) = means["tables"]
+    assert "The first 300 of 400 rows" in table.get("caption", "")
+
+
+@pytest.mark.parametrize(
+    "titles",
+    [
+        {1: "Heat", "3": "Alien"},
+        {"item": [1, 3], "title": ["Heat", "Alien"]},
+        {"item": [1, 3, 2], "title": ["Heat", "Alien", None]},
+    ],
+)
+def test_items_without_a_title_are_shown_by_their_ids(titles: Any) -> None:
+    content = measured(TRUTH, RUN, "recall@2").to_report(titles=titles)
+    users = content["sections"][-1]["lists"]
+    texts = [item["text"] for user in users for items in user["lists"].values() for item in items]
+    assert sorted(texts) == ["2", "Alien", "Heat"]
+
+
+def test_worst_served_users_come_first() -> None:
+    run = {"user": [1, 1, 2, 2], "item": [1, 2, 3, 1], "score": [0.9, 0.1, 0.9, 0.5]}
+    content = measured(TRUTH, run, "recall@1", "ndcg@2").to_report()
+    users = content["sections"][-1]["lists"]
+    assert [user["title"] for user in users] == ["User 2", "User 1"]
+    assert users[0].get("note") == "recall@1: 0.0000 · 1 relevant item"
+    assert users[0].get("after") == "Relevant, not shown: 1"
+    assert [item["relevant"] for item in users[1]["lists"][""]] == [True]
+
+
+def test_curves_have_the_value_of_the_measure_at_its_cutoff() -> None:
+    comparison = many_models()
+    content = comparison.to_report()
+    sections = content["sections"]
+    (section,) = [s for s in sections if s["title"] == "Measures at other cutoffs"]
+    figures = section["figures"]
+    for figure, (measure, k) in zip(figures, (("recall@5", 5), ("ndcg@10", 10)), strict=True):
+        for line in figure["series"]:
+            value = line["y"][line["x"].index(k)]
+            expected = comparison.evaluations[line["label"]].summary(measure).mean
+            assert value == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: measured({"user": [], "item": []}, RUN, "ndcg@2"),
+        lambda: compared(TRUTH, RUN),
+        lambda: measured(TRUTH, {"user": [9], "item": [1], "score": [1.0]}, "ndcg@2"),
+    ],
+    ids=["zero users", "one model", "no common user"],
+)
+def test_what_cannot_be_measured_is_an_error_in_a_sentence(make: Callable[[], Result]) -> None:
+    with pytest.raises(PodiumError, match=r"^[A-Z r].*\.$"):
+        make()
