@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -314,7 +313,8 @@ def test_scans_of_other_targets_are_not_compared() -> None:
 
 
 def replace_users(ranks: ScannedRanks) -> ScannedRanks:
-    return replace(ranks, user=ranks.user + 1)
+    counts = (ranks.above_listed, ranks.n_listed, ranks.above_drawn, ranks.n_drawn)
+    return ScannedRanks(*counts, ranks.n_items, k=ranks.k, user=ranks.user + 1)
 
 
 def test_draws_stop_where_a_target_has_no_more_candidates() -> None:
@@ -344,3 +344,36 @@ def test_proxy_that_knows_the_targets_is_named(scores: Matrix, targets: Any) -> 
     leaked = np.random.default_rng(10).normal(size=scores.shape) + 9 * targets.toarray()
     with pytest.warns(PodiumWarning, match="The proxy ranks [78][0-9]% of the targets first"):
         scan(scores, targets, k=K, proxy=leaked, budget=20)
+
+
+def test_audit_removes_the_bias_of_a_bad_proxy(scores: Matrix, targets: Any) -> None:
+    exact = (_exact_ranks(scores, targets, None) <= K).astype(float)
+    noise = np.random.default_rng(11).normal(size=scores.shape)
+    options: dict[str, Any] = {"k": K, "proxy": noise, "budget": 100, "list_share": 1.0}
+    errors: list[float] = []
+    z_scores: list[float] = []
+    for seed in range(15):
+        found = scan(scores, targets, **options, audit=0.6, seed=seed)
+        estimate = evaluate_scan(found, "recall@5").estimates["recall@5"]
+        assert not estimate.biased
+        errors.append(estimate.mean - float(found.means_of_users(exact).mean()))
+        z_scores.append(errors[-1] / estimate.std_error)
+    assert abs(np.mean(errors)) < 3 * np.std(errors) / np.sqrt(15)
+    assert np.abs(z_scores).max() < 3.5
+
+
+def test_audit_of_all_open_targets_is_exact(scores: Matrix, proxy: Matrix, targets: Any) -> None:
+    exact = (_exact_ranks(scores, targets, None) <= K).astype(float)
+    found = scan(scores, targets, k=K, proxy=proxy, budget=400, audit=0.9)
+    assert (found.is_audited == found.is_open).all()
+    estimate = evaluate_scan(found, "recall@5").estimates["recall@5"]
+    mean = found.means_of_users(exact).mean()
+    assert estimate.mean == pytest.approx(mean)
+    assert estimate.bounds == pytest.approx((mean, mean))
+
+
+def test_audit_needs_two_targets(scores: Matrix, proxy: Matrix, targets: Any) -> None:
+    with pytest.raises(ArgumentError, match="audit must pay for at least two targets"):
+        scan(scores, targets, k=K, proxy=proxy, budget=20, audit=0.05)
+    with pytest.raises(ArgumentError, match="above_all must be -1, or the number of all items"):
+        ScannedRanks([0, 1], [1, 1], [0, 0], [1, 1], 50, k=2, above_all=[5, -1])

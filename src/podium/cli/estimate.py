@@ -121,18 +121,18 @@ def estimate(
         by_row = False
         if scans is not None:
             _refuse_of_scans({"--method": method != "auto", "--resamples": resamples is not None})
-            found = _of_scans(scans, files, names, level)
+            evaluated = _of_scans(scans, files, names, level)
         else:
             all_ranks = read_all(
                 files, reader(samples, columns, scores=scores, ties=ties, seed=seed)
             )
             if resamples is not None:
                 _refuse_resamples(estimator, all_ranks)
-            found = _of_ranks(all_ranks, files, names, options)
+            evaluated = _of_ranks(all_ranks, files, names, options)
             by_row = all_ranks[0].user is None
-        result = found.as_json()
+        result = evaluated.as_json()
     read = (*files, samples.negatives_file, samples.seen)
-    _reports.write(found, report, read, seed=seed)
+    _reports.write(evaluated, report, read, seed=seed)
     given = _given(samples, ties, level)
     if len(files) == 1:
         view, flat = estimates.estimate_view(result, given), estimates.estimate_table(result)

@@ -208,7 +208,7 @@ def _determined(estimate: Mapping[str, Any]) -> list[str]:
         lowest, highest = map(number, estimate["bounds"])
         possible = f" All values from {lowest} to {highest} are possible, whatever the method."
     if is_known:
-        text = "Without assumptions, the sampled ranks determine it almost as precisely."
+        text = "Without assumptions, the sampled ranks determine it with similar precision."
         return [text + possible]
     if estimate["prior_decides"]:
         text = f"The value follows from the assumptions of {estimate['method']}."

@@ -95,9 +95,9 @@ def run(recipe: Recipe, context: Proxies, cell: str) -> Result:
         budget=budget,
         seed=seed,
     )
-    found = evaluate_scan(ranks, measures)
+    evaluation = evaluate_scan(ranks, measures)
     return result | {
-        "estimates": {"scan": [found.means[measure] for measure in measures]},
+        "estimates": {"scan": [evaluation.means[measure] for measure in measures]},
         "scored": float(ranks.n_scored.mean()),
         "open": float(ranks.is_open.mean()),
     }
@@ -129,13 +129,13 @@ def errors(recipe: Recipe, cells: Cells) -> dict[tuple[str, str], Floats]:
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return the ratio of errors by method, proxy and measure, and its means over methods."""
-    found, least = errors(recipe, cells), recipe.parameters["least_error"]
+    relative, least = errors(recipe, cells), recipe.parameters["least_error"]
     n, figures = recipe.repeats or 1, dict[str, Measured]()
     ratios: dict[str, list[float]] = {}
-    for (method, proxy), error in found.items():
+    for (method, proxy), error in relative.items():
         if proxy == BASELINE:
             continue
-        ratio = np.maximum(error, least) / np.maximum(found[method, BASELINE], least)
+        ratio = np.maximum(error, least) / np.maximum(relative[method, BASELINE], least)
         kind = RANDOM if proxy == RANDOM else "proxies"
         for measure, value in zip(recipe.parameters["measures"], ratio.tolist(), strict=True):
             figures[f"{method} by {proxy}: {measure}"] = Measured(value, n=n)
@@ -151,15 +151,15 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
 
 def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
     """Yield a plot of the relative errors by method for each measure."""
-    found = errors(recipe, cells)
+    relative = errors(recipe, cells)
     for k, measure in enumerate(recipe.parameters["measures"]):
         yield views.intervals(
             f"{measure}: relative error with {recipe.parameters['budget']} scored items",
             {
                 method: [
-                    views.point_row(proxy, float(found[method, proxy][k]))
+                    views.point_row(proxy, float(relative[method, proxy][k]))
                     for proxy in (BASELINE, *recipe.parameters["proxies"])
-                    if (method, proxy) in found
+                    if (method, proxy) in relative
                 ]
                 for method in recipe.parameters["compared"]
             },
@@ -171,12 +171,12 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
     """Yield the relative errors by method and proxy for each measure."""
-    found = errors(recipe, cells)
+    relative = errors(recipe, cells)
     proxies = {proxy: proxy for proxy in (BASELINE, *recipe.parameters["proxies"])}
     for k, measure in enumerate(recipe.parameters["measures"]):
 
         def error(method: str, proxy: str, k: int = k) -> str:
-            value = found.get((method, proxy))
+            value = relative.get((method, proxy))
             return "" if value is None else f"{100 * value[k]:.1f}"
 
         caption = f"{measure}: relative error in per cent, by proxy"

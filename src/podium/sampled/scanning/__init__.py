@@ -6,6 +6,6 @@ from the result, and `compare_scans` compares several models.
 
 from podium.sampled.scanning.ranks import ScannedRanks
 from podium.sampled.scanning.results import compare_scans, evaluate_scan
-from podium.sampled.scanning.rounds import scan
+from podium.sampled.scanning.scan import scan
 
 __all__ = ["ScannedRanks", "compare_scans", "evaluate_scan", "scan"]

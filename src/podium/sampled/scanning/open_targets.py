@@ -47,16 +47,16 @@ class OpenTargets:
         from scipy.optimize import minimize
 
         rows = Outcomes.of(ranks)
-        found = minimize(rows.cost, _MEANS, jac=True, method="L-BFGS-B")
+        optimum = minimize(rows.cost, _MEANS, jac=True, method="L-BFGS-B")
         steps = _STEP * np.eye(4)
         hessian = np.array(
             [
-                (rows.cost(found.x + step)[1] - rows.cost(found.x - step)[1]) / (2 * _STEP)
+                (rows.cost(optimum.x + step)[1] - rows.cost(optimum.x - step)[1]) / (2 * _STEP)
                 for step in steps
             ]
         )
         covariance = np.linalg.pinv((hessian + hessian.T) / 2, hermitian=True)
-        return cls(found.x, covariance.astype(np.float64))
+        return cls(optimum.x, covariance.astype(np.float64))
 
     def values(self, ranks: ScannedRanks, weights: Floats) -> Floats:
         """Return the expected value of each target: float64, (n_targets,).

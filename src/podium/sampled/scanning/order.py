@@ -43,8 +43,8 @@ class ProxyOrder:
         self._places = np.full(plan.targets.size, _NOWHERE)
         for part in _slices(plan.targets.size, lists.shape[1]):
             is_target = lists[plan.rows[part]] == plan.targets[part, None]
-            found = is_target.any(axis=1)
-            self._places[part][found] = is_target[found].argmax(axis=1)
+            has_target = is_target.any(axis=1)
+            self._places[part][has_target] = is_target[has_target].argmax(axis=1)
         self.lengths: Ints = (lists >= 0).sum(axis=1)[plan.rows] - (self._places < _NOWHERE)
 
     def warn_of_leak(self) -> None:

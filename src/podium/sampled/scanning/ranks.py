@@ -33,6 +33,9 @@ class ScannedRanks:
         The number of items that are ranked, including the target.
     k : int
         The largest cutoff of measures.
+    above_all : int, (n,), optional
+        The number of all items above the targets of an audit, and -1 for other targets. An audit
+        ranks randomly chosen open targets among all items.
     user : (n,), optional
         The user of each target, integers or strings. All users have the same weight, and so do the
         targets of one user. By default, each target is a separate user.
@@ -41,7 +44,8 @@ class ScannedRanks:
     ------
     ArgumentError
         If columns differ in length, if more items are above a target than were scored, or if more
-        items were scored than the catalogue has.
+        items were scored than the catalogue has. If an audit has targets that are not open, or
+        fewer than two.
 
     Notes
     -----
@@ -62,6 +66,7 @@ class ScannedRanks:
     n_drawn: Ints
     n_items: Ints
     k: int
+    above_all: Ints
     user: NDArray[Any]
 
     def __init__(
@@ -73,6 +78,7 @@ class ScannedRanks:
         n_items: ArrayLike,
         *,
         k: int,
+        above_all: ArrayLike | None = None,
         user: ArrayLike | None = None,
     ) -> None:
         columns = {
@@ -91,7 +97,11 @@ class ScannedRanks:
         for name, value in {**columns, "n_items": sizes, "user": labels}.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "k", _check.cutoff(k))
+        audited = np.full(n_rows, -1) if above_all is None else np.asarray(above_all)
+        object.__setattr__(self, "above_all", _check.one_dimensional(audited, "above_all"))
+        _check.equal_length(above_listed=columns["above_listed"], above_all=audited)
         self._refuse_impossible()
+        self._refuse_audit()
 
     def __repr__(self) -> str:
         return (
@@ -106,8 +116,13 @@ class ScannedRanks:
 
     @property
     def n_scored(self) -> Ints:
-        """The number of scored items of each target, without the target: int64, (n,)."""
+        """The number of scored items of each target, without an audit: int64, (n,)."""
         return self.n_listed + self.n_drawn
+
+    @property
+    def is_audited(self) -> NDArray[np.bool_]:
+        """Whether each target was ranked among all items by an audit: bool, (n,)."""
+        return self.above_all >= 0
 
     @property
     def n_rest(self) -> Ints:
@@ -123,11 +138,31 @@ class ScannedRanks:
     def n_users(self) -> int:
         return int(np.unique(self.user).size)
 
+    @property
+    def shares_of_users(self) -> Floats:
+        """The weight of each target in the mean over users: float64, (n,); the sum is 1."""
+        _, users, sizes = np.unique(self.user, return_inverse=True, return_counts=True)
+        return 1.0 / (sizes.size * sizes[users])
+
     def means_of_users(self, values: PerRow) -> Floats:
         """Return the mean value of each user, by increasing label: float64, (n_users,)."""
         _, users = np.unique(self.user, return_inverse=True)
         sums = np.bincount(users, values)
         return np.divide(sums, np.bincount(users), dtype=np.float64)
+
+    def _refuse_audit(self) -> None:
+        if not self.is_audited.any():
+            return
+        n_audited, n_open = int(self.is_audited.sum()), int(self.is_open.sum())
+        wrong = self.is_audited & ~self.is_open
+        wrong |= self.is_audited & (self.above_all < self.above)
+        wrong |= self.above_all > self.above + self.n_rest
+        if wrong.any() or n_audited < min(2, n_open):
+            raise ArgumentError(
+                f"above_all must be -1, or the number of all items above an open target, for at "
+                f"least two targets, got {n_audited} targets, of which "
+                f"{int(wrong.sum())} are settled or have an impossible number."
+            )
 
     def _refuse_impossible(self) -> None:
         for text, is_bad in (

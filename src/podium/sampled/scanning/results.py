@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from podium.metrics import Measure, listed_measures
 from podium.sampled._request import extent
 from podium.sampled.bounds import Bounds
 from podium.sampled.comparing import SampledComparison, SampledComparisons
-from podium.sampled.design import Floats
+from podium.sampled.design import Floats, Ints
 from podium.sampled.difference import Difference
 from podium.sampled.distribution import RANK_AUC, rank_weights, read_measure
 from podium.sampled.evaluating import Estimate, SampledEvaluation
@@ -59,6 +60,9 @@ def evaluate_scan(
     the mean of a population of similar users. They include the variation between users, the chance
     of the draws, and the uncertainty of the shared parameters. If this last part is larger than the
     others, `prior_decides` is true, and the interval contains the bounds.
+    With an audit, the mean is corrected by the mean error of the values of audited targets, whose
+    exact values are known. It is then unbiased, whatever the proxy and the distribution. The error
+    of the correction replaces that of the parameters.
     The bounds always contain the exact mean of these users. At one bound, all unscored items are
     above the open targets, and at the other bound, none are.
 
@@ -70,8 +74,8 @@ def evaluate_scan(
     True
     """
     parsed, level = _read(measures, (ranks,)), _check.open_fraction(level, "level")
-    fit = OpenTargets.fit(ranks)
-    estimates = {str(m): _estimate(fit, ranks, m, level) for m in parsed}
+    model = ScannedModel.of(ranks)
+    estimates = {str(m): _estimate(model, m, level) for m in parsed}
     return SampledEvaluation(estimates, _conventions(ranks))
 
 
@@ -110,22 +114,66 @@ def compare_scans(
     baseline, *others = models
     for name in others:
         _refuse_other_targets(models[baseline], models[name], (baseline, name))
-    fits = {name: OpenTargets.fit(ranks) for name, ranks in models.items()}
+    scanned = {name: ScannedModel.of(ranks) for name, ranks in models.items()}
     evaluations = {
         name: SampledEvaluation(
-            {str(m): _estimate(fits[name], ranks, m, level) for m in parsed}, _conventions(ranks)
+            {str(m): _estimate(model, m, level) for m in parsed}, _conventions(model.ranks)
         )
-        for name, ranks in models.items()
+        for name, model in scanned.items()
     }
-    first = fits[baseline], models[baseline], evaluations[baseline]
     comparisons = {
-        name: _comparison(first, (fits[name], models[name], evaluations[name]), parsed, level)
-        for name in others
+        name: _comparison(scanned[baseline], scanned[name], parsed, level) for name in others
     }
     return SampledComparisons(evaluations, comparisons)
 
 
-Model = tuple[OpenTargets, ScannedRanks, SampledEvaluation]
+@dataclass(frozen=True, eq=False)
+class ScannedModel:
+    """A scan with the distribution of unscored items that was fitted to it."""
+
+    ranks: ScannedRanks
+    fit: OpenTargets
+
+    @classmethod
+    def of(cls, ranks: ScannedRanks) -> ScannedModel:
+        """Fit the distribution."""
+        return cls(ranks, OpenTargets.fit(ranks))
+
+    def weights(self, measure: Measure) -> Floats:
+        """Return the value of a target at each rank: float64, (at most k,)."""
+        return rank_weights(measure, int(self.ranks.n_items.max()))[: self.ranks.k]
+
+    def user_values(self, measure: Measure) -> Floats:
+        """Return the expected value of each user, without the correction: float64, (n_users,)."""
+        return self.ranks.means_of_users(self.fit.values(self.ranks, self.weights(measure)))
+
+    def correction(self, measure: Measure) -> tuple[float, float]:
+        """Return the correction of the mean by an audit, and the variance that users do not show.
+
+        Without an audit, the correction is 0, and the variance is that of the fit.
+        """
+        ranks, weights = self.ranks, self.weights(measure)
+        if not ranks.is_audited.any():
+            gradient = self.fit.gradient(ranks, weights)
+            return 0.0, float(gradient @ self.fit.covariance @ gradient)
+        audited, n_open = np.flatnonzero(ranks.is_audited), int(ranks.is_open.sum())
+        exact = np.append(weights, 0.0)[np.minimum(ranks.above_all[audited], weights.size)]
+        errors = exact - self.fit.values(ranks, weights)[audited]
+        errors = n_open * ranks.shares_of_users[audited] * errors
+        if audited.size == n_open:
+            return float(errors.mean()), 0.0
+        variance = float(errors.var(ddof=1)) / audited.size * (1 - audited.size / n_open)
+        return float(errors.mean()), variance
+
+    def bounds(self, measure: Measure) -> Bounds:
+        """Return the means of users if all unscored items are above the targets, or none."""
+        ranks, padded = self.ranks, np.append(self.weights(measure), 0.0)
+
+        def mean(above: Ints) -> float:
+            known = np.where(ranks.is_audited, ranks.above_all, above)
+            return float(ranks.means_of_users(padded[np.minimum(known, padded.size - 1)]).mean())
+
+        return Bounds(mean(ranks.above + ranks.n_rest), mean(ranks.above))
 
 
 def _read(
@@ -150,48 +198,49 @@ def _read(
     return parsed
 
 
-def _estimate(fit: OpenTargets, ranks: ScannedRanks, measure: Measure, level: float) -> Estimate:
-    weights = _weights(ranks, measure)
-    values = ranks.means_of_users(fit.values(ranks, weights))
-    mean, n_users = float(values.mean()), values.size
-    by_users, by_fit = std_error(values) ** 2, _variance_of_fit(fit, ranks, weights)
-    error, prior_decides = float(np.sqrt(by_users + by_fit)), bool(by_fit > by_users)
-    bounds, most = _bounds(ranks, weights), float(weights.max(initial=0.0))
-    low, high = inside(t_interval(mean, error, n_users, level), (0.0, most))
+def _estimate(model: ScannedModel, measure: Measure, level: float) -> Estimate:
+    ranks, values = model.ranks, model.user_values(measure)
+    correction, other_variance = model.correction(measure)
+    bounds, most = model.bounds(measure), float(model.weights(measure).max(initial=0.0))
+    mean = min(max(float(values.mean()) + correction, bounds.low), bounds.high)
+    user_variance, is_audited = std_error(values) ** 2, bool(ranks.is_audited.any())
+    error = float(np.sqrt(user_variance + other_variance))
+    prior_decides = bool(other_variance > user_variance and not is_audited)
+    low, high = inside(t_interval(mean, error, values.size, level), (0.0, most))
     if prior_decides:
         low, high = min(low, bounds.low), max(high, bounds.high)
-    is_exact = not ranks.is_open.any()
+    is_unbiased = is_audited or not ranks.is_open.any()
     return Estimate(
         mean,
         error,
         Interval(low, high),
         level,
-        n_users,
+        values.size,
         f"scan(k={ranks.k})",
-        not is_exact,
+        not is_unbiased,
         "exact",
-        "users" if is_exact else "posterior",
+        "users" if is_unbiased else "posterior",
         bounds,
         prior_decides,
     )
 
 
-def _comparison(a: Model, b: Model, measures: list[Measure], level: float) -> SampledComparison:
+def _comparison(
+    a: ScannedModel, b: ScannedModel, measures: list[Measure], level: float
+) -> SampledComparison:
     differences = {str(m): _difference(a, b, m, level) for m in measures}
-    return SampledComparison(differences, {"a": _conventions(a[1]), "b": _conventions(b[1])})
+    return SampledComparison(differences, {"a": _conventions(a.ranks), "b": _conventions(b.ranks)})
 
 
-def _difference(a: Model, b: Model, measure: Measure, level: float) -> Difference:
-    pair = [(fit, ranks, _weights(ranks, measure)) for fit, ranks, _ in (a, b)]
-    values_a, values_b = (
-        ranks.means_of_users(fit.values(ranks, weights)) for fit, ranks, weights in pair
-    )
-    variance = std_error(values_b - values_a) ** 2 + sum(_variance_of_fit(*part) for part in pair)
-    error, n_users = float(np.sqrt(variance)), values_a.size
-    most = max(float(weights.max(initial=0.0)) for _, _, weights in pair)
-    estimate_a, estimate_b = (evaluation.summary(measure) for _, _, evaluation in (a, b))
+def _difference(a: ScannedModel, b: ScannedModel, measure: Measure, level: float) -> Difference:
+    values = b.user_values(measure) - a.user_values(measure)
+    variance = std_error(values) ** 2 + a.correction(measure)[1] + b.correction(measure)[1]
+    error, n_users = float(np.sqrt(variance)), values.size
+    most = max(float(model.weights(measure).max(initial=0.0)) for model in (a, b))
+    estimate_a, estimate_b = (_estimate(model, measure, level) for model in (a, b))
     difference = estimate_b.mean - estimate_a.mean
-    bounds_a, bounds_b = (_bounds(ranks, weights) for _, ranks, weights in pair)
+    bounds_a, bounds_b = a.bounds(measure), b.bounds(measure)
+    is_biased = estimate_a.biased or estimate_b.biased
     return Difference(
         estimate_a.mean,
         estimate_b.mean,
@@ -201,32 +250,13 @@ def _difference(a: Model, b: Model, measure: Measure, level: float) -> Differenc
         level,
         n_users,
         estimate_b.method,
-        estimate_a.biased or estimate_b.biased,
+        is_biased,
         "exact",
-        "posterior",
+        "posterior" if is_biased else "users",
         1.0 - t_p_value(t_statistic(difference, error), n_users) / 2,
         Bounds(bounds_b.low - bounds_a.high, bounds_b.high - bounds_a.low),
         estimate_a.prior_decides or estimate_b.prior_decides,
     )
-
-
-def _weights(ranks: ScannedRanks, measure: Measure) -> Floats:
-    return rank_weights(measure, int(ranks.n_items.max()))[: ranks.k]
-
-
-def _variance_of_fit(fit: OpenTargets, ranks: ScannedRanks, weights: Floats) -> float:
-    gradient = fit.gradient(ranks, weights)
-    return float(gradient @ fit.covariance @ gradient)
-
-
-def _bounds(ranks: ScannedRanks, weights: Floats) -> Bounds:
-    """Return the means of users if all unscored items are above the targets, or none."""
-    padded = np.append(weights, 0.0)
-    low, high = (
-        float(ranks.means_of_users(padded[np.minimum(above, weights.size)]).mean())
-        for above in (ranks.above + ranks.n_rest, ranks.above)
-    )
-    return Bounds(low, high)
 
 
 def _conventions(ranks: ScannedRanks) -> dict[str, Any]:
