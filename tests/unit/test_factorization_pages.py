@@ -46,7 +46,7 @@ def test_python_of_the_page_gives_the_documented_values(
 def test_settings_of_the_page_are_the_models() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", PAGE, re.M)
     defaults = {name: p.default for name, p in inspect.signature(Factorization).parameters.items()}
-    assert len(rows) == 7
+    assert len(rows) == 6
     for name, said in rows:
         assert said.strip("`") == (
             f'"{defaults[name]}"' if isinstance(defaults[name], str) else str(defaults[name])
