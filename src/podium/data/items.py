@@ -200,8 +200,7 @@ def item_titles(source: Any, items: Container[str], *, item: str | None = None) 
         of_item = cast("Mapping[Any, Any]", source)
         if all(isinstance(title, str) for title in of_item.values()):
             return {str(i): title for i, title in of_item.items() if str(i) in items}
-    tables: tuple[Any, ...] = (source,)
-    name = with_shared_names({"item": item}, tables)["item"]
+    name = with_shared_names({"item": item}, (cast("Any", source),))["item"]
     table = read_items(source, item=name)
     titles = table.titles()
     if titles is None:
