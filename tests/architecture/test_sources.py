@@ -33,8 +33,8 @@ def _texts() -> Iterator[Path]:
         for file in sorted((ROOT / folder).rglob("*")):
             if file.is_file() and (file.suffix in kinds or folder == ".ci"):
                 yield file
-    names = (".gitignore", "CHANGELOG.md", "LICENSE", "Makefile", "README.md")
-    yield from (ROOT / name for name in (*names, "constraints.txt", "pyproject.toml"))
+    names = (".gitignore", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile")
+    yield from (ROOT / name for name in (*names, "README.md", "constraints.txt", "pyproject.toml"))
 
 
 def _undocumented(tree: ast.Module) -> Iterator[str]:
