@@ -53,6 +53,9 @@ def test_table_ends_with_options_that_repeat_it(podium: Callable[..., Any]) -> N
     [
         (("--method", "mle"), "--method has no effect on scores with strata"),
         (("--resamples", "50"), "--resamples has no effect on scores with strata"),
+        (("--no-bounds",), "--no-bounds has no effect on scores with strata"),
+        (("--rank-col", "r"), "--rank-col has no effect on scores with strata"),
+        (("--history-col", "h"), "--history-col has no effect on scores with strata"),
         (("--negatives", "30"), "--negatives has no effect on scores with strata"),
         (("--no-replacement",), "--no-replacement has no effect on scores with strata"),
         (("--ties", "random"), "--ties must be one of"),

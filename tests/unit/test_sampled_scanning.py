@@ -295,6 +295,11 @@ def test_measures_beyond_the_scan_are_refused(measure: str) -> None:
         evaluate_scan(_random_scan(), measure)
 
 
+def test_measure_named_twice_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="measures names recall@5 twice"):
+        evaluate_scan(_random_scan(), ["recall@5", "recall@5"])
+
+
 def test_impossible_counts_are_refused() -> None:
     with pytest.raises(ArgumentError, match="1 targets have more drawn items above the target"):
         ScannedRanks([0], [3], [5], [4], 100, k=5)

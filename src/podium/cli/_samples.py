@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
@@ -131,14 +131,6 @@ class SampleColumns(ColumnNames):
             metavar="NAME",
         ),
     ] = None
-    stratum_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of strata in a file of scores: listed for items from the top of a "
-            "proxy's list, drawn for random other items. Default: stratum.",
-            metavar="NAME",
-        ),
-    ] = None
     rank_col: Annotated[
         str | None,
         typer.Option(
@@ -152,6 +144,20 @@ class SampleColumns(ColumnNames):
         typer.Option(
             help="Column of the number of the user's training items, if they could be drawn too. "
             "The method smooth (auto) uses it. Default: history, n_history or n_train.",
+            metavar="NAME",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class StratifiedColumns(SampleColumns):
+    """The names of columns of samples that may have strata."""
+
+    stratum_col: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of strata in a file of scores: listed for items from the top of a "
+            "proxy's list, drawn for random other items. Default: stratum.",
             metavar="NAME",
         ),
     ] = None
@@ -202,8 +208,12 @@ def read_scans(
     *,
     k: int,
     ties: str | None,
+    refused: Mapping[str, Any],
 ) -> list[ScannedRanks] | None:
-    """Read files of scores with strata; return None if no file has a column of strata."""
+    """Read files of scores with strata; return None if no file has a column of strata.
+
+    `refused` are options of the command that have no effect on strata, with their values.
+    """
     from podium._arrays import holds_arrays
     from podium.sampled.reading.strata import has_strata, read_scan
 
@@ -211,6 +221,7 @@ def read_scans(
     if not any(has_strata(path, names) for path in paths if not holds_arrays(path)):
         return None
     refused = {
+        **refused,
         "--negatives": samples.negatives,
         "--no-replacement": samples.no_replacement,
         "--mixed": samples.mixed,
@@ -218,12 +229,14 @@ def read_scans(
         "--drop-own": samples.drop_own,
         "--drop-seen": samples.drop_seen,
         "--stages": samples.stages,
+        "--rank-col": columns.rank_col,
+        "--history-col": columns.history_col,
     }
     for option, value in refused.items():
         if value:
             raise ArgumentError(
-                f"{option} has no effect on scores with strata, which show how items were drawn. "
-                "Leave it out."
+                f"{option} has no effect on scores with strata, which show how items were drawn "
+                "and have one method. Leave it out."
             )
     options: dict[str, Any] = {"n_items": samples.items, "k": k, "ties": ties or "worst"}
     return [read_scan(path, **options, seen=samples.seen, columns=names) for path in paths]

@@ -11,7 +11,7 @@ import typer
 from podium.cli import _messages, _reports
 from podium.cli._options import FORMATS, Format
 from podium.cli._reports import ReportFile
-from podium.cli._samples import SampleColumns, Samples
+from podium.cli._samples import Samples, StratifiedColumns
 from podium.cli.compare import run_names
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def estimate(
         ),
     ],
     samples: Samples,
-    columns: SampleColumns,
+    columns: StratifiedColumns,
     measures: Annotated[
         list[str] | None,
         typer.Option(
@@ -117,10 +117,11 @@ def estimate(
         options: dict[str, Any] = {"estimator": estimator, "level": level, "seed": seed}
         options |= {"bounds": bounds, **({} if resamples is None else {"n_bootstrap": resamples})}
         names = measures or _DEFAULT
-        scans = read_scans(files, samples, columns, k=_largest_cutoff(names), ties=ties)
-        by_row = False
+        refused = {"--method": method != "auto", "--no-bounds": not bounds}
+        refused["--resamples"] = resamples is not None
+        k, by_row = _largest_cutoff(names), False
+        scans = read_scans(files, samples, columns, k=k, ties=ties, refused=refused)
         if scans is not None:
-            _refuse_of_scans({"--method": method != "auto", "--resamples": resamples is not None})
             evaluated = _of_scans(scans, files, names, level)
         else:
             all_ranks = read_all(
@@ -176,18 +177,6 @@ def _largest_cutoff(names: Sequence[str]) -> int:
     from podium.sampled.distribution import read_measure
 
     return max((read_measure(name).k or 1 for name in listed_measures(names)), default=1)
-
-
-def _refuse_of_scans(given: dict[str, bool]) -> None:
-    """Raise an ArgumentError for options that scores with strata do not need."""
-    from podium.errors import ArgumentError
-
-    for option, is_given in given.items():
-        if is_given:
-            raise ArgumentError(
-                f"{option} has no effect on scores with strata, which have one method. Leave it "
-                "out."
-            )
 
 
 def _given(samples: Samples, ties: str | None, level: float) -> dict[str, Any]:

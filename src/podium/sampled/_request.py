@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,21 +31,39 @@ def read_request(
 ) -> tuple[Estimator, list[Measure]]:
     """Return the estimator and the measures, or raise if they do not fit the samples."""
     method = get(estimator)
+    parsed = read_measures(measures)
+    for ranks in samples:
+        method.check(ranks)
+        require_defined(parsed, int(np.min(ranks.n_items)))
+    return method, parsed
+
+
+def read_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measure]:
+    """Return measures that ranks determine: at least one, and none of them twice."""
     parsed = [read_measure(measure) for measure in listed_measures(measures)]
     if not parsed:
         raise ArgumentError("measures must name at least one measure, such as ['ndcg@10'].")
     for i, measure in enumerate(parsed):
         if measure in parsed[:i]:
             raise ArgumentError(f"measures names {measure} twice. Keep one.")
-    for ranks in samples:
-        method.check(ranks)
-        smallest = int(np.min(ranks.n_items))
-        for measure in parsed:
-            if np.isnan(rank_weights(measure, smallest)).any():
-                raise ArgumentError(
-                    f"{measure} is undefined in a catalogue of {smallest} items. Lower its cutoff."
-                )
-    return method, parsed
+    return parsed
+
+
+def require_defined(measures: Iterable[Measure], n_items: int) -> None:
+    """Raise for a measure that is undefined in a catalogue of this size."""
+    for measure in measures:
+        if np.isnan(rank_weights(measure, n_items)).any():
+            raise ArgumentError(
+                f"{measure} is undefined in a catalogue of {n_items} items. Lower its cutoff."
+            )
+
+
+def require_several(models: Mapping[str, Any], function: str) -> None:
+    """Raise unless there are two models or more; `function` is the one for a single model."""
+    if len(models) < 2:
+        raise ArgumentError(
+            f"models must be at least two, got {len(models)}. Use {function} for one model."
+        )
 
 
 def read_resamples(n_bootstrap: int) -> int:

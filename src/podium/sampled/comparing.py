@@ -27,6 +27,7 @@ from podium.sampled._request import (
     conventions,
     read_request,
     read_resamples,
+    require_several,
     same_catalogue,
 )
 from podium.sampled._uncertainty import ErrorFrom
@@ -290,10 +291,7 @@ def compare_all(
     ArgumentError
         If there are fewer than two models, or for a reason listed in `comparable` or `compare`.
     """
-    if len(models) < 2:
-        raise ArgumentError(
-            f"models must be at least two, got {len(models)}. Use evaluate for one model."
-        )
+    require_several(models, "evaluate")
     samples = comparable(list(models.values()), list(models), options.get("estimator", "auto"))
     samples_by_name = dict(zip(models, samples, strict=True))
     parsed, show = listed_measures(measures), or_silent(progress)

@@ -200,12 +200,7 @@ class _Rows:
             for selected in (self.is_target, ~self.is_target)
         ]
         for kind, count in zip(("target", "candidate"), counts, strict=True):
-            if not count.all():
-                raise DataError(
-                    f"{source}: {int((count == 0).sum())} users have no {kind}, first user "
-                    f"{_check.label(self.names[np.argmin(count)])}. The target column must be "
-                    "above 0 for held-out items and 0 for candidates."
-                )
+            refuse_without(kind, count, self.names, source)
         return counts[1].astype(np.int64)
 
 
@@ -263,6 +258,16 @@ def _refuse_repeats(rows: _Rows, item_codes: Ints, source: str, *, replacement: 
             "candidates, and pass mixed=True if samples then differ in size."
         )
     raise DataError(f"{source} has several scores for user {user} and item {item}. Keep one.")
+
+
+def refuse_without(kind: str, counts: NDArray[Any], names: NDArray[Any], source: str) -> None:
+    """Raise for users without a row of a kind, "target" or "candidate"."""
+    if not counts.all():
+        raise DataError(
+            f"{source}: {int((counts == 0).sum())} users have no {kind}, first user "
+            f"{_check.label(names[np.argmin(counts)])}. The target column must be above 0 for "
+            "held-out items and 0 for candidates."
+        )
 
 
 def counts_above(

@@ -16,7 +16,7 @@ from podium.data.tables import fetch, open_table
 from podium.errors import DataError, PodiumWarning
 from podium.sampled.design import Ints
 from podium.sampled.reading.ranks import KINDS
-from podium.sampled.reading.scores import SCORE, TARGET, counts_above
+from podium.sampled.reading.scores import SCORE, TARGET, counts_above, refuse_without
 from podium.sampled.reading.seen import catalogue_size, read_seen
 from podium.sampled.scanning.ranks import ScannedRanks
 
@@ -104,7 +104,8 @@ def read_scan(
     is_listed = _is_listed(strata, table.name)
     labels, codes = np.unique(label_array(user), return_inverse=True)
     _refuse_repeats(codes, codes_of(item)[0], labels, table.name)
-    _refuse_without_target(codes, is_target, labels, table.name)
+    n_targets = np.bincount(codes[is_target], minlength=labels.size)
+    refuse_without("target", n_targets, labels, table.name)
     owner = codes[is_target]
 
     def counted(is_in: NDArray[np.bool_]) -> tuple[Ints, Ints]:
@@ -170,16 +171,4 @@ def _refuse_repeats(
             f"{source}: {int(is_repeated.sum())} rows repeat an item of the same user, first at "
             f"row {first} (user {_check.label(labels[users[first]])}). Strata may not overlap, nor "
             "contain a target. Take the target out before the list is cut, and draw from the rest."
-        )
-
-
-def _refuse_without_target(
-    users: NDArray[np.intp], is_target: NDArray[np.bool_], labels: NDArray[Any], source: str
-) -> None:
-    n_targets = np.bincount(users[is_target], minlength=labels.size)
-    if not n_targets.all():
-        raise DataError(
-            f"{source}: {int((n_targets == 0).sum())} users have no target, first user "
-            f"{_check.label(labels[np.argmin(n_targets)])}. The target column must be above 0 for "
-            "held-out items and 0 for candidates."
         )

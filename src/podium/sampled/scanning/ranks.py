@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -136,19 +137,24 @@ class ScannedRanks:
 
     @property
     def n_users(self) -> int:
-        return int(np.unique(self.user).size)
+        return self._owner_and_sizes[1].size
 
     @property
     def shares_of_users(self) -> Floats:
         """The weight of each target in the mean over users: float64, (n,); the sum is 1."""
-        _, users, sizes = np.unique(self.user, return_inverse=True, return_counts=True)
-        return 1.0 / (sizes.size * sizes[users])
+        owner, sizes = self._owner_and_sizes
+        return 1.0 / (sizes.size * sizes[owner])
 
     def means_of_users(self, values: PerRow) -> Floats:
         """Return the mean value of each user, by increasing label: float64, (n_users,)."""
-        _, users = np.unique(self.user, return_inverse=True)
-        sums = np.bincount(users, values)
-        return np.divide(sums, np.bincount(users), dtype=np.float64)
+        owner, sizes = self._owner_and_sizes
+        return np.bincount(owner, values) / sizes
+
+    @cached_property
+    def _owner_and_sizes(self) -> tuple[Ints, Ints]:
+        """Return the number of each target's user, and each user's number of targets."""
+        _, owner, sizes = np.unique(self.user, return_inverse=True, return_counts=True)
+        return owner, sizes
 
     def _refuse_audit(self) -> None:
         if not self.is_audited.any():

@@ -12,13 +12,13 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import inside, std_error, t_interval, t_p_value, t_statistic
-from podium.metrics import Measure, listed_measures
-from podium.sampled._request import extent
+from podium.metrics import Measure
+from podium.sampled._request import extent, read_measures, require_defined, require_several
 from podium.sampled.bounds import Bounds
 from podium.sampled.comparing import SampledComparison, SampledComparisons
 from podium.sampled.design import Floats, Ints
 from podium.sampled.difference import Difference
-from podium.sampled.distribution import RANK_AUC, rank_weights, read_measure
+from podium.sampled.distribution import RANK_AUC, rank_weights
 from podium.sampled.evaluating import Estimate, SampledEvaluation
 from podium.sampled.scanning.open_targets import OpenTargets
 from podium.sampled.scanning.ranks import ScannedRanks
@@ -74,9 +74,7 @@ def evaluate_scan(
     True
     """
     parsed, level = _read(measures, (ranks,)), _check.open_fraction(level, "level")
-    model = ScannedModel.of(ranks)
-    estimates = {str(m): _estimate(model, m, level) for m in parsed}
-    return SampledEvaluation(estimates, _conventions(ranks))
+    return _evaluation(ranks, _measured(ranks, parsed), level)
 
 
 def compare_scans(
@@ -105,85 +103,127 @@ def compare_scans(
         If there are fewer than two models, if the users or catalogues differ, or for a reason
         listed in `evaluate_scan`.
     """
-    if len(models) < 2:
-        raise ArgumentError(
-            f"models must be at least two, got {len(models)}. Use evaluate_scan for one model."
-        )
+    require_several(models, "evaluate_scan")
     parsed = _read(measures, tuple(models.values()))
     level = _check.open_fraction(level, "level")
     baseline, *others = models
     for name in others:
         _refuse_other_targets(models[baseline], models[name], (baseline, name))
-    scanned = {name: ScannedModel.of(ranks) for name, ranks in models.items()}
+    measured = {name: _measured(ranks, parsed) for name, ranks in models.items()}
     evaluations = {
-        name: SampledEvaluation(
-            {str(m): _estimate(model, m, level) for m in parsed}, _conventions(model.ranks)
-        )
-        for name, model in scanned.items()
+        name: _evaluation(ranks, measured[name], level) for name, ranks in models.items()
     }
+    conventions = {name: dict(found.conventions) for name, found in evaluations.items()}
     comparisons = {
-        name: _comparison(scanned[baseline], scanned[name], parsed, level) for name in others
+        name: SampledComparison(
+            {m: _difference(a, measured[name][m], level) for m, a in measured[baseline].items()},
+            {"a": conventions[baseline], "b": conventions[name]},
+        )
+        for name in others
     }
     return SampledComparisons(evaluations, comparisons)
 
 
 @dataclass(frozen=True, eq=False)
-class ScannedModel:
-    """A scan with the distribution of unscored items that was fitted to it."""
+class MeasuredScan:
+    """A measure of a scan: values of users, and the part of the error that they do not show.
 
-    ranks: ScannedRanks
-    fit: OpenTargets
+    Attributes
+    ----------
+    k : int
+        The largest cutoff of the scan.
+    values : float64, (n_users,)
+        The expected value of each user.
+    correction, other_variance : float
+        The correction of their mean by an audit, and its variance. Without an audit, the correction
+        is 0, and the variance is that of the fit.
+    bounds : Bounds
+        The means if all unscored items are above the targets, or none.
+    largest : float
+        The largest value of a user.
+    is_audited, is_settled : bool
+        Whether there is an audit, and whether no target is open.
+    """
 
-    @classmethod
-    def of(cls, ranks: ScannedRanks) -> ScannedModel:
-        """Fit the distribution."""
-        return cls(ranks, OpenTargets.fit(ranks))
+    k: int
+    values: Floats
+    correction: float
+    other_variance: float
+    bounds: Bounds
+    largest: float
+    is_audited: bool
+    is_settled: bool
 
-    def weights(self, measure: Measure) -> Floats:
-        """Return the value of a target at each rank: float64, (at most k,)."""
-        return rank_weights(measure, int(self.ranks.n_items.max()))[: self.ranks.k]
+    @property
+    def mean(self) -> float:
+        """The corrected mean, inside the bounds."""
+        mean = float(self.values.mean()) + self.correction
+        return min(max(mean, self.bounds.low), self.bounds.high)
 
-    def user_values(self, measure: Measure) -> Floats:
-        """Return the expected value of each user, without the correction: float64, (n_users,)."""
-        return self.ranks.means_of_users(self.fit.values(self.ranks, self.weights(measure)))
+    @property
+    def is_biased(self) -> bool:
+        """Whether the mean depends on the distribution of unscored items."""
+        return not (self.is_audited or self.is_settled)
 
-    def correction(self, measure: Measure) -> tuple[float, float]:
-        """Return the correction of the mean by an audit, and the variance that users do not show.
+    @property
+    def prior_decides(self) -> bool:
+        """Whether the error of the fit is the larger part."""
+        return not self.is_audited and self.other_variance > std_error(self.values) ** 2
 
-        Without an audit, the correction is 0, and the variance is that of the fit.
-        """
-        ranks, weights = self.ranks, self.weights(measure)
-        if not ranks.is_audited.any():
-            gradient = self.fit.gradient(ranks, weights)
-            return 0.0, float(gradient @ self.fit.covariance @ gradient)
-        audited, n_open = np.flatnonzero(ranks.is_audited), int(ranks.is_open.sum())
-        exact = np.append(weights, 0.0)[np.minimum(ranks.above_all[audited], weights.size)]
-        errors = exact - self.fit.values(ranks, weights)[audited]
-        errors = n_open * ranks.shares_of_users[audited] * errors
-        if audited.size == n_open:
-            return float(errors.mean()), 0.0
-        variance = float(errors.var(ddof=1)) / audited.size * (1 - audited.size / n_open)
-        return float(errors.mean()), variance
 
-    def bounds(self, measure: Measure) -> Bounds:
-        """Return the means of users if all unscored items are above the targets, or none."""
-        ranks, padded = self.ranks, np.append(self.weights(measure), 0.0)
+def _measured(ranks: ScannedRanks, measures: Iterable[Measure]) -> dict[str, MeasuredScan]:
+    """Fit the distribution of unscored items once, and measure by it."""
+    fit = OpenTargets.fit(ranks)
+    return {str(measure): _measured_by(measure, ranks, fit) for measure in measures}
 
-        def mean(above: Ints) -> float:
-            known = np.where(ranks.is_audited, ranks.above_all, above)
-            return float(ranks.means_of_users(padded[np.minimum(known, padded.size - 1)]).mean())
 
-        return Bounds(mean(ranks.above + ranks.n_rest), mean(ranks.above))
+def _measured_by(measure: Measure, ranks: ScannedRanks, fit: OpenTargets) -> MeasuredScan:
+    weights = rank_weights(measure, int(ranks.n_items.max()))[: ranks.k]
+    values = fit.values(ranks, weights)
+    is_audited = bool(ranks.is_audited.any())
+    if is_audited:
+        correction, variance = _correction(ranks, weights, values)
+    else:
+        gradient = fit.gradient(ranks, weights)
+        correction, variance = 0.0, float(gradient @ fit.covariance @ gradient)
+    return MeasuredScan(
+        ranks.k,
+        ranks.means_of_users(values),
+        correction,
+        variance,
+        _bounds(ranks, weights),
+        float(weights.max(initial=0.0)),
+        is_audited,
+        not ranks.is_open.any(),
+    )
+
+
+def _correction(ranks: ScannedRanks, weights: Floats, values: Floats) -> tuple[float, float]:
+    """Return the mean error of the values of audited targets, and its variance."""
+    audited, n_open = np.flatnonzero(ranks.is_audited), int(ranks.is_open.sum())
+    exact = np.append(weights, 0.0)[np.minimum(ranks.above_all[audited], weights.size)]
+    errors = n_open * ranks.shares_of_users[audited] * (exact - values[audited])
+    if audited.size == n_open:
+        return float(errors.mean()), 0.0
+    variance = float(errors.var(ddof=1)) / audited.size * (1 - audited.size / n_open)
+    return float(errors.mean()), variance
+
+
+def _bounds(ranks: ScannedRanks, weights: Floats) -> Bounds:
+    padded = np.append(weights, 0.0)
+
+    def mean(above: Ints) -> float:
+        known = np.where(ranks.is_audited, ranks.above_all, above)
+        return float(ranks.means_of_users(padded[np.minimum(known, weights.size)]).mean())
+
+    return Bounds(mean(ranks.above + ranks.n_rest), mean(ranks.above))
 
 
 def _read(
     measures: str | Measure | Iterable[str | Measure], scans: tuple[ScannedRanks, ...]
 ) -> list[Measure]:
-    parsed = [read_measure(measure) for measure in listed_measures(measures)]
-    if not parsed:
-        raise ArgumentError("measures must name at least one measure, such as ['ndcg@10'].")
+    parsed = read_measures(measures)
     k = min(ranks.k for ranks in scans)
-    smallest = min(int(ranks.n_items.min()) for ranks in scans)
     for measure in parsed:
         if measure.k is None or measure.k > k or measure.name == RANK_AUC:
             raise ArgumentError(
@@ -191,78 +231,67 @@ def _read(
                 f"{k} items above them. Use a measure with a cutoff of at most {k}, or scan with a "
                 "larger k."
             )
-        if np.isnan(rank_weights(measure, smallest)).any():
-            raise ArgumentError(
-                f"{measure} is undefined in a catalogue of {smallest} items. Lower its cutoff."
-            )
+    require_defined(parsed, min(int(ranks.n_items.min()) for ranks in scans))
     return parsed
 
 
-def _estimate(model: ScannedModel, measure: Measure, level: float) -> Estimate:
-    ranks, values = model.ranks, model.user_values(measure)
-    correction, other_variance = model.correction(measure)
-    bounds, most = model.bounds(measure), float(model.weights(measure).max(initial=0.0))
-    mean = min(max(float(values.mean()) + correction, bounds.low), bounds.high)
-    user_variance, is_audited = std_error(values) ** 2, bool(ranks.is_audited.any())
-    error = float(np.sqrt(user_variance + other_variance))
-    prior_decides = bool(other_variance > user_variance and not is_audited)
-    low, high = inside(t_interval(mean, error, values.size, level), (0.0, most))
-    if prior_decides:
-        low, high = min(low, bounds.low), max(high, bounds.high)
-    is_unbiased = is_audited or not ranks.is_open.any()
+def _evaluation(
+    ranks: ScannedRanks, measured: Mapping[str, MeasuredScan], level: float
+) -> SampledEvaluation:
+    estimates = {name: _estimate(scan, level) for name, scan in measured.items()}
+    return SampledEvaluation(estimates, _conventions(ranks))
+
+
+def _estimate(scan: MeasuredScan, level: float) -> Estimate:
+    error = float(np.sqrt(std_error(scan.values) ** 2 + scan.other_variance))
+    low, high = inside(t_interval(scan.mean, error, scan.values.size, level), (0.0, scan.largest))
+    if scan.prior_decides:
+        low, high = min(low, scan.bounds.low), max(high, scan.bounds.high)
     return Estimate(
-        mean,
+        scan.mean,
         error,
         Interval(low, high),
         level,
-        values.size,
-        f"scan(k={ranks.k})",
-        not is_unbiased,
+        scan.values.size,
+        _method(scan.k),
+        scan.is_biased,
         "exact",
-        "users" if is_unbiased else "posterior",
-        bounds,
-        prior_decides,
+        "posterior" if scan.is_biased else "users",
+        scan.bounds,
+        scan.prior_decides,
     )
 
 
-def _comparison(
-    a: ScannedModel, b: ScannedModel, measures: list[Measure], level: float
-) -> SampledComparison:
-    differences = {str(m): _difference(a, b, m, level) for m in measures}
-    return SampledComparison(differences, {"a": _conventions(a.ranks), "b": _conventions(b.ranks)})
-
-
-def _difference(a: ScannedModel, b: ScannedModel, measure: Measure, level: float) -> Difference:
-    values = b.user_values(measure) - a.user_values(measure)
-    variance = std_error(values) ** 2 + a.correction(measure)[1] + b.correction(measure)[1]
-    error, n_users = float(np.sqrt(variance)), values.size
-    most = max(float(model.weights(measure).max(initial=0.0)) for model in (a, b))
-    estimate_a, estimate_b = (_estimate(model, measure, level) for model in (a, b))
-    difference = estimate_b.mean - estimate_a.mean
-    bounds_a, bounds_b = a.bounds(measure), b.bounds(measure)
-    is_biased = estimate_a.biased or estimate_b.biased
+def _difference(a: MeasuredScan, b: MeasuredScan, level: float) -> Difference:
+    variance = std_error(b.values - a.values) ** 2 + a.other_variance + b.other_variance
+    difference, error, n_users = b.mean - a.mean, float(np.sqrt(variance)), a.values.size
+    is_biased, largest = a.is_biased or b.is_biased, max(a.largest, b.largest)
     return Difference(
-        estimate_a.mean,
-        estimate_b.mean,
+        a.mean,
+        b.mean,
         difference,
         error,
-        inside(t_interval(difference, error, n_users, level), (-most, most)),
+        inside(t_interval(difference, error, n_users, level), (-largest, largest)),
         level,
         n_users,
-        estimate_b.method,
+        _method(b.k),
         is_biased,
         "exact",
         "posterior" if is_biased else "users",
         1.0 - t_p_value(t_statistic(difference, error), n_users) / 2,
-        Bounds(bounds_b.low - bounds_a.high, bounds_b.high - bounds_a.low),
-        estimate_a.prior_decides or estimate_b.prior_decides,
+        Bounds(b.bounds.low - a.bounds.high, b.bounds.high - a.bounds.low),
+        a.prior_decides or b.prior_decides,
     )
+
+
+def _method(k: int) -> str:
+    return f"scan(k={k})"
 
 
 def _conventions(ranks: ScannedRanks) -> dict[str, Any]:
     """Return the method and the design as JSON values, in the form of a sampled evaluation."""
     return {
-        "method": f"scan(k={ranks.k})",
+        "method": _method(ranks.k),
         "n_users": ranks.n_users,
         "n_items": extent(ranks.n_items),
         "n_negatives": extent(ranks.n_scored),
