@@ -74,7 +74,7 @@ def evaluate_scan(
     True
     """
     parsed, level = _read(measures, (ranks,)), _check.open_fraction(level, "level")
-    return _evaluation(ranks, _measured(ranks, parsed), level)
+    return _evaluation(ranks, _measured_all(ranks, parsed), level)
 
 
 def compare_scans(
@@ -109,11 +109,11 @@ def compare_scans(
     baseline, *others = models
     for name in others:
         _refuse_other_targets(models[baseline], models[name], (baseline, name))
-    measured = {name: _measured(ranks, parsed) for name, ranks in models.items()}
+    measured = {name: _measured_all(ranks, parsed) for name, ranks in models.items()}
     evaluations = {
         name: _evaluation(ranks, measured[name], level) for name, ranks in models.items()
     }
-    conventions = {name: dict(found.conventions) for name, found in evaluations.items()}
+    conventions = {name: dict(e.conventions) for name, e in evaluations.items()}
     comparisons = {
         name: SampledComparison(
             {m: _difference(a, measured[name][m], level) for m, a in measured[baseline].items()},
@@ -171,13 +171,13 @@ class MeasuredScan:
         return not self.is_audited and self.other_variance > std_error(self.values) ** 2
 
 
-def _measured(ranks: ScannedRanks, measures: Iterable[Measure]) -> dict[str, MeasuredScan]:
+def _measured_all(ranks: ScannedRanks, measures: Iterable[Measure]) -> dict[str, MeasuredScan]:
     """Fit the distribution of unscored items once, and measure by it."""
     fit = OpenTargets.fit(ranks)
-    return {str(measure): _measured_by(measure, ranks, fit) for measure in measures}
+    return {str(measure): _measured(measure, ranks, fit) for measure in measures}
 
 
-def _measured_by(measure: Measure, ranks: ScannedRanks, fit: OpenTargets) -> MeasuredScan:
+def _measured(measure: Measure, ranks: ScannedRanks, fit: OpenTargets) -> MeasuredScan:
     weights = rank_weights(measure, int(ranks.n_items.max()))[: ranks.k]
     values = fit.values(ranks, weights)
     is_audited = bool(ranks.is_audited.any())
