@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium.sampled.bounds import Bounds
 from podium.sampled.design import Floats, Ints
@@ -162,7 +161,8 @@ class Cases:
         """Move the chances of larger numbers to the number that makes the value 0."""
         within: Floats = np.where(self._numbers < self._last, chances, 0.0)
         others: Floats = 1.0 - within.sum(axis=1, keepdims=True)
-        return np.where(self._numbers == self._last, others, within)
+        censored: Floats = np.where(self._numbers == self._last, others, within)
+        return censored
 
     def largest_losses(self, padded: Floats) -> Floats:
         """Return the loss if all unscored items are above, by b: float64, (n_cases, k + 1)."""
