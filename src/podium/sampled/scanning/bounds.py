@@ -150,7 +150,7 @@ class Cases:
     @property
     def _numbers(self) -> Ints:
         """The numbers of drawn items above: int64, (k + 1,)."""
-        return np.arange(self.shares.shape[1])
+        return np.arange(self.shares.shape[1], dtype=np.int64)
 
     @property
     def _last(self) -> Ints:
@@ -161,8 +161,7 @@ class Cases:
         """Move the chances of larger numbers to the number that makes the value 0."""
         within: Floats = np.where(self._numbers < self._last, chances, 0.0)
         others: Floats = 1.0 - within.sum(axis=1, keepdims=True)
-        censored: Floats = np.where(self._numbers == self._last, others, within)
-        return censored
+        return np.where(self._numbers == self._last, others, within)
 
     def largest_losses(self, padded: Floats) -> Floats:
         """Return the loss if all unscored items are above, by b: float64, (n_cases, k + 1)."""
