@@ -127,10 +127,9 @@ def with_graded_loss(model: Model, relevance: PerRow, grid: Any, measure: str | 
     if measure is not None:
         counts_positives |= not parse(measure).graded
     names = {"loss": model.loss, **assignments(model.set)}
-    in_grid = any("loss" in part for part in (grid if isinstance(grid, list) else [grid]))
-    if text is None or counts_positives or in_grid or names["loss"] is not None:
-        return model
-    if not are_grades(relevance):
+    grids: list[Any] = grid if isinstance(grid, list) else [grid]
+    has_loss = names["loss"] is not None or any("loss" in part for part in grids)
+    if text is None or counts_positives or has_loss or not are_grades(relevance):
         return model
     name, parameters = losses.split(text)
     has_own_k = model.k is not None and "k" in parameters
