@@ -134,13 +134,21 @@ def test_grades_that_a_loss_does_not_read_are_told_first(podium: Run) -> None:
     assert "does not use grades" not in two.err
 
 
-@pytest.mark.parametrize("model", ["linear", "neural", "lightgbm", "xgboost"])
-def test_default_loss_of_grades_learns_from_them(podium: Run, model: str) -> None:
-    if model != "linear":
-        pytest.importorskip({"neural": "torch"}.get(model, model), reason="of an extra")
+@pytest.mark.parametrize(
+    ("model", "package", "loss"),
+    [
+        ("linear", "numpy", "robirank"),
+        ("neural", "torch", "lambdarank@3"),
+        ("lightgbm", "lightgbm", "pairwise-logistic"),
+        ("xgboost", "xgboost", "pairwise-logistic"),
+    ],
+)
+def test_default_loss_of_grades_learns_from_them(
+    podium: Run, model: str, package: str, loss: str
+) -> None:
+    pytest.importorskip(package, reason="of an extra")
     fit = ("--ignore", "timestamp,session_id,hotelId", "--model", model)
     rows = ("--valid", "grades.csv", "-o", "m")
-    loss = {"lightgbm": "lambdarank@3", "xgboost": "lambdarank@3"}.get(model, "robirank")
     done = podium("train", "grades.csv", *fit, *rows, "-k", "3")
     assert done.err.splitlines()[0] == (
         f"podium: labels have the grades 0, 1, 2, so that the loss is {loss}. --min-relevance X "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from podium.cli._training import DEFAULT_K, Model, Solver
 
@@ -127,7 +127,7 @@ def with_graded_loss(model: Model, relevance: PerRow, grid: Any, measure: str | 
     if measure is not None:
         counts_positives |= not parse(measure).graded
     names = {"loss": model.loss, **assignments(model.set)}
-    grids: list[Any] = grid if isinstance(grid, list) else [grid]
+    grids = cast("list[Any]", grid if isinstance(grid, list) else [grid])
     has_loss = names["loss"] is not None or any("loss" in part for part in grids)
     if text is None or counts_positives or has_loss or not are_grades(relevance):
         return model
