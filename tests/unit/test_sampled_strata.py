@@ -29,8 +29,8 @@ def _table(**changes: list[Any]) -> Table:
 def test_strata_are_counted_for_each_target() -> None:
     found = read_scan(_table(), n_items=40, k=2)
     assert found.user.tolist() == ["a", "a", "b"]
-    assert found.above_listed.tolist() == [1, 2, 1]
-    assert found.n_listed.tolist() == [2, 2, 1]
+    assert found.above_listed.tolist() == [1, 3, 1]  # t1 is above t2 and counts as listed
+    assert found.n_listed.tolist() == [3, 3, 1]
     assert found.above_drawn.tolist() == [0, 1, 1]
     assert found.n_drawn.tolist() == [1, 1, 1]
     assert read_scan(_table(), n_items=40, k=2, ties="best").above_drawn.tolist() == [0, 1, 0]

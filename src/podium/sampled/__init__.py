@@ -7,7 +7,8 @@ compute the estimate of one measure. `sample_ranks` makes sampled ranks from sco
 reads them from tables and files. `read_seen` reads the items that users had seen before, if these
 were not sampled. `evaluate` estimates measures of one model. `compare_all` estimates measures of
 several models and their differences. `plan` computes how many items to sample. `scan` ranks the
-targets of an expensive model with the help of a cheap proxy.
+targets of an expensive model with the help of a cheap proxy. `draw_strata` chooses the items to
+score with a proxy, for models that score once.
 """
 
 from importlib import import_module
@@ -35,7 +36,14 @@ from podium.sampled.evaluating import Estimate, SampledEvaluation, error_from, e
 from podium.sampled.planning import Plan, PlannedDesign, plan
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sampling import sample_ranks, simulate_ranks
-from podium.sampled.scanning import ScannedRanks, compare_scans, evaluate_scan, scan
+from podium.sampled.scanning import (
+    ScannedRanks,
+    StratifiedCandidates,
+    compare_scans,
+    draw_strata,
+    evaluate_scan,
+    scan,
+)
 
 if TYPE_CHECKING:
     from podium.sampled.reading import SampleReader, read
@@ -75,12 +83,14 @@ __all__ = [
     "Seen",
     "Smooth",
     "SmoothFit",
+    "StratifiedCandidates",
     "UnbiasedRank",
     "comparable",
     "compare",
     "compare_all",
     "compare_scans",
     "draw_candidates",
+    "draw_strata",
     "error_from",
     "evaluate",
     "evaluate_scan",

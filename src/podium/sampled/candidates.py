@@ -281,3 +281,18 @@ def draw_candidates(
         weights,
         plan.n_own_items(history),
     )
+
+
+def counts_above(
+    codes: Ints, score: Floats, is_target: NDArray[np.bool_], is_candidate: NDArray[np.bool_]
+) -> tuple[Ints, Ints]:
+    """Return the numbers of users' candidates above each target, and equal to it.
+
+    `codes` has the number of each row's user.
+    """
+    levels, score_level = np.unique(score, return_inverse=True)
+    keys = codes * levels.size + score_level
+    candidates, targets = np.sort(keys[is_candidate]), keys[is_target]
+    user_ends = np.searchsorted(candidates, (codes[is_target] + 1) * levels.size)
+    end_of_equal = np.searchsorted(candidates, targets, side="right")
+    return user_ends - end_of_equal, end_of_equal - np.searchsorted(candidates, targets)

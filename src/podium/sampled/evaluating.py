@@ -58,7 +58,8 @@ class Estimate:
         which includes the uncertainty that a sample leaves.
     bounds : Bounds or None
         The smallest and the largest exact mean that the observed ranks allow; see
-        `identification_bounds`. The interval of the default estimator lies inside.
+        `identification_bounds`, or `evaluate_scan` for scans. The interval of the default estimator
+        lies inside.
     prior_decides : bool
         Whether the estimate depends more on the method's prior than on the ranks, because the share
         of users in the first ranks is uncertain by a factor of 20 or more, given the ranks. The

@@ -17,6 +17,7 @@ from podium.data.ids import codes_of, label_array
 from podium.data.tables import fetch, open_table
 from podium.errors import DataError
 from podium.sampled import _kernels
+from podium.sampled.candidates import counts_above
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.reading.ranks import HISTORY, KINDS, read_history, refuse_history
@@ -206,7 +207,7 @@ class _Rows:
 
 def _doubled_above(rows: _Rows, rule: Tie, seed: int) -> Ints:
     """Return the doubled number of candidates above each target."""
-    above, equal = counts_above(rows.codes, rows.score, rows.is_target)
+    above, equal = counts_above(rows.codes, rows.score, rows.is_target, ~rows.is_target)
     if rule == "random":
         keys = label_keys(rows.names)[rows.owner], label_keys(rows.item[rows.is_target])
         return 2 * (above + _random_above(equal, *keys, seed))
@@ -268,18 +269,6 @@ def refuse_without(kind: str, counts: NDArray[Any], names: NDArray[Any], source:
             f"{_check.label(names[np.argmin(counts)])}. The target column must be above 0 for "
             "held-out items and 0 for candidates."
         )
-
-
-def counts_above(
-    codes: NDArray[np.intp], score: Floats, is_target: NDArray[np.bool_]
-) -> tuple[Ints, Ints]:
-    """Return the numbers of users' candidates above each target, and equal to it."""
-    levels, score_level = np.unique(score, return_inverse=True)
-    keys = codes * levels.size + score_level
-    candidates, targets = np.sort(keys[~is_target]), keys[is_target]
-    user_ends = np.searchsorted(candidates, (codes[is_target] + 1) * levels.size)
-    end_of_equal = np.searchsorted(candidates, targets, side="right")
-    return user_ends - end_of_equal, end_of_equal - np.searchsorted(candidates, targets)
 
 
 def _random_above(

@@ -16,13 +16,14 @@ from podium.data.tables import fetch, open_table
 from podium.errors import DataError, PodiumWarning
 from podium.sampled.design import Ints
 from podium.sampled.reading.ranks import KINDS
-from podium.sampled.reading.scores import SCORE, TARGET, counts_above, refuse_without
+from podium.sampled.reading.scores import SCORE, TARGET, refuse_without
 from podium.sampled.reading.seen import catalogue_size, read_seen
 from podium.sampled.scanning.ranks import ScannedRanks
+from podium.sampled.scanning.strata import DRAWN, LISTED, Strata
 
 _MOST_ERRORS = 6.0  # Poisson standard errors above the expected number of draws
 STRATUM = Role("stratum", ("stratum",))
-STRATA = {"listed": ("listed", "certain", "list"), "drawn": ("drawn", "uniform", "random")}
+STRATA = {LISTED: (LISTED, "certain", "list"), DRAWN: (DRAWN, "uniform", "random")}
 """The values of a column of strata: the first is usual, the others mean the same."""
 
 
@@ -71,7 +72,7 @@ def read_scan(
     -------
     ScannedRanks
         One row per target, in the order of the table. All candidates of a user count for each of
-        the user's targets.
+        the user's targets. The user's other targets are ranked too, and count as listed items.
 
     Raises
     ------
@@ -91,7 +92,6 @@ def read_scan(
     >>> read_scan(table, n_items=100, k=1)
     ScannedRanks(1 targets of 1 users, k=1, 2 items scored per target, 0.0% open)
     """
-    is_worst = _check.choice(ties, "ties", ("worst", "best")) == "worst"
     roles = (USER, ITEM, SCORE, TARGET, STRATUM)
     table = open_table(source, "strata's scores", roles, format)
     names = resolve(table.names, roles, columns or {}, table.name)
@@ -106,22 +106,15 @@ def read_scan(
     _refuse_repeats(codes, codes_of(item)[0], labels, table.name)
     n_targets = np.bincount(codes[is_target], minlength=labels.size)
     refuse_without("target", n_targets, labels, table.name)
-    owner = codes[is_target]
-
-    def counted(is_in: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-        rows = is_in | is_target
-        above, equal = counts_above(codes[rows], score[rows], is_target[rows])
-        return above + equal * is_worst, np.bincount(codes[is_in], minlength=labels.size)[owner]
-
     catalogue_sizes: int | Ints = catalogue_size(n_items)
     if seen is not None:
         catalogue_sizes = read_seen(seen).sizes(user, n_items, table.name)[is_target]
-    scanned = ScannedRanks(
-        *counted(is_listed & ~is_target),
-        *counted(~is_listed & ~is_target),
+    scanned = Strata(codes, score, is_target, ~is_listed).ranks(
         catalogue_sizes,
+        user=labels[codes[is_target]],
         k=k,
-        user=labels[owner],
+        is_worst=_check.choice(ties, "ties", ("worst", "best")) == "worst",
+        keeps_targets=True,
     )
     _warn_of_popular_draws(scanned, label_array(item)[~is_listed & ~is_target], table.name)
     return scanned

@@ -80,6 +80,14 @@ class OpenTargets:
         ]
         return np.subtract(*np.transpose(ends)) / (2 * _STEP)
 
+    def outcome_chances(self, above_listed: Ints, n_drawn: Ints, most: int) -> Floats:
+        """Return the probabilities of 0 .. most drawn items above: float64, (n_cases, most + 1)."""
+        from scipy.stats import betabinom
+
+        alpha, beta = _shapes(np.log1p(above_listed), self.coefficients)
+        shapes = n_drawn[:, None], alpha[:, None], beta[:, None]
+        return np.asarray(betabinom.pmf(np.arange(most + 1), *shapes), np.float64)
+
     def _values(self, ranks: ScannedRanks, weights: Floats, coefficients: Floats) -> Floats:
         padded = np.append(weights, 0.0)
         values = padded[np.minimum(ranks.above, weights.size)]

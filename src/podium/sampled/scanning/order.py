@@ -79,7 +79,7 @@ def read_order(
         )
     depth = min(depth + 1, plan.catalogue_size)  # one more: a target may be on its user's list
     if lists is not None:
-        return ProxyOrder(plan, _candidates_only(plan, _read_lists(plan, lists), depth))
+        return ProxyOrder(plan, candidates_only(plan, _read_lists(plan, lists), depth))
     if np.ndim(proxy) == 1 and not isinstance(proxy, tuple):  # pyright: ignore[reportArgumentType]
         return ProxyOrder(plan, _by_item_scores(plan, proxy, depth))
     return ProxyOrder(plan, _by_scores(plan, proxy, depth))
@@ -109,7 +109,7 @@ def _by_item_scores(plan: DrawPlan, proxy: Any, depth: int) -> NDArray[Any]:
     _check.finite(scores, "proxy", advice="Give these items a low finite score.")
     most_hidden = int(plan.hidden.sizes.max(initial=0))
     order = np.argsort(-scores, kind="stable")[: depth + most_hidden]
-    return _candidates_only(plan, np.broadcast_to(order, (plan.labels.size, order.size)), depth)
+    return candidates_only(plan, np.broadcast_to(order, (plan.labels.size, order.size)), depth)
 
 
 def _read_lists(plan: DrawPlan, lists: ArrayLike) -> NDArray[Any]:
@@ -127,7 +127,7 @@ def _read_lists(plan: DrawPlan, lists: ArrayLike) -> NDArray[Any]:
     return read
 
 
-def _candidates_only(plan: DrawPlan, lists: NDArray[Any], depth: int) -> NDArray[Any]:
+def candidates_only(plan: DrawPlan, lists: NDArray[Any], depth: int) -> NDArray[Any]:
     """Return the lists without hidden and repeated items, cut at `depth`."""
     result = np.full((plan.labels.size, depth), -1, np.int32)
     for part in _slices(plan.labels.size, lists.shape[1]):

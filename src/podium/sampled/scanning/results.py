@@ -16,10 +16,11 @@ from podium.metrics import Measure
 from podium.sampled._request import extent, read_measures, require_defined, require_several
 from podium.sampled.bounds import Bounds
 from podium.sampled.comparing import SampledComparison, SampledComparisons
-from podium.sampled.design import Floats, Ints
+from podium.sampled.design import Floats
 from podium.sampled.difference import Difference
 from podium.sampled.distribution import RANK_AUC, rank_weights
 from podium.sampled.evaluating import Estimate, SampledEvaluation
+from podium.sampled.scanning.bounds import scan_bounds
 from podium.sampled.scanning.open_targets import OpenTargets
 from podium.sampled.scanning.ranks import ScannedRanks
 
@@ -63,8 +64,11 @@ def evaluate_scan(
     With an audit, the mean is corrected by the mean error of the values of audited targets, whose
     exact values are known. It is then unbiased, whatever the proxy and the distribution. The error
     of the correction replaces that of the parameters.
-    The bounds always contain the exact mean of these users. At one bound, all unscored items are
-    above the open targets, and at the other bound, none are.
+    The bounds contain the exact mean of these users, whatever the distribution of unscored items.
+    At the upper bound, no unscored item is above an open target. The lower bound follows from the
+    random items and the audit, and may fail by the chance of the draws, with a probability of at
+    most (1 - level) / 2; see `podium.sampled.scanning.bounds`. Without random items and without an
+    audit, all unscored items are above open targets at the lower bound.
 
     Examples
     --------
@@ -74,7 +78,7 @@ def evaluate_scan(
     True
     """
     parsed, level = _read(measures, (ranks,)), _check.open_fraction(level, "level")
-    return _evaluation(ranks, _measured_all(ranks, parsed), level)
+    return _evaluation(ranks, _measured_all(ranks, parsed, level), level)
 
 
 def compare_scans(
@@ -109,7 +113,7 @@ def compare_scans(
     baseline, *others = models
     for name in others:
         _refuse_other_targets(models[baseline], models[name], (baseline, name))
-    measured = {name: _measured_all(ranks, parsed) for name, ranks in models.items()}
+    measured = {name: _measured_all(ranks, parsed, level) for name, ranks in models.items()}
     evaluations = {
         name: _evaluation(ranks, measured[name], level) for name, ranks in models.items()
     }
@@ -138,7 +142,7 @@ class MeasuredScan:
         The correction of their mean by an audit, and its variance. Without an audit, the correction
         is 0, and the variance is that of the fit.
     bounds : Bounds
-        The means if all unscored items are above the targets, or none.
+        The smallest and the largest mean that the scored items allow.
     largest : float
         The largest value of a user.
     is_audited, is_settled : bool
@@ -171,13 +175,17 @@ class MeasuredScan:
         return not self.is_audited and self.other_variance > std_error(self.values) ** 2
 
 
-def _measured_all(ranks: ScannedRanks, measures: Iterable[Measure]) -> dict[str, MeasuredScan]:
+def _measured_all(
+    ranks: ScannedRanks, measures: Iterable[Measure], level: float
+) -> dict[str, MeasuredScan]:
     """Fit the distribution of unscored items once, and measure by it."""
     fit = OpenTargets.fit(ranks)
-    return {str(measure): _measured(measure, ranks, fit) for measure in measures}
+    return {str(measure): _measured(measure, ranks, fit, level) for measure in measures}
 
 
-def _measured(measure: Measure, ranks: ScannedRanks, fit: OpenTargets) -> MeasuredScan:
+def _measured(
+    measure: Measure, ranks: ScannedRanks, fit: OpenTargets, level: float
+) -> MeasuredScan:
     weights = rank_weights(measure, int(ranks.n_items.max()))[: ranks.k]
     values = fit.values(ranks, weights)
     is_audited = bool(ranks.is_audited.any())
@@ -191,7 +199,7 @@ def _measured(measure: Measure, ranks: ScannedRanks, fit: OpenTargets) -> Measur
         ranks.means_of_users(values),
         correction,
         variance,
-        _bounds(ranks, weights),
+        scan_bounds(ranks, weights, fit, (1.0 + level) / 2),  # so that those of two models hold
         float(weights.max(initial=0.0)),
         is_audited,
         not ranks.is_open.any(),
@@ -207,16 +215,6 @@ def _correction(ranks: ScannedRanks, weights: Floats, values: Floats) -> tuple[f
         return float(errors.mean()), 0.0
     variance = float(errors.var(ddof=1)) / audited.size * (1 - audited.size / n_open)
     return float(errors.mean()), variance
-
-
-def _bounds(ranks: ScannedRanks, weights: Floats) -> Bounds:
-    padded = np.append(weights, 0.0)
-
-    def mean(above: Ints) -> float:
-        known = np.where(ranks.is_audited, ranks.above_all, above)
-        return float(ranks.means_of_users(padded[np.minimum(known, weights.size)]).mean())
-
-    return Bounds(mean(ranks.above + ranks.n_rest), mean(ranks.above))
 
 
 def _read(

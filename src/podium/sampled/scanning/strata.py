@@ -1,0 +1,267 @@
+"""Candidates in two strata, for models that score once: the top of a proxy's list, and others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import _check
+from podium.catalogue.source import Scores
+from podium.catalogue.sparse import Overlap
+from podium.errors import ArgumentError
+from podium.sampled._draws import DrawPlan, read_plan
+from podium.sampled.candidates import counts_above
+from podium.sampled.design import Floats, Ints
+from podium.sampled.scanning.order import ProxyOrder, candidates_only, read_order
+from podium.sampled.scanning.ranks import ScannedRanks
+from podium.sampled.scanning.rest import draw_rest
+from podium.types import Labels
+
+LISTED, DRAWN = "listed", "drawn"
+"""The names of the strata in a table."""
+
+
+@dataclass(frozen=True, eq=False)
+class StratifiedCandidates:
+    """Users' targets, the first items of a proxy's list, and random items from the rest.
+
+    Each row is a user and an item to score. The rows of a user are consecutive: the targets, the
+    listed items, then the drawn ones.
+
+    Attributes
+    ----------
+    user : (n,)
+        The user's label, an integer or a string.
+    row, item : int64, (n,)
+        The user's row of `targets`, and the item.
+    is_target, is_drawn : bool, (n,)
+        Whether the item is a target, and whether it was drawn. The others are listed.
+    n_items : int64, (n_targets,)
+        The number of items that each target is ranked among, including itself.
+    keeps_targets : bool
+        Whether the user's other targets are ranked too.
+    """
+
+    user: Labels
+    row: Ints
+    item: Ints
+    is_target: NDArray[np.bool_]
+    is_drawn: NDArray[np.bool_]
+    n_items: Ints
+    keeps_targets: bool
+
+    def __repr__(self) -> str:
+        n_targets, n_drawn = int(self.is_target.sum()), int(self.is_drawn.sum())
+        return (
+            f"StratifiedCandidates({n_targets} targets, "
+            f"{self.row.size - n_targets - n_drawn} listed and {n_drawn} drawn items of "
+            f"{np.unique(self.row).size} users)"
+        )
+
+    def ranks(self, scores: ArrayLike, *, k: int, ties: str = "worst") -> ScannedRanks:
+        """Return the number of listed and of drawn items above each target.
+
+        Parameters
+        ----------
+        scores : float64, (n,)
+            The score of each row. Higher is better.
+        k : int
+            The largest cutoff of the measures to estimate.
+        ties : {"worst", "best"}
+            Whether items with the target's score count as above it.
+
+        Raises
+        ------
+        ArgumentError
+            If the number of scores is wrong, or if a score is not finite.
+        """
+        strata = Strata(self.row, self._checked(scores), self.is_target, self.is_drawn)
+        return strata.ranks(
+            self.n_items,
+            user=self.user[self.is_target],
+            k=k,
+            is_worst=_check.choice(ties, "ties", ("worst", "best")) == "worst",
+            keeps_targets=self.keeps_targets,
+        )
+
+    def table(self, scores: ArrayLike | None = None) -> dict[str, NDArray[Any]]:
+        """Return columns for `podium estimate` and `read_scan`: user, item, target and stratum.
+
+        Parameters
+        ----------
+        scores : float64, (n,), optional
+            The score of each row, which becomes a column too.
+        """
+        columns = {
+            "user": self.user,
+            "item": self.item,
+            "target": self.is_target.astype(np.int64),
+            "stratum": np.where(self.is_drawn, DRAWN, LISTED),
+        }
+        return columns if scores is None else {**columns, "score": self._checked(scores)}
+
+    def _checked(self, scores: ArrayLike) -> Floats:
+        column = _check.scores(scores)
+        if column.size != self.row.size:
+            raise ArgumentError(
+                f"scores must have one score per row, got {column.size} for {self.row.size} rows."
+            )
+        return column
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """Scores of targets, of listed items and of drawn ones, in any order: (n,) each.
+
+    Attributes
+    ----------
+    codes : int64
+        The number of each row's user.
+    scores : float64
+    is_target, is_drawn : bool
+    """
+
+    codes: Ints
+    scores: Floats
+    is_target: NDArray[np.bool_]
+    is_drawn: NDArray[np.bool_]
+
+    def ranks(
+        self,
+        n_items: ArrayLike,
+        *,
+        user: NDArray[Any],
+        k: int,
+        is_worst: bool,
+        keeps_targets: bool,
+    ) -> ScannedRanks:
+        """Count the items above each target, in the order of the rows of targets.
+
+        `user` has the label of each target's user. If other targets are kept, they are listed.
+        """
+        is_listed, n_own = ~(self.is_drawn | self.is_target), int(keeps_targets)
+        listed = is_listed | self.is_target if keeps_targets else is_listed
+        above_listed, n_listed = self._counts(listed, is_worst)
+        return ScannedRanks(
+            above_listed - n_own * is_worst,
+            n_listed - n_own,
+            *self._counts(self.is_drawn & ~self.is_target, is_worst),
+            n_items,
+            k=k,
+            user=user,
+        )
+
+    def _counts(self, is_in: NDArray[np.bool_], is_worst: bool) -> tuple[Ints, Ints]:
+        """Return the number of a stratum's items above each target, and of all its items."""
+        above, equal = counts_above(self.codes, self.scores, self.is_target, is_in)
+        sizes = np.bincount(self.codes[is_in], minlength=int(self.codes.max()) + 1)
+        return above + equal * is_worst, sizes[self.codes[self.is_target]]
+
+
+def draw_strata(
+    targets: Any,
+    *,
+    certain: int,
+    uniform: int,
+    proxy: Scores | ArrayLike | None = None,
+    lists: ArrayLike | None = None,
+    exclude: Any = None,
+    overlap: Overlap = "error",
+    other_targets: str = "keep",
+    users: ArrayLike | None = None,
+    seed: int = 0,
+) -> StratifiedCandidates:
+    """Choose the items to score for each user: the top of a proxy's list, and random others.
+
+    `scan` needs fewer scores for the same precision, but asks the model in rounds. Use strata if
+    another system scores all items in one batch.
+
+    Parameters
+    ----------
+    targets, proxy, lists, exclude, overlap, other_targets, users, seed
+        The parameters of `scan`.
+    certain : int
+        The number of items from the top of the proxy's list, at least 1. The user's targets are
+        taken out before the list is cut.
+    uniform : int
+        The number of items drawn without replacement from the user's other items, at least 1.
+
+    Returns
+    -------
+    StratifiedCandidates
+        A user whose list is shorter has fewer listed items. A user with fewer other items has all
+        of them, and the ranks are then exact.
+
+    Raises
+    ------
+    ArgumentError
+        If a proxy's score is not finite, if a list has an item outside the catalogue, or for a
+        reason listed in `sample_ranks`.
+
+    Warns
+    -----
+    PodiumWarning
+        If the proxy ranks more than half of the targets first. They may have been in its training
+        data.
+
+    Notes
+    -----
+    All targets of a user share its candidates. The user's other targets are scored too: with
+    other_targets="keep", they count as listed items.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.sparse import csr_array
+    >>> popularity = np.array([9, 8, 7, 6, 5, 4])
+    >>> held_out = csr_array(([1], ([0], [1])), shape=(1, 6))
+    >>> drawn = draw_strata(held_out, proxy=popularity, certain=2, uniform=2)
+    >>> drawn.item[:3].tolist()  # the target, then the top of the list without it
+    [1, 0, 2]
+    >>> drawn.ranks([0.5, 0.9, 0.1, 0.2, 0.3], k=1)
+    ScannedRanks(1 targets of 1 users, k=1, 4 items scored per target, 0.0% open)
+    """
+    n_listed, n_drawn = (
+        _check.cutoff(value, name=name)
+        for value, name in ((certain, "certain"), (uniform, "uniform"))
+    )
+    keeps_targets = _check.choice(other_targets, "other_targets", ("keep", "exclude")) == "keep"
+    options: dict[str, Any] = {"exclude": exclude, "overlap": overlap, "users": users}
+    plan = read_plan(targets, other_targets="exclude", **options)
+    with_targets = read_plan(targets, other_targets="keep", **options)
+    most_targets = int(np.bincount(plan.rows).max())
+    order = read_order(with_targets, proxy, lists, n_listed + most_targets - 1)
+    order.warn_of_leak()
+    listed, drawn = _chosen(plan, candidates_only(plan, order.lists, n_listed), n_drawn, seed)
+    parts = (np.stack([plan.rows, plan.targets]), listed, drawn)
+    kinds = np.repeat([0, 1, 2], [part.shape[1] for part in parts])
+    rows, items = np.concatenate(parts, axis=1)
+    by_user = np.argsort(rows, kind="stable")
+    return StratifiedCandidates(
+        plan.labels[rows[by_user]],
+        rows[by_user],
+        items[by_user],
+        kinds[by_user] == 0,
+        kinds[by_user] == 2,
+        (with_targets if keeps_targets else plan).n_items,
+        keeps_targets,
+    )
+
+
+def _chosen(plan: DrawPlan, lists: NDArray[Any], n_drawn: int, seed: int) -> tuple[Ints, Ints]:
+    """Return the users' rows and items of the listed candidates, and of the drawn ones."""
+    order = ProxyOrder(plan, lists)
+    rows, first_targets = np.unique(plan.rows, return_index=True)
+    listed = order.items(first_targets, 0, lists.shape[1])
+    n_listed = order.lengths[first_targets]
+    drawn = draw_rest(plan, order, first_targets, n_listed, n_drawn, _check.seed(seed))
+    return _pairs(rows, listed), _pairs(rows, drawn)
+
+
+def _pairs(rows: Ints, items: Ints) -> Ints:
+    """Return the rows and items of lists that have -1 after their last items: int64, (2, n)."""
+    is_item = items >= 0
+    return np.stack([np.repeat(rows, is_item.sum(axis=1)), items[is_item]])

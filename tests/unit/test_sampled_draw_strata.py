@@ -1,0 +1,133 @@
+"""Candidates drawn in strata: the top of a proxy without targets, others at random, or all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from podium.catalogue import target_ranks
+from podium.errors import ArgumentError, PodiumWarning
+from podium.sampled import StratifiedCandidates, draw_strata
+from podium.sampled.reading.strata import read_scan
+
+N_USERS, N_ITEMS, K = 40, 60, 5
+SCORES = np.random.default_rng(1).normal(size=(N_USERS, N_ITEMS))
+PROXY = SCORES + np.random.default_rng(2).normal(size=SCORES.shape)
+TARGETS: Any = csr_array(np.random.default_rng(3).random(SCORES.shape) < 0.04)
+SEEN: Any = csr_array((np.random.default_rng(4).random(SCORES.shape) < 0.1) & ~TARGETS.toarray())
+OPTIONS: dict[str, Any] = {"certain": 8, "uniform": 6, "exclude": SEEN}
+
+
+def _items(drawn: StratifiedCandidates, row: int, is_in: NDArray[np.bool_]) -> list[int]:
+    return drawn.item[(drawn.row == row) & is_in].tolist()
+
+
+def test_strata_are_the_top_of_the_proxy_and_other_items() -> None:
+    drawn = draw_strata(TARGETS, proxy=PROXY, **OPTIONS)
+    for row in np.unique(drawn.row):
+        own, seen = TARGETS[[row]].indices.tolist(), SEEN[[row]].indices.tolist()
+        assert sorted(_items(drawn, row, drawn.is_target)) == sorted(own)
+        order = [i for i in np.argsort(-PROXY[row]) if i not in own and i not in seen]
+        assert _items(drawn, row, ~drawn.is_target & ~drawn.is_drawn) == order[:8]
+        rest = _items(drawn, row, drawn.is_drawn)
+        assert len(set(rest)) == 6
+        assert set(rest) <= set(order[8:])
+
+
+def test_items_of_the_rest_have_the_same_chance() -> None:
+    counts = np.zeros(N_ITEMS)
+    lone = csr_array(([1.0], ([0], [3])), shape=(1, N_ITEMS))
+    for seed in range(300):
+        drawn = draw_strata(lone, proxy=PROXY[:1], certain=8, uniform=6, seed=seed)
+        counts[drawn.item[drawn.is_drawn]] += 1
+    order = np.argsort(-PROXY[0])
+    rest = order[order != 3][8:]
+    expected = 300 * 6 / rest.size
+    assert counts.sum() == counts[rest].sum() == 1800
+    assert ((counts[rest] - expected) ** 2 / expected).sum() < 90  # chi-square with 50 degrees
+
+
+def test_all_items_give_exact_ranks() -> None:
+    options: dict[str, Any] = {"certain": 8, "uniform": N_ITEMS, "exclude": SEEN}
+    exact = np.asarray(target_ranks(SCORES, TARGETS, exclude=SEEN))
+    owners = np.repeat(np.arange(N_USERS), np.diff(TARGETS.indptr))
+    pairs = zip(owners, exact, strict=True)
+    place_among_own = [int((exact[owners == owner] <= rank).sum()) for owner, rank in pairs]
+    for other_targets, n_own_above in (("keep", 0), ("exclude", np.array(place_among_own) - 1)):
+        drawn = draw_strata(TARGETS, proxy=PROXY, other_targets=other_targets, **options)
+        ranks = drawn.ranks(SCORES[drawn.row, drawn.item], k=K)
+        np.testing.assert_array_equal(ranks.above + 1, exact - n_own_above)
+        assert not ranks.n_rest.any()
+
+
+@pytest.mark.parametrize("ties", ["worst", "best"])
+def test_table_is_read_as_the_same_ranks(ties: str) -> None:
+    drawn = draw_strata(TARGETS, proxy=PROXY, certain=8, uniform=6)
+    scores = SCORES[drawn.row, drawn.item].round(1)
+    found = drawn.ranks(scores, k=K, ties=ties)
+    read = read_scan(drawn.table(scores), n_items=N_ITEMS, k=K, ties=ties)
+    for name in ("user", "above_listed", "n_listed", "above_drawn", "n_drawn", "n_items"):
+        np.testing.assert_array_equal(getattr(read, name), getattr(found, name))
+    assert set(drawn.table()) == {"user", "item", "target", "stratum"}
+
+
+def test_order_of_users_changes_no_candidate() -> None:
+    turned = np.random.default_rng(5).permutation(N_USERS)
+    options: dict[str, Any] = {**OPTIONS, "exclude": SEEN[turned], "users": turned}
+    one = draw_strata(TARGETS, proxy=PROXY, **OPTIONS)
+    other = draw_strata(TARGETS[turned], proxy=PROXY[turned], **options)
+    triples = [
+        set(zip(drawn.user, drawn.item, drawn.is_drawn, strict=True)) for drawn in (one, other)
+    ]
+    assert triples[0] == triples[1]
+
+
+def test_short_lists_have_fewer_listed_items() -> None:
+    lists = np.full((N_USERS, 3), -1)
+    lists[:, 0] = 7
+    drawn = draw_strata(TARGETS, lists=lists, certain=8, uniform=6)
+    has_other_targets = np.unique(drawn.row[drawn.item == 7])
+    assert (~drawn.is_target & ~drawn.is_drawn).sum() <= has_other_targets.size
+    assert drawn.ranks(np.zeros(drawn.row.size), k=K).n_drawn.tolist() == [6] * TARGETS.nnz
+
+
+def _with_nan() -> NDArray[np.float64]:
+    proxy = PROXY.copy()
+    proxy[5, 9] = np.nan
+    return proxy
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"certain": 0}, "certain must be an integer >= 1, got 0"),
+        ({"uniform": 0}, "uniform must be an integer >= 1, got 0"),
+        ({"proxy": _with_nan()}, "finite"),
+        ({"proxy": np.full(N_ITEMS, np.nan)}, "proxy has 60 non-finite values"),
+        ({"proxy": PROXY[:, :50]}, "exclude|scores|columns"),
+        ({"proxy": None, "lists": [[60]] * N_USERS}, "lists must hold items from 0 to 59"),
+        ({"exclude": TARGETS}, "targets"),
+    ],
+)
+def test_bad_input_is_refused(changes: dict[str, Any], text: str) -> None:
+    arguments: dict[str, Any] = {"proxy": PROXY, **OPTIONS, **changes}
+    with pytest.raises(ArgumentError, match=text):
+        draw_strata(TARGETS, **arguments)
+
+
+def test_bad_scores_are_refused() -> None:
+    drawn = draw_strata(TARGETS, proxy=PROXY, **OPTIONS)
+    with pytest.raises(ArgumentError, match="scores must have one score per row, got 3 for"):
+        drawn.ranks(np.zeros(3), k=K)
+    with pytest.raises(ArgumentError, match="scores has 1 non-finite value, first at row 0"):
+        drawn.table(np.r_[np.nan, np.zeros(drawn.row.size - 1)])
+
+
+def test_proxy_that_knows_the_targets_is_named() -> None:
+    lone = csr_array(np.eye(N_USERS, N_ITEMS))
+    with pytest.warns(PodiumWarning, match="The proxy ranks 100% of the targets first"):
+        draw_strata(lone, proxy=PROXY + 9 * lone.toarray(), certain=8, uniform=6)
