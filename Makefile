@@ -21,7 +21,7 @@ INSTALL_PODIUM = $(INSTALL) hatchling editables && $(INSTALL) --no-build-isolati
 # If `make bench` has created RecTools' environment, the parity tests run RecTools in it.
 export PODIUM_RECTOOLS_PYTHON ?= $(wildcard $(RECTOOLS)/bin/python)
 
-.PHONY: help demo test test-all check lint types layers docs wheel bench format clean
+.PHONY: help demo test test-all coverage check lint types layers docs wheel bench format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -32,8 +32,8 @@ demo: $(VENV)/.demo
 
 # One process per processor, so that each has one thread; byte code is kept, which saves half of
 # the time to collect the tests.
-test test-all: export OMP_NUM_THREADS = 1
-test test-all: export OPENBLAS_NUM_THREADS = 1
+test test-all coverage: export OMP_NUM_THREADS = 1
+test test-all coverage: export OPENBLAS_NUM_THREADS = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 # In random order, with fewer examples per law.
@@ -41,6 +41,10 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n auto -m "not long" --hypothesis-profile=quick
 
 test-all: $(VENV)/.dev
+	$(BIN)/python -m pytest -q -n auto
+
+# All tests, slower: the share of lines and branches that they run.
+coverage: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n auto --cov --cov-report=
 	@echo "coverage of lines and branches: $$($(BIN)/python -m coverage report --format=total) %"
 

@@ -1,8 +1,9 @@
 """Write the figures of recipes into the pages of docs: python -m tools.paper_figures [FOLDER ...].
 
 A FOLDER is one that `podium reproduce` has written. Its figures are stored in docs/papers/figures.
-The pages have regions that this program writes: `<!-- claims: NAME -->`, `<!-- printed: NAME -->`
-or `<!-- recipes: PREFIX -->`, to the next `<!-- end -->`.
+The pages have regions that this program writes: `<!-- claims: NAME -->`, `<!-- printed: NAME -->`,
+`<!-- table: NAME/N -->` (table N of the recipe's page, from 0; it must not need the cells) or
+`<!-- recipes: PREFIX -->`, to the next `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -12,17 +13,19 @@ import math
 import re
 import sys
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
 from podium.papers import page
 from podium.papers.recipe import Recipe, load
+from podium.papers.runner import study_of
 from podium.papers.study import Measured
 from podium.papers.verdict import Verdict, judge
 from podium.report import tables
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FOLDER = DOCS / "papers" / "figures"
-_REGION = re.compile(r"(<!-- (claims|printed|recipes): (\S+) -->\n).*?(<!-- end -->)", re.S)
+_REGION = re.compile(r"(<!-- (claims|printed|recipes|table): (\S+) -->\n).*?(<!-- end -->)", re.S)
 
 
 def names() -> list[str]:
@@ -44,14 +47,17 @@ def store(folder: Path) -> None:
     file.write_text("{\n" + text + "\n}\n", encoding="utf-8")
 
 
-def verdict(recipe: Recipe) -> Verdict:
-    """Return the verdict on a recipe's stored figures."""
+def _stored(recipe: Recipe) -> dict[str, Measured]:
     stored = json.loads((FOLDER / f"{recipe.name}.json").read_text(encoding="utf-8"))
-    figures = {
+    return {
         key: Measured(math.nan if value is None else value, math.nan if error is None else error, n)
         for key, (value, error, n) in stored.items()
     }
-    return judge(recipe, figures)
+
+
+def verdict(recipe: Recipe) -> Verdict:
+    """Return the verdict on a recipe's stored figures."""
+    return judge(recipe, _stored(recipe))
 
 
 def claims(name: str) -> str:
@@ -65,6 +71,14 @@ def claims(name: str) -> str:
 def printed(name: str) -> str:
     """Return the printed figures of a recipe beside podium's."""
     return tables.to_markdown(page.figure_table(verdict(load(name)), printed_only=True))
+
+
+def table(place: str) -> str:
+    """Return a table of a recipe's page, from its stored figures."""
+    name, _, number = place.partition("/")
+    recipe = load(name)
+    written = study_of(recipe).tables(recipe, {}, _stored(recipe))
+    return tables.to_markdown(next(islice(written, int(number), None)))
 
 
 def recipes(prefix: str) -> str:
@@ -90,6 +104,7 @@ _WRITERS: dict[str, Callable[[str], str]] = {
     "claims": claims,
     "printed": printed,
     "recipes": recipes,
+    "table": table,
 }
 
 
@@ -105,7 +120,7 @@ def rendered(text: str) -> str:
 
 def pages() -> dict[Path, str]:
     """Return the new text of each page that has a region."""
-    paths = [DOCS / "reproduce.md", *sorted((DOCS / "papers").glob("*.md"))]
+    paths = [*sorted(DOCS.glob("*.md")), *sorted((DOCS / "papers").glob("*.md"))]
     texts = {path: path.read_text(encoding="utf-8") for path in paths}
     return {path: rendered(text) for path, text in texts.items() if _REGION.search(text)}
 

@@ -115,9 +115,11 @@ def test_table_of_times_and_ids_alone_has_no_feature(podium: Run) -> None:
 def test_grades_that_a_loss_does_not_read_are_told_first(podium: Run) -> None:
     argv = ("train", "grades.csv", "-o", "m", "--ignore", "timestamp,session_id,hotelId")
     for options, name in (
-        ((), "pap-logistic"),
+        (("--loss", "pap-logistic"), "pap-logistic"),
         (("--loss", "pap-ramp@3"), "pap-ramp@3"),
-        (("--max-iter", "1"), "pap-logistic"),  # before the warning that it did not converge
+        (("--eval-metric", "pap@3", "--valid", "grades.csv"), "pap-logistic"),
+        # before the warning that it did not converge
+        (("--loss", "pap-logistic", "--max-iter", "1"), "pap-logistic"),
         (("--tune", "--grid", "loss=softmax,pap-ramp", "--grid", "k=1,2"), "pap-ramp"),
     ):
         done = podium(*argv, *options, "-k", "3")
@@ -130,6 +132,40 @@ def test_grades_that_a_loss_does_not_read_are_told_first(podium: Run) -> None:
         assert "does not use grades" not in podium(*argv, *options).err
     two = podium("train", "two.csv", "-o", "m", "--ignore", "timestamp,session_id,hotelId")
     assert "does not use grades" not in two.err
+
+
+@pytest.mark.parametrize(
+    ("model", "package", "loss"),
+    [
+        ("linear", "numpy", "robirank"),
+        ("neural", "torch", "lambdarank@3"),
+        ("lightgbm", "lightgbm", "pairwise-logistic"),
+        ("xgboost", "xgboost", "pairwise-logistic"),
+    ],
+)
+def test_default_loss_of_grades_learns_from_them(
+    podium: Run, model: str, package: str, loss: str
+) -> None:
+    pytest.importorskip(package, reason="of an extra")
+    fit = ("--ignore", "timestamp,session_id,hotelId", "--model", model)
+    rows = ("--valid", "grades.csv", "-o", "m")
+    done = podium("train", "grades.csv", *fit, *rows, "-k", "3")
+    assert done.err.splitlines()[0] == (
+        f"podium: labels have the grades 0, 1, 2, so that the loss is {loss}. --min-relevance X "
+        "trains on labels 0 and 1 instead."
+    )
+    assert load("m").eval_metric == "ndcg@3"
+    two = podium("train", "grades.csv", *fit, *rows, "--min-relevance", "2", "-k", "3")
+    assert two.status == 0, two.err
+    assert "have the grades" not in two.err
+    assert load("m").eval_metric == "pap@3"
+
+
+def test_labels_that_are_counts_are_no_grades(podium: Run) -> None:
+    counts = pl.read_csv("grades.csv").with_columns(label=pl.col("label") * 50)
+    counts.write_csv("counts.csv")
+    done = podium("train", "counts.csv", "-o", "m")
+    assert "pap-logistic does not use grades: of the labels 0, 50, 100" in done.err
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,12 @@ def ohsumed(podium_data: Callable[[str], Path]) -> None:
 
 
 @pytest.fixture
+def movielens(podium_data: Callable[[str], Path]) -> None:
+    """Put the ratings of MovieLens-100K into the working folder."""
+    Path("u.data.gz").symlink_to(podium_data("ml-100k/u.data.gz").resolve())
+
+
+@pytest.fixture
 def shop_parts() -> None:
     """Write a random fifth of Online Retail's purchases as a test part, and the others."""
     shop = data.load_onlineretail()

@@ -98,8 +98,9 @@ class Runner:
         What reads the printed lines.
     names : dict
         The names that the Python of the page sees, and then those that it defined.
-    is_rounded : bool
-        Whether numbers in outputs may differ in their last digits.
+    tolerance : float
+        How much numbers in outputs may differ: a number x by tolerance · (1 + |x|). With 0, the
+        texts are compared.
     is_own_data : bool
         Whether the outputs of the page are of other data than those in the working folder.
     """
@@ -107,7 +108,7 @@ class Runner:
     podium: Callable[..., Any]
     capsys: pytest.CaptureFixture[str]
     names: dict[str, Any]
-    is_rounded: bool = False
+    tolerance: float = 0.0
     is_own_data: bool = False
 
     def run(self, block: Block) -> None:
@@ -144,9 +145,9 @@ class Runner:
     def same_output(self, shown: str, out: str) -> bool:
         """Return whether the output is the one shown, in which … stands for any text."""
         shown, out = " ".join(shown.split()), " ".join(out.split())
-        if self.is_rounded:
+        if self.tolerance:
             return _NUMBER.sub("#", shown) == _NUMBER.sub("#", out) and all(
-                abs(float(a) - float(b)) <= 2e-3 * (1 + abs(float(b)))
+                abs(float(a) - float(b)) <= self.tolerance * (1 + abs(float(b)))
                 for a, b in zip(_NUMBER.findall(shown), _NUMBER.findall(out), strict=True)
             )
         pattern = ".*".join(re.escape(part.strip()) for part in shown.split("…"))
@@ -170,7 +171,8 @@ class Runner:
         exec(compile(text, "page.md", "exec"), self.names)
         promised = re.findall(r"^print\(.*\)  # (.*)$", text, re.M)
         if promised:
-            assert self.capsys.readouterr().out.splitlines() == promised
+            printed = self.capsys.readouterr().out
+            assert self.same_output("\n".join(promised), printed), printed
 
     def script(self, text: str) -> None:
         """Run a shell script; lines of podium alone run in this process."""

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from podium.cli._training import DEFAULT_K, Model, Solver
+
+if TYPE_CHECKING:
+    from podium.types import PerRow
 
 OF_RECOMMENDERS = frozenset({"loss", "l2", "learning_rate"})
 """Parameters of recommenders that have an option of the same name."""
@@ -108,6 +111,29 @@ def make_recommender(model: Model, solver: Solver, fitting: dict[str, Any], seed
     if "random_state" in names:
         params.setdefault("random_state", seed)
     return cls(**params)
+
+
+def with_graded_loss(model: Model, relevance: PerRow, grid: Any, measure: str | None) -> Model:
+    """Return the model with its loss for grades if labels are grades and no option decides.
+
+    Options decide if they name a loss, or a loss or measure that counts positives.
+    """
+    from podium import losses
+    from podium.metrics import parse
+    from podium.tuning.labels import are_grades
+
+    text = _class(model.model).graded_loss
+    counts_positives = model.min_relevance is not None or model.clip
+    if measure is not None:
+        counts_positives |= not parse(measure).graded
+    names = {"loss": model.loss, **assignments(model.set)}
+    grids = cast("list[Any]", grid if isinstance(grid, list) else [grid])
+    has_loss = names["loss"] is not None or any("loss" in part for part in grids)
+    if text is None or counts_positives or has_loss or not are_grades(relevance):
+        return model
+    name, parameters = losses.split(text)
+    has_own_k = model.k is not None and "k" in parameters
+    return dataclasses.replace(model, loss=f"{name}@{model.k}" if has_own_k else text)
 
 
 def measure_of(model: Model, estimator: Any) -> str:

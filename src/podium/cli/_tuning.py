@@ -15,6 +15,7 @@ from podium.cli._training import Model, Solver, Tuning, Validation
 if TYPE_CHECKING:
     from podium.data import Features
     from podium.tuning import Search, Trial
+    from podium.types import PerRow
 
 _PREFIX = "loss__"
 _OF_LOSS = ("k", "clip")  # names that --grid accepts for loss__k and loss__clip
@@ -134,6 +135,17 @@ def grades_unread(rows: Features, model: Model, estimator: Any, grid: Any) -> It
     if model.min_relevance is None:
         message = library.grades_unread(labels("DATA", rows), estimator, grid, name=model.model)
         yield from filter(None, [_messages.as_options(message)])
+
+
+def grades_learned(relevance: PerRow, given: Model, model: Model) -> Iterator[str]:
+    """Yield that labels are grades, if the loss was chosen because of them."""
+    from podium.tuning import labels as library
+
+    if model is not given:
+        yield (
+            f"labels have the grades {library.shown_grades(relevance)}, so that the loss is "
+            f"{model.loss}. --min-relevance X trains on labels 0 and 1 instead."
+        )
 
 
 def left_out(rows: Features) -> Iterator[str]:

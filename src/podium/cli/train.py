@@ -19,7 +19,7 @@ from podium.cli._training import (
     Tuning,
     Validation,
 )
-from podium.cli._tuning import grades_unread, head_drawn, left_out
+from podium.cli._tuning import grades_learned, grades_unread, head_drawn, left_out
 
 if TYPE_CHECKING:
     from podium.data import Features
@@ -76,24 +76,30 @@ def train(
         return
     from podium.data.feature_checks import check_scalable, labels
     from podium.rankers.scaling import scaled
-    from podium.tuning import last_step, rehearse
+    from podium.tuning import last_step
     from podium.tuning.labels import check_ratings
 
     _recommenders.refuse_options(context, model.model)
     check_target(out, "--out", ("",))
     _tuning.check(validation, tuning, solver)
-    measure = _tuning.measure_for(model, validation, tuning)
-    estimator = _models.make(model, solver, measure, tuning.seed)
-    grid = _tuning.candidates(model, solver, tuning, estimator)
-    rehearse(estimator)
+    estimator, grid = _prepared(model, solver, validation, tuning)
     times = read_times(data[0], validation.time_col)
     missing = _models.missing_allowed(estimator)
     rows = read(data, columns, also_ignore=validation.time_col, missing=missing)
     relevance = labels(data[0], rows)
+    given = model
+    if not rows.is_rating:  # which counts as positive, the user has to say
+        model = _models.with_graded_loss(model, relevance, grid, validation.eval_metric)
+    if model is not given:
+        estimator, grid = _prepared(model, solver, validation, tuning)
     if rows.is_rating and model.min_relevance is None:
         validated = _tuning.is_validated(validation, tuning)
         check_ratings(data[0], estimator, grid, validated=validated)
-    notes = [*grades_unread(rows, model, estimator, grid), *left_out(rows)]
+    notes = [
+        *grades_learned(relevance, given, model),
+        *grades_unread(rows, model, estimator, grid),
+        *left_out(rows),
+    ]
     eval_set = None
     if validation.valid is not None:
         valid_rows = read([validation.valid], columns, like=rows, missing=missing)
@@ -121,6 +127,19 @@ def train(
         fitted, summary = _fit(estimator, data_to_fit, item, eval_set), ""
     fitted = _final_model(fitted, rows, query_norm=model.query_norm)
     _finish(fitted, rows, validation.valid, summary, out, pooled=item is not None)
+
+
+def _prepared(
+    model: Model, solver: Solver, validation: Validation, tuning: Tuning
+) -> tuple[Any, Any]:
+    """Return the unfitted estimator and the grid of its search, both checked."""
+    from podium.tuning import rehearse
+
+    measure = _tuning.measure_for(model, validation, tuning)
+    estimator = _models.make(model, solver, measure, tuning.seed)
+    grid = _tuning.candidates(model, solver, tuning, estimator)
+    rehearse(estimator)
+    return estimator, grid
 
 
 def read(

@@ -58,6 +58,8 @@ class Ranker(BaseEstimator, abc.ABC):
 
     default_loss: ClassVar[str | None] = None
     """The loss in use with loss=None; None for a ranker that has no choice of losses."""
+    graded_loss: ClassVar[str | None] = None
+    """The loss that podium train uses by default if labels have more than two grades."""
     needs_digest: ClassVar[bool] = False
     """Whether a model file without a digest is refused."""
     grows_trees: ClassVar[bool] = False

@@ -139,6 +139,7 @@ class LinearRanker(LinearScores):
     """
 
     default_loss: ClassVar[str | None] = "pap-logistic"
+    graded_loss: ClassVar[str | None] = "robirank"
     _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
 
     def __init__(

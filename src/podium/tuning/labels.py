@@ -17,6 +17,7 @@ from podium.rankers.estimator import Ranker
 from podium.types import PerRow
 
 _FEW = 6  # maximum number of grades in a message
+_LARGEST = 10  # the largest label that is taken for a grade
 
 
 def check_ratings(source: str | Path, ranker: Ranker, grid: Any, *, validated: bool) -> None:
@@ -66,13 +67,25 @@ def grades_unread(relevance: PerRow, ranker: Ranker, grid: Any, *, name: str) ->
         return ""
     for text, loss in _losses(ranker, grid):
         if not ranker.reads_grades(loss) and _threshold(loss, ranker) == 1.0:
-            shown_grades = ", ".join(f"{grade:g}" for grade in grades[:_FEW])
-            more = ", …" if grades.size > _FEW else ""
             return (
-                f"{text or name} does not use grades: of the labels {shown_grades}{more}, those "
+                f"{text or name} does not use grades: of the labels {shown_grades(grades)}, those "
                 f">= 1 are positive. {'; '.join(_alternatives(loss))}."
             )
     return ""
+
+
+def are_grades(relevance: PerRow) -> bool:
+    """Return whether labels are grades: more than two values, and none above 10.
+
+    Larger labels are counts or times, whose exponential gain would be extreme.
+    """
+    return bool(np.max(relevance, initial=0.0) <= _LARGEST) and np.unique(relevance).size > 2
+
+
+def shown_grades(relevance: PerRow) -> str:
+    """Return the distinct labels as text, at most six of them."""
+    grades = np.unique(relevance)
+    return ", ".join([*(f"{grade:g}" for grade in grades[:_FEW]), *["…"] * (grades.size > _FEW)])
 
 
 def _alternatives(loss: Any) -> Iterator[str]:

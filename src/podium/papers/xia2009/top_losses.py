@@ -198,38 +198,11 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
 
 
 def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield levels and differences by task, and the chosen options."""
-    measure = recipe.parameters["shown"]
+    """Yield levels and differences by task, and then the chosen options."""
     for labels in (GRADES, BINARY):
-        tasks = tasks_of(recipe, labels)
-        ends = [*tasks, f"{labels}, mean"]
-        all_names = [name for model in _models(recipe) for name in names(recipe, labels, model)]
-        falling = sorted(
-            all_names, key=lambda name: -figures[f"{labels}, mean {name} {measure}"].value
-        )
-        best = best_own(recipe, labels, figures, measure)
-
-        def level(name: str, end: str) -> str:
-            return f"{figures[f'{end} {name} {measure}'].value:.3f}"
-
-        def gap(name: str, end: str) -> str:
-            return views.gap(figures[f"{end} {name} − LightGBM's best {measure}"])
-
-        yield views.table(
-            f"Labels {labels}: {measure}, mean of five folds, best first",
-            "method",
-            falling,
-            ends,
-            level,
-        )
-        yield views.table(
-            f"Labels {labels}: {measure} less that of {best}, with intervals of 95 %",
-            "method",
-            [name for name in falling if name != best],
-            ends,
-            gap,
-        )
-        for task in tasks:
+        yield from _levels(recipe, figures, labels)
+    for labels in (GRADES, BINARY):
+        for task in tasks_of(recipe, labels):
             values = _Task(recipe, cells, task)
             yield views.table(
                 f"{task}: options chosen on validation, median over folds (least to greatest)",
@@ -238,6 +211,36 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
                 ["options"],
                 lambda name, _, values=values: views.options(values.chosen(name)),
             )
+
+
+def _levels(recipe: Recipe, figures: Figures, labels: str) -> Iterator[Table]:
+    """Yield a table of levels, and one of differences from LightGBM's best objective."""
+    measure = recipe.parameters["shown"]
+    ends = [*tasks_of(recipe, labels), f"{labels}, mean"]
+    all_names = [name for model in _models(recipe) for name in names(recipe, labels, model)]
+    falling = sorted(all_names, key=lambda name: -figures[f"{labels}, mean {name} {measure}"].value)
+    best = best_own(recipe, labels, figures, measure)
+
+    def level(name: str, end: str) -> str:
+        return f"{figures[f'{end} {name} {measure}'].value:.3f}"
+
+    def gap(name: str, end: str) -> str:
+        return views.gap(figures[f"{end} {name} − LightGBM's best {measure}"])
+
+    yield views.table(
+        f"Labels {labels}: {measure}, mean of five folds, best first",
+        "method",
+        falling,
+        ends,
+        level,
+    )
+    yield views.table(
+        f"Labels {labels}: {measure} less that of {best}, with intervals of 95 %",
+        "method",
+        [name for name in falling if name != best],
+        ends,
+        gap,
+    )
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)

@@ -115,6 +115,7 @@ class NeuralRanker(Ranker):
     """
 
     default_loss: ClassVar[str | None] = "logistic"
+    graded_loss: ClassVar[str | None] = "lambdarank@10"
 
     def __init__(
         self,
