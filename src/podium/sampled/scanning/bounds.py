@@ -16,7 +16,8 @@ A penalty is linear, D(b) = a + d min(b, t), where t items above the target make
 (1) has to be checked only for B <= t, because the expectation decreases in B beyond. It also
 decreases in n, and increases in the number of items. Or the penalty is the largest loss, which
 needs no draws. For each c, the smaller one is chosen, as expected from the fitted distribution, and
-so is theta.
+so is theta. Two dependences on the draws are neglected: that of the four fitted parameters, and
+that of n, which in a scan follows from the number of open targets.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def scan_bounds(ranks: ScannedRanks, weights: Floats, fit: OpenTargets, level: f
     weights : float64, (at most ranks.k,)
         The value of a target at each rank, decreasing; 0 below.
     fit : OpenTargets
-        The fitted distribution, which selects penalties. The bounds hold for any selection.
+        The fitted distribution, which only selects penalties.
     level : float
         The probability, which only concerns the lower bound. The upper bound always holds.
     """
