@@ -277,6 +277,10 @@ def _sampled_error(given: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _sampled_coverage(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {"members": given["members"][:8:3], "measures": ["recall@10", "ap@10"]}
+
+
 def _sampled_figures(given: Mapping[str, Any]) -> dict[str, Any]:
     del given
     changes = {"n_negatives": 20, "depth": 30, "cutoffs": [5, 20]}
@@ -349,6 +353,7 @@ SMALL = {
         ),
         _TABLES,
     ),
+    "sampled-coverage": Small(_sampled_coverage, repeats=2),
     "sampled-error": _ERROR,
     "sampled-error-citeulike": _ERROR,
     "sampled-proxy": Small(_sampled_proxy, {"": recipe_data.two_tastes}, repeats=2),
