@@ -51,10 +51,10 @@ def scan_bounds(ranks: ScannedRanks, weights: Floats, fit: OpenTargets, level: f
     level : float
         The probability, which only concerns the lower bound. The upper bound always holds.
     """
-    padded, shares = np.append(weights, 0.0), ranks.shares_of_users
+    padded = np.append(weights, 0.0)
 
     def mean(above: Ints) -> float:
-        return float(padded[np.minimum(above, weights.size)] @ shares)
+        return float(ranks.means_of_users(padded[np.minimum(above, weights.size)]).mean())
 
     known = np.where(ranks.is_audited, ranks.above_all, ranks.above)
     low = mean(np.where(ranks.is_audited, ranks.above_all, ranks.above + ranks.n_rest))
