@@ -52,7 +52,7 @@ def test_a_small_run_compares_with_lightgbm(tmp_path: Path) -> None:
     pytest.importorskip("lightgbm")
     recipe = load("topk-losses")
     changed = {**recipe.parameters, **SMALL["topk-losses"].parameters(recipe.parameters)}
-    recipe = replace(recipe, parameters=changed, data=())
+    recipe = replace(recipe, parameters=changed, data=(), claims=())
     figures = reproduce(recipe, tmp_path).done.figures
     best = "trees, LightGBM's lambdarank"
     assert top_losses.best_own(recipe, top_losses.GRADES, figures, "ndcg@10") == best
