@@ -17,7 +17,7 @@ from podium import recommenders
 
 Run = Callable[..., Any]
 PAGE = page("start.md")
-COMMANDS = [shlex.split(line)[1:] for line in code(PAGE, "sh")[0].splitlines()]
+COMMANDS = [shlex.split(line)[1:] for line in code(PAGE, "sh")[1].splitlines()]
 
 
 @pytest.mark.usefixtures("ratings")
