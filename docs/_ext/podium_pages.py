@@ -149,7 +149,8 @@ def command_page(name: str, command: Any) -> str:
 
 def _row(names: str, text: str) -> str:
     """Return a row of a table; a pipe in a cell would end it."""
-    return f"| `{names.strip()}` | {_escape(text)} |".replace("a|b", "a\\|b")
+    cell = _escape(text).replace("\n\n", "<br>")
+    return f"| `{names.strip()}` | {cell} |".replace("a|b", "a\\|b")
 
 
 def _escape(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The width of text, estimated without a font; the estimate errs on the wide side."""
+"""Counts as text, and the width of text, estimated without a font; it errs on the wide side."""
 
 from __future__ import annotations
 
@@ -8,6 +8,19 @@ import unicodedata
 _NARROW = frozenset("iljIftr.,:;'|!()[]/\\ `-·")
 _BROAD = frozenset("mwMWO@%+−±<>=~→←…")
 BOLD = 1.13  # the width of bold text relative to normal text
+_SINGULAR = {"queries": "query"}
+
+
+def counted(n: float, plural: str) -> str:
+    """Return a number with the name of what is counted, which is given in the plural.
+
+    Examples
+    --------
+    >>> counted(1, "users"), counted(2_000, "users")
+    ('1 user', '2,000 users')
+    """
+    name = _SINGULAR.get(plural, plural.removesuffix("s")) if n == 1 else plural
+    return f"{n:,.15g} {name}".rstrip()
 
 
 def width(text: str, size: float) -> float:

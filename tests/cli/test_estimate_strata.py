@@ -1,4 +1,4 @@
-"""podium estimate of scores with strata: listed by a proxy, or drawn from the other items."""
+"""podium estimate and plan of scores with strata: listed by a proxy, or drawn from the others."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from podium import sampled
+from podium.sampled.reading.strata import read_scan
 
 ITEMS = ("--items", "500")
 
@@ -68,3 +71,17 @@ def test_options_without_effect_are_refused(
     done = podium("estimate", "a.csv", *ITEMS, *options)
     assert done.status == 2
     assert text in done.message
+
+
+def test_plan_from_a_pilot_with_strata(
+    json_of: Callable[..., dict[str, Any]], podium: Callable[..., Any]
+) -> None:
+    asked = ("--users", "4000", "--error", "0.02", "-m", "recall@5", "--pilot", "a.csv", *ITEMS)
+    found = json_of("plan.json", "plan", *asked)
+    pilot = read_scan("a.csv", n_items=500, k=5)
+    assert found == sampled.plan_scan(pilot, 4000, "recall@5", 0.02).as_json()
+    assert found["designs"][0]["kind"] == "strata"
+    assert "draw strata with certain=10" in podium("plan", *asked).out.replace("\n", " ")
+    refused = podium("plan", *asked, "--sizes", "25,50")
+    assert refused.status == 2
+    assert "--sizes has no effect on scores with strata" in refused.message

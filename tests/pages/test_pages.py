@@ -13,6 +13,7 @@ TEXT = ("text", "{toctree}", "{glossary}")
 """The kinds of blocks that are no code."""
 
 NEEDS: dict[str, str] = {
+    "../README.md": "demo long",
     "boosting.md": "rows xgboost long",
     "cli.md": "demo long",
     "cli-decide.md": "demo long",
@@ -48,6 +49,10 @@ OWN_DATA: dict[str, str] = {
 """The pages whose commands run on small files, so that their outputs differ from those shown."""
 
 NOT_RUN: dict[tuple[str, str], str] = {
+    (
+        "../README.md",
+        "make demo                # which 10 products should be recommended to each customer?",
+    ): "it installs podium",
     ("cli-train.md", "$ podium factorize past.csv --out model"): "a signal interrupts it: "
     "tests/cli/test_factorize.py",
     ("experiments/pap.md", "pip install 'podium[boosting,report]'"): "it takes half an hour",
@@ -56,6 +61,7 @@ NOT_RUN: dict[tuple[str, str], str] = {
     ("ray.md", "head$  ray start --head --port 6379"): "it needs several machines",
     ("reproduce.md", "pip install 'podium[report,qp]'"): "it takes minutes: tests/papers",
     ("ship-ci.md", "- name: Ship or not"): "tests/pages/test_ship.py runs the steps",
+    ("start.md", "python3 -m venv .venv"): "it installs podium: make wheel",
     (
         "tuning.md",
         "$ podium factorize past.csv --tune --budget 10m --tune-table trials.parquet --out model",
@@ -68,9 +74,6 @@ NOT_RUN: dict[tuple[str, str], str] = {
 }
 """The blocks that do not run, by page and first line, each with the reason."""
 
-ELSEWHERE = {"../README.md": "tests/unit/test_readme.py"}
-"""The pages that another test runs."""
-
 
 def _code(name: str) -> list[Block]:
     return [block for block in pages.blocks(pages.page(name)) if block.kind not in TEXT]
@@ -81,7 +84,7 @@ def _needs(name: str) -> list[str]:
 
 
 def _parameters() -> list[Any]:
-    names = [name for name in pages.paths() if name not in ELSEWHERE and _code(name)]
+    names = [name for name in pages.paths() if _code(name)]
     return [pytest.param(n, marks=[pytest.mark.long] * ("long" in _needs(n))) for n in names]
 
 
@@ -108,7 +111,7 @@ def test_links_lead_somewhere(name: str) -> None:
     assert pages.lost_links(name) == []
 
 
-@pytest.mark.parametrize("name", [name for name in pages.paths() if name not in ELSEWHERE])
+@pytest.mark.parametrize("name", pages.paths())
 def test_page_is_short(name: str) -> None:
     assert len(pages.page(name).splitlines()) < 200
 

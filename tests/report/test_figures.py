@@ -445,6 +445,17 @@ def test_histogram_bars_are_as_high_as_their_counts() -> None:
     assert heights[2] == 0
 
 
+def test_tooltips_of_a_histogram_have_the_number_of_the_noun() -> None:
+    counts = {"counts": [1, 2, 12_345], "count_label": "users"}
+    root = parse({"kind": "histogram", "edges": [0, 1, 2, 3], **counts})
+    hints = [str(node.text) for node in root.iter(f"{SVG}title")]
+    assert hints[-3:] == [
+        "0.00 to 1.00: 1 user",
+        "1.00 to 2.00: 2 users",
+        "2.00 to 3.00: 12,345 users",
+    ]
+
+
 def test_lines_of_one_colour_differ_by_dashes() -> None:
     lines = [{"label": f"m{i}", "x": [1, 2], "y": [i, i + 1]} for i in range(10)]
     root = parse({"kind": "line_plot", "series": lines})

@@ -254,3 +254,14 @@ def test_every_setting_is_documented_by_solver() -> None:
     text = str(Settings.__doc__)
     for name in Settings.__dataclass_fields__:
         assert f"{name} : " in text
+
+
+def test_lbfgs_leaves_a_start_with_equal_scores() -> None:
+    """There, no step along the gradient of these data lowers the objective."""
+    rng = np.random.default_rng(2)
+    X, qid = rng.standard_normal((600, 4)), np.arange(600) // 20
+    y = (0.2 * X[:, 0] + rng.standard_normal(600) > 0.5).astype(float)
+    ranker = LinearRanker("pap-logistic@5").fit(X, y, qid)
+    apart = LinearRanker("pap-logistic@5", start=[0.1, 0.0, 0.0, 0.0]).fit(X, y, qid)
+    assert ranker.objective_ < ranker.history_["objective"][0]
+    assert ranker.objective_ == pytest.approx(apart.objective_, abs=1e-5)

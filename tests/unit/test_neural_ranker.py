@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarnin
 
 @pytest.mark.long
 @parametrize_with_checks(
-    [NeuralRanker(hidden=hidden, max_iter=20, one_group=True) for hidden in (32, 0)]
+    [NeuralRanker("logistic", hidden=hidden, max_iter=20, one_group=True) for hidden in (32, 0)]
 )
 def test_neural_ranker_follows_scikit_learn(estimator: Any, check: Any) -> None:
     check(estimator)

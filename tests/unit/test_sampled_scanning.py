@@ -17,6 +17,7 @@ from podium.catalogue import target_ranks
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.sampled import ScannedRanks, compare_scans, evaluate_scan, scan
 from podium.sampled.scanning import open_targets
+from podium.sampled.scanning.measured import ErrorPart, combined
 
 N_USERS, N_ITEMS, K = 300, 400, 5
 MEASURES = ["recall@5", "ndcg@5", "ap@3"]
@@ -382,3 +383,31 @@ def test_audit_needs_two_targets(scores: Matrix, proxy: Matrix, targets: Any) ->
         scan(scores, targets, k=K, proxy=proxy, budget=20, audit=0.05)
     with pytest.raises(ArgumentError, match="above_all must be -1, or the number of all items"):
         ScannedRanks([0, 1], [1, 1], [0, 0], [1, 1], 50, k=2, above_all=[5, -1])
+
+
+def test_audit_without_misses_has_an_error() -> None:
+    """A few audited targets that the fit predicts well don't prove that it does for all."""
+    n = 400
+    zeros, above_all = np.zeros(n, np.int64), np.full(n, -1)
+    above_all[:4] = K - 1
+    counts = (zeros + K - 1, zeros + 9, zeros, zeros + 50)
+    audited = ScannedRanks(*counts, 1000, k=K, above_all=above_all)
+    found = evaluate_scan(audited, "recall@5").estimates["recall@5"]
+    assert found.std_error > 0
+    assert found.mean - found.interval.low > 2.2 * found.std_error  # 8 degrees of freedom
+
+
+def test_combined_errors_have_the_degrees_of_freedom_of_their_parts() -> None:
+    few, many = ErrorPart(4.0, 10), ErrorPart(4.0, 10)
+    assert combined([few]) == pytest.approx((2.0, 11))
+    assert combined([few, ErrorPart(0.0, 3)]) == pytest.approx((2.0, 11))
+    assert combined([few, many]) == pytest.approx((np.sqrt(8), 21))
+    assert combined([few, ErrorPart(5.0, np.inf)])[0] == pytest.approx(3.0)
+    assert combined([]) == (0.0, np.inf)
+    error, _ = combined([ErrorPart(np.nan, 0)])
+    assert np.isnan(error)
+
+
+def test_one_user_has_no_standard_error() -> None:
+    found = evaluate_scan(ScannedRanks([1], [9], [0], [50], 1000, k=K), "recall@5")
+    assert np.isnan(found.estimates["recall@5"].std_error)

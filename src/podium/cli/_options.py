@@ -110,8 +110,8 @@ class EventFile(ColumnNames):
         typer.Option(
             metavar="A,B,…",
             help="Names of the columns of a text file without a header, such as "
-            "user,item,rating,timestamp. The separator is found: '::', tab, comma, semicolon, bar "
-            "or blanks.",
+            "user,item,rating,timestamp. The separator is detected: '::', tab, comma, semicolon, "
+            "bar or blanks.",
         ),
     ] = None
     format: Annotated[
@@ -270,6 +270,12 @@ def expand(function: Callable[..., Any]) -> Callable[..., Any]:
     command.__signature__ = inspect.Signature(options)  # pyright: ignore[reportAttributeAccessIssue]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in options}
     return command
+
+
+def paragraphs(function: Callable[..., Any]) -> str:
+    """Return a docstring with a line per paragraph, which the help fits to the terminal."""
+    text = inspect.getdoc(function) or ""
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
 def _fields(cls: Any) -> tuple[Field[Any], ...]:

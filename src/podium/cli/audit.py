@@ -100,10 +100,10 @@ def audit(
 ) -> int:
     """Find and count the faults of an offline evaluation, and show their effects.
 
-    Faults include leaks between the parts, ids in two spellings, lists that are
-    too short or tied, and samples that were not drawn as stated. For each fault,
-    the measure is shown with the fault and without it. The exit status is 1 if
-    there is an error (see --fail-on), and 2 if an option or a file is wrong.
+    Faults include leaks between the parts, ids in two spellings, lists that are too short or tied,
+    and samples that were not drawn as stated. For each fault, the measure is shown with the fault
+    and without it. The exit status is 1 if there is an error (see --fail-on), and 2 if an option or
+    a file is wrong.
     """
     check_results(fail_on, FAIL_ON, format, FORMATS, out or [])
     _reports.check(report)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,18 +10,18 @@ import typer
 
 from podium.cli import _messages, _render
 from podium.cli._options import FORMATS, Format
-from podium.cli._samples import SampleColumns, Samples
+from podium.cli._samples import SampleColumns, Samples, StratifiedColumns
 from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from podium.sampled import Estimator, SampledRanks
+    from podium.sampled import Estimator, Plan, SampledRanks, ScannedRanks
 
 _EXPECTED = "Expected ranks"
 
 
 def plan(
     samples: Samples,
-    columns: SampleColumns,
+    columns: StratifiedColumns,
     users: Annotated[
         int, typer.Option(metavar="M", help="Number of users whose held-out items will be ranked.")
     ],
@@ -65,7 +66,7 @@ def plan(
         typer.Option(
             metavar="RANKS",
             help="Table of the sampled ranks (RANKS) or scores (SCORES) of some users, as for "
-            "podium estimate.",
+            "podium estimate. Scores may have strata.",
             rich_help_panel=_EXPECTED,
         ),
     ] = None,
@@ -101,7 +102,8 @@ def plan(
 
     The plan compares samples of a fixed size with samples that grow while the target ranks first.
     The expected ranks follow from a pilot. Without a pilot, the plan assumes three distributions of
-    ranks with the same value of the measure.
+    ranks with the same value of the measure. From a pilot with a column of strata, the plan is for
+    the top of a proxy's list and random others.
     """
     from podium import _check
 
@@ -109,21 +111,54 @@ def plan(
     _check.seed(seed)
     from podium import sampled
     from podium.cli._samples import read_numbers
-    from podium.sampled.planning.view import plan_table, plan_view
 
     with _messages.naming_options(_messages.of_plan):
-        options: dict[str, Any] = {} if repeats is None else {"n_repeats": repeats}
-        options |= {"relative": relative, "ignore_bias": ignore_bias, "method": method}
-        options |= {"replacement": not samples.no_replacement, "seed": seed, "expect": expect}
-        options |= {"pilot": _read_pilot(pilot, samples, columns, seed)}
-        sample_sizes = None if sizes is None else read_numbers(sizes, "--sizes", "50,100,200")
-        options |= {"sizes": sample_sizes}
-        if repeats is not None and pilot is None:
-            _refuse_repeats(sampled.get(method))
+        refused = {"--ignore-bias": ignore_bias, "--method": method != "auto"}
+        refused |= {"--expect": expect, "--sizes": sizes, "--repeats": repeats}
+        scans = _read_scans(pilot, samples, columns, measure, refused)
         with _messages.progress("planning") as show:
-            result = sampled.plan(samples.items, users, measure, error, progress=show, **options)
+            if scans is not None:
+                options: dict[str, Any] = {"relative": relative, "seed": seed}
+                result = sampled.plan_scan(scans, users, measure, error, **options)
+            else:
+                options = {} if repeats is None else {"n_repeats": repeats}
+                options |= {"relative": relative, "ignore_bias": ignore_bias, "method": method}
+                options |= {"replacement": not samples.no_replacement, "seed": seed}
+                options |= {"expect": expect, "progress": show}
+                options |= {"pilot": _read_pilot(pilot, samples, columns, seed)}
+                given_sizes = (
+                    None if sizes is None else read_numbers(sizes, "--sizes", "50,100,200")
+                )
+                if repeats is not None and pilot is None:
+                    _refuse_repeats(sampled.get(method))
+                result = sampled.plan(
+                    samples.items, users, measure, error, sizes=given_sizes, **options
+                )
+    _show(result, format)
+
+
+def _show(result: Plan, format: str) -> None:
+    from podium.sampled.planning.view import plan_table, plan_view
+
     view, flat = plan_view(result), plan_table(result)
     _render.print_result(result.as_json(), format, view=view, flat=flat)
+
+
+def _read_scans(
+    path: Path | None,
+    samples: Samples,
+    columns: StratifiedColumns,
+    measure: str,
+    refused: Mapping[str, Any],
+) -> list[ScannedRanks] | None:
+    """Return the pilot if it has strata; otherwise None."""
+    from podium.cli._samples import read_scans
+    from podium.sampled.distribution import read_measure
+
+    if path is None:
+        return None
+    k = read_measure(measure).k or 1
+    return read_scans([path], samples, columns, k=k, ties=None, refused=refused)
 
 
 def _read_pilot(

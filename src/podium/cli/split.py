@@ -25,44 +25,52 @@ class Parts:
         str,
         typer.Option(
             metavar="HOW",
-            help="time (the latest events), user-time (the latest of each user), leave-last (the "
-            "last N of each user), random (random events), user-random (random events of each "
-            "user) or group (random users, or other groups).",
+            help="How the events of the test part are selected:\n\n"
+            "time: the latest events;\n\n"
+            "user-time: the latest events of each user;\n\n"
+            "leave-last: the last N events of each user;\n\n"
+            "random: random events;\n\n"
+            "user-random: random events of each user;\n\n"
+            "group: all events of random users, or of random values of --group-col.",
         ),
     ]
     test: Annotated[
         float | None,
         typer.Option(
             metavar="P|N",
-            help="Share of the test part; with leave-last, the number of events per user. "
-            "Default: 0.2, or 1.",
+            help="Share of the events in the test part; with group, share of the groups; with "
+            "leave-last, number of events per user. Default: 0.2; with leave-last 1.",
         ),
     ] = None
     valid: Annotated[
         float | None,
         typer.Option(
-            metavar="P|N", help="Share or number for a validation part. Default: no such part."
+            metavar="P|N",
+            help="The same for a validation part. Default: no such part.",
         ),
     ] = None
     at: Annotated[
         str | None,
         typer.Option(
-            metavar="TIME", help="Time at which the test part begins, with --by time, for --test."
+            metavar="TIME",
+            help="With --by time, the time at which the test part begins, instead of --test: a "
+            "number, or a date such as 2011-10-01.",
         ),
     ] = None
     valid_at: Annotated[
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Time at which the validation part begins, with --by time, for --valid.",
+            help="With --by time, the time at which the validation part begins, instead of "
+            "--valid.",
         ),
     ] = None
     seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Seed of random parts. Default: 0.")
+        int | None, typer.Option(metavar="N", help="Seed of random splits. Default: 0.")
     ] = None
     least: Annotated[
         int,
-        typer.Option(metavar="N", help="Users with fewer events than this are left out."),
+        typer.Option(metavar="N", help="Leave out users with fewer than N events."),
     ] = 1
 
 
@@ -79,7 +87,8 @@ class Columns(EventFile):
     group_col: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Column of groups, with --by group. Default: that of users."
+            metavar="NAME",
+            help="With --by group, the column of groups. Default: the column of users.",
         ),
     ] = None
 
@@ -105,10 +114,12 @@ def split(
         ),
     ],
 ) -> None:
-    """Split a table of events into a training and a test part, and optionally a validation part.
+    """Split a table of events into a training, a test and, if requested, a validation part.
 
-    The rows keep all columns and ids of EVENTS. split.json contains the options, the seed, the
-    checksum of EVENTS and the numbers of rows, users and items of each part.
+    All columns and ids of EVENTS are kept. split.json contains the options, the seed, the checksum
+    of EVENTS, and the numbers of rows, users and items of each part.
+
+    Example: podium split ratings.csv --by user-time --test 0.2 --out parts
     """
     from podium.data.splitting import How, split_events
 

@@ -69,7 +69,7 @@ def histogram(
         )
     sheet = Sheet(ax, width, title)
     if n_undefined:
-        sheet.note(f"{n_undefined:,} {count_label} without a value.")
+        sheet.note(f"{_text.counted(n_undefined, count_label)} without a value.")
     if not len(counts):
         return sheet.empty()
     heights = _check.column(counts, "counts").tolist()
@@ -129,6 +129,6 @@ def _hints(edges: Sequence[float], counts: Sequence[float], count_label: str) ->
     digits = _numbers.decimals([(edges[-1] - edges[0]) / len(counts)]) - 1
     bounds = [_numbers.fixed(edge, digits) for edge in edges]
     return [
-        f"{bounds[i]} to {bounds[i + 1]}: {count:,.4g} {count_label}".rstrip()
+        f"{bounds[i]} to {bounds[i + 1]}: {_text.counted(count, count_label)}"
         for i, count in enumerate(counts)
     ]

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from podium._text import counted
 from podium.report._types import Lists, Section
-from podium.report.cells import counted, number
+from podium.report.cells import number
 from podium.report.pictures import measured
 
 

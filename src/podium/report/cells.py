@@ -41,17 +41,6 @@ def count(value: int | None) -> str:
     return NOTHING if value is None else str(value)
 
 
-def counted(n: int, groups: str) -> str:
-    """Return a number of groups; `groups` is their name in the plural.
-
-    Examples
-    --------
-    >>> counted(1, "users"), counted(2_000, "users")
-    ('1 user', '2,000 users')
-    """
-    return f"{n:,} {groups if n != 1 else groups.removesuffix('s')}"
-
-
 def percent(value: float | None) -> str:
     """Return a relative difference as the text of a table cell."""
     return NOTHING if value is None else f"{100 * value:+.1f}%"

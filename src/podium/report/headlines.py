@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from podium.report.cells import counted, number, p_value, percentage, probability, span
+from podium._text import counted
+from podium.report.cells import number, p_value, percentage, probability, span
 
 _MOST_NAMES = 3
 

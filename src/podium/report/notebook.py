@@ -11,14 +11,15 @@ from podium.report.narrowing import Table
 from podium.report.tables import alignment, cell_text
 from podium.report.views import Tables, Text, View
 
-# All colours derive from that of the text, so that light and dark pages both work.
+# All colours derive from that of the text, so that light and dark pages both work. A table is as
+# wide as its text, so that a narrow page scrolls it sideways. Only long text takes several lines.
 _STYLE = """
 .podium-result{color:inherit;overflow-x:auto}
-.podium-result table{border-collapse:collapse;border:0;margin:.3em 0 .8em;color:inherit;
-background:none;font-size:.92em;font-variant-numeric:tabular-nums}
+.podium-result table{width:max-content;border-collapse:collapse;border:0;margin:.3em 0 .8em;
+color:inherit;background:none;font-size:.92em;font-variant-numeric:tabular-nums}
 .podium-result tr{background:none!important;color:inherit}
 .podium-result th,.podium-result td{padding:.2em .7em;border:0;text-align:left;
-vertical-align:top;max-width:30em;overflow-wrap:anywhere}
+vertical-align:top;max-width:min(30em,70vw);overflow-wrap:anywhere}
 .podium-result th{font-weight:600;white-space:nowrap;
 border-bottom:1px solid color-mix(in srgb,currentColor 45%,transparent)}
 .podium-result tbody tr+tr td{

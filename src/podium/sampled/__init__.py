@@ -8,7 +8,7 @@ reads them from tables and files. `read_seen` reads the items that users had see
 were not sampled. `evaluate` estimates measures of one model. `compare_all` estimates measures of
 several models and their differences. `plan` computes how many items to sample. `scan` ranks the
 targets of an expensive model with the help of a cheap proxy. `draw_strata` chooses the items to
-score with a proxy, for models that score once.
+score with a proxy, for models that score once. `plan_scan` chooses the sizes of both from a pilot.
 """
 
 from importlib import import_module
@@ -33,7 +33,7 @@ from podium.sampled.estimators.mle import MLE, WMLE, likelihood_gap, maximum_lik
 from podium.sampled.estimators.naive import Naive, RecallMap, UnbiasedRank
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.evaluating import Estimate, SampledEvaluation, error_from, evaluate
-from podium.sampled.planning import Plan, PlannedDesign, plan
+from podium.sampled.planning import Plan, PlannedDesign, plan, plan_scan
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sampling import sample_ranks, simulate_ranks
 from podium.sampled.scanning import (
@@ -100,6 +100,7 @@ __all__ = [
     "maximum_likelihood",
     "parse",
     "plan",
+    "plan_scan",
     "population_bounds",
     "read",
     "read_candidate_scores",

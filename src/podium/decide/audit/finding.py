@@ -17,7 +17,7 @@ from podium.report.views import Numbers, View
 Severity: TypeAlias = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
-# A fault that concerns fewer than one in a thousand rows and moves the measure by less than a tenth
+# A fault that concerns fewer than one in a thousand rows and moves the measure by at most a tenth
 # of its standard error cannot change a conclusion: a change of 0.1 standard errors moves a p value
 # of 0.05 to 0.06 at most. Such a fault is a note.
 _SMALL_SHARE = 0.001

@@ -35,7 +35,7 @@ class NeuralRanker(Ranker):
     Parameters
     ----------
     loss : Loss or str, optional
-        A loss, or its name, such as ``"listmle@10"``; by default `podium.losses.Logistic`.
+        A loss, or its name, such as ``"listmle@10"``; by default `podium.losses.PApLogistic`.
     hidden : int or tuple of int
         The units of the hidden layer, or of each hidden layer; 0 and () give a linear model.
     activation : {"relu", "tanh", "sigmoid"}
@@ -114,7 +114,7 @@ class NeuralRanker(Ranker):
     8
     """
 
-    default_loss: ClassVar[str | None] = "logistic"
+    default_loss: ClassVar[str | None] = "pap-logistic"
     graded_loss: ClassVar[str | None] = "lambdarank@10"
 
     def __init__(

@@ -22,6 +22,7 @@ from podium.rankers.solvers._requirements import refuse_radius, refuse_redraws, 
 from podium.types import Progress
 
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)  # smaller relative changes count as none
+_LEAVING = 0.1  # the range of scores after a step that leaves ties
 _REASONS: dict[int, StopReason] = {0: "converged", 1: "max_iter"}
 
 
@@ -42,9 +43,10 @@ def lbfgs(
     """Minimise a smooth loss by SciPy's L-BFGS-B.
 
     The solver has converged once no component of the gradient exceeds `tol`, or the objective
-    changes only by rounding. It sets its own step lengths: learning_rate has no effect. An
-    evaluation costs two products with the features; an iteration takes little more than one
-    evaluation.
+    changes only by rounding. It sets its own step lengths: learning_rate has no effect. If all
+    scores are equal at the start and no step lowers the objective, it begins again beside the
+    start. An evaluation costs two products with the features; an iteration takes little more than
+    one evaluation.
 
     Raises
     ------
@@ -85,9 +87,24 @@ class _Run:
             # With 10 000 parameters or more, SciPy's sums depend on the number of threads.
             with one_blas_thread:
                 result = self._minimize()
+                if result.nit == 0 and result.status not in _REASONS and self._leave_ties(result.x):
+                    result = self._minimize()
         except _StopError as stopped:
             return stopped.reason
         return _REASONS.get(result.status, "stalled")
+
+    def _leave_ties(self, start: Parameters) -> bool:
+        """Step down the gradient if the start gives all rows the same score; return whether it did.
+
+        A loss of the top rows has a kink where the top rows are tied. It may rise from there in all
+        directions, and no line search makes progress, although it is lower elsewhere.
+        """
+        tied = self.objective.evaluate(start.copy())
+        span = float(np.ptp(self.objective.scores(tied.grad)))
+        if np.ptp(self.objective.scores(start)) > 0.0 or not 0.0 < span < np.inf:
+            return False
+        self.last = self.objective.evaluate(start - _LEAVING / span * tied.grad)
+        return True
 
     def _minimize(self) -> Any:
         options = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from podium._text import counted
 from podium.report._types import Figure
 from podium.report.cells import percentage
 from podium.report.figures import interval_row
@@ -105,7 +106,7 @@ def plan_errors(plan: Mapping[str, Any]) -> Figure:
     errors = [error for points in lines.values() for _, error in points]
     return {
         "kind": "line_plot",
-        "title": f"Error of {plan['measure']} with {plan['n_users']:,} users",
+        "title": f"Error of {plan['measure']} with {counted(plan['n_users'], 'users')}",
         "x_label": "items scored per user",
         "y_label": f"{field.replace('std_', 'standard ')} in {plan['measure']}",
         "log_x": True,
@@ -122,7 +123,7 @@ def _family(design: Mapping[str, Any]) -> str:
     """Return the kind of a design in words."""
     if design["kind"] == "growing":
         return f"doubled up to {len(design['stages']) - 1} times"
-    return "all items" if design["kind"] == "all" else "one size"
+    return {"fixed": "one size", "all": "all items"}.get(design["kind"], design["kind"])
 
 
 def cutoffs_of_ranks(n_items: int) -> list[int]:

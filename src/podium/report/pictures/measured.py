@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from podium._text import counted
 from podium.metrics import SHOWN
 from podium.report._types import Figure
 from podium.report.cells import percentage
@@ -211,7 +212,7 @@ def run_segments(result: Mapping[str, Any], measure: str) -> Iterator[tuple[str,
         panels = [
             {
                 "title": part["name"],
-                "note": f"{part['n_groups']:,} users",
+                "note": counted(part["n_groups"], "users"),
                 "rows": [interval_row(r, part["measures"][measure]["means"][r], r) for r in runs],
             }
             for part in parts[:MOST_IN_FIGURE]
@@ -293,7 +294,7 @@ def gains_by_segment(gain: Mapping[str, Any], groups: str = "users") -> Figure:
         "title": f"{gain['measure']} by segment: {run} − {baseline}",
         "low_label": f"{sides[0]} better",
         "high_label": f"{sides[1]} better",
-        "rows": [interval_row(f"{s['name']} ({s['n_groups']:,} {groups})", s) for s in parts],
+        "rows": [interval_row(f"{s['name']} ({counted(s['n_groups'], groups)})", s) for s in parts],
         "caption": caption,
     }
 

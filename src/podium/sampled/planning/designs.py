@@ -15,7 +15,7 @@ from podium.sampled.design import Design
 from podium.sampled.planning.outlook import Outlook, PlannedEstimate
 from podium.types import Progress
 
-Kind: TypeAlias = Literal["fixed", "growing", "all"]
+Kind: TypeAlias = Literal["fixed", "growing", "scan", "strata", "all"]
 
 FIXED = 1
 GROWTHS = (FIXED, 8, 64)
@@ -35,10 +35,12 @@ class PlannedDesign:
 
     Attributes
     ----------
-    kind : {"fixed", "growing", "all"}
-        Samples of one size, samples that grow while the target comes first, or all items.
+    kind : {"fixed", "growing", "scan", "strata", "all"}
+        Samples of one size, samples that grow while the target comes first, scans or strata with a
+        proxy, or all items.
     n_negatives : int
-        The number of items beside the target; for samples that grow, the last size.
+        The number of items beside the target; for samples that grow, the last size, and for scans,
+        the mean number.
     stages : tuple of int
         The sizes of a sample that grows, in the form that `sample_ranks` accepts; otherwise empty.
     n_scored : float
@@ -53,6 +55,8 @@ class PlannedDesign:
         The error under each expected distribution: "pilot", or "steep", "bent" and "flat".
     reaches : bool
         Whether the error is within the goal.
+    list_share : float or None
+        The share of items from a proxy's list, for scans and strata.
     """
 
     kind: Kind
@@ -65,12 +69,21 @@ class PlannedDesign:
     error: float
     errors: dict[str, float]
     reaches: bool
+    list_share: float | None = None
+
+    @property
+    def budget(self) -> float:
+        """The mean number of scored items per user, without the target."""
+        return self.n_scored - 1
 
     @property
     def text(self) -> str:
-        """The design in words: ``100``, ``25 … 200`` (doubled each time) or ``all items``."""
+        """The design in words, such as ``100``, ``25 … 200`` (doubled each time), ``all items``."""
         if self.kind == "all":
             return "all items"
+        if self.list_share is not None:
+            n_listed = self.budget * self.list_share
+            return f"{n_listed:.3g} listed, {self.budget - n_listed:.3g} random"
         return f"{self.stages[0]} … {self.n_negatives}" if self.stages else str(self.n_negatives)
 
 

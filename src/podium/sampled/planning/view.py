@@ -64,14 +64,15 @@ def plan_table(plan: Plan) -> Table:
     """Return one row per design with all digits."""
     designs: list[dict[str, Any]] = plan.as_json()["designs"]
     names = list(plan.everything.errors)
+    fields = (*_FLAT, "list_share") if _has_lists(plan) else _FLAT
     rows = [
         [
-            *(_cell(design[name]) for name in _FLAT),
+            *(_cell(design.get(name)) for name in fields),
             *(design["errors"][name] for name in names),
         ]
         for design in designs
     ]
-    return {"columns": [*_FLAT, *(f"error_{name}" for name in names)], "rows": rows}
+    return {"columns": [*fields, *(f"error_{name}" for name in names)], "rows": rows}
 
 
 def _cell(value: Any) -> Any:
@@ -80,6 +81,9 @@ def _cell(value: Any) -> Any:
 
 def _conclusions(plan: Plan) -> Iterator[str]:
     goal = f"{plan.measure} within {_number(plan.goal)}"
+    if _has_lists(plan):
+        yield from _scans_concluded(plan, goal)
+        return
     largest = max([0, *(design.n_negatives for design in plan.designs if design.kind != "all")])
     if plan.best is None:
         yield from _too_few_users(plan, goal, largest)
@@ -93,6 +97,28 @@ def _conclusions(plan: Plan) -> Iterator[str]:
         yield f"{_choice('sample that doubles while the target ranks first', plan.growing)}."
         yield from _nearer_than_all(plan)
     yield from _compared_error(plan)
+
+
+def _has_lists(plan: Plan) -> bool:
+    return any(design.list_share is not None for design in plan.designs)
+
+
+def _scans_concluded(plan: Plan, goal: str) -> Iterator[str]:
+    """Yield the cheapest design with a proxy, as arguments of `scan` or of `draw_strata`."""
+    best = plan.best
+    if best is None:
+        yield from _too_few_users(plan, goal, 0)
+    elif best.list_share is None:
+        yield f"No scan gives {goal}. Rank all items, or scan pilots with a larger budget."
+    elif best.kind == "scan":
+        yield f"For {goal}: scan with budget={best.budget:.0f}, list_share={best.list_share:.2f}"
+        yield f"({_percent(best.share)} of the cost of ranking all)."
+    else:
+        certain = round(best.budget * best.list_share)
+        uniform = best.n_negatives - certain
+        yield f"For {goal}: draw strata with certain={certain}, uniform={uniform}"
+        yield f"({_percent(best.share)} of the cost of ranking all)."
+    yield "Compared with the goal: the standard error."
 
 
 def _too_few_users(plan: Plan, goal: str, largest: int) -> Iterator[str]:
@@ -140,7 +166,12 @@ def _choice(kind: str, design: PlannedDesign | None) -> str:
 
 
 def _assumptions(plan: Plan) -> Iterator[str]:
-    if plan.conventions["expected_from"] == "pilot":
+    if _has_lists(plan):
+        yield (
+            f"Expected ranks: those of pilots with {plan.conventions['n_pilot_users']} users; "
+            f"{plan.measure} is about {_number(plan.value)}. The bias is not planned."
+        )
+    elif plan.conventions["expected_from"] == "pilot":
         yield (
             f"Expected ranks: the smooth fit to the pilot of {plan.conventions['n_pilot_users']} "
             f"users, with its uncertainty; {plan.measure} is about {_number(plan.value)}. Bias: "

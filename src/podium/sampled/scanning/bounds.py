@@ -16,12 +16,14 @@ A penalty is linear, D(b) = a + d min(b, t), where t items above the target make
 (1) has to be checked only for B <= t, because the expectation decreases in B beyond. It also
 decreases in n, and increases in the number of items. Or the penalty is the largest loss, which
 needs no draws. For each c, the smaller one is chosen, as expected from the fitted distribution, and
-so is theta.
+so is theta. Two dependences on the draws are neglected: that of the four fitted parameters, and
+that of n, which in a scan follows from the number of open targets.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import log
 
 import numpy as np
@@ -32,7 +34,7 @@ from podium.sampled.scanning.open_targets import OpenTargets
 from podium.sampled.scanning.ranks import ScannedRanks
 
 _RATIOS = np.array([0.001, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
-_STEPS = 50  # of bisection
+_STEPS = 30  # of bisection
 _LARGEST = 60.0  # the largest exponent
 
 
@@ -45,14 +47,14 @@ def scan_bounds(ranks: ScannedRanks, weights: Floats, fit: OpenTargets, level: f
     weights : float64, (at most ranks.k,)
         The value of a target at each rank, decreasing; 0 below.
     fit : OpenTargets
-        The fitted distribution, which selects penalties. The bounds hold for any selection.
+        The fitted distribution, which only selects penalties.
     level : float
         The probability, which only concerns the lower bound. The upper bound always holds.
     """
-    padded, shares = np.append(weights, 0.0), ranks.shares_of_users
+    padded = np.append(weights, 0.0)
 
     def mean(above: Ints) -> float:
-        return float(padded[np.minimum(above, weights.size)] @ shares)
+        return float(ranks.means_of_users(padded[np.minimum(above, weights.size)]).mean())
 
     known = np.where(ranks.is_audited, ranks.above_all, ranks.above)
     low = mean(np.where(ranks.is_audited, ranks.above_all, ranks.above + ranks.n_rest))
@@ -100,7 +102,7 @@ def _drawn_loss(ranks: ScannedRanks, padded: Floats, fit: OpenTargets, log_odds:
         chosen = _chosen_penalties(cases, padded, theta, expected)
         planned = float((expected * chosen).sum()) + margin
         if planned < best:
-            best, loss = planned, float((cases.shares * chosen).sum()) + margin
+            best, loss = planned, float((cases.shares * chosen).sum() + margin)
     return loss
 
 
@@ -170,13 +172,13 @@ class Cases:
 
     def linear_penalties(self, padded: Floats, theta: float) -> Floats:
         """Return the smallest linear penalties that satisfy (1): float64, (n_cases, k + 1)."""
-        exponents = self._exponents(padded, theta)
-        counts = np.minimum(self._numbers, self._last)
+        terms = np.exp(self._exponents(padded, theta))
+        counts = self._n_above
 
         def excess(slopes: Floats) -> Floats:
             """Return the logarithm of the largest expectation in (1) over all B."""
-            terms = np.exp(exponents - (theta * slopes[:, None] * counts)[:, None, :])
-            return np.log(terms.sum(axis=2)).max(axis=1)
+            factors = np.exp(-theta * slopes[:, None] * counts)
+            return np.log(np.einsum("cij,cj->ci", terms, factors)).max(axis=1)
 
         low, high = np.zeros(self.n_drawn.size), np.full(self.n_drawn.size, _LARGEST / theta)
         for _ in range(_STEPS):
@@ -187,19 +189,26 @@ class Cases:
 
     def _exponents(self, padded: Floats, theta: float) -> Floats:
         """Return log P(b | B) + theta loss(B, b) for B and b up to k: (n_cases, B, b)."""
+        values = self.largest_losses(padded)
+        exact = np.take_along_axis(values, self._n_above, axis=1)
+        losses = values[:, None, :] - exact[:, :, None]
+        is_open = self._numbers < self._last
+        return self._log_chances + theta * np.where(is_open[:, None, :], losses, 0.0)
+
+    @property
+    def _n_above(self) -> Ints:
+        """B, up to the number that makes the value 0: beyond it, (1) holds if it does there."""
+        return np.minimum(self._numbers, self._last)
+
+    @cached_property
+    def _log_chances(self) -> Floats:
+        """The logarithm of P(b | B) for B and b up to k: (n_cases, B, b)."""
         from scipy.stats import hypergeom
 
-        numbers, last = self._numbers, self._last[:, :, None]
-        n_above = np.minimum(numbers[:, None], last)  # beyond the last, (1) holds if it does there
-        is_rest = self.n_unlisted[:, None, None]
-        chances = hypergeom.logpmf(
-            numbers, is_rest, np.minimum(n_above, is_rest), self.n_drawn[:, None, None]
-        )
-        values = self.largest_losses(padded)
-        losses = (
-            values[:, None, :] - np.take_along_axis(values, n_above[:, :, 0], axis=1)[:, :, None]
-        )
-        return chances + theta * np.where(numbers < last, losses, 0.0)
+        n_rest = self.n_unlisted[:, None, None]
+        n_above = np.minimum(self._n_above[:, :, None], n_rest)
+        chances = hypergeom.logpmf(self._numbers, n_rest, n_above, self.n_drawn[:, None, None])
+        return np.asarray(chances, np.float64)
 
 
 def _planned_draws(ranks: ScannedRanks, n_unlisted: Ints) -> Ints:

@@ -80,11 +80,15 @@ class OpenTargets:
         ]
         return np.subtract(*np.transpose(ends)) / (2 * _STEP)
 
+    def shapes(self, above_listed: Ints) -> tuple[Floats, Floats]:
+        """Return alpha and beta of targets with some listed items above: float64, (n,) each."""
+        return _shapes(np.log1p(above_listed), self.coefficients)
+
     def outcome_chances(self, above_listed: Ints, n_drawn: Ints, most: int) -> Floats:
         """Return the probabilities of 0 .. most drawn items above: float64, (n_cases, most + 1)."""
         from scipy.stats import betabinom
 
-        alpha, beta = _shapes(np.log1p(above_listed), self.coefficients)
+        alpha, beta = self.shapes(above_listed)
         shapes = n_drawn[:, None], alpha[:, None], beta[:, None]
         return np.asarray(betabinom.pmf(np.arange(most + 1), *shapes), np.float64)
 

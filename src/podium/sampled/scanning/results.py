@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation.stats import Interval
-from podium.evaluation.stats.intervals import inside, std_error, t_interval, t_p_value, t_statistic
+from podium.evaluation.stats.intervals import inside, t_interval, t_p_value, t_statistic
 from podium.metrics import Measure
 from podium.sampled._request import extent, read_measures, require_defined, require_several
 from podium.sampled.bounds import Bounds
 from podium.sampled.comparing import SampledComparison, SampledComparisons
-from podium.sampled.design import Floats
 from podium.sampled.difference import Difference
-from podium.sampled.distribution import RANK_AUC, rank_weights
+from podium.sampled.distribution import RANK_AUC
 from podium.sampled.evaluating import Estimate, SampledEvaluation
-from podium.sampled.scanning.bounds import scan_bounds
-from podium.sampled.scanning.open_targets import OpenTargets
+from podium.sampled.scanning.measured import MeasuredScan, combined, measure_scan, spread
 from podium.sampled.scanning.ranks import ScannedRanks
 
 
@@ -63,7 +58,9 @@ def evaluate_scan(
     others, `prior_decides` is true, and the interval contains the bounds.
     With an audit, the mean is corrected by the mean error of the values of audited targets, whose
     exact values are known. It is then unbiased, whatever the proxy and the distribution. The error
-    of the correction replaces that of the parameters.
+    of the correction replaces that of the parameters. Its variance is that of the audited targets,
+    and of the distribution with the weight of five more: few audited targets rarely contain one
+    that the proxy misses.
     The bounds contain the exact mean of these users, whatever the distribution of unscored items.
     At the upper bound, no unscored item is above an open target. The lower bound follows from the
     random items and the audit, and may fail by the chance of the draws, with a probability of at
@@ -78,7 +75,7 @@ def evaluate_scan(
     True
     """
     parsed, level = _read(measures, (ranks,)), _check.open_fraction(level, "level")
-    return _evaluation(ranks, _measured_all(ranks, parsed, level), level)
+    return _evaluation(ranks, measure_scan(ranks, parsed, level), level)
 
 
 def compare_scans(
@@ -113,7 +110,7 @@ def compare_scans(
     baseline, *others = models
     for name in others:
         _refuse_other_targets(models[baseline], models[name], (baseline, name))
-    measured = {name: _measured_all(ranks, parsed, level) for name, ranks in models.items()}
+    measured = {name: measure_scan(ranks, parsed, level) for name, ranks in models.items()}
     evaluations = {
         name: _evaluation(ranks, measured[name], level) for name, ranks in models.items()
     }
@@ -126,95 +123,6 @@ def compare_scans(
         for name in others
     }
     return SampledComparisons(evaluations, comparisons)
-
-
-@dataclass(frozen=True, eq=False)
-class MeasuredScan:
-    """A measure of a scan: values of users, and the part of the error that they do not show.
-
-    Attributes
-    ----------
-    k : int
-        The largest cutoff of the scan.
-    values : float64, (n_users,)
-        The expected value of each user.
-    correction, other_variance : float
-        The correction of their mean by an audit, and its variance. Without an audit, the correction
-        is 0, and the variance is that of the fit.
-    bounds : Bounds
-        The smallest and the largest mean that the scored items allow.
-    largest : float
-        The largest value of a user.
-    is_audited, is_settled : bool
-        Whether there is an audit, and whether no target is open.
-    """
-
-    k: int
-    values: Floats
-    correction: float
-    other_variance: float
-    bounds: Bounds
-    largest: float
-    is_audited: bool
-    is_settled: bool
-
-    @property
-    def mean(self) -> float:
-        """The corrected mean, inside the bounds."""
-        mean = float(self.values.mean()) + self.correction
-        return min(max(mean, self.bounds.low), self.bounds.high)
-
-    @property
-    def is_biased(self) -> bool:
-        """Whether the mean depends on the distribution of unscored items."""
-        return not (self.is_audited or self.is_settled)
-
-    @property
-    def prior_decides(self) -> bool:
-        """Whether the error of the fit is the larger part."""
-        return not self.is_audited and self.other_variance > std_error(self.values) ** 2
-
-
-def _measured_all(
-    ranks: ScannedRanks, measures: Iterable[Measure], level: float
-) -> dict[str, MeasuredScan]:
-    """Fit the distribution of unscored items once, and measure by it."""
-    fit = OpenTargets.fit(ranks)
-    return {str(measure): _measured(measure, ranks, fit, level) for measure in measures}
-
-
-def _measured(
-    measure: Measure, ranks: ScannedRanks, fit: OpenTargets, level: float
-) -> MeasuredScan:
-    weights = rank_weights(measure, int(ranks.n_items.max()))[: ranks.k]
-    values = fit.values(ranks, weights)
-    is_audited = bool(ranks.is_audited.any())
-    if is_audited:
-        correction, variance = _correction(ranks, weights, values)
-    else:
-        gradient = fit.gradient(ranks, weights)
-        correction, variance = 0.0, float(gradient @ fit.covariance @ gradient)
-    return MeasuredScan(
-        ranks.k,
-        ranks.means_of_users(values),
-        correction,
-        variance,
-        scan_bounds(ranks, weights, fit, (1.0 + level) / 2),  # so that those of two models hold
-        float(weights.max(initial=0.0)),
-        is_audited,
-        not ranks.is_open.any(),
-    )
-
-
-def _correction(ranks: ScannedRanks, weights: Floats, values: Floats) -> tuple[float, float]:
-    """Return the mean error of the values of audited targets, and its variance."""
-    audited, n_open = np.flatnonzero(ranks.is_audited), int(ranks.is_open.sum())
-    exact = np.append(weights, 0.0)[np.minimum(ranks.above_all[audited], weights.size)]
-    errors = n_open * ranks.shares_of_users[audited] * (exact - values[audited])
-    if audited.size == n_open:
-        return float(errors.mean()), 0.0
-    variance = float(errors.var(ddof=1)) / audited.size * (1 - audited.size / n_open)
-    return float(errors.mean()), variance
 
 
 def _read(
@@ -241,8 +149,8 @@ def _evaluation(
 
 
 def _estimate(scan: MeasuredScan, level: float) -> Estimate:
-    error = float(np.sqrt(std_error(scan.values) ** 2 + scan.other_variance))
-    low, high = inside(t_interval(scan.mean, error, scan.values.size, level), (0.0, scan.largest))
+    error, size = combined((spread(scan.values), scan.other))
+    low, high = inside(t_interval(scan.mean, error, size, level), (0.0, scan.largest))
     if scan.prior_decides:
         low, high = min(low, scan.bounds.low), max(high, scan.bounds.high)
     return Estimate(
@@ -261,22 +169,22 @@ def _estimate(scan: MeasuredScan, level: float) -> Estimate:
 
 
 def _difference(a: MeasuredScan, b: MeasuredScan, level: float) -> Difference:
-    variance = std_error(b.values - a.values) ** 2 + a.other_variance + b.other_variance
-    difference, error, n_users = b.mean - a.mean, float(np.sqrt(variance)), a.values.size
+    error, size = combined((spread(b.values - a.values), a.other, b.other))
+    difference, n_users = b.mean - a.mean, a.values.size
     is_biased, largest = a.is_biased or b.is_biased, max(a.largest, b.largest)
     return Difference(
         a.mean,
         b.mean,
         difference,
         error,
-        inside(t_interval(difference, error, n_users, level), (-largest, largest)),
+        inside(t_interval(difference, error, size, level), (-largest, largest)),
         level,
         n_users,
         _method(b.k),
         is_biased,
         "exact",
         "posterior" if is_biased else "users",
-        1.0 - t_p_value(t_statistic(difference, error), n_users) / 2,
+        1.0 - t_p_value(t_statistic(difference, error), size) / 2,
         Bounds(b.bounds.low - a.bounds.high, b.bounds.high - a.bounds.low),
         a.prior_decides or b.prior_decides,
     )

@@ -1,0 +1,145 @@
+"""The measures of a scan: values of users, and the parts of the error of their mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from podium.evaluation.stats.intervals import std_error
+from podium.metrics import Measure
+from podium.sampled.bounds import Bounds
+from podium.sampled.design import Floats
+from podium.sampled.distribution import rank_weights
+from podium.sampled.scanning.bounds import scan_bounds
+from podium.sampled.scanning.open_targets import OpenTargets
+from podium.sampled.scanning.ranks import ScannedRanks
+
+_PRIOR = 5  # audited targets that the variance of the fitted distribution counts for
+
+
+class ErrorPart(NamedTuple):
+    """A part of the error of a mean: its variance, and the degrees of freedom of the variance."""
+
+    variance: float
+    freedom: float
+
+
+def spread(values: Floats) -> ErrorPart:
+    """Return the part of the error that the variation between users causes."""
+    return ErrorPart(std_error(values) ** 2, values.size - 1)
+
+
+def combined(parts: Iterable[ErrorPart]) -> tuple[float, float]:
+    """Return the standard error, and the number of users that gives its t interval.
+
+    Notes
+    -----
+    The degrees of freedom are those of Welch and Satterthwaite.
+    """
+    known = [part for part in parts if part.variance != 0.0]
+    variance = sum(part.variance for part in known)
+    if not variance > 0.0:  # no error, or nan for a single user
+        return float(np.sqrt(variance)), 1.0 if known else np.inf
+    uncertainty = sum(part.variance**2 / part.freedom for part in known)
+    return float(np.sqrt(variance)), variance**2 / uncertainty + 1.0 if uncertainty else np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredScan:
+    """A measure of a scan: values of users, and the part of the error that they do not show.
+
+    Attributes
+    ----------
+    k : int
+        The largest cutoff of the scan.
+    values : float64, (n_users,)
+        The expected value of each user.
+    correction : float
+        The correction of their mean by an audit; 0 without one.
+    other : ErrorPart
+        The error of the correction; without an audit, that of the fit.
+    bounds : Bounds
+        The smallest and the largest mean that the scored items allow.
+    largest : float
+        The largest value of a user.
+    is_audited, is_settled : bool
+        Whether there is an audit, and whether no target is open.
+    """
+
+    k: int
+    values: Floats
+    correction: float
+    other: ErrorPart
+    bounds: Bounds
+    largest: float
+    is_audited: bool
+    is_settled: bool
+
+    @property
+    def mean(self) -> float:
+        """The corrected mean, inside the bounds."""
+        mean = float(self.values.mean()) + self.correction
+        return min(max(mean, self.bounds.low), self.bounds.high)
+
+    @property
+    def is_biased(self) -> bool:
+        """Whether the mean depends on the distribution of unscored items."""
+        return not (self.is_audited or self.is_settled)
+
+    @property
+    def prior_decides(self) -> bool:
+        """Whether the error of the fit is the larger part."""
+        return not self.is_audited and self.other.variance > spread(self.values).variance
+
+
+def measure_scan(
+    ranks: ScannedRanks, measures: Iterable[Measure], level: float
+) -> dict[str, MeasuredScan]:
+    """Fit the distribution of unscored items once, and measure by it."""
+    fit = OpenTargets.fit(ranks)
+    return {str(measure): _measured(measure, ranks, fit, level) for measure in measures}
+
+
+def _measured(
+    measure: Measure, ranks: ScannedRanks, fit: OpenTargets, level: float
+) -> MeasuredScan:
+    weights = rank_weights(measure, int(ranks.n_items.max()))[: ranks.k]
+    values = fit.values(ranks, weights)
+    is_audited = bool(ranks.is_audited.any())
+    if is_audited:
+        variances = np.maximum(fit.values(ranks, weights**2) - values**2, 0.0)
+        correction, other = _correction(ranks, weights, values, variances)
+    else:
+        gradient = fit.gradient(ranks, weights)
+        correction, other = 0.0, ErrorPart(float(gradient @ fit.covariance @ gradient), np.inf)
+    return MeasuredScan(
+        ranks.k,
+        ranks.means_of_users(values),
+        correction,
+        other,
+        scan_bounds(ranks, weights, fit, (1.0 + level) / 2),  # so that those of two models hold
+        float(weights.max(initial=0.0)),
+        is_audited,
+        not ranks.is_open.any(),
+    )
+
+
+def _correction(
+    ranks: ScannedRanks, weights: Floats, values: Floats, variances: Floats
+) -> tuple[float, ErrorPart]:
+    """Return the mean error of the values of audited targets, and the error of this mean.
+
+    `variances` are those of the values under the fitted distribution.
+    """
+    audited, n_open = np.flatnonzero(ranks.is_audited), int(ranks.is_open.sum())
+    exact = np.append(weights, 0.0)[np.minimum(ranks.above_all[audited], weights.size)]
+    scales = n_open * ranks.shares_of_users
+    errors = scales[audited] * (exact - values[audited])
+    freedom = audited.size - 1
+    expected = float((scales**2 * variances)[ranks.is_open].mean())
+    variance = _PRIOR * expected + freedom * float(errors.var(ddof=1 if freedom else 0))
+    variance *= (1 - audited.size / n_open) / audited.size / (_PRIOR + freedom)
+    return float(errors.mean()), ErrorPart(variance, _PRIOR + freedom)

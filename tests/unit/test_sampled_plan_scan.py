@@ -1,0 +1,113 @@
+"""Plans of scans: their errors are those of the pilot, shrink with items, and scale with users."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from podium.errors import ArgumentError
+from podium.sampled import Plan, ScannedRanks, draw_strata, evaluate_scan, plan_scan, scan
+
+N_USERS, N_ITEMS, K = 1000, 600, 5
+SCORES = np.random.default_rng(1).normal(size=(N_USERS, N_ITEMS))
+PROXY = SCORES + 0.7 * np.random.default_rng(2).normal(size=SCORES.shape)
+
+
+def _targets() -> Any:
+    places = np.minimum(np.random.default_rng(3).geometric(0.05, N_USERS), N_ITEMS) - 1
+    items = np.argsort(-SCORES, axis=1)[np.arange(N_USERS), places]
+    return csr_array((np.ones(N_USERS), (np.arange(N_USERS), items)), shape=SCORES.shape)
+
+
+@pytest.fixture(scope="module")
+def pilot() -> ScannedRanks:
+    return scan(SCORES, _targets(), k=K, proxy=PROXY, budget=40)
+
+
+@pytest.fixture(scope="module")
+def planned(pilot: ScannedRanks) -> Plan:
+    return plan_scan(pilot, 4 * N_USERS, "ndcg@5", 0.01)
+
+
+def test_planned_error_is_that_of_the_pilot(pilot: ScannedRanks, planned: Plan) -> None:
+    estimate = evaluate_scan(pilot, "ndcg@5").estimates["ndcg@5"]
+    same = planned.designs[2]  # as many random items
+    assert same.std_error == pytest.approx(estimate.std_error / 2, rel=0.15)
+    assert same.budget == pytest.approx(pilot.n_scored.mean(), rel=0.1)
+    assert planned.value == pytest.approx(estimate.mean, rel=0.15)
+    assert (same.kind, same.bias, same.share) == ("scan", 0.0, same.n_scored / N_ITEMS)
+    assert same.list_share == pytest.approx(pilot.n_listed.mean() / same.budget)
+
+
+def test_more_random_items_have_smaller_errors(planned: Plan) -> None:
+    *scans, everything = planned.designs
+    assert [design.kind for design in scans] == ["scan"] * 5
+    assert everything.kind == "all"
+    costs = [design.n_scored for design in planned.designs]
+    errors = [design.std_error for design in planned.designs]
+    assert costs == sorted(costs)
+    assert errors[0] > errors[2] > errors[4] > 0.98 * errors[5]
+
+
+def test_errors_scale_with_users(pilot: ScannedRanks, planned: Plan) -> None:
+    more = plan_scan(pilot, 16 * N_USERS, "ndcg@5", 0.01)
+    for a, b in zip(planned.designs, more.designs, strict=True):
+        assert a.std_error == pytest.approx(2 * b.std_error)
+
+
+def test_goal_chooses_the_cheapest_design(pilot: ScannedRanks, planned: Plan) -> None:
+    goal = (planned.designs[1].error + planned.designs[0].error) / 2
+    absolute = plan_scan(pilot, 4 * N_USERS, "ndcg@5", goal)
+    relative = plan_scan(pilot, 4 * N_USERS, "ndcg@5", goal / planned.value, relative=True)
+    for found in (absolute, relative):
+        assert found.best == found.designs[1]
+        assert "scan with budget=" in str(found)
+        assert found.goal == pytest.approx(goal)
+
+
+def test_pilots_with_other_lists_are_compared(pilot: ScannedRanks) -> None:
+    deeper = scan(SCORES, _targets(), k=K, proxy=PROXY, budget=40, list_share=0.8)
+    found = plan_scan([pilot, deeper], N_USERS, "recall@5", 0.02)
+    assert len(found.designs) == 11
+    assert found.conventions["n_pilot_users"] == 2 * N_USERS
+
+
+def test_strata_are_planned_with_items_for_all_targets() -> None:
+    drawn = draw_strata(_targets(), proxy=PROXY, certain=30, uniform=20)
+    ranks = drawn.ranks(SCORES[drawn.row, drawn.item], k=K)
+    found = plan_scan(ranks, N_USERS, "recall@5", 0.5)
+    assert [design.n_negatives for design in found.designs[:5]] == [35, 40, 50, 70, 110]
+    assert found.best is not None
+    assert found.best.kind == "strata"
+    assert "draw strata with certain=30, uniform=5" in str(found)
+
+
+def test_json_form_follows_the_schema(planned: Plan) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = Path(__file__).parents[2] / "docs" / "schemas" / "plan.json"
+    jsonschema.validate(planned.as_json(), json.loads(schema.read_text()))
+    assert "list_share" not in planned.as_json()["designs"][-1]
+    assert planned.to_frame()["list_share"].null_count() == 1
+
+
+def test_goal_out_of_reach_names_the_users_needed(pilot: ScannedRanks) -> None:
+    found = plan_scan(pilot, N_USERS, "ndcg@5", 0.001)
+    assert found.best is None
+    assert f"reaches the goal with {found.n_users_needed} users" in str(found).replace("\n", " ")
+
+
+def test_bad_pilots_are_refused(pilot: ScannedRanks) -> None:
+    without = ScannedRanks([1, 2], [9, 9], [0, 0], [0, 0], 50, k=K)
+    with pytest.raises(ArgumentError, match="pilots must have random items, but pilot 1 has none"):
+        plan_scan([pilot, without], N_USERS, "ndcg@5", 0.01)
+    with pytest.raises(ArgumentError, match="pilots must hold at least one scan"):
+        plan_scan([], N_USERS, "ndcg@5", 0.01)
+    with pytest.raises(ArgumentError, match="cannot be estimated from a scan to k = 5"):
+        plan_scan(pilot, N_USERS, "ndcg@6", 0.01)
+    with pytest.raises(ArgumentError, match="error must be a number > 0"):
+        plan_scan(pilot, N_USERS, "ndcg@5", 0)
