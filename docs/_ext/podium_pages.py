@@ -149,8 +149,8 @@ def command_page(name: str, command: Any) -> str:
 
 def _row(names: str, text: str) -> str:
     """Return a row of a table; a pipe in a cell would end it."""
-    cell = _escape(text).replace("\n\n", "<br>")
-    return f"| `{names.strip()}` | {cell} |".replace("a|b", "a\\|b")
+    row = [f"`{names.strip()}`", _escape(text).replace("\n\n", "<br>")]
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
 
 
 def _escape(text: str) -> str:

@@ -123,7 +123,8 @@ def _family(design: Mapping[str, Any]) -> str:
     """Return the kind of a design in words."""
     if design["kind"] == "growing":
         return f"doubled up to {len(design['stages']) - 1} times"
-    return {"fixed": "one size", "all": "all items"}.get(design["kind"], design["kind"])
+    kind = str(design["kind"])
+    return {"fixed": "one size", "all": "all items"}.get(kind, kind)
 
 
 def cutoffs_of_ranks(n_items: int) -> list[int]:
