@@ -80,13 +80,13 @@ def test_penalty_leaves_power_laws_of_both_ends_free() -> None:
     """Straight in log(R / (N - R)): coefficients that rise evenly cost nothing."""
     prior = without_history(Cells.of(3706, 99))
     n = prior.design.shape[2]
-    line = np.append(np.arange(n - 1.0), 0.0)
+    line = np.append(np.arange(n - 2.0), [0.0, 0.0])
     assert line @ prior.rough @ line == pytest.approx(0.0, abs=1e-9)
     steps = np.diff((prior.design[0] @ line)[:20]) / np.diff(
         np.log(np.arange(1, 21) + 0.2) - np.log((3707 - np.arange(1, 21)) / 3706)
     )
     assert steps == pytest.approx(np.full(19, steps[0]))
-    bent = np.append((np.arange(n - 1.0)) ** 2, 0.0)
+    bent = np.append((np.arange(n - 2.0)) ** 2, [0.0, 0.0])
     assert bent @ prior.rough @ bent > 0.1
 
 
@@ -94,8 +94,19 @@ def test_density_is_expected_flat_at_the_top() -> None:
     """The fixed penalty on a line is the squared slope over the squared deviation, .35."""
     prior = without_history(Cells.of(3706, 99))
     n = prior.design.shape[2]
-    line = np.append(0.5 * np.arange(n - 1.0), 0.0)  # knots are .5 apart: a slope of 1
+    line = np.append(0.5 * np.arange(n - 2.0), [0.0, 0.0])  # knots are .5 apart: a slope of 1
     assert line @ prior.fixed @ line == pytest.approx(1 / 0.35**2, rel=1e-3)
+
+
+def test_bend_is_that_of_lognormal_ranks() -> None:
+    """Far from the last ranks, one unit of the last coefficient adds a second derivative of 1."""
+    prior = without_history(Cells.of(1_000_000, 99))
+    cells = Cells.of(1_000_000, 99)
+    x, bend = np.log(cells.middles + 0.2)[:100], prior.design[0, :100, -1]
+    second = np.diff(np.diff(bend) / np.diff(x)) / ((x[2:] - x[:-2]) / 2)
+    assert second == pytest.approx(np.ones(98), rel=1e-2)
+    assert prior.rough[-1, -1] == 0
+    assert prior.fixed[-1, -1] == pytest.approx(1 / 0.1**2, rel=1e-6)
 
 
 def test_history_dips_ranks_that_own_items_take() -> None:
@@ -322,7 +333,7 @@ def test_intervals_cover_shifted_power_laws() -> None:
 
 
 def test_intervals_widen_with_the_level_and_end_at_the_most_that_is_possible() -> None:
-    found = Smooth().posterior(SampledRanks([1, 1, 1, 2], 20, 2000))
+    found = Smooth().posterior(SampledRanks([1, 1, 1, 2] * 40, 20, 200))
     widths = [np.diff(found.interval("ndcg@10", level=level))[0] for level in (0.5, 0.8, 0.95)]
     assert widths[0] < widths[1] < widths[2]
     assert found.interval("recall@1000", level=0.999)[1] <= 1.0

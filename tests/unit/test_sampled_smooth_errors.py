@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from podium.sampled import Design, SampledRanks, Smooth, compare, evaluate, simulate_ranks
 from podium.sampled.estimators.smooth.cells import Cells, deviation_ratio
 from podium.sampled.estimators.smooth.data import n_observed
+from podium.sampled.estimators.smooth.draws import _draw_users
 from podium.sampled.likelihood import Likelihood, likelihood
 
 N_ITEMS, N_NEGATIVES, N_USERS = 600, 49, 150
@@ -48,12 +49,11 @@ def test_errors_are_what_users_and_draws_let_estimates_vary(n_each: int, alike: 
 
 def test_draws_are_of_finitely_many_users() -> None:
     """About as many draws have nobody at rank 1 as the binomial distribution of users gives."""
-    place = np.random.default_rng(0).random(60)
-    exact = np.minimum(np.searchsorted(law(1000, 2.0), place), 999) + 1
-    posterior = Smooth().posterior(simulate_ranks(exact, 1000, 20, seed=0))
-    draws, share = posterior.draws, posterior.distribution.probabilities[0]
-    with_nobody = float(draws.weights @ (draws.masses[:, 0] == 0))
-    assert 0.5 < with_nobody / (1 - share) ** 60 < 2
+    shares = np.diff(law(1000, 2.0), prepend=0.0)
+    drawn = _draw_users(np.tile(shares, (2000, 1)), np.ones(1000), 10.0, np.random.default_rng(0))
+    assert drawn.sum(axis=1) == pytest.approx(np.ones(2000))
+    with_nobody = float((drawn[:, 0] == 0).mean())
+    assert with_nobody == pytest.approx((1 - shares[0]) ** 10, rel=0.15)
 
 
 def test_targets_that_are_alike_count_as_one() -> None:

@@ -52,7 +52,7 @@ class Expected:
 def layout(largest: Design) -> Cells:
     """Return cells with the resolution of a design's samples."""
     if largest.n_items <= _SMALL:
-        return Cells(np.arange(largest.n_items + 1))
+        return Cells(np.arange(largest.n_items + 1), largest.n_negatives)
     return Cells.of(largest.n_items, largest.n_negatives, deviation_ratio(largest))
 
 

@@ -33,12 +33,13 @@ class Smooth(Estimator):
 
     A sample of n of N items cannot distinguish ranks below about N / n. The distribution of these
     ranks, which a cutoff of 10 needs, is extrapolated from the shape above them. The log density is
-    a spline in log rank with a penalty on its bends. It therefore continues the power law of the
-    lowest ranks that the data resolve, and flattens towards rank 1. The strength of the penalty is
-    averaged over, with weights proportional to the likelihood of the data. If no smooth density
-    fits the ranks (chi-square test, p < 0.0001), steps of expectation maximisation are added until
-    one does, at most 200. The result is then `MLE` with a better start. Samples of several designs
-    are not tested.
+    a spline in log rank with a penalty on its bends, plus a parabola with a small coefficient. It
+    therefore continues the power law of the lowest ranks that the data resolve, or their bend if
+    the data show one, and flattens towards rank 1. The strength of the penalty is averaged over,
+    with weights proportional to the likelihood of the data. If no smooth density fits the ranks
+    (chi-square test, p < 0.0001), steps of expectation maximisation are added until one does, at
+    most 200. The result is then `MLE` with a better start. Samples of several designs are not
+    tested.
 
     Notes
     -----

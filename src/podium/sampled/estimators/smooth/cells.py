@@ -23,9 +23,17 @@ _BLOCK = 2**20  # chances in memory at the same time: 8 MiB
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Ranks 1 .. n_items in cells: cell c holds the ranks edges[c] + 1 .. edges[c + 1]."""
+    """Ranks 1 .. n_items in cells: cell c holds the ranks edges[c] + 1 .. edges[c + 1].
+
+    Attributes
+    ----------
+    edges : int64, (n_cells + 1,)
+    n_negatives : int
+        The size of the samples, which distinguish ranks from about n_items / n_negatives.
+    """
 
     edges: Ints
+    n_negatives: int
 
     @classmethod
     def of(cls, n_items: int, n_negatives: int, ratio: float = 1.0) -> Cells:
@@ -50,7 +58,7 @@ class Cells:
             width = min(_RATIO * last_edge, resolution) if last_edge >= _SINGLE else 1
             edges.append(last_edge + max(1, int(width)))
         inner_edges = np.array(edges[:-1], dtype=np.int64)
-        return cls(np.unique(np.concatenate([inner_edges, n_items - inner_edges])))
+        return cls(np.unique(np.concatenate([inner_edges, n_items - inner_edges])), n_negatives)
 
     @property
     def n_items(self) -> int:

@@ -11,7 +11,7 @@ from scipy.linalg import solve_triangular
 from podium.sampled.design import Floats
 from podium.sampled.estimators.smooth.fit import Mode, Sample, State, evidence, modes, penalties
 from podium.sampled.estimators.smooth.prior import (
-    ANY_HEAD,
+    ANY,
     Prior,
     top_exponent,
     with_history,
@@ -55,7 +55,7 @@ class Draws:
 
 
 def draw(states: Sequence[State], factor: Floats | None, n_users: float) -> Draws:
-    """Draw the same number of distributions per family from posteriors with any slope at rank 1.
+    """Draw equally often per family, from posteriors with any slope at rank 1 and any bend.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def _draw_family(state: State, rng: np.random.Generator) -> tuple[Floats, Floats
 
 
 def _with_free_slope(state: State) -> tuple[Prior, list[Mode], Floats]:
-    """Return the family with any slope at rank 1, its modes and their weights.
+    """Return the family with any slope at rank 1 and any bend, its modes and their weights.
 
     The family has a peak at rank 1 alone if the density falls steeply over the first ranks and the
     sample does not contradict a peak. No sample shows a peak directly, but it increases the density
@@ -130,10 +130,10 @@ def _with_free_slope(state: State) -> tuple[Prior, list[Mode], Floats]:
 
 
 def _free_prior(state: State) -> Prior:
-    """Return the family without its prior on the slope at rank 1."""
+    """Return the family with a vague prior on the slope at rank 1 and on the bend."""
     if not state.row_index.has_groups:
-        return without_history(state.cells, ANY_HEAD)
-    return with_history(state.cells, state.row_index.sizes, state.shares, ANY_HEAD)
+        return without_history(state.cells, ANY)
+    return with_history(state.cells, state.row_index.sizes, state.shares, ANY)
 
 
 def _draw_near(

@@ -111,10 +111,11 @@ class SmoothFit:
         """Return an interval for the exact mean over these users, which contains the estimate.
 
         Its ends are quantiles over rank distributions drawn from the posterior, whose slope at
-        rank 1 is determined by the sample alone. If the sample leaves the share of users in the
-        first ranks (10 or more) uncertain by a factor of 20, the lower end assumes that no user is
-        there, and the upper end the largest share that the sample allows (`identification_bounds`).
-        If a measure is at least as large as another at every rank, both ends are at least as large.
+        rank 1 and whose bend are determined by the sample alone. If the sample leaves the share of
+        users in the first ranks (10 or more) uncertain by a factor of 20, the lower end assumes
+        that no user is there, and the upper end the largest share that the sample allows
+        (`identification_bounds`). If a measure is at least as large as another at every rank, both
+        ends are at least as large.
 
         Parameters
         ----------
@@ -163,7 +164,7 @@ class SmoothFit:
 
     @cached_property
     def draws(self) -> Draws:
-        """Rank distributions that fit the sample, with any slope at rank 1."""
+        """Rank distributions that fit the sample, with any slope at rank 1 and any bend."""
         factor = self._em_factor() if self.n_steps else None
         with one_blas_thread:
             return draw(self.states, factor, n_observed(self.ranks))
