@@ -177,7 +177,7 @@ def draw_strata(
     """Choose the items to score for each user: the top of a proxy's list, and random others.
 
     `scan` needs fewer scores for the same precision, but asks the model in rounds. Use strata if
-    another system scores all items in one batch.
+    another system scores all pairs in one batch.
 
     Parameters
     ----------

@@ -38,12 +38,12 @@ class Spread:
     Attributes
     ----------
     head : float
-        That of the spline's slope at rank 1, d log density / d log rank.
+        For the spline's slope at rank 1, d log density / d log rank.
     bend : float
-        That of the parabola's second derivative. It is 0 for power laws, and -1 / s ** 2 for
+        For the parabola's second derivative, which is 0 for power laws, and -1 / s ** 2 for
         lognormal ranks, where s is the standard deviation of the logarithm.
     tail : float
-        That of the exponent of the distance from the bottom.
+        For the exponent of the distance from the bottom.
     """
 
     head: float
