@@ -113,8 +113,8 @@ def make_recommender(model: Model, solver: Solver, fitting: dict[str, Any], seed
     return cls(**params)
 
 
-def with_graded_loss(model: Model, relevance: PerRow, grid: Any, measure: str | None) -> Model:
-    """Return the model with its loss for grades if labels are grades and no option decides.
+def graded_loss(model: Model, relevance: PerRow, grid: Any, measure: str | None) -> str | None:
+    """Return the model's loss for grades if labels are grades and no option decides, else None.
 
     Options decide if they name a loss, or a loss or measure that counts positives.
     """
@@ -130,10 +130,9 @@ def with_graded_loss(model: Model, relevance: PerRow, grid: Any, measure: str | 
     grids = cast("list[Any]", grid if isinstance(grid, list) else [grid])
     has_loss = names["loss"] is not None or any("loss" in part for part in grids)
     if text is None or counts_positives or has_loss or not are_grades(relevance):
-        return model
+        return None
     name, parameters = losses.split(text)
-    has_own_k = model.k is not None and "k" in parameters
-    return dataclasses.replace(model, loss=f"{name}@{model.k}" if has_own_k else text)
+    return f"{name}@{model.k}" if model.k is not None and "k" in parameters else text
 
 
 def measure_of(model: Model, estimator: Any) -> str:

@@ -201,6 +201,14 @@ def read_all(paths: Sequence[Path], reader: SampleReader) -> list[SampledRanks]:
     return [_read(path, reader) for path in paths]
 
 
+def largest_cutoff(names: Sequence[str]) -> int:
+    """Return the largest cutoff of the measures, to which targets are followed; 1 without any."""
+    from podium.metrics import listed_measures
+    from podium.sampled.distribution import read_measure
+
+    return max((read_measure(name).k or 1 for name in listed_measures(names)), default=1)
+
+
 def read_scans(
     paths: Sequence[Path],
     samples: Samples,

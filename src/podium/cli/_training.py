@@ -37,7 +37,8 @@ class Model:
             help="Loss: pap-logistic, group-logistic, logistic, pap-ramp, …; for grades: listmle, "
             "listnet, rankcosine, softmax, pairwise-hinge, …. The text can contain a cutoff, such "
             "as pap-ramp@30, and parameters, such as 'listmle(head=relevant)@10'. Default: "
-            "pap-logistic, or group-logistic for trees.",
+            "pap-logistic, or group-logistic for trees. If labels are grades: robirank for linear, "
+            "lambdarank for neural, pairwise-logistic for trees.",
         ),
     ] = None
     k: Annotated[

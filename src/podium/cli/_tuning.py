@@ -137,15 +137,14 @@ def grades_unread(rows: Features, model: Model, estimator: Any, grid: Any) -> It
         yield from filter(None, [_messages.as_options(message)])
 
 
-def grades_learned(relevance: PerRow, given: Model, model: Model) -> Iterator[str]:
-    """Yield that labels are grades, if the loss was chosen because of them."""
+def grades_learned(relevance: PerRow, loss: str) -> str:
+    """Return that the loss was chosen because labels are grades."""
     from podium.tuning import labels as library
 
-    if model is not given:
-        yield (
-            f"labels have the grades {library.shown_grades(relevance)}, so that the loss is "
-            f"{model.loss}. --min-relevance X trains on labels 0 and 1 instead."
-        )
+    return (
+        f"labels have the grades {library.shown_grades(relevance)}, so that the loss is {loss}. "
+        "--min-relevance X trains on labels 0 and 1 instead."
+    )
 
 
 def left_out(rows: Features) -> Iterator[str]:

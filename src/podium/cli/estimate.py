@@ -109,7 +109,7 @@ def estimate(
     _reports.check(report)
     from podium import sampled
     from podium.cli import _render
-    from podium.cli._samples import read_all, read_scans, reader
+    from podium.cli._samples import largest_cutoff, read_all, read_scans, reader
     from podium.report import estimates
 
     with _messages.naming_options():
@@ -119,7 +119,7 @@ def estimate(
         names = measures or _DEFAULT
         refused = {"--method": method != "auto", "--no-bounds": not bounds}
         refused["--resamples"] = resamples is not None
-        k, by_row = _largest_cutoff(names), False
+        k, by_row = largest_cutoff(names), False
         scans = read_scans(files, samples, columns, k=k, ties=ties, refused=refused)
         if scans is not None:
             evaluated = _of_scans(scans, files, names, level)
@@ -169,14 +169,6 @@ def _of_scans(
     return sampled.compare_scans(
         dict(zip(run_names(files), scans, strict=True)), names, level=level
     )
-
-
-def _largest_cutoff(names: Sequence[str]) -> int:
-    """Return the largest cutoff of the measures, to which targets are followed; 1 without any."""
-    from podium.metrics import listed_measures
-    from podium.sampled.distribution import read_measure
-
-    return max((read_measure(name).k or 1 for name in listed_measures(names)), default=1)
 
 
 def _given(samples: Samples, ties: str | None, level: float) -> dict[str, Any]:

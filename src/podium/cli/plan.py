@@ -115,25 +115,22 @@ def plan(
     with _messages.naming_options(_messages.of_plan):
         refused = {"--ignore-bias": ignore_bias, "--method": method != "auto"}
         refused |= {"--expect": expect, "--sizes": sizes, "--repeats": repeats}
-        scans = _read_scans(pilot, samples, columns, measure, refused)
+        scans = None if pilot is None else _read_scans(pilot, samples, columns, measure, refused)
+        options: dict[str, Any] = {"relative": relative, "seed": seed}
+        if scans is not None:
+            with _messages.progress("planning"):
+                _show(sampled.plan_scan(scans, users, measure, error, **options), format)
+            return
+        options |= {} if repeats is None else {"n_repeats": repeats}
+        options |= {"ignore_bias": ignore_bias, "method": method, "expect": expect}
+        options |= {"replacement": not samples.no_replacement}
+        options |= {"pilot": _read_pilot(pilot, samples, columns, seed)}
+        if sizes is not None:
+            options["sizes"] = read_numbers(sizes, "--sizes", "50,100,200")
+        if repeats is not None and pilot is None:
+            _refuse_repeats(sampled.get(method))
         with _messages.progress("planning") as show:
-            if scans is not None:
-                options: dict[str, Any] = {"relative": relative, "seed": seed}
-                result = sampled.plan_scan(scans, users, measure, error, **options)
-            else:
-                options = {} if repeats is None else {"n_repeats": repeats}
-                options |= {"relative": relative, "ignore_bias": ignore_bias, "method": method}
-                options |= {"replacement": not samples.no_replacement, "seed": seed}
-                options |= {"expect": expect, "progress": show}
-                options |= {"pilot": _read_pilot(pilot, samples, columns, seed)}
-                given_sizes = (
-                    None if sizes is None else read_numbers(sizes, "--sizes", "50,100,200")
-                )
-                if repeats is not None and pilot is None:
-                    _refuse_repeats(sampled.get(method))
-                result = sampled.plan(
-                    samples.items, users, measure, error, sizes=given_sizes, **options
-                )
+            result = sampled.plan(samples.items, users, measure, error, progress=show, **options)
     _show(result, format)
 
 
@@ -145,19 +142,16 @@ def _show(result: Plan, format: str) -> None:
 
 
 def _read_scans(
-    path: Path | None,
+    path: Path,
     samples: Samples,
     columns: StratifiedColumns,
     measure: str,
     refused: Mapping[str, Any],
 ) -> list[ScannedRanks] | None:
     """Return the pilot if it has strata; otherwise None."""
-    from podium.cli._samples import read_scans
-    from podium.sampled.distribution import read_measure
+    from podium.cli._samples import largest_cutoff, read_scans
 
-    if path is None:
-        return None
-    k = read_measure(measure).k or 1
+    k = largest_cutoff([measure])
     return read_scans([path], samples, columns, k=k, ties=None, refused=refused)
 
 

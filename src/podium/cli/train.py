@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -87,19 +88,17 @@ def train(
     missing = _models.missing_allowed(estimator)
     rows = read(data, columns, also_ignore=validation.time_col, missing=missing)
     relevance = labels(data[0], rows)
-    given = model
+    notes = [*left_out(rows)]
     if not rows.is_rating:  # which counts as positive, the user has to say
-        model = _models.with_graded_loss(model, relevance, grid, validation.eval_metric)
-    if model is not given:
-        estimator, grid = _prepared(model, solver, validation, tuning)
+        loss = _models.graded_loss(model, relevance, grid, validation.eval_metric)
+        if loss is not None:
+            model = replace(model, loss=loss)
+            estimator, grid = _prepared(model, solver, validation, tuning)
+            notes.insert(0, grades_learned(relevance, loss))
     if rows.is_rating and model.min_relevance is None:
         validated = _tuning.is_validated(validation, tuning)
         check_ratings(data[0], estimator, grid, validated=validated)
-    notes = [
-        *grades_learned(relevance, given, model),
-        *grades_unread(rows, model, estimator, grid),
-        *left_out(rows),
-    ]
+    notes = [*grades_unread(rows, model, estimator, grid), *notes]
     eval_set = None
     if validation.valid is not None:
         valid_rows = read([validation.valid], columns, like=rows, missing=missing)

@@ -50,8 +50,8 @@ def run(recipe: Recipe, context: None, cell: str) -> Result:
         By measure: the users' exact means, the ends of intervals, and whether the result is not
         determined by the samples; and the estimates by estimator.
     """
-    of, parameters = parts(cell), recipe.parameters
-    index = int(of["member"]), int(of["repeat"])
+    place, parameters = parts(cell), recipe.parameters
+    index = int(place["member"]), int(place["repeat"])
     population, n_items, n_users = parameters["members"][index[0]]
     exact_ranks = populations.draw(
         populations.mixture(parameters["populations"][population]),
@@ -64,16 +64,16 @@ def run(recipe: Recipe, context: None, cell: str) -> Result:
     measures = parameters["measures"]
     exact = RankDistribution.of_ranks(exact_ranks, n_items)
     with quiet():
-        found = evaluate(ranks, measures, bounds=False).estimates
+        default = evaluate(ranks, measures, bounds=False).estimates
     rivals = {
         name: estimates(get(text), ranks, measures)
         for name, text in parameters["estimators"].items()
     }
     return {
         "exact": [exact.expect(measure) for measure in measures],
-        "estimates": {DEFAULT: [found[measure].mean for measure in measures], **rivals},
-        "intervals": [list(found[measure].interval) for measure in measures],
-        "open": [found[measure].prior_decides for measure in measures],
+        "estimates": {DEFAULT: [default[measure].mean for measure in measures], **rivals},
+        "intervals": [list(default[measure].interval) for measure in measures],
+        "open": [default[measure].prior_decides for measure in measures],
     }
 
 

@@ -113,7 +113,7 @@ def read_scan(
         catalogue_sizes,
         user=labels[codes[is_target]],
         k=k,
-        is_worst=_check.choice(ties, "ties", ("worst", "best")) == "worst",
+        ties=ties,
         keeps_targets=True,
     )
     _warn_of_popular_draws(scanned, label_array(item)[~is_listed & ~is_target], table.name)

@@ -83,7 +83,7 @@ class StratifiedCandidates:
             self.n_items,
             user=self.user[self.is_target],
             k=k,
-            is_worst=_check.choice(ties, "ties", ("worst", "best")) == "worst",
+            ties=ties,
             keeps_targets=self.keeps_targets,
         )
 
@@ -135,13 +135,14 @@ class Strata:
         *,
         user: NDArray[Any],
         k: int,
-        is_worst: bool,
+        ties: str,
         keeps_targets: bool,
     ) -> ScannedRanks:
         """Count the items above each target, in the order of the rows of targets.
 
         `user` has the label of each target's user. If other targets are kept, they are listed.
         """
+        is_worst = _check.choice(ties, "ties", ("worst", "best")) == "worst"
         is_listed, n_own = ~(self.is_drawn | self.is_target), int(keeps_targets)
         listed = is_listed | self.is_target if keeps_targets else is_listed
         above_listed, n_listed = self._counts(listed, is_worst)
