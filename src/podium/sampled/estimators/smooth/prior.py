@@ -38,12 +38,12 @@ class Spread:
     Attributes
     ----------
     head : float
-        For the spline's slope at rank 1, d log density / d log rank.
+        The standard deviation of the spline's slope at rank 1, d log density / d log rank.
     bend : float
-        For the parabola's second derivative, which is 0 for power laws, and -1 / s ** 2 for
-        lognormal ranks, where s is the standard deviation of the logarithm.
+        The standard deviation of the parabola's second derivative. The derivative is 0 for power
+        laws, and -1 / s ** 2 for lognormal ranks, where s is the standard deviation of the logarithm.
     tail : float
-        For the exponent of the distance from the bottom.
+        The standard deviation of the exponent of the distance from the bottom.
     """
 
     head: float
