@@ -41,7 +41,7 @@ class Spread:
         The standard deviation of the spline's slope at rank 1, d log density / d log rank.
     bend : float
         The standard deviation of the parabola's second derivative. The derivative is 0 for power
-        laws, and -1 / s ** 2 for lognormal ranks, where s is the standard deviation of the logarithm.
+        laws. For lognormal ranks whose logarithm has the standard deviation s, it is -1 / s ** 2.
     tail : float
         The standard deviation of the exponent of the distance from the bottom.
     """
