@@ -144,7 +144,8 @@ class DeviceBlock(abc.ABC):
 
     def _count(self, targets: Targets, seen: Rows, tie: Tie) -> PerRow:
         above = np.zeros(targets.item.size)
-        user: Ints = np.repeat(np.arange(targets.n_open.size), np.diff(targets.offsets))
+        n_users: int = targets.n_open.size
+        user: Ints = np.repeat(np.arange(n_users), np.diff(targets.offsets))
         for first, scores in self.tiles(seen):
             step = max(1, self.device.n_scores // scores.shape[1])
             for start in range(0, user.size, step):
