@@ -115,14 +115,17 @@ def check_common(
 def _no_common(
     shared: Shared, noun: str, left: Side, right: Side, respelled: tuple[int, str, str] | None
 ) -> str:
-    left_id, right_id = (
-        respelled[1:] if respelled else (shared.label(c[0]) for c in (shared.left, shared.right))
-    )
+    left_id, right_id = respelled[1:] if respelled else map(_smallest, (left.ids, right.ids))
     return (
         f"No {noun} is in both tables: {left.role} has {left.label(left_id)}, {right.role} has "
         f"{right.label(right_id)}. Check that {left.name} and {right.name} use the same {noun} "
         "ids in the same spelling."
     )
+
+
+def _smallest(ids: Ids) -> Any:
+    """Return the smallest id, which is the same for any order of rows."""
+    return int(ids.min()) if isinstance(ids, np.ndarray) else ids.min()
 
 
 def _respelled(shared: Shared, common: CommonIds) -> tuple[int, str, str] | None:
@@ -133,10 +136,10 @@ def _respelled(shared: Shared, common: CommonIds) -> tuple[int, str, str] | None
     if shared.names is None or not (common.left.size and common.right.size):
         return None
     left, right = (shared.names.gather(codes).to_list() for codes in (common.left, common.right))
-    text_of_number = {_canonical(text): text for text in reversed(right)}
+    text_of_number = {_canonical(text): text for text in sorted(right, reverse=True)}
     pairs = [
         (text, text_of_number[number])
-        for text in left
+        for text in sorted(left)
         if (number := _canonical(text)) in text_of_number
     ]
     return (len(pairs), *pairs[0]) if pairs else None
