@@ -139,12 +139,10 @@ class Buckets:
         if not repeated.size:
             return
         ends = np.cumsum([len(ids) for ids in of_bucket])
-        pair = order[repeated[0] : repeated[0] + 2].tolist()
+        pair = order[repeated[0] : repeated[0] + 2]
+        places: list[int] = np.searchsorted(ends, pair, side="right").tolist()
         user = names[codes[pair[0]]]
-        first, second = (
-            self._file_with(user, users, bucket)
-            for bucket in np.searchsorted(ends, pair, side="right").tolist()
-        )
+        first, second = (self._file_with(user, users, bucket) for bucket in places)
         raise DataError(
             f"grouped=True requires files whose i-th ones contain the same users, but user "
             f"{_check.label(user)} is in {first} and in {second}. Leave it out, or write the "
