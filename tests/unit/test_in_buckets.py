@@ -16,8 +16,8 @@ import pytest
 import podium
 from podium import metrics
 from podium.data import buckets
-from podium.errors import PodiumError
-from podium.evaluation import Evaluation
+from podium.errors import ArgumentError, PodiumError
+from podium.evaluation import Evaluation, merge
 from podium.testing.strategies import all_measures
 
 Tables = dict[str, pl.DataFrame]
@@ -315,3 +315,99 @@ def test_gate_decides_alike(tmp_path: Path, divided_into: Callable[[int], list[i
     )
     assert made
     assert expected.as_json() == actual.as_json()
+
+
+def _kinds() -> dict[str, Callable[[pl.DataFrame], pl.DataFrame]]:
+    """Return conversions of a table to other types of columns."""
+    high = 2**63
+    rank = pl.col("score").rank("ordinal", descending=True).over("user").alias("rank")
+    is_run = "score"
+    return {
+        "int32": lambda t: t.with_columns(pl.col("user", "item").cast(pl.Int32)),
+        "float ids": lambda t: t.with_columns(pl.col("user", "item").cast(pl.Float64)),
+        "categories": lambda t: t.with_columns(
+            pl.col("user", "item").cast(pl.String).cast(pl.Categorical)
+        ),
+        "ids beyond 63 bits": lambda t: t.with_columns(
+            pl.when(pl.col("user") < 5000)
+            .then(pl.col("user").cast(pl.UInt64))
+            .otherwise(pl.col("user").cast(pl.UInt64) + high)
+            .alias("user")
+        ),
+        "negative ids": lambda t: t.with_columns(pl.col("user") - 5000),
+        "wide ids": lambda t: t.with_columns((pl.col("user") - 5000) * (2**63 // 5001)),
+        "ranks": lambda t: t.with_columns(rank).drop("score") if is_run in t.columns else t,
+        "large integers": lambda t: (
+            t.with_columns((pl.col("score") * 8).cast(pl.Int64) + 2**60 * (pl.col("user") > 9000))
+            if is_run in t.columns
+            else t
+        ),
+        "other columns": lambda t: t.with_columns(extra=pl.lit("x")),
+    }
+
+
+@pytest.mark.parametrize("kind", _kinds())
+def test_types_of_columns_give_the_same_bits(
+    tmp_path: Path, divided_into: Callable[[int], list[int]], kind: str
+) -> None:
+    frames = {name: _kinds()[kind](frame) for name, frame in tables().items()}
+    made = divided_into(4)
+    paths = written(tmp_path, frames, files=2, seed=1)
+    options: dict[str, Any] = {"missing": "zero", "ties": "random", "single_precision": True}
+    expected = podium.measure(frames["truth"], frames["a"], FEW, **options)
+    actual = podium.measure(paths["truth"], paths["a"], FEW, memory=SMALL, **options)
+    assert made
+    assert_equal(expected, actual)
+
+
+@pytest.mark.parametrize("on_disk", ["truth", "a"])
+def test_a_table_in_memory_is_divided_too(
+    tmp_path: Path, divided_into: Callable[[int], list[int]], on_disk: str
+) -> None:
+    frames = tables()
+    made = divided_into(4)
+    mixed: dict[str, Any] = dict(frames)
+    mixed[on_disk] = written(tmp_path, frames, seed=1)[on_disk]
+    expected = podium.measure(frames["truth"], frames["a"], FEW, missing="zero")
+    actual = podium.measure(mixed["truth"], mixed["a"], FEW, missing="zero", memory=SMALL)
+    assert made
+    assert_equal(expected, actual)
+
+
+def test_columns_of_other_names_are_read(
+    tmp_path: Path, divided_into: Callable[[int], list[int]]
+) -> None:
+    frames = tables()
+    renamed = {n: f.rename({"user": "who", "item": "what"}) for n, f in frames.items()}
+    made = divided_into(3)
+    paths = written(tmp_path, renamed)
+    names: dict[str, Any] = {"user": "who", "item": "what", "missing": "zero"}
+    expected = podium.measure(frames["truth"], frames["a"], FEW, missing="zero")
+    actual = podium.measure(paths["truth"], paths["a"], FEW, memory=SMALL, **names)
+    assert made
+    assert_equal(expected, actual)
+    assert actual.per_user().columns[0] == "who"
+
+
+def test_merge_joins_disjoint_users_in_any_order() -> None:
+    frames = tables()
+    whole = podium.measure(frames["truth"], frames["b"], FEW)
+    users = whole.labels
+    chosen = [
+        np.sort(part) for part in np.array_split(np.random.default_rng(1).permutation(users), 3)
+    ]
+    parts = [
+        podium.measure(
+            frames["truth"].filter(pl.col("user").is_in(part.tolist())), frames["b"], FEW
+        )
+        for part in chosen
+    ]
+    assert_equal(whole, merge(parts))
+    with pytest.raises(ArgumentError, match=r"^Two parts hold group \d+\."):
+        merge([*parts, parts[0]])
+    with pytest.raises(ArgumentError, match="at least one Evaluation"):
+        merge([])
+    with pytest.raises(ArgumentError, match="the same conventions, got ties='worst' and 'best'"):
+        merge([parts[0], podium.measure(frames["truth"], frames["b"], FEW, ties="best")])
+    with pytest.raises(ArgumentError, match="the same measures, got ndcg@5"):
+        merge([parts[0], podium.measure(frames["truth"], frames["b"], "rr")])
