@@ -34,7 +34,8 @@ def make_tables(folder: Path, n_users: int, *, shuffled: bool) -> None:
     for first in range(0, n_users, BLOCK):
         n = min(BLOCK, n_users - first)
         rng = np.random.default_rng([0, first])
-        users = np.arange(first, first + n)
+        # 1,000,003 is a prime, so that a shuffled file has users of the whole range.
+        users = np.arange(first, first + n) * (1_000_003 if shuffled else 1) % n_users
         start, step = rng.integers(0, PRIME, n)[:, None], rng.integers(1, PRIME, n)[:, None]
         place = rng.integers(0, 10, (n, N_RELEVANT)) + 10 * np.arange(N_RELEVANT)
         run = {

@@ -32,6 +32,7 @@ from podium.errors import ArgumentError, DataError
 
 _COPIES = 4  # memory that measuring takes, as a multiple of the columns
 _MOST = 400  # buckets; each has an open spill file
+_NEAR = 0.3  # of a bucket, by which the start of a row group may move its bound
 _HIGHEST = np.iinfo(np.int64).max
 
 
@@ -229,10 +230,26 @@ class Buckets:
         users = np.concatenate([sampled for sampled, _ in samples])
         weights = np.concatenate([np.full(sampled.size, w) for sampled, w in samples])
         order = np.argsort(users, kind="stable")
-        reached = np.cumsum(weights[order])
+        users, reached = users[order], np.cumsum(weights[order])
         if not reached.size:
             return np.empty(0, np.int64)
-        return np.unique(users[order][np.searchsorted(reached, shares * reached[-1])])
+        targets = shares * reached[-1]
+        bounds = users[np.searchsorted(reached, targets)]
+        # A bound at the start of a row group saves reading the group twice.
+        starts = self._starts()
+        if starts.size:
+            distance = np.abs(reached[np.searchsorted(users, starts) - 1][:, None] - targets)
+            nearest = distance.argmin(0)
+            is_near = distance.min(0) < _NEAR * reached[-1] / n_buckets
+            bounds = np.where(is_near, starts[nearest], bounds)
+        return np.unique(bounds)
+
+    def _starts(self) -> NDArray[np.int64]:
+        """Return the smallest users of the blocks of the largest table, if they are stated."""
+        side = max(self._sides, key=lambda side: side.n_bytes)
+        blocks = [] if side.stored is None else side.stored.blocks(side.by_role["user"])
+        lows = [block.low for block in blocks if block.low is not None]
+        return np.unique(np.array([low for low in lows if abs(low) <= _HIGHEST], np.int64))
 
 
 def _ends(bounds: NDArray[np.int64], bucket: int) -> tuple[int, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,7 +123,8 @@ class Join:
         check_common(self.users, "user", *_sides(truth, run, "user"))
         is_absent = find(self.runs.labels, self.truths.labels) < 0
         if missing == "error" and is_absent.any():
-            raise _missing_users(self.users, self.truths, is_absent)
+            first = self.users.label(self.truths.labels[is_absent.argmax()])
+            raise missing_users(int(is_absent.sum()), is_absent.size, first)
         return check_common(self.items, "item", *_sides(truth, run, "item"))
 
     @property
@@ -265,10 +266,9 @@ def _truth_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labe
     return labels.astype(np.int64) if isinstance(truth.user, np.ndarray) else labels
 
 
-def _missing_users(users: Shared, truths: Groups, is_absent: Mask) -> ArgumentError:
-    missing_groups = np.flatnonzero(is_absent)
-    first = _check.label(users.label(truths.labels[missing_groups[0]]))
+def missing_users(n_missing: int, n_users: int, first: Any) -> ArgumentError:
+    """Return the error for users of the truth that the run lacks."""
     return ArgumentError(
-        f"The run lacks {missing_groups.size} of {is_absent.size} users, first {first}. "
+        f"The run lacks {n_missing} of {n_users} users, first {_check.label(first)}. "
         "Pass missing='zero' to score them 0, or missing='skip' to leave them out."
     )

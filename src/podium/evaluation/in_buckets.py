@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -86,21 +86,38 @@ class _Part:
 
 @dataclass(frozen=True)
 class _Bucket:
-    """The results of a bucket: a part per job, the best items by run, and its ids by table."""
+    """The results of a bucket: a part per job, the best items by run, and its ids.
+
+    `users` has the distinct users of each table if a user could be in several buckets.
+    """
 
     parts: list[_Part]
     best: dict[str, Run]
+    common: dict[str, _CommonUsers]
     users: list[Ids]
     items: list[Ids]
     n_rows: int
 
 
-@dataclass
-class _Seen:
-    """The distinct users and items of a table."""
+@dataclass(frozen=True)
+class _CommonUsers:
+    """The number of users of both truth and run, and the users of one of them only."""
 
-    users: list[Ids] = field(default_factory=list["Ids"])
-    items: list[Ids] = field(default_factory=list["Ids"])
+    n_both: int
+    truth_only: Ids
+    run_only: Ids
+
+    @classmethod
+    def of(cls, truth: Ids, run: Ids) -> _CommonUsers:
+        from podium.data.ids import share
+        from podium.data.overlap import common_ids
+
+        shared = share(truth, run)
+        common = common_ids(shared)
+        if shared.names is None:
+            return cls(common.both.size, common.left, common.right)
+        names = shared.names
+        return cls(common.both.size, names.gather(common.left), names.gather(common.right))
 
 
 def measure_buckets(
@@ -158,7 +175,9 @@ class _Work:
     def __init__(self, buckets: Buckets, jobs: Sequence[_Job], depth: int | None) -> None:
         self._buckets, self._jobs, self._depth = buckets, jobs, depth
         self._sides = [buckets.truth, *buckets.runs.values()]
-        self._seen = [_Seen() for _ in self._sides]
+        self._common: dict[str, list[_CommonUsers]] = {name: [] for name in buckets.runs}
+        self._users: list[list[Ids]] = [[] for _ in self._sides]
+        self._items: list[Ids] = [_NO_IDS for _ in self._sides]
         self._parts: list[dict[int, _Part]] = [{} for _ in jobs]
         self._best: dict[str, list[Run]] = {name: [] for name in buckets.runs}
 
@@ -174,13 +193,18 @@ class _Work:
                 parts[bucket] = part
             for name, run in result.best.items():
                 self._best[name].append(run)
-            for seen, users, items in zip(self._seen, result.users, result.items, strict=True):
-                seen.users.append(users)
-                seen.items = [distinct_ids(joined_ids([*seen.items, items]))]
+            for name, common in result.common.items():
+                self._common[name].append(common)
+            for users, of_side in zip(result.users, self._users, strict=False):
+                of_side.append(users)
+            self._items = [
+                distinct_ids(joined_ids([seen, items]))
+                for seen, items in zip(self._items, result.items, strict=True)
+            ]
             n_done += result.n_rows
             progress(n_done, n_rows, "measuring")
         if self._buckets.storage.grouped:
-            self._buckets.refuse_scattered([seen.users for seen in self._seen])
+            self._buckets.refuse_scattered(self._users)
         self._complete_absent()
 
     def _measured(self, bucket: int) -> _Bucket:
@@ -199,10 +223,12 @@ class _Work:
         ids: list[tuple[Ids, Ids]] = [
             (_NO_IDS, _NO_IDS) if table is None else (table.user, table.item) for table in tables
         ]
+        of_truth, *of_runs = [distinct_ids(users) for users, _ in ids]
         return _Bucket(
             parts,
             best,
-            [distinct_ids(users) for users, _ in ids],
+            {n: _CommonUsers.of(of_truth, u) for n, u in zip(runs, of_runs, strict=True)},
+            [of_truth, *of_runs] if self._buckets.storage.grouped else [],
             [distinct_ids(items) for _, items in ids],
             sum(len(users) for users, _ in ids),
         )
@@ -286,17 +312,27 @@ class _Work:
 
     def _check(self, job: _Job) -> int:
         """Check the ids of the whole tables, and return the number of items of the run."""
-        from podium.data.ids import joined_ids
-        from podium.data.join import Join
-        from podium.data.runs import Run, Truth
+        from podium.data.ids import joined_ids, share, strings
+        from podium.data.join import missing_users
+        from podium.data.overlap import Side, check_common, common_ids, report_common
 
         number = list(self._buckets.runs).index(job.run) + 1
-        of_truth, of_run = self._seen[0], self._seen[number]
-        nothing = np.empty(0)
-        truth = Truth(joined_ids(of_truth.users), of_truth.items[0], nothing, self._sides[0].name)
-        run = Run(joined_ids(of_run.users), of_run.items[0], nothing, self._sides[number].name)
-        missing = job.options.get("missing", "error")
-        return Join.of(truth, run, missing, ids_ordered=True).check(truth, run, missing).n_right
+        parts = self._common[job.run]
+        n_both = sum(part.n_both for part in parts)
+        left = joined_ids([part.truth_only for part in parts])
+        right = joined_ids([part.run_only for part in parts])
+        if self._buckets.is_text:
+            left, right = strings(left), strings(right)
+        names = self._sides[0].name, self._sides[number].name
+        users = share(left, right)
+        sides = Side("the truth", names[0], left), Side("the run", names[1], right)
+        report_common(users, common_ids(users), "user", *sides, n_more=n_both)
+        if job.options.get("missing", "error") == "error" and len(left):
+            first = users.label(users.left.min())
+            raise missing_users(len(left), n_both + len(left), first)
+        items = self._items[0], self._items[number]
+        sides = Side("the truth", names[0], items[0]), Side("the run", names[1], items[1])
+        return check_common(share(*items), "item", *sides).n_right
 
     def best_items(self) -> dict[str, Run]:
         """Return the best items of all users, by run; empty without a depth."""
@@ -306,10 +342,7 @@ class _Work:
 
     def items(self) -> dict[str, Ids]:
         """Return the distinct items of each run."""
-        return {
-            name: seen.items[0]
-            for name, seen in zip(self._buckets.runs, self._seen[1:], strict=True)
-        }
+        return dict(zip(self._buckets.runs, self._items[1:], strict=True))
 
 
 def _each(call: Callable[[int], T], buckets: Sequence[int]) -> Iterator[tuple[int, T]]:
