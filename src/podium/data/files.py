@@ -57,6 +57,11 @@ def check_file(path: Path, noun: str) -> str | None:
         raise is_folder(path, noun)
     if path.stat().st_size == 0:
         raise DataError(f"{path} is empty. Write the table again, or pass another file.")
+    return format_of_suffix(path)
+
+
+def format_of_suffix(path: Path) -> str | None:
+    """Return the format of the suffix of a file, or None."""
     unpacked_path = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     return _SUFFIXES.get(unpacked_path.suffix.lower())
 

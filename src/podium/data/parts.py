@@ -16,7 +16,14 @@ import polars as pl
 from polars import selectors
 
 from podium.data._swelling import refuse_swollen
-from podium.data.files import arrow_frame, check_file, first_line, is_folder, reading
+from podium.data.files import (
+    arrow_frame,
+    check_file,
+    first_line,
+    format_of_suffix,
+    is_folder,
+    reading,
+)
 from podium.data.source import POLARS, Column, Kind, Source
 from podium.errors import DataError
 
@@ -174,7 +181,7 @@ def part_files(path: Path, noun: str) -> list[Path]:
         its parts.
     """
     entries = sorted(p for p in path.iterdir() if not p.name.startswith(("_", ".")))
-    formats = {p: None if p.is_dir() else check_file(p, noun) for p in entries}
+    formats = {p: None if p.is_dir() else format_of_suffix(p) for p in entries}
     if not any(format in _FORMATS for format in formats.values()):
         raise is_folder(path, noun)
     first = next(p for p, format in formats.items() if format in _FORMATS)
@@ -185,6 +192,8 @@ def part_files(path: Path, noun: str) -> list[Path]:
                 "must contain the files of one table, all of one format."
             )
     _refuse_gap(path, entries)
+    for part in entries:
+        check_file(part, noun)
     return entries
 
 
