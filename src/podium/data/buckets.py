@@ -31,7 +31,8 @@ from podium.data.storage import Storage, n_processors
 from podium.errors import ArgumentError, DataError
 
 _COPIES = 4  # memory that measuring takes, as a multiple of the columns
-_MOST = 400  # buckets; each has an open spill file
+_MOST = 800  # buckets; each has an open spill file
+_CACHED = 1 << 26  # bytes that measuring a bucket takes, so that rows in random order stay in cache
 _NEAR = 0.3  # of a bucket, by which the start of a row group may move its bound
 _HIGHEST = np.iinfo(np.int64).max
 
@@ -160,6 +161,9 @@ class Buckets:
     def divide(self, n_buckets: int, stack: ExitStack) -> None:
         """Find the ranges of users, and write the rows that their files do not keep together."""
         self.bounds = self._ranges(n_buckets)
+        n_cached = math.ceil(_COPIES * sum(side.n_bytes for side in self._sides) / _CACHED)
+        if n_cached > n_buckets and self._n_scattered() > self.n_rows / 2:
+            self.bounds = self._ranges(min(n_cached, _MOST))
         self.n_buckets = self.bounds.size + 1
         spilled: list[tuple[int, list[Block]]] = []
         n_bytes = 0
@@ -174,8 +178,12 @@ class Buckets:
                     self._frames[number][bucket].append(of_bucket)
                 side.clear()
                 continue
-            blocks = [b for b in side.stored.blocks(side.by_role["user"]) if b.n_rows]
-            others = [block for block in blocks if not self._keep(block, direct)]
+            others: list[Block] = []
+            for block in self._blocks(side):
+                for bucket in self._span(block):
+                    direct[bucket].append(block)
+                if not self._span(block):
+                    others.append(block)
             if others:
                 spilled.append((number, others))
                 n_others = sum(block.n_rows for block in others)
@@ -184,16 +192,21 @@ class Buckets:
             folder = stack.enter_context(spill_folder(self.storage.spill_dir, n_bytes))
             self._spill(folder, spilled)
 
-    def _keep(self, block: Block, direct: list[list[Block]]) -> bool:
-        """Return whether a block is read from its file: it is in at most two buckets."""
+    def _blocks(self, side: Side) -> list[Block]:
+        blocks = [] if side.stored is None else side.stored.blocks(side.by_role["user"])
+        return [block for block in blocks if block.n_rows]
+
+    def _span(self, block: Block) -> range:
+        """Return the buckets for which a block is read from its file: at most two, or none."""
         if block.low is None or block.high is None or self.is_text or self.bounds is None:
-            return False
+            return range(0)
         first, last = np.searchsorted(self.bounds, [block.low, block.high], side="right").tolist()
-        if last > first + 1:
-            return False
-        for bucket in range(first, last + 1):
-            direct[bucket].append(block)
-        return True
+        return range(first, last + 1) if last <= first + 1 else range(0)
+
+    def _n_scattered(self) -> int:
+        """Return the number of rows that need spill files."""
+        blocks = [block for side in self._sides for block in self._blocks(side)]
+        return sum(block.n_rows for block in blocks if not self._span(block))
 
     def _spill(self, folder: Path, spilled: list[tuple[int, list[Block]]]) -> None:
         n_rows = sum(block.n_rows for _, blocks in spilled for block in blocks)
