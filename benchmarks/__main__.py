@@ -14,6 +14,7 @@ from benchmarks import _harness
 PARTS = (
     "startup",
     "measure",
+    "large",
     "decide",
     "explain",
     "pap",

@@ -204,6 +204,16 @@ def _copy_mode_and_owner(place: Path, old: os.stat_result | None, mode: int) -> 
 
 
 @contextmanager
+def scratch_folder(parent: Path) -> Generator[Path]:
+    """Yield a new folder in `parent`, which is removed with its files when the block ends.
+
+    Folders that killed processes left in `parent` are removed first.
+    """
+    with _temporary_folder(parent / "scratch") as (folder, _):
+        yield folder
+
+
+@contextmanager
 def _temporary_folder(target: Path) -> Generator[tuple[Path, int]]:
     """Yield a new folder beside `target`, and the mode of new files in the parent folder."""
     start = f".podium-{blake2b(os.fsencode(target.name), digest_size=6).hexdigest()}-"

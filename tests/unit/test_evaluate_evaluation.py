@@ -253,7 +253,7 @@ def test_a_stream_of_rankings_equals_one_ranking(case: Case, data: Any) -> None:
 
 
 def test_a_stream_must_hold_each_group_once(ranking: Ranking) -> None:
-    with pytest.raises(ArgumentError, match="rankings hold group 1 twice"):
+    with pytest.raises(ArgumentError, match="Two parts hold group 1"):
         evaluate([ranking, ranking], "rr")
     with pytest.raises(ArgumentError, match="rankings must hold at least one Ranking"):
         evaluate([], "rr")

@@ -279,10 +279,11 @@ def naming_options(rewrite: Callable[[str], str] = of_estimate) -> Generator[Non
 
 
 @contextmanager
-def progress(title: str) -> Generator[Progress]:
+def progress(title: str, unit: str = "") -> Generator[Progress]:
     """Yield a progress callback that draws a bar on a terminal and does nothing in a pipe.
 
-    The bar disappears when the block ends, also after an error.
+    With a unit, such as "rows", the bar shows how many are done per second, and the time left. The
+    bar disappears when the block ends, also after an error.
     """
     if not sys.stderr.isatty():
         from podium.progress import silent
@@ -290,21 +291,30 @@ def progress(title: str) -> Generator[Progress]:
         yield silent
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (
+    columns = [
         TextColumn(title),
         BarColumn(),
-        MofNCompleteColumn(),
+        TextColumn("{task.percentage:.0f} %") if unit else MofNCompleteColumn(),
         TextColumn("{task.description}"),
-    )
+        *([TimeRemainingColumn()] if unit else []),
+    ]
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None)
-        last_update = 0.0
+        last_update, start = 0.0, time.monotonic()
 
         def show(done: int, total: int, note: str) -> None:
             nonlocal last_update
             now = time.monotonic()
+            if unit and now > start:
+                note = f"{note}, {done / (now - start) / 1e6:.1f} million {unit}/s"
             if now - last_update >= _PAUSE or done == total:
                 last_update = now
                 bar.update(task, completed=done, total=total, description=note)

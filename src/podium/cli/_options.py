@@ -215,6 +215,23 @@ def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | Non
         raise ArgumentError(f"{option} {path} can't be written: {error.strerror}.") from None
 
 
+def check_new_folder(path: Path | None, option: str) -> None:
+    """Refuse a folder to write that exists, or that could not be created."""
+    if path is None:
+        return
+    from podium._files import check_writable
+    from podium.errors import ArgumentError
+
+    if path.exists():
+        raise ArgumentError(f"{option} must be a new folder, but {path} exists.")
+    if not path.parent.is_dir():
+        raise ArgumentError(f"{option} {path} can't be written: there is no folder {path.parent}.")
+    try:
+        check_writable(path)
+    except OSError as error:
+        raise ArgumentError(f"{option} {path} can't be written: {error.strerror}.") from None
+
+
 def check_results(
     fail_on: str,
     severities: tuple[str, ...],

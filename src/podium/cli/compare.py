@@ -13,11 +13,11 @@ import typer
 
 from podium.cli import _reports
 from podium.cli._options import WRITTEN, check_target
+from podium.cli._tables import LargeTables, Output
 from podium.cli.measure import (
     Catalogue,
     Columns,
     Items,
-    Output,
     Scoring,
     UsersTable,
     check_segments,
@@ -45,6 +45,7 @@ def compare(
     scoring: Scoring,
     output: Output,
     columns: Columns,
+    large: LargeTables,
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -83,8 +84,9 @@ def compare(
     output.check()
     scoring.check()
     check_target(labels, "--labels")
+    limits = large.limits()
     from podium import _check, data
-    from podium.cli import _render
+    from podium.cli import _messages, _render
     from podium.errors import ArgumentError
     from podium.evaluation import PAIRS, per_user
     from podium.evaluation import compare as compare_runs
@@ -107,24 +109,26 @@ def compare(
     _refuse_overwriting([truths, *tables], files)
     page = output.report
     categories, titles = _reports.divided_items(items, measures, page, columns.item_col)
-    comparison = compare_runs(
-        truths,
-        dict(zip(names, tables, strict=True)),
-        measures,
-        by=by or [],
-        users=users,
-        catalogue=catalogue,
-        items=categories,
-        keep_lists=page is not None,
-        pairs=pairs,  # pyright: ignore[reportArgumentType]
-        splits=splits,
-        **scoring.keywords(columns),
-    )
+    with _messages.progress("comparing", unit="rows") as show:
+        comparison = compare_runs(
+            truths,
+            dict(zip(names, tables, strict=True)),
+            measures,
+            by=by or [],
+            users=users,
+            catalogue=catalogue,
+            items=categories,
+            keep_lists=page is not None,
+            pairs=pairs,  # pyright: ignore[reportArgumentType]
+            splits=splits,
+            progress=show,
+            **limits,
+            **scoring.keywords(columns),
+        )
     result = comparison.as_json()
     read = (truth, *runs, users, catalogue, items)
     _reports.write(comparison, page, read, titles=titles, seed=scoring.seed)
-    if output.per_user is not None:
-        data.write_table(per_user(comparison.evaluations), output.per_user)
+    output.write_per_user(per_user(comparison.evaluations))
     if labels is not None:
         data.write_table(comparison.labels(), labels)
     view, flat = measured.comparison_view(result), comparison_table(result)

@@ -11,6 +11,7 @@ import typer
 from podium.cli import _messages, _reports
 from podium.cli._options import WRITTEN, check_results, check_target, format_option
 from podium.cli._reports import ReportFile
+from podium.cli._tables import LargeTables
 from podium.cli.compare import run_names
 from podium.cli.measure import (
     Catalogue,
@@ -43,6 +44,7 @@ def gate(
     ],
     conventions: Conventions,
     columns: Columns,
+    large: LargeTables,
     measure: Annotated[
         list[str] | None,
         typer.Option(
@@ -160,13 +162,17 @@ def gate(
     check_target(labels, "--labels")
     _reports.check(report)
     _check_labels(labels, conventions.unjudged or "negative")
+    limits = large.limits()
     from podium import data, decide
     from podium.cli import _decisions
 
     names = run_names([base, candidate])
     options = conventions.conventions()
     options = cast("RankingOptions", {**options, **columns.names_by_role()})
-    with _messages.naming_options(_messages.of_gate):
+    with (
+        _messages.naming_options(_messages.of_gate),
+        _messages.progress("deciding", unit="rows") as show,
+    ):
         result = decide.gate(
             truth,
             base,
@@ -186,6 +192,8 @@ def gate(
             horizon=horizon,
             state=state,
             names=(names[0], names[1]),
+            progress=show,
+            **limits,
             **options,
         )
     if labels is not None and result.labels_to_settle is not None:

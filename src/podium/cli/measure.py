@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 import typer
 
 from podium.cli import _reports
-from podium.cli._options import FORMATS, WRITTEN, ColumnNames, Format, check_target
-from podium.cli._reports import ReportFile
+from podium.cli._options import ColumnNames
+from podium.cli._tables import LargeTables, Output
 
 DEFAULT_MEASURES = ("pap@10", "ndcg@10", "precision@10", "recall@10")
 
@@ -52,33 +52,6 @@ Items: TypeAlias = Annotated[
 if TYPE_CHECKING:
     from podium.data import RankingOptions
     from podium.metrics import Measure
-
-
-@dataclass(frozen=True)
-class Output:
-    """Options of the printed result and of further files."""
-
-    panel: ClassVar[str] = "Output"
-
-    format: Format = "table"
-    report: ReportFile = None
-    per_user: Annotated[
-        Path | None,
-        WRITTEN,
-        typer.Option(
-            help="File to write the values of every user to; its suffix gives the format "
-            "(.parquet, .csv, .tsv, .arrow).",
-            metavar="FILE",
-        ),
-    ] = None
-
-    def check(self) -> None:
-        """Refuse a format or a file that is not possible, before anything is computed."""
-        from podium import _check
-
-        _check.choice(self.format, "--format", FORMATS)
-        _reports.check(self.report)
-        check_target(self.per_user, "--per-user")
 
 
 @dataclass(frozen=True)
@@ -281,6 +254,7 @@ def measure(
     scoring: Scoring,
     output: Output,
     columns: Columns,
+    large: LargeTables,
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -308,8 +282,8 @@ def measure(
     """
     output.check()
     scoring.check()
-    from podium import data
-    from podium.cli import _render
+    limits = large.limits()
+    from podium.cli import _messages, _render
     from podium.evaluation import measure as measure_run
     from podium.evaluation import per_user
     from podium.metrics import parse_all
@@ -321,22 +295,24 @@ def measure(
     check_segments(measures, by or [], users)
     page = output.report
     categories, titles = _reports.divided_items(items, measures, page, columns.item_col)
-    evaluation = measure_run(
-        truth,
-        run,
-        measures,
-        by=by or [],
-        users=users,
-        catalogue=catalogue,
-        items=categories,
-        keep_lists=page is not None,
-        **scoring.keywords(columns),
-    )
+    with _messages.progress("measuring", unit="rows") as show:
+        evaluation = measure_run(
+            truth,
+            run,
+            measures,
+            by=by or [],
+            users=users,
+            catalogue=catalogue,
+            items=categories,
+            keep_lists=page is not None,
+            progress=show,
+            **limits,
+            **scoring.keywords(columns),
+        )
     result = evaluation.as_json(pooled=pooled)
     files = (truth, run, users, catalogue, items)
     _reports.write(evaluation, page, files, title=run.stem, titles=titles, seed=scoring.seed)
-    if output.per_user is not None:
-        data.write_table(per_user({"": evaluation}), output.per_user)
+    output.write_per_user(per_user({"": evaluation}))
     view, flat = measured.evaluation_view(result), evaluation_table(result)
     _render.print_result(result, output.format, view=view, flat=flat)
 

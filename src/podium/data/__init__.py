@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from podium.data import splits
-    from podium.data.build import RankingOptions, ranking, top_items
+    from podium.data.best import top_items
+    from podium.data.build import RankingOptions, ranking
     from podium.data.features import Features, read_features
     from podium.data.items import ItemTable, read_items
     from podium.data.normalize import normalize_by_query
@@ -44,10 +45,11 @@ if TYPE_CHECKING:
     from podium.data.streaming import stream_features
     from podium.data.unjudged import UnjudgedPool, pool_unjudged
     from podium.data.users import user_column, user_positions
-    from podium.data.write import atomic, to_frame, write_table
+    from podium.data.write import atomic, to_frame, write_parts, write_table
 
 _HOME = {
-    "build": ("RankingOptions", "ranking", "top_items"),
+    "best": ("top_items",),
+    "build": ("RankingOptions", "ranking"),
     "features": ("Features", "read_features"),
     "items": ("ItemTable", "read_items"),
     "normalize": ("normalize_by_query",),
@@ -57,7 +59,7 @@ _HOME = {
     "streaming": ("stream_features",),
     "unjudged": ("UnjudgedPool", "pool_unjudged"),
     "users": ("user_column", "user_positions"),
-    "write": ("atomic", "to_frame", "write_table"),
+    "write": ("atomic", "to_frame", "write_parts", "write_table"),
 }
 _MODULE = {name: f"podium.data.{module}" for module, names in _HOME.items() for name in names}
 
@@ -92,6 +94,7 @@ __all__ = [
     "top_items",
     "user_column",
     "user_positions",
+    "write_parts",
     "write_table",
 ]
 

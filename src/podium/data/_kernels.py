@@ -264,3 +264,29 @@ def top_rows(offsets, order, scores, keys, k, out_offsets, out):
             out[position] = row
             end += 1
         out_offsets[g + 1] = end
+
+
+@kernel
+def divide_rows(keys, bounds, offsets, order):
+    """Write the stable row order that groups rows by the interval of bounds with their key.
+
+    Interval b holds the keys with bounds[b - 1] <= key < bounds[b]. `offsets`, of bounds.size + 2
+    zeros, receives the start of each interval.
+    """
+    buckets = np.empty(keys.size, np.int32)
+    for i in range(keys.size):
+        low, high = 0, bounds.size
+        while low < high:  # count the bounds that are not above the key
+            middle = (low + high) >> 1
+            if bounds[middle] <= keys[i]:
+                low = middle + 1
+            else:
+                high = middle
+        buckets[i] = low
+        offsets[low + 1] += 1
+    for b in range(offsets.size - 1):
+        offsets[b + 1] += offsets[b]
+    following = offsets[:-1].copy()
+    for i in range(keys.size):
+        order[following[buckets[i]]] = i
+        following[buckets[i]] += 1

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium import _check
 from podium._kernels import rank_rows, read_only
 from podium._ties import TIES_OF_LISTS
-from podium.data import _kernels
 from podium.data.columns import threshold
-from podium.data.ids import codes_of
 from podium.data.join import (
     MISSING,
-    NOTHING,
     UNJUDGED,
     UNRETRIEVED,
     Join,
@@ -25,17 +20,15 @@ from podium.data.join import (
     Rows,
     Unjudged,
     Unretrieved,
+    Whole,
 )
-from podium.data.runs import Run, read_run, read_truth
+from podium.data.runs import Run, Truth, read_run, read_truth
+from podium.data.sample_signs import SampleSigns
 from podium.data.shared_names import with_shared_names
-from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.errors import ArgumentError, DataError
 from podium.groups import Groups
-from podium.ranking import Ranking, count_between
+from podium.ranking import Ranking
 from podium.types import Labels, PerRow, Ties
-
-_LEAST_USERS = 20  # with fewer users, short lists may contain all targets by chance
-_OF_ONE_LENGTH = 0.9  # share of equally long lists; some lists lose repeated draws or the target
-_SHORT = 0.5  # share of the run's items; longer lists may be a catalogue without seen items
 
 
 class RankingOptions(TypedDict, total=False):
@@ -159,43 +152,125 @@ def ranking(
     >>> r.groups.labels.tolist(), r.relevance.tolist(), r.n_pos.tolist()
     ([1, 2], [1.0, 0.0, 0.0], [2, 1])
     """
-    tie_rule = _check.choice(ties, "ties", TIES_OF_LISTS)
-    missing_rule = _check.choice(missing, "missing", MISSING)
-    unjudged_rule = _check.choice(unjudged, "unjudged", UNJUDGED)
-    total = _check.cutoff(n_items, name="n_items", required=False)
-    _check.choice(unretrieved, "unretrieved", UNRETRIEVED)
-    least = None if score_above is None else _check.number(score_above, "score_above", low=-np.inf)
-    if unjudged_rule == "bounds" and (unretrieved == "drop" or least is not None):
-        raise ArgumentError(
-            "unjudged='bounds' can't be combined with unretrieved='drop' or score_above, because a "
-            "judgement would also change which items count. Leave one of them out."
-        )
-    pair = with_shared_names({"user": user, "item": item}, (truth, run))
-    judged = read_truth(truth, **pair, relevance=relevance)
-    listed = read_run(run, **pair, score=score, rank=rank)
-    if _check.flag(single_precision, "single_precision"):
-        listed = in_single_precision(listed)
-    if least is not None:
-        refuse_order(listed)
-    positive = threshold(judged.name, min_relevance, ratings=judged.is_rating)
-    join = Join.of(judged, listed, missing_rule, ids_ordered=tie_rule == "id")
-    rows = join.look_up(
-        judged,
-        listed,
-        positive,
-        unjudged_rule,
-        with_items=tie_rule in ("id", "random"),
+    rules = _Rules.checked(
+        ties=ties,
+        min_relevance=min_relevance,
+        missing=missing,
+        unjudged=unjudged,
+        unretrieved=unretrieved,
+        single_precision=single_precision,
+        score_above=score_above,
+        n_items=n_items,
+        seed=seed,
         mark_judged=mark_judged,
     )
-    if unjudged_rule == "bounds":
-        refuse_tied(rows, join.labels, tie_rule)
-    if unretrieved == "drop":
-        rows = rows.listed_only()
-    if least is not None:
-        rows = rows.above(least)
-    result = ranked(join, rows, positive, tie_rule, missing_rule, total, seed)
-    _warn_of_samples(result, join.common_items.n_right, listed.name)
+    pair = with_shared_names({"user": user, "item": item}, (truth, run))
+    judged = read_truth(truth, **pair, relevance=relevance)
+    listed = rules.prepared(read_run(run, **pair, score=score, rank=rank))
+    positive = rules.threshold(judged)
+    join = rules.joined(judged, listed)
+    n_run_items = join.check(judged, listed, rules.missing).n_right
+    result = rules.ranked(join, judged, listed, positive)
+    SampleSigns.of(result).warn(n_run_items, listed.name)
     return result
+
+
+def ranking_of_some(
+    truth: Truth, run: Run, whole: Whole, **options: Unpack[RankingOptions]
+) -> Ranking:
+    """Rank the lists of some users of two tables.
+
+    The checks of whole tables (users and items in common, users that the run lacks) are left to
+    the caller.
+
+    Parameters
+    ----------
+    truth, run : Truth, Run
+        All rows of these users. The run may have no rows.
+    whole : Whole
+        Facts of the whole tables.
+    **options
+        Conventions, as in `ranking`; names of columns have no effect.
+
+    Returns
+    -------
+    Ranking
+        The lists that `ranking` gives for these users.
+    """
+    names = ("user", "item", "relevance", "score", "rank")
+    rules = _Rules.checked(**{n: value for n, value in options.items() if n not in names})
+    listed = rules.prepared(run)
+    join = rules.joined(truth, listed)
+    return rules.ranked(join, truth, listed, rules.threshold(truth), whole)
+
+
+class _Rules(NamedTuple):
+    """The conventions of a ranking, checked."""
+
+    ties: Ties = "worst"
+    min_relevance: float | None = None
+    missing: Missing = "error"
+    unjudged: Unjudged = "negative"
+    unretrieved: Unretrieved = "count"
+    single_precision: bool = False
+    score_above: float | None = None
+    n_items: int | None = None
+    seed: int = 0
+    mark_judged: bool = False
+
+    @classmethod
+    def checked(cls, **options: Any) -> _Rules:
+        rules = cls(**options)
+        _check.choice(rules.ties, "ties", TIES_OF_LISTS)
+        _check.choice(rules.missing, "missing", MISSING)
+        _check.choice(rules.unjudged, "unjudged", UNJUDGED)
+        total = _check.cutoff(rules.n_items, name="n_items", required=False)
+        _check.choice(rules.unretrieved, "unretrieved", UNRETRIEVED)
+        _check.flag(rules.single_precision, "single_precision")
+        least = rules.score_above
+        if least is not None:
+            least = _check.number(least, "score_above", low=-np.inf)
+        if rules.unjudged == "bounds" and (rules.unretrieved == "drop" or least is not None):
+            raise ArgumentError(
+                "unjudged='bounds' can't be combined with unretrieved='drop' or score_above, "
+                "because a judgement would also change which items count. Leave one of them out."
+            )
+        return rules._replace(n_items=total, score_above=least)
+
+    def threshold(self, truth: Truth) -> float:
+        return threshold(truth.name, self.min_relevance, ratings=truth.is_rating)
+
+    def prepared(self, run: Run) -> Run:
+        """Return the run in the precision of these rules, or raise if it lacks scores."""
+        if self.single_precision:
+            run = in_single_precision(run)
+        if self.score_above is not None:
+            refuse_order(run)
+        return run
+
+    def joined(self, truth: Truth, run: Run) -> Join:
+        return Join.of(truth, run, self.missing, ids_ordered=self.ties == "id")
+
+    def ranked(
+        self, join: Join, truth: Truth, run: Run, positive: float, whole: Whole | None = None
+    ) -> Ranking:
+        """Rank the rows of a join."""
+        rows = join.look_up(
+            truth,
+            run,
+            positive,
+            self.unjudged,
+            with_items=self.ties in ("id", "random"),
+            mark_judged=self.mark_judged,
+            whole=whole,
+        )
+        if self.unjudged == "bounds":
+            refuse_tied(rows, join.labels, self.ties)
+        if self.unretrieved == "drop":
+            rows = rows.listed_only()
+        if self.score_above is not None:
+            rows = rows.above(self.score_above)
+        return ranked(join, rows, positive, self.ties, self.missing, self.n_items, self.seed)
 
 
 def refuse_order(run: Run) -> None:
@@ -259,67 +334,6 @@ def ranked(
     )
 
 
-def top_items(run: Any, k: int, **columns: str | None) -> tuple[Groups, NDArray[np.int64], Labels]:
-    """Return the k best items of each user of a run, best first.
-
-    Parameters
-    ----------
-    run : path, frame, mapping or tuple of arrays, sparse matrix; or Run
-        The run, see `read_run`.
-    k : int
-        The cutoff in items, at least 1. Shorter lists are returned whole.
-    **columns
-        The names of columns, see `read_run`.
-
-    Returns
-    -------
-    Groups, codes int64 (n_rows,), ids (n_distinct,)
-        The rows, grouped by user in rank order. ``ids[codes]`` are their items; `ids` are all items
-        of the run, increasing.
-
-    Raises
-    ------
-    DataError
-        If a file or table is wrong (see `read_run`), or an item is twice in a user's list of k
-        items.
-
-    Notes
-    -----
-    Ties: the lower id ranks first, so that the result does not depend on row order.
-    Cost: one pass, with an insertion for each row that is among the k best so far.
-
-    Examples
-    --------
-    >>> groups, codes, ids = top_items({"user": [1, 1], "item": ["b", "a"], "score": [1, 2]}, 1)
-    >>> ids[codes].tolist()
-    ['a']
-    """
-    cutoff = _check.cutoff(k)
-    listed = read_run(run, **columns)
-    codes, ids = codes_of(listed.item)
-    users, names = codes_of(listed.user)
-    groups = Groups.from_qid(users)
-    offsets = np.zeros(groups.n_groups + 1, np.int64)
-    rows = np.empty(int(np.minimum(groups.sizes, cutoff).sum()), np.int64)
-    order = NOTHING if groups.order is None else groups.order
-    _kernels.top_rows(
-        groups.offsets, order, read_only(listed.score), read_only(codes), cutoff, offsets, rows
-    )
-    top = Groups(names[groups.labels], offsets)
-    _refuse_duplicates(listed.name, top, codes[rows], ids)
-    return top, codes[rows], ids
-
-
-def _refuse_duplicates(name: str, top: Groups, codes: NDArray[np.int64], ids: Labels) -> None:
-    """Raise if one list contains an item twice."""
-    pairs = np.sort(top.index * ids.size + codes)
-    repeated = np.flatnonzero(pairs[1:] == pairs[:-1])
-    if repeated.size:
-        group, item = divmod(int(pairs[repeated[0]]), ids.size)
-        user, item_label = _check.label(top.labels[group]), _check.label(ids[item])
-        raise DataError(f"{name} lists item {item_label} twice for user {user}. Keep one.")
-
-
 def refuse_tied(rows: Rows, labels: Labels, ties: Ties) -> None:
     """Raise if unjudged items have tied scores, and the rule would order them by relevance."""
     if rows.judged is None or ties in ("id", "random"):
@@ -337,27 +351,4 @@ def refuse_tied(rows: Rows, labels: Labels, ties: Ties) -> None:
             f"{labels.size} users, first {_check.label(labels[groups[0]])}, have unjudged items "
             f"with equal scores, which ties='{ties}' orders by relevance. Use ties='id' or "
             "'random'."
-        )
-
-
-def _warn_of_samples(ranking: Ranking, n_items: int, name: str) -> None:
-    """Warn if the lists look like one target among sampled items, for example 1 + 99.
-
-    This is the case if at least nine in ten lists have the same length, no list is longer than half
-    of the `n_items` items of the run, and each list contains the single positive of its user.
-    """
-    sizes = ranking.groups.sizes
-    if sizes.size < _LEAST_USERS or not 1 < sizes.max() <= _SHORT * n_items:
-        return
-    counts = np.bincount(sizes)
-    if counts.max() < _OF_ONE_LENGTH * sizes.size or not (ranking.n_pos == 1).all():
-        return
-    positive = ranking.relevance >= ranking.min_relevance
-    if (count_between(positive, ranking.groups.offsets) == 1).all():
-        warnings.warn(
-            f"{name} lists {counts.argmax()} of {n_items} items for each user, always with the "
-            "relevant item. Such lists look like sampled candidates. Their measures differ from "
-            "those of a ranking of all items, which podium estimate (podium.sampled) estimates.",
-            PodiumWarning,
-            stacklevel=3,
         )

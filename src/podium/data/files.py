@@ -54,11 +54,24 @@ def check_file(path: Path, noun: str) -> str | None:
     if not path.exists():
         raise DataError(f"{path} does not exist. Pass the path of the {noun}.")
     if path.is_dir():
-        raise DataError(f"{path} is a folder. Pass the path of the {noun} file in it.")
+        raise is_folder(path, noun)
     if path.stat().st_size == 0:
         raise DataError(f"{path} is empty. Write the table again, or pass another file.")
+    return format_of_suffix(path)
+
+
+def format_of_suffix(path: Path) -> str | None:
+    """Return the format of the suffix of a file, or None."""
     unpacked_path = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     return _SUFFIXES.get(unpacked_path.suffix.lower())
+
+
+def is_folder(path: Path, noun: str) -> DataError:
+    """Return the error for a folder that is not a table."""
+    return DataError(
+        f"{path} is a folder. Pass the path of the {noun} file in it, or a folder with parquet or "
+        "Arrow files only, the parts of one table."
+    )
 
 
 def sniff(path: Path) -> str:
@@ -218,15 +231,15 @@ def open_parquet(path: Path) -> Source:
     """Open a parquet file; only the requested columns are read."""
     POLARS.enter()
     parquet: Any = import_module("pyarrow.parquet")
-    with _reading(path, "parquet"), parquet.ParquetFile(path) as file:
+    with reading(path, "parquet"), parquet.ParquetFile(path) as file:
         names, n_rows = tuple(file.schema_arrow.names), int(file.metadata.num_rows)
         text_columns = texts(file.schema_arrow)
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
         refuse_swollen(path, n_rows * len(kinds))
-        with _reading(path, "parquet"), parquet.ParquetFile(path) as file:
+        with reading(path, "parquet"), parquet.ParquetFile(path) as file:
             refuse_texts(path, [name for name in text_columns if name in kinds])
-            return _frame(file.read(columns=list(kinds))).select(list(kinds)).to_dict()
+            return arrow_frame(file.read(columns=list(kinds))).select(list(kinds)).to_dict()
 
     return Source(str(path), names, fetch)
 
@@ -237,15 +250,15 @@ def open_arrow(path: Path) -> Source:
     arrow: Any = import_module("pyarrow")
     ipc: Any = import_module("pyarrow.ipc")
     open_reader = ipc.open_file if first_line(path).startswith("ARROW1") else ipc.open_stream
-    with _reading(path, "Arrow"), arrow.OSFile(str(path)) as file:
-        frame = _frame(checked_table(path, open_reader(file)))
+    with reading(path, "Arrow"), arrow.OSFile(str(path)) as file:
+        frame = arrow_frame(checked_table(path, open_reader(file)))
     return Source(
         str(path), tuple(frame.columns), lambda kinds: {name: frame[name] for name in kinds}
     )
 
 
 @contextmanager
-def _reading(path: Path, format: str) -> Generator[None]:
+def reading(path: Path, format: str) -> Generator[None]:
     """Convert Arrow's errors about a damaged file to a DataError.
 
     Arrow is used instead of Polars, because Polars panics on damaged files and prints a long
@@ -259,7 +272,7 @@ def _reading(path: Path, format: str) -> Generator[None]:
         raise unreadable(path, format, error) from error
 
 
-def _frame(table: Any) -> pl.DataFrame:
+def arrow_frame(table: Any) -> pl.DataFrame:
     """Return an Arrow table as a frame, after a check of its offsets and texts."""
     table.validate(full=True)
     for field in table.schema:

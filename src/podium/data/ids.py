@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,6 +101,23 @@ def distinct(codes: NDArray[np.int64]) -> NDArray[np.int64]:
         bits += 2
     ordered = np.sort(codes)  # np.unique takes ten times as long if most codes differ
     return ordered[np.append(True, ordered[1:] != ordered[:-1])]
+
+
+def distinct_ids(ids: Ids) -> Ids:
+    """Return the distinct ids, increasing."""
+    if isinstance(ids, np.ndarray):
+        return distinct(ids)
+    POLARS.enter()
+    return ids.unique().sort()
+
+
+def joined_ids(columns: Sequence[Ids]) -> Ids:
+    """Return the ids of several columns as one; as strings if they are strings in one of them."""
+    filled = [column for column in columns if len(column)]
+    arrays = [column for column in filled if isinstance(column, np.ndarray)]
+    if len(arrays) == len(filled):
+        return np.concatenate([np.empty(0, np.int64), *arrays])
+    return pl.concat([strings(column).alias("id") for column in filled])
 
 
 def codes_of(ids: Ids) -> tuple[NDArray[np.int64], NDArray[Any]]:

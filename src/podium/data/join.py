@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from podium.data.ids import Shared, share
 from podium.data.overlap import CommonIds, Side, check_common
 from podium.data.runs import Run, Truth
 from podium.errors import ArgumentError, DataError
-from podium.groups import Groups
+from podium.groups import Groups, find
 from podium.ranking import count_between, kept_offsets
 from podium.types import Counts, Labels, Mask, Offsets, Ties
 
@@ -66,13 +66,28 @@ class Rows:
         )
 
 
+@dataclass(frozen=True)
+class Whole:
+    """Facts of whole tables that the join of some of their users depends on.
+
+    Attributes
+    ----------
+    lowest : float
+        The smallest relevance of the truth. If it is not positive, the truth contains negatives.
+    lists_whole : bool
+        Whether each list of the run contains exactly the truth's items.
+    """
+
+    lowest: float
+    lists_whole: bool = True
+
+
 @dataclass(frozen=True, eq=False)
 class Join:
     """The matched groups of the run and the truth."""
 
     users: Shared
     items: Shared
-    common_items: CommonIds
     runs: Groups
     truths: Groups
     run_group: NDArray[np.int64]
@@ -84,22 +99,33 @@ class Join:
         """Match the users. With `ids_ordered`, item codes increase with the ids."""
         users = share(truth.user, run.user)
         truths, runs = Groups.from_qid(users.left), Groups.from_qid(users.right)
-        run_position = np.searchsorted(runs.labels, truths.labels)
-        run_position[run_position == runs.n_groups] = 0
-        is_in_run = runs.labels[run_position] == truths.labels
-        check_common(users, "user", *_sides(truth, run, "user"))
-        if missing == "error" and not is_in_run.all():
-            raise _missing_users(users, truths, is_in_run)
+        run_position = find(runs.labels, truths.labels)
         # The groups, their labels and their order must not depend on the type of the run's ids.
         # Therefore the groups are in the order of the truth's own ids.
         truth_group = np.argsort(_truth_labels(truth, users, truths.labels), kind="stable")
         if missing == "skip":
-            truth_group = truth_group[is_in_run[truth_group]]
-        run_group: NDArray[np.int64] = np.where(is_in_run, run_position, -1)[truth_group]
+            truth_group = truth_group[run_position[truth_group] >= 0]
+        run_group = run_position[truth_group]
         items = share(truth.item, run.item, ordered=ids_ordered)
-        common_items = check_common(items, "item", *_sides(truth, run, "item"))
         labels = _truth_labels(truth, users, truths.labels[truth_group])
-        return cls(users, items, common_items, runs, truths, run_group, truth_group, labels)
+        return cls(users, items, runs, truths, run_group, truth_group, labels)
+
+    def check(self, truth: Truth, run: Run, missing: Missing) -> CommonIds:
+        """Raise or warn if the tables have few ids in common, and return the common items.
+
+        Raises
+        ------
+        DataError
+            If they have no user or no item in common.
+        ArgumentError
+            If missing="error" and the run lacks users.
+        """
+        check_common(self.users, "user", *_sides(truth, run, "user"))
+        is_absent = find(self.runs.labels, self.truths.labels) < 0
+        if missing == "error" and is_absent.any():
+            first = self.users.label(self.truths.labels[is_absent.argmax()])
+            raise missing_users(int(is_absent.sum()), is_absent.size, first)
+        return check_common(self.items, "item", *_sides(truth, run, "item"))
 
     @property
     def result_is_run(self) -> bool:
@@ -117,8 +143,12 @@ class Join:
         *,
         with_items: bool,
         mark_judged: bool = False,
+        whole: Whole | None = None,
     ) -> Rows:
-        """Look up the relevance of each row of the run."""
+        """Look up the relevance of each row of the run.
+
+        `whole` describes the whole tables if these are some of their users.
+        """
         marks = mark_judged or unjudged == "bounds"
         n_groups = self.run_group.size
         run_groups = self.run_group[self.run_group >= 0]
@@ -126,6 +156,8 @@ class Join:
         keeps_scores = self.result_is_run and unjudged != "skip"
         offsets, ideal_offsets = np.zeros((2, n_groups + 1), np.int64)
         counts = np.empty((2, n_groups), np.int64)
+        lowest = truth.relevance.min(initial=np.inf) if whole is None else whole.lowest
+        lowest = truth.relevance.min() if whole is None else whole.lowest
         score = np.empty(0 if keeps_scores else n_rows)
         relevance = np.empty(n_rows)
         item = np.empty(n_rows if with_items else 0, np.int64)
@@ -135,15 +167,16 @@ class Join:
         n_written, n_positives = _kernels.join_groups(
             _table(self.run_group, self.runs, self.items.right, run.score),
             _table(self.truth_group, self.truths, self.items.left, truth.relevance),
-            bool((truth.relevance < threshold).any()),
+            bool(lowest < threshold),
             UNJUDGED.index(unjudged),
             _kernels.Joined(offsets, score, relevance, item, counts[0], counts[1], is_judged),
             _kernels.Ideal(ideal_offsets, ideal),
             problem,
         )
         if problem[0]:
-            raise self._problem(truth, run, *problem.tolist())
-        self._complete_absent(counts[1])
+            raise self._problem(truth, run, *problem.tolist(), has_rows=whole is None)
+        if whole is None or whole.lists_whole:
+            self._complete_absent(counts[1])
         return Rows(
             offsets,
             read_only(run.score) if keeps_scores else read_only(score[:n_written]),
@@ -190,22 +223,26 @@ class Join:
             )
         return np.full(n_distinct.size, total)
 
-    def _problem(self, truth: Truth, run: Run, kind: int, group: int, row: int) -> ArgumentError:
+    def _problem(
+        self, truth: Truth, run: Run, kind: int, group: int, row: int, *, has_rows: bool
+    ) -> ArgumentError:
+        """Return the error of a row; rows of some users of a table have no numbers."""
         user = _check.label(self.labels[group])
         of_truth = kind == _kernels.DUPLICATE_TRUTH
         table, codes = (truth, self.items.left) if of_truth else (run, self.items.right)
         item = _check.label(self.items.label(codes[row]))
         if kind == _kernels.UNJUDGED:
             return ArgumentError(
-                f"{table.name} lists item {item} for user {user} (row {row}), which the truth does "
+                f"{table.name} lists item {item} for user {user}"
+                f"{f' (row {row})' if has_rows else ''}, which the truth does "
                 "not judge. Pass unjudged='negative' to count such items as not relevant, or "
                 "unjudged='skip' to leave them out."
             )
         users = self.users.left if of_truth else self.users.right
         duplicates = np.flatnonzero((users == users[row]) & (codes == codes[row]))
         return DataError(
-            f"{table.name} lists item {item} twice for user {user} "
-            f"(rows {duplicates[0]} and {duplicates[1]}). Keep one."
+            f"{table.name} lists item {item} twice for user {user}"
+            f"{f' (rows {duplicates[0]} and {duplicates[1]})' if has_rows else ''}. Keep one."
         )
 
 
@@ -229,10 +266,9 @@ def _truth_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labe
     return labels.astype(np.int64) if isinstance(truth.user, np.ndarray) else labels
 
 
-def _missing_users(users: Shared, truths: Groups, is_in_run: Mask) -> ArgumentError:
-    missing_groups = np.flatnonzero(~is_in_run)
-    first = _check.label(users.label(truths.labels[missing_groups[0]]))
+def missing_users(n_missing: int, n_users: int, first: Any) -> ArgumentError:
+    """Return the error for users of the truth that the run lacks."""
     return ArgumentError(
-        f"The run lacks {missing_groups.size} of {is_in_run.size} users, first {first}. "
+        f"The run lacks {n_missing} of {n_users} users, first {_check.label(first)}. "
         "Pass missing='zero' to score them 0, or missing='skip' to leave them out."
     )

@@ -90,8 +90,24 @@ def check_common(
         If few ids are in both, or ids of the two tables are the same number in two spellings.
     """
     common = common_ids(shared)
+    report_common(shared, common, noun, left, right, min_share=min_share)
+    return common
+
+
+def report_common(
+    shared: Shared,
+    common: CommonIds,
+    noun: str,
+    left: Side,
+    right: Side,
+    *,
+    n_more: int = 0,
+    min_share: float = _MIN_SHARE,
+) -> None:
+    """Raise or warn as `check_common` does; `n_more` further ids are in both columns."""
     respelled = _respelled(shared, common)
-    if not common.both.size:
+    n_both = common.both.size + n_more
+    if not n_both:
         raise DataError(_no_common(shared, noun, left, right, respelled))
     if respelled:
         n, left_id, right_id = respelled
@@ -100,29 +116,32 @@ def check_common(
             f"spelling of the same number, such as {left.label(left_id)} and "
             f"{right.label(right_id)}, which count as two {noun}s. Spell ids in the same way.",
             PodiumWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
-    if common.both.size < min_share * min(common.n_left, common.n_right):
+    n_left, n_right = common.n_left + n_more, common.n_right + n_more
+    if n_both < min_share * min(n_left, n_right):
         warnings.warn(
-            f"Only {common.both.size} of the {common.n_left} {noun}s of {left.name} are among the "
-            f"{common.n_right} of {right.name}. Check that both use the same {noun} ids.",
+            f"Only {n_both} of the {n_left} {noun}s of {left.name} are among the {n_right} of "
+            f"{right.name}. Check that both use the same {noun} ids.",
             PodiumWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
-    return common
 
 
 def _no_common(
     shared: Shared, noun: str, left: Side, right: Side, respelled: tuple[int, str, str] | None
 ) -> str:
-    left_id, right_id = (
-        respelled[1:] if respelled else (shared.label(c[0]) for c in (shared.left, shared.right))
-    )
+    left_id, right_id = respelled[1:] if respelled else map(_smallest, (left.ids, right.ids))
     return (
         f"No {noun} is in both tables: {left.role} has {left.label(left_id)}, {right.role} has "
         f"{right.label(right_id)}. Check that {left.name} and {right.name} use the same {noun} "
         "ids in the same spelling."
     )
+
+
+def _smallest(ids: Ids) -> Any:
+    """Return the smallest id, which is the same for any order of rows."""
+    return int(ids.min()) if isinstance(ids, np.ndarray) else ids.min()
 
 
 def _respelled(shared: Shared, common: CommonIds) -> tuple[int, str, str] | None:
@@ -133,10 +152,10 @@ def _respelled(shared: Shared, common: CommonIds) -> tuple[int, str, str] | None
     if shared.names is None or not (common.left.size and common.right.size):
         return None
     left, right = (shared.names.gather(codes).to_list() for codes in (common.left, common.right))
-    text_of_number = {_canonical(text): text for text in reversed(right)}
+    text_of_number = {_canonical(text): text for text in sorted(right, reverse=True)}
     pairs = [
         (text, text_of_number[number])
-        for text in left
+        for text in sorted(left)
         if (number := _canonical(text)) in text_of_number
     ]
     return (len(pairs), *pairs[0]) if pairs else None

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, resolve
 from podium.data.convert import Ids, as_integers, to_ids, to_times
-from podium.data.ids import codes_of, strings
+from podium.data.ids import codes_of, joined_ids
 from podium.data.runs import Interactions
 from podium.data.tables import fetch, open_table
 
@@ -51,17 +50,14 @@ def share_all(columns: Sequence[Ids]) -> CommonCodes:
 
     Examples
     --------
+    >>> import polars as pl
     >>> shared = share_all([np.array([10, 2]), pl.Series(["2", "10"])])
     >>> [codes.tolist() for codes in shared.columns], shared.labels.tolist()
     ([[1, 0], [0, 1]], [2, 10])
     """
     ends = np.cumsum([len(column) for column in columns])[:-1]
-    arrays = [column for column in columns if isinstance(column, np.ndarray)]
-    if len(arrays) == len(columns):
-        joined: Ids = np.concatenate(arrays)
-    else:
-        joined = as_integers(pl.concat([strings(column).alias("id") for column in columns]))
-    codes, labels = codes_of(joined)
+    joined = joined_ids(columns)
+    codes, labels = codes_of(joined if isinstance(joined, np.ndarray) else as_integers(joined))
     return CommonCodes(tuple(np.split(codes, ends)), labels)
 
 

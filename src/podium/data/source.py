@@ -31,7 +31,8 @@ class Source:
 
     `line` exists for text formats, in which numbers and ids are both text. It returns the line of a
     row, from 1. For other formats it is None and the columns have the source's types. `text_ids`
-    states that ids of items are text even if they look like integers.
+    states that ids of items are text even if they look like integers. `first_row` is the number of
+    the first row; it is None if the rows come from several places of a larger table.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Source:
     fetch: Fetch = field(repr=False)
     line: Callable[[int], int] | None = field(default=None, repr=False)
     text_ids: bool = False
+    first_row: int | None = 0
 
     @property
     def text(self) -> bool:
@@ -46,7 +48,9 @@ class Source:
 
     def place_of(self, row: int) -> str:
         """Return the place of a row: its line in a text file, or else its number from 0."""
-        return f"row {row}" if self.line is None else f"line {self.line(row)}"
+        if self.line is not None:
+            return f"line {self.line(row)}"
+        return "a row" if self.first_row is None else f"row {self.first_row + row}"
 
 
 def as_column(values: Any, name: str, source: Source) -> Column:

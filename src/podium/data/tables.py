@@ -21,6 +21,7 @@ from podium.data.delimited import open_delimited
 from podium.data.files import check_file, error_line, open_arrow, open_parquet, sniff
 from podium.data.headerless import open_headerless, open_lists, refuse_columns
 from podium.data.jsonl import open_jsonl
+from podium.data.parts import open_folder
 from podium.data.source import FORMATS, POLARS, Column, Kind, Source, as_column
 from podium.data.svmlight import open_svmlight
 from podium.data.trec import open_trec
@@ -38,8 +39,8 @@ def open_table(
 
     Parameters
     ----------
-    source : path, frame or arrays
-        The table, see `podium.data`.
+    source : path, frame or arrays; or Source
+        The table, see `podium.data`. An open one is returned as it is.
     noun : str
         The kind of the table, such as "run" or "truth", for messages.
     roles : sequence of Role
@@ -62,6 +63,8 @@ def open_table(
     ArgumentError
         If the source is another kind of object, or the format is unknown.
     """
+    if isinstance(source, Source):
+        return source
     if isinstance(source, str | Path):
         return _open_file(Path(source), noun, format, columns)
     refuse_columns(columns, type(source).__name__)
@@ -202,6 +205,8 @@ def _from_tuple(arrays: tuple[Any, ...], columns: Sequence[str], noun: str) -> d
 
 def _open_file(path: Path, noun: str, format: str | None, columns: Sequence[str] | None) -> Source:
     """Open a file in the given format, or in that of its suffix or content."""
+    if path.is_dir() and format is None and columns is None:
+        return open_folder(path, noun)
     if columns is not None:
         suffix_format = check_file(path, noun)
         if format is not None or suffix_format not in (None, "csv", "tsv"):

@@ -168,6 +168,7 @@ def _unjudged_of(truth: Truth, run: Run, options: RankingOptions) -> _Unjudged:
     if options.get("single_precision"):
         run = in_single_precision(run)
     join = Join.of(truth, run, missing, ids_ordered=ties == "id")
+    join.check(truth, run, missing)
     rows = join.look_up(truth, run, positive, "bounds", with_items=True)
     item = _in_rank_order(join, rows, ties, seed)  # before relevance, a tie key, is reordered
     refuse_tied(rows, join.labels, ties)

@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 import polars as pl
 
 from podium import _check
-from podium._files import is_plain_stream, replacing
+from podium._files import is_plain_stream, replacing, scratch_folder
 from podium.data.source import POLARS
 from podium.errors import ArgumentError, DataError
 
@@ -77,6 +77,48 @@ def _series(name: str, values: Any) -> pl.Series:
         raise ArgumentError(
             f"column {name!r} must hold numbers, texts or times, all of one kind."
         ) from None
+
+
+def write_parts(columns: Mapping[str, Any], path: str | Path, n_rows: int = 1_000_000) -> None:
+    """Write named columns to a new folder of parquet files, completely or not at all.
+
+    Parameters
+    ----------
+    columns : mapping of column name to (n_rows,)
+        NumPy arrays, lists or Series.
+    path : str or Path
+        The folder, which must not exist.
+    n_rows : int
+        The number of rows of each file.
+
+    Raises
+    ------
+    ArgumentError
+        If columns differ in length, or n_rows < 1.
+    DataError
+        If the folder exists or can't be written.
+
+    Examples
+    --------
+    >>> write_parts({"user": [1, 2], "ndcg@10": [0.5, 0.25]}, "values")  # doctest: +SKIP
+    """
+    target, size = Path(path), _check.cutoff(n_rows, name="n_rows")
+    _check.equal_length(**columns)
+    total = len(next(iter(columns.values()), ()))
+    POLARS.enter()
+    if target.exists() or not target.parent.is_dir():
+        reason = "it exists" if target.exists() else f"there is no folder {target.parent}"
+        raise DataError(f"{target} can't be written: {reason}.")
+    try:
+        with scratch_folder(target.parent) as scratch:
+            folder = scratch / target.name
+            folder.mkdir()
+            for number, start in enumerate(range(0, max(total, 1), size)):
+                part = {name: values[start : start + size] for name, values in columns.items()}
+                to_frame(part).write_parquet(folder / f"part-{number:05}.parquet")
+            folder.rename(target)
+    except OSError as error:
+        raise DataError(f"{target} can't be written: {error.strerror or error}.") from error
 
 
 def write_table(columns: Mapping[str, Any], path: str | Path) -> None:

@@ -23,7 +23,7 @@ from podium.errors import ArgumentError
 from podium.evaluation import BUILT_IN, check_tables
 from podium.evaluation.unjudged import check_supported
 from podium.metrics import Measure
-from podium.types import Undefined
+from podium.types import Progress, Undefined
 
 if TYPE_CHECKING:
     from podium.data import RankingOptions
@@ -49,6 +49,10 @@ def gate(
     horizon: int | None = None,
     state: str | os.PathLike[str] | None = None,
     names: tuple[str, str] = ("base", "candidate"),
+    memory: int | str | None = None,
+    spill_dir: str | os.PathLike[str] | None = None,
+    grouped: bool = False,
+    progress: Progress | None = None,
     **options: Unpack[RankingOptions],
 ) -> Gate:
     """Decide whether a candidate may replace the base, by paired intervals over users.
@@ -103,6 +107,9 @@ def gate(
         the file are not counted again.
     names : (str, str)
         The names of base and candidate in texts.
+    memory, spill_dir, grouped, progress
+        The limits of memory and disk for tables that are measured in parts, as in
+        `podium.measure`.
     **options
         Conventions and column names, as in `podium.data.ranking`. With unjudged="bounds", each
         claim also has the range of its difference over all judgements of unjudged items, and the
@@ -117,8 +124,9 @@ def gate(
     ------
     ArgumentError
         If an option is wrong, if the rules, values or users of a sequential gate contradict those
-        of an earlier look, or if unjudged="bounds" is passed with sequential=True or with a measure
-        of relevance that has no bounds (see `podium.evaluation.difference_bounds`).
+        of an earlier look, or if unjudged="bounds" is passed with sequential=True, with a measure
+        of relevance that has no bounds (see `podium.evaluation.difference_bounds`), or with tables
+        that need more than `memory`.
     DataError
         If a file is wrong.
 
@@ -148,8 +156,11 @@ def gate(
     >>> gate(truth, base, candidate, "hit_rate@1").verdict
     'superior'
     """
+    from podium.data.buckets import refuse_large
     from podium.data.shared_names import with_shared_names
+    from podium.data.storage import Storage
 
+    storage = Storage.of(memory, spill_dir, grouped, progress)
     divisions = _divisions(by)
     rules = Rules.of(
         measure,
@@ -171,6 +182,8 @@ def gate(
     origin = Origin(kind_of(*tables))
     options = with_shared_names(options, (*tables, users, catalogue, items))
     if has_bounds:
+        runs = {"base": base, "candidate": candidate}
+        refuse_large(truth, runs, storage, "unjudged='bounds' of two runs")
         tables = read_tables(*tables, options)
     pairs = read_pairs(
         *tables,
@@ -182,6 +195,7 @@ def gate(
         catalogue=catalogue,
         items=items,
         undefined=undefined,
+        storage=storage,
         **options,
     )
     result, n_known = _state(rules, pairs, state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from podium.errors import ArgumentError
 from podium.evaluation import BUILT_IN, Evaluation, divide, fill, measure_runs
 from podium.metrics import Measure
 from podium.types import Labels, Mask, PerGroup, Undefined
+
+if TYPE_CHECKING:
+    from podium.data.storage import Storage
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +90,7 @@ def read_pairs(
     catalogue: Any,
     items: Any,
     undefined: Undefined,
+    storage: Storage,
     **options: Any,
 ) -> Pairs:
     """Measure both runs, and read the columns of users; see `gate`."""
@@ -105,6 +109,7 @@ def read_pairs(
         items=items,
         clusters=clusters_of,
         undefined=undefined,
+        storage=storage,
         **options,
     )
     first = evaluations["base"]

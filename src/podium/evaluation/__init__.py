@@ -4,7 +4,7 @@
 values over groups are here, so metrics only return values per group.
 """
 
-from podium.evaluation.alignment import align
+from podium.evaluation.alignment import align, merge
 from podium.evaluation.comparison import PAIRS, Comparison, Difference, compare_evaluations
 from podium.evaluation.evaluation import Evaluation, fill, per_user
 from podium.evaluation.from_rankings import evaluate
@@ -42,6 +42,7 @@ __all__ = [
     "labels_to_settle",
     "measure",
     "measure_runs",
+    "merge",
     "per_user",
     "range_of_mean",
 ]

@@ -9,7 +9,6 @@ import numpy as np
 
 from podium.errors import PodiumWarning
 from podium.metrics import Measure
-from podium.ranking import Ranking
 from podium.types import PerGroup
 
 
@@ -65,14 +64,23 @@ def warn_of_scale(measures: Sequence[Measure], highest: float) -> None:
             )
 
 
-def warn_of_fractions(ranking: Ranking, measures: Sequence[Measure]) -> None:
-    """Warn of relevance between 0 and the default threshold, which counts as not relevant."""
-    n_below = int((ranking.ideal < ranking.min_relevance).sum())
+def warn_of_fractions(
+    n_below: int, n_relevant: int, measures: Sequence[Measure], *, min_relevance: float
+) -> None:
+    """Warn of relevance between 0 and the default threshold, which counts as not relevant.
+
+    Parameters
+    ----------
+    n_below, n_relevant : int
+        The number of relevances between 0 and min_relevance, and of those above 0.
+    measures : sequence of Measure
+    min_relevance : float
+    """
     binary_measures = [m for m in measures if not m.graded]
-    if n_below and binary_measures and ranking.n_pos.any():
+    if 0 < n_below < n_relevant and binary_measures:
         _warn(
-            f"{n_below} of {ranking.ideal.size} relevances above 0 are below "
-            f"min_relevance={ranking.min_relevance:g} and count as not relevant in "
+            f"{n_below} of {n_relevant} relevances above 0 are below "
+            f"min_relevance={min_relevance:g} and count as not relevant in "
             f"{', '.join(map(str, binary_measures))}. Pass min_relevance= to set the threshold."
         )
 

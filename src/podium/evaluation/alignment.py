@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation.evaluation import Evaluation
 from podium.types import Labels
@@ -39,6 +41,122 @@ def align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
             "runs have no user in common. Check that their ids are of the same kind."
         )
     return {name: _select(evaluation, common) for name, evaluation in evaluations.items()}
+
+
+def merge(parts: Iterable[Evaluation]) -> Evaluation:
+    """Return evaluations of disjoint sets of users as one Evaluation of all of them.
+
+    Parameters
+    ----------
+    parts : iterable of Evaluation
+        The evaluations, in any order, of the same measures under the same conventions. They are
+        read once, so that an iterator can free each of them.
+
+    Returns
+    -------
+    Evaluation
+        The evaluation of all users, in ascending order of labels. Its other attributes are those
+        of the first part, without segments and tables. Use `divide` for segments.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no part, a user is in two parts, or their measures or conventions differ.
+
+    Notes
+    -----
+    The result has the same bits as the evaluation of all users at once, for any number and order
+    of parts, because each value depends on a single user.
+
+    Examples
+    --------
+    >>> first, second = (
+    ...     Evaluation(np.array([u]), np.array([1]), {"rr": np.array([v])})
+    ...     for u, v in ((8, 0.5), (7, 1.0))
+    ... )
+    >>> merge([first, second]).values["rr"].tolist()
+    [1.0, 0.5]
+    """
+    first: Evaluation | None = None
+    columns: dict[tuple[str, ...], list[NDArray[Any]]] = {}
+    for part in parts:
+        if first is None:
+            first = replace(_rows(part, np.empty(0, np.int64)), segments=(), tables=None)
+        _refuse_different(first, part)
+        for name, column in _columns(part).items():
+            columns.setdefault(name, []).append(column)
+        del part  # an iterator may have no other reference to it
+    if first is None:
+        raise ArgumentError("parts must hold at least one Evaluation, got none.")
+    labels = np.concatenate(columns.pop(("labels",)))
+    order = _increasing(labels)
+    joined: dict[tuple[str, ...], NDArray[Any]] = {}
+    joined["labels",] = labels if order is None else labels[order]
+    for name in list(columns):  # one at a time, so that the parts of each column are freed
+        column = np.concatenate(columns.pop(name))
+        joined[name] = column if order is None else column[order]
+    return _with_columns(first, joined)
+
+
+def _columns(evaluation: Evaluation) -> dict[tuple[str, ...], NDArray[Any]]:
+    """Return all arrays of an evaluation, by the attribute, the measure and the end of bounds."""
+    plain = {(name,): vars(evaluation)[name] for name in ("labels", "n_pos", "users", "splits")}
+    measured = {
+        (kind, name): column
+        for kind in ("values", "weights")
+        for name, column in vars(evaluation)[kind].items()
+    }
+    ends = {
+        ("bounds", name, end): column
+        for name, pair in evaluation.bounds.items()
+        for end, column in zip(("low", "high"), pair, strict=True)
+    }
+    return {n: c for n, c in plain.items() if c is not None} | measured | ends
+
+
+def _with_columns(
+    evaluation: Evaluation, columns: Mapping[tuple[str, ...], NDArray[Any]]
+) -> Evaluation:
+    """Return an evaluation with other arrays; the inverse of `_columns`."""
+    plain: Any = {name[0]: column for name, column in columns.items() if len(name) == 1}
+    measured: Any = {
+        kind: {name[1]: column for name, column in columns.items() if name[0] == kind}
+        for kind in ("values", "weights")
+    }
+    bounds = {
+        name: (columns["bounds", name, "low"], columns["bounds", name, "high"])
+        for name in evaluation.bounds
+    }
+    return replace(evaluation, **plain, **measured, bounds=bounds)
+
+
+def _refuse_different(first: Evaluation, part: Evaluation) -> None:
+    """Raise if two parts have other measures or conventions."""
+    if list(part.values) != list(first.values):
+        raise ArgumentError(
+            f"parts must have the same measures, got {', '.join(first.values)} and "
+            f"{', '.join(part.values)}."
+        )
+    for name, value in first.conventions.items():
+        if part.conventions.get(name) != value:
+            raise ArgumentError(
+                f"parts must have the same conventions, got {name}={value!r} and "
+                f"{part.conventions.get(name)!r}."
+            )
+
+
+def _increasing(labels: Labels) -> NDArray[np.int64] | None:
+    """Return the order of labels, None if they increase; raise if a label occurs twice."""
+    if (labels[1:] > labels[:-1]).all():
+        return None
+    order = np.argsort(labels, kind="stable")
+    repeated = labels[order][1:][labels[order][1:] == labels[order][:-1]]
+    if repeated.size:
+        raise ArgumentError(
+            f"Two parts hold group {_check.label(repeated[0])}. Put all rows of a group into a "
+            "single part."
+        )
+    return order
 
 
 def join_splits(parts: Mapping[str, Mapping[str, Evaluation]]) -> dict[str, Evaluation]:
@@ -107,16 +225,6 @@ def _select(evaluation: Evaluation, labels: Labels) -> Evaluation:
 
 
 def _rows(evaluation: Evaluation, rows: NDArray[np.int64]) -> Evaluation:
-    return replace(
-        evaluation,
-        labels=evaluation.labels[rows],
-        n_pos=evaluation.n_pos[rows],
-        values={name: values[rows] for name, values in evaluation.values.items()},
-        weights={name: weights[rows] for name, weights in evaluation.weights.items()},
-        bounds={name: (low[rows], high[rows]) for name, (low, high) in evaluation.bounds.items()},
-        users=None if evaluation.users is None else evaluation.users[rows],
-        splits=None if evaluation.splits is None else evaluation.splits[rows],
-        segments=tuple(
-            replace(segment, mask=segment.mask[rows]) for segment in evaluation.segments
-        ),
-    )
+    selected = {name: column[rows] for name, column in _columns(evaluation).items()}
+    segments = tuple(replace(s, mask=s.mask[rows]) for s in evaluation.segments)
+    return replace(_with_columns(evaluation, selected), segments=segments)

@@ -12,6 +12,7 @@ import numpy as np
 from podium import presets
 from podium.errors import ArgumentError, PodiumWarning
 from podium.evaluation.evaluation import Evaluation
+from podium.evaluation.unjudged import check_supported
 from podium.metrics import Measure
 from podium.types import Undefined
 
@@ -147,3 +148,30 @@ def joined(like: str | None, done: Sequence[tuple[Task, Evaluation]]) -> Evaluat
         undefined={str(m): task.undefined for task, _ in done for m in task.measures},
         conventions={**common, "like": like, "computed": computed},
     )
+
+
+def ranking_options(measures: Sequence[Measure], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of `podium.data.ranking` that measures need.
+
+    Raises
+    ------
+    ArgumentError
+        If unjudged="bounds" is passed with a measure that has no bounds.
+    """
+    if options.get("unjudged") == "bounds":
+        check_supported(measures)
+    if any(m.metric.judgements for m in measures):
+        return {**options, "mark_judged": True}
+    return dict(options)
+
+
+def conventions_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the conventions of lists that an Evaluation states, with their defaults."""
+    return {
+        "missing": options.get("missing", "error"),
+        "unjudged": options.get("unjudged", "negative"),
+        "unretrieved": options.get("unretrieved", "count"),
+        "single_precision": options.get("single_precision", False),
+        "score_above": options.get("score_above"),
+        "n_items": options.get("n_items"),
+    }

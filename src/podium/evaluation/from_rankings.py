@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation import _hints, stats
+from podium.evaluation.alignment import merge
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.stats import IntervalMethod
 from podium.metrics import Measure, parse_all
@@ -80,34 +81,75 @@ def evaluate_parsed(
     seed: int,
 ) -> Evaluation:
     """Evaluate parsed measures; there may be none."""
-    _check.choice(undefined, "undefined", UNDEFINED)
-    _check_interval(interval, parsed)
+    check_rules(parsed, undefined, interval)
     blocks: list[Evaluation] = []
-    highest = 0.0
+    relevances: list[Relevances] = []
     for ranking in [rankings] if isinstance(rankings, Ranking) else rankings:
-        blocks.append(_evaluate_ranking(ranking, parsed))
-        highest = max(highest, float(ranking.ideal.max(initial=0.0)))
+        blocks.append(evaluate_ranking(ranking, parsed))
+        relevances.append(Relevances.of(ranking))
     if not blocks:
         raise ArgumentError("rankings must hold at least one Ranking, got none.")
-    joined = blocks[0] if len(blocks) == 1 else _join(blocks)
-    if undefined == "error":
-        refuse_undefined(joined.values, joined.labels)
-    _hints.warn_of_undefined(
-        joined.values,
+    return finished(
+        blocks[0] if len(blocks) == 1 else merge(blocks),
+        Relevances.joined(relevances),
         parsed,
-        min_relevance=joined.conventions["min_relevance"],
-        highest=highest,
-        any_positive=bool(joined.n_pos.any()),
+        undefined=undefined,
+        level=level,
+        interval=interval,
+        seed=seed,
     )
-    _hints.warn_of_scale(parsed, highest)
+
+
+@dataclass(frozen=True)
+class Relevances:
+    """The relevances above 0 of some groups: the highest, their number, and those not positive."""
+
+    highest: float
+    n_relevant: int
+    n_below: int
+
+    @classmethod
+    def of(cls, ranking: Ranking) -> Relevances:
+        """Return the relevances of a ranking."""
+        n_below = int((ranking.ideal < ranking.min_relevance).sum())
+        return cls(float(ranking.ideal.max(initial=0.0)), ranking.ideal.size, n_below)
+
+    @classmethod
+    def joined(cls, parts: Iterable[Relevances]) -> Relevances:
+        """Return the relevances of all groups, given those of disjoint parts of them."""
+        highest, n_relevant, n_below = zip(*(vars(part).values() for part in parts), strict=True)
+        return cls(max(highest), sum(n_relevant), sum(n_below))
+
+
+def finished(
+    evaluation: Evaluation,
+    relevances: Relevances,
+    parsed: list[Measure],
+    *,
+    undefined: Undefined,
+    level: float,
+    interval: IntervalMethod,
+    seed: int,
+) -> Evaluation:
+    """Give hints about the values of all groups, and set the intervals of means."""
+    if undefined == "error":
+        refuse_undefined(evaluation.values, evaluation.labels)
+    _hints.warn_of_undefined(
+        evaluation.values,
+        parsed,
+        min_relevance=evaluation.conventions["min_relevance"],
+        highest=relevances.highest,
+        any_positive=bool(evaluation.n_pos.any()),
+    )
+    _hints.warn_of_scale(parsed, relevances.highest)
     return replace(
-        joined,
+        evaluation,
         undefined=undefined,
         level=_check.open_fraction(level, "level"),
         interval=interval,
         seed=_check.seed(seed),
         conventions={
-            **blocks[0].conventions,
+            **evaluation.conventions,
             "undefined": undefined,
             "interval": interval,
             "seed": seed,
@@ -115,8 +157,11 @@ def evaluate_parsed(
     )
 
 
-def _check_interval(interval: IntervalMethod, measures: Iterable[Measure]) -> None:
-    """Refuse an unknown method, and Wilson intervals of a measure without bounds."""
+def check_rules(
+    measures: Iterable[Measure], undefined: Undefined, interval: IntervalMethod
+) -> None:
+    """Refuse unknown rules, and Wilson intervals of a measure without bounds."""
+    _check.choice(undefined, "undefined", UNDEFINED)
     _check.choice(interval, "interval", stats.INTERVAL_METHODS)
     if interval != "wilson":
         return
@@ -128,7 +173,8 @@ def _check_interval(interval: IntervalMethod, measures: Iterable[Measure]) -> No
             )
 
 
-def _evaluate_ranking(ranking: Ranking, measures: list[Measure]) -> Evaluation:
+def evaluate_ranking(ranking: Ranking, measures: list[Measure]) -> Evaluation:
+    """Return the values of the groups of a ranking, without rules for means."""
     weights = {str(m): m.weights(ranking) for m in measures}
     return Evaluation(
         labels=ranking.groups.labels,
@@ -136,26 +182,6 @@ def _evaluate_ranking(ranking: Ranking, measures: list[Measure]) -> Evaluation:
         values={str(m): m(ranking) for m in measures},
         weights={name: w for name, w in weights.items() if w is not None},
         conventions={"ties": ranking.ties, "min_relevance": ranking.min_relevance},
-    )
-
-
-def _join(blocks: Sequence[Evaluation]) -> Evaluation:
-    """Join blocks in ascending order of labels, whatever the order of the stream."""
-    labels = np.concatenate([b.labels for b in blocks])
-    order = np.argsort(labels, kind="stable")
-    repeated = labels[order][1:][labels[order][1:] == labels[order][:-1]]
-    if repeated.size:
-        raise ArgumentError(
-            f"rankings hold group {_check.label(repeated[0])} twice. Put all rows of a group into "
-            "a single Ranking."
-        )
-    first = blocks[0]
-    return replace(
-        first,
-        labels=labels[order],
-        n_pos=np.concatenate([b.n_pos for b in blocks])[order],
-        values={n: np.concatenate([b.values[n] for b in blocks])[order] for n in first.values},
-        weights={n: np.concatenate([b.weights[n] for b in blocks])[order] for n in first.weights},
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -13,19 +14,30 @@ from podium import presets
 from podium.errors import ArgumentError
 from podium.evaluation import _hints
 from podium.evaluation.alignment import align
-from podium.evaluation.conventions import Task, joined, tasks, warn_of_open_ties
+from podium.evaluation.conventions import (
+    Task,
+    conventions_of,
+    joined,
+    ranking_options,
+    tasks,
+    warn_of_open_ties,
+)
 from podium.evaluation.details import Tables
 from podium.evaluation.evaluation import Evaluation
-from podium.evaluation.from_rankings import evaluate_parsed, refuse_undefined
+from podium.evaluation.from_rankings import Relevances, evaluate_parsed, refuse_undefined
+from podium.evaluation.in_buckets import measure_buckets
 from podium.evaluation.segments import BUILT_IN
 from podium.evaluation.shown import RUN_COLUMNS, check_tables, shown_values
 from podium.evaluation.stats import IntervalMethod
-from podium.evaluation.unjudged import check_supported, judgement_bounds
+from podium.evaluation.unjudged import judgement_bounds
 from podium.metrics import Measure, parse_all
-from podium.types import Labels, Undefined
+from podium.types import Labels, Progress, Undefined
 
 if TYPE_CHECKING:
     from podium.data import RankingOptions, Truth
+    from podium.data.convert import Ids
+    from podium.data.frames import Origin
+    from podium.data.storage import Storage
 
 
 def measure(
@@ -42,6 +54,10 @@ def measure(
     interval: IntervalMethod = "t",
     like: str | None = None,
     keep_lists: bool = False,
+    memory: int | str | None = None,
+    spill_dir: str | os.PathLike[str] | None = None,
+    grouped: bool = False,
+    progress: Progress | None = None,
     **options: Unpack[RankingOptions],
 ) -> Evaluation:
     """Measure a run against a truth: per user, as a mean with an interval, and by segment.
@@ -69,7 +85,20 @@ optional
         The package whose conventions apply to users, lists and measures. The result lists them.
     keep_lists : bool
         Whether the result keeps the tables, so that `write_report` can show lists of users and the
-        measures at other cutoffs.
+        measures at other cutoffs. It has no effect on tables that are measured in parts.
+    memory : int or str, optional
+        The memory for tables, in bytes or as text, such as "4GiB". Default: half of what is
+        available. Parquet and Arrow files that need more are measured in parts, with the same
+        values.
+    spill_dir : path, optional
+        The folder of spill files. They contain the rows that the files do not keep together by
+        user, and are always removed. Default: the system's temporary folder.
+    grouped : bool
+        Whether truth and run are folders whose i-th files contain the same users. Tables that need
+        more than `memory` are then measured file by file, without spill files.
+    progress : callable, optional
+        A function of (rows done, all rows, note); see `podium.progress`. It is called only for
+        tables that are measured in parts.
     **options
         Conventions and column names, as in `podium.data.ranking`. With unjudged="bounds", the
         result also has the smallest and largest value over all judgements of unjudged items.
@@ -79,7 +108,9 @@ optional
     ArgumentError
         If `podium.data.ranking` or `evaluate` raises, or unjudged="bounds" is passed with a measure
         that has no bounds (see `judgement_bounds`), or the package of `like` lacks a measure or
-        sets a convention that is passed too.
+        sets a convention that is passed too, or memory is not a size.
+    DataError
+        If spill files can't be written, or grouped files do not contain the same users.
 
     Warns
     -----
@@ -96,6 +127,7 @@ optional
     {'hit_rate@1': 0.5, 'recall@2': 0.25}
     """
     from podium.data.shared_names import with_shared_names
+    from podium.data.storage import Storage
 
     options = with_shared_names(options, (truth, run, users, catalogue, items))
     result = measure_runs(
@@ -109,6 +141,7 @@ optional
         interval=interval,
         like=like,
         keep_lists=keep_lists,
+        storage=Storage.of(memory, spill_dir, grouped, progress),
         **options,
     )[""]
     return divide(result, [by] if isinstance(by, str) else by, users, user=options.get("user"))
@@ -127,6 +160,7 @@ def measure_runs(
     interval: IntervalMethod = "t",
     like: str | None = None,
     keep_lists: bool = False,
+    storage: Storage | None = None,
     **options: Unpack[RankingOptions],
 ) -> dict[str, Evaluation]:
     """Measure runs on the users that all of them have; the truth is read once.
@@ -141,6 +175,8 @@ def measure_runs(
     clusters : callable, optional
         ``clusters(labels)`` returns the cluster of each user. It determines the standard errors of
         measures that are not means over users.
+    storage : Storage, optional
+        The limits of memory and disk.
     **options
         Conventions and column names, as in `podium.data.ranking`.
 
@@ -150,44 +186,44 @@ def measure_runs(
         If the table of a measure is not passed, no measure reads a table, or runs have no user in
         common.
     """
-    from podium import data
     from podium.data.shared_names import with_shared_names
+    from podium.data.storage import Storage
 
     of_relevance = [m for m in measures if m.metric.reads == "relevance"]
     of_shown = [m for m in measures if m.metric.reads != "relevance"]
     check_tables(of_shown, catalogue, items)
     options = with_shared_names(options, (truth, *runs.values(), catalogue, items))
-    judged = data.read_truth(
-        truth,
-        user=options.get("user"),
-        item=options.get("item"),
-        relevance=options.get("relevance"),
-    )
-    origin = judged.origin.completed(runs.values())
     if like is not None:
         of_shown = [presets.get(like).measure(m) for m in of_shown]
-    if of_shown or keep_lists or like is not None:  # the lists are read several times
-        names = {name: options.get(name) for name in RUN_COLUMNS}
-        runs = {name: data.read_run(run, **names) for name, run in runs.items()}
     todo = tasks(of_relevance, options, undefined=undefined, like=like)
-    done = [
-        (task, _measure_task(judged, runs, task, like=like, level=level, interval=interval))
-        for task in todo
-    ]
+    measured = _measured(
+        truth,
+        runs,
+        todo,
+        of_shown,
+        like=like,
+        level=level,
+        interval=interval,
+        keep_lists=keep_lists,
+        storage=Storage.of() if storage is None else storage,
+        options=options,
+    )
     evaluations: Mapping[str, Evaluation] = {
-        name: joined(like, [(task, by_run[name]) for task, by_run in done]) for name in runs
+        name: joined(like, [(t, e[name]) for t, e in zip(todo, measured.by_task, strict=True)])
+        for name in runs
     }
     if len(runs) > 1:
         evaluations = align(evaluations)
     labels = next(iter(evaluations.values())).labels
     shown = shown_values(
-        runs,
+        measured.runs,
         of_shown,
         labels,
         clusters=None if clusters is None else clusters(labels),
         catalogue=catalogue,
         items=items,
         columns=options,
+        items_of_runs=measured.items,
     )
     if undefined == "error":
         for values in shown.values():
@@ -197,11 +233,64 @@ def measure_runs(
         name: replace(
             evaluation,
             values={str(m): (evaluation.values | shown[name])[str(m)] for m in measures},
-            origin=origin,
-            tables=Tables(judged, runs[name], used) if keep_lists else None,
+            origin=measured.origin,
+            tables=measured.tables(name, used) if keep_lists else None,
         )
         for name, evaluation in evaluations.items()
     }
+
+
+class _Measured(NamedTuple):
+    """The evaluations of runs by task, and the tables that further measures read."""
+
+    by_task: list[dict[str, Evaluation]]
+    runs: Mapping[str, Any]
+    items: dict[str, Ids]
+    origin: Origin
+    truth: Truth | None
+
+    def tables(self, name: str, options: dict[str, dict[str, Any]]) -> Tables | None:
+        """Return the tables of a run; None if they were measured in parts."""
+        return None if self.truth is None else Tables(self.truth, self.runs[name], options)
+
+
+def _measured(
+    truth: Any,
+    runs: Mapping[str, Any],
+    todo: Sequence[Task],
+    of_shown: Sequence[Measure],
+    *,
+    like: str | None,
+    level: float,
+    interval: IntervalMethod,
+    keep_lists: bool,
+    storage: Storage,
+    options: Mapping[str, Any],
+) -> _Measured:
+    """Measure all runs by measures of relevance, in memory or in parts."""
+    from podium import data
+    from podium.data.buckets import in_buckets
+
+    with in_buckets(truth, runs, options, storage) as buckets:
+        if buckets is not None:
+            depth = max((m.k or 1 for m in of_shown), default=None)
+            result = measure_buckets(
+                buckets, todo, like=like, level=level, interval=interval, depth=depth
+            )
+            return _Measured(
+                result.evaluations, result.best or runs, result.items, buckets.origin, None
+            )
+    names = {name: options.get(name) for name in ("user", "item", "relevance")}
+    judged = data.read_truth(truth, **names)
+    origin = judged.origin.completed(runs.values())
+    if of_shown or keep_lists or like is not None:  # the lists are read several times
+        names = {name: options.get(name) for name in RUN_COLUMNS}
+        runs = {name: data.read_run(run, **names) for name, run in runs.items()}
+    by_task = [
+        _measure_task(judged, runs, task, like=like, level=level, interval=interval)
+        for task in todo
+    ]
+    return _Measured(by_task, runs, {}, origin, judged)
 
 
 def _measure_task(
@@ -236,15 +325,16 @@ def _measure_relevance(
     """Measure one run by measures of relevance; there may be none."""
     from podium import data
 
-    options = dict(task.options)
-    has_bounds = options.get("unjudged") == "bounds"
-    if has_bounds:
-        check_supported(task.measures)
-    if any(m.metric.judgements for m in task.measures):
-        options["mark_judged"] = True
+    options = ranking_options(task.measures, task.options)
     ranking = data.ranking(truth, run, **options)
     if options.get("min_relevance") is None:
-        _hints.warn_of_fractions(ranking, task.measures)
+        relevances = Relevances.of(ranking)
+        _hints.warn_of_fractions(
+            relevances.n_below,
+            relevances.n_relevant,
+            task.measures,
+            min_relevance=ranking.min_relevance,
+        )
     result = evaluate_parsed(
         ranking,
         task.measures,
@@ -253,17 +343,11 @@ def _measure_relevance(
         interval=interval,
         seed=options.get("seed", 0),
     )
-    conventions = {
-        "missing": options.get("missing", "error"),
-        "unjudged": options.get("unjudged", "negative"),
-        "unretrieved": options.get("unretrieved", "count"),
-        "single_precision": options.get("single_precision", False),
-        "score_above": options.get("score_above"),
-        "n_items": options.get("n_items"),
-    }
-    grades = np.unique(truth.relevance)
-    bounds = {str(m): judgement_bounds(ranking, m, grades) for m in task.measures if has_bounds}
-    return replace(result, conventions={**result.conventions, **conventions}, bounds=bounds)
+    if options.get("unjudged") == "bounds":
+        grades = np.unique(truth.relevance)
+        bounds = {str(m): judgement_bounds(ranking, m, grades) for m in task.measures}
+        result = replace(result, bounds=bounds)
+    return replace(result, conventions={**result.conventions, **conventions_of(options)})
 
 
 def divide(

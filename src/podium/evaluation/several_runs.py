@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
@@ -15,10 +16,11 @@ from podium.evaluation.from_runs import divide, measure_runs
 from podium.evaluation.stats import IntervalMethod
 from podium.evaluation.unjudged import difference_bounds, labels_to_settle, range_of_mean
 from podium.metrics import Measure, parse_all
-from podium.types import Undefined
+from podium.types import Progress, Undefined
 
 if TYPE_CHECKING:
     from podium.data import RankingOptions, Run, Truth
+    from podium.data.storage import Storage
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +49,10 @@ def compare(
     like: str | None = None,
     n_permutations: int = 10_000,
     keep_lists: bool = False,
+    memory: int | str | None = None,
+    spill_dir: str | os.PathLike[str] | None = None,
+    grouped: bool = False,
+    progress: Progress | None = None,
     **options: Unpack[RankingOptions],
 ) -> Comparison:
     """Compare runs on the same users, by paired tests.
@@ -86,6 +92,8 @@ def compare(
     keep_lists : bool
         Whether the result keeps the tables for its report, as in `measure`. It has no effect with
         several splits.
+    memory, spill_dir, grouped, progress
+        The limits of memory and disk for tables that are measured in parts, as in `measure`.
     **options
         Conventions and column names, as in `podium.data.ranking`.
 
@@ -97,7 +105,8 @@ def compare(
     ------
     ArgumentError
         If there are fewer than two runs, the lists have different lengths, runs have no user in
-        common, or `interval` or `unjudged` is not available with several splits.
+        common, `interval` or `unjudged` is not available with several splits, or
+        unjudged="bounds" is passed with tables that need more than `memory`.
     DataError
         If a file or table is wrong.
 
@@ -126,7 +135,9 @@ def compare(
     0.667
     """
     from podium.data.shared_names import with_shared_names
+    from podium.data.storage import Storage
 
+    storage = Storage.of(memory, spill_dir, grouped, progress)
     parsed = parse_all(measures)
     _check.choice(pairs, "pairs", PAIRS)
     divisions = [by] if isinstance(by, str) else by
@@ -139,7 +150,7 @@ def compare(
             "variation of splits. Use 't' or 'wilson'."
         )
     if options.get("unjudged") == "bounds":
-        all_splits = [_read_once(all_splits, options)]
+        all_splits = [_read_once(all_splits, options, storage)]
     parts = {
         split.name: measure_runs(
             split.truth,
@@ -152,6 +163,7 @@ def compare(
             interval=interval,
             like=like,
             keep_lists=keep_lists and len(all_splits) == 1,
+            storage=storage,
             **options,
         )
         for split in all_splits
@@ -202,15 +214,17 @@ def with_unjudged(
     return replace(comparison, differences=tuple(differences))
 
 
-def _read_once(splits: Sequence[Split], options: RankingOptions) -> Split:
+def _read_once(splits: Sequence[Split], options: RankingOptions, storage: Storage) -> Split:
     """Read the tables of the only split, because they are used several times."""
     from podium import data
+    from podium.data.buckets import refuse_large
 
     if len(splits) > 1:
         raise ArgumentError(
             "unjudged='bounds' requires a single truth and run per system, because one judgement "
             "would change several splits. Compare each split alone."
         )
+    refuse_large(splits[0].truth, splits[0].runs, storage, "unjudged='bounds' of several runs")
     names = {name: options.get(name) for name in ("user", "item")}
     truth = data.read_truth(splits[0].truth, **names, relevance=options.get("relevance"))
     names |= {name: options.get(name) for name in ("score", "rank")}

@@ -20,6 +20,7 @@ from podium.types import Labels, PerGroup
 
 if TYPE_CHECKING:
     from podium.data import Interactions, ItemTable, Run
+    from podium.data.convert import Ids
     from podium.data.ids import Shared
 
 _TABLES = {
@@ -41,6 +42,7 @@ def shown_values(
     catalogue: Any = None,
     items: Any = None,
     columns: Mapping[str, Any] | None = None,
+    items_of_runs: Mapping[str, Ids] | None = None,
 ) -> dict[str, dict[str, PerGroup]]:
     """Return values per user, whose means are the measures of the items that runs show.
 
@@ -63,6 +65,8 @@ def shown_values(
         The table of items.
     columns : mapping, optional
         The names of the columns user, item, score and rank, if they are not usual ones.
+    items_of_runs : mapping of name to ids, optional
+        All items of each run, if `runs` contain only the best rows of each user.
 
     Returns
     -------
@@ -103,7 +107,7 @@ def shown_values(
     past = None
     if catalogue is not None:
         past = data.read_interactions(catalogue, user=named["user"], item=named["item"])
-    coded = _coded(listed, past, name=_name(catalogue))
+    coded = _coded(listed, past, items_of_runs or {}, name=_name(catalogue))
     table = None if items is None else data.read_items(items, item=named["item"])
     return {
         name: _Shown(run, labels, clusters, table).values(measures) for name, run in coded.items()
@@ -148,23 +152,32 @@ class _CodedRun:
 
 
 def _coded(
-    runs: Mapping[str, Run], catalogue: Interactions | None, *, name: str
+    runs: Mapping[str, Run],
+    catalogue: Interactions | None,
+    items_of_runs: Mapping[str, Ids],
+    *,
+    name: str,
 ) -> dict[str, _CodedRun]:
     """Match the items of runs with the past ones, and count the items of all of them."""
-    from podium.data.ids import share
+    from podium.data.ids import Shared, joined_ids, share
     from podium.data.overlap import Side, check_common
 
     coded: dict[str, _CodedRun] = {}
     outside: set[str] = set()
     n_past = 0
     for run_name, run in runs.items():
-        ids = share(run.item, run.item[:0] if catalogue is None else catalogue.item)
+        items = run.item
+        if run_name in items_of_runs:  # the rows' items come first, then all items
+            items = joined_ids([run.item, items_of_runs[run_name]])
+        ids = share(items, items[:0] if catalogue is None else catalogue.item)
         if catalogue is not None:
             sides = Side("the run", run.name, run.item), Side("catalogue=", name, catalogue.item)
             overlap = check_common(ids, "item", *sides)
             n_past = overlap.n_right
             outside |= {str(label) for label in ids.labels(overlap.left).tolist()}
-        coded[run_name] = _CodedRun(run, ids.by_value(), 0)
+        by_value = ids.by_value()
+        of_rows = Shared(by_value.left[: len(run.item)], by_value.right, by_value.names)
+        coded[run_name] = _CodedRun(run, of_rows, 0)
     n_items = n_past + len(outside)
     return {run_name: replace(run, n_items=n_items) for run_name, run in coded.items()}
 

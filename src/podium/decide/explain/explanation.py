@@ -157,7 +157,9 @@ def explain(
     if other_run is not None:
         compared.append(differences(run_table, read_run(other_run)))
     if compared and value is None and like is None:
-        absent = Join.of(truth_table, run_table, "zero", ids_ordered=False).run_group < 0
+        join = Join.of(truth_table, run_table, "zero", ids_ordered=False)
+        join.check(truth_table, run_table, "zero")
+        absent = join.run_group < 0
         return _explanation(parsed, absent, differences=tuple(compared), origin=origin)
     positive = threshold(truth_table.name, min_relevance, ratings=truth_table.is_rating)
     table = ValueTable(truth_table, run_table, parsed, positive)

@@ -136,6 +136,7 @@ class Lists:
     def of(cls, truth: Truth, run: Run) -> Lists:
         """Join a run with its truth."""
         join = Join.of(truth, run, "zero", ids_ordered=True)
+        join.check(truth, run, "zero")
         joined = join.look_up(truth, run, 1.0, "bounds", with_items=True)
         order = np.arange(joined.score.size, dtype=np.float64)
         nothing = np.empty(0, np.bool_)

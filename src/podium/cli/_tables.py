@@ -1,0 +1,106 @@
+"""Options of commands that measure tables: limits of memory, and files of the results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import typer
+
+from podium.cli import _reports
+from podium.cli._options import FORMATS, WRITTEN, Format, check_new_folder, check_target
+from podium.cli._reports import ReportFile
+
+
+@dataclass(frozen=True)
+class LargeTables:
+    """Options for tables that are larger than memory."""
+
+    panel: ClassVar[str] = "Large tables"
+
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory for tables, such as 4GiB. Parquet and Arrow tables that need more are "
+            "measured in parts, with the same values. Default: half of the available memory.",
+        ),
+    ] = None
+    spill_dir: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder of spill files, which are always removed. Default: the system's folder "
+            "of temporary files.",
+        ),
+    ] = None
+    grouped: Annotated[
+        bool,
+        typer.Option(
+            "--grouped",
+            help="The tables are folders whose i-th files contain the same users. Large tables "
+            "then need no spill files.",
+        ),
+    ] = False
+
+    def limits(self) -> dict[str, Any]:
+        """Return the keyword arguments of `podium.measure` on memory and disk.
+
+        Raises
+        ------
+        ArgumentError
+            If the size or the folder is wrong.
+        """
+        from podium.data.storage import Storage
+
+        Storage.of(self.memory, self.spill_dir, self.grouped)
+        return {"memory": self.memory, "spill_dir": self.spill_dir, "grouped": self.grouped}
+
+
+@dataclass(frozen=True)
+class Output:
+    """Options of the printed result and of further files."""
+
+    panel: ClassVar[str] = "Output"
+
+    format: Format = "table"
+    report: ReportFile = None
+    per_user: Annotated[
+        Path | None,
+        WRITTEN,
+        typer.Option(
+            help="File to write the values of every user to; its suffix gives the format "
+            "(.parquet, .csv, .tsv, .arrow). A new folder such as values/ receives parquet files "
+            "of a million users each.",
+            metavar="FILE",
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Refuse a format or a file that is not possible, before anything is computed."""
+        from podium import _check
+
+        _check.choice(self.format, "--format", FORMATS)
+        _reports.check(self.report)
+        if self._is_folder:
+            check_new_folder(self.per_user, "--per-user")
+        else:
+            check_target(self.per_user, "--per-user")
+
+    @property
+    def _is_folder(self) -> bool:
+        """Whether the values of users are written as a folder of files."""
+        from podium._files import is_stream
+
+        path = self.per_user
+        return path is not None and not path.suffix and not is_stream(path)
+
+    def write_per_user(self, columns: Mapping[str, Any]) -> None:
+        """Write the values of every user, if that was requested."""
+        from podium import data
+
+        if self.per_user is not None:
+            write = data.write_parts if self._is_folder else data.write_table
+            write(columns, self.per_user)

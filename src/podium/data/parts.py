@@ -1,0 +1,272 @@
+"""Tables on disk that are read in parts: parquet and Arrow files, and folders of them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from polars import selectors
+
+from podium.data._swelling import refuse_swollen
+from podium.data.files import (
+    arrow_frame,
+    check_file,
+    first_line,
+    format_of_suffix,
+    is_folder,
+    reading,
+)
+from podium.data.source import POLARS, Column, Kind, Source
+from podium.errors import DataError
+
+_FORMATS = {"parquet": "parquet", "arrow": "Arrow"}
+_NUMBERED = re.compile(r"^(.*?)(\d+)$")
+_LARGEST = 1 << 22  # rows that are read at a time; larger row groups are read in pieces
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of a table that are read together: a row group of a parquet file, a batch of Arrow.
+
+    `low` and `high` are bounds of a column of integers, from the file's statistics, or None.
+    """
+
+    path: Path
+    number: int
+    n_rows: int
+    first_row: int
+    low: int | None = None
+    high: int | None = None
+
+
+class StoredTable:
+    """A parquet or Arrow file, or a folder of such files, that is read block by block.
+
+    Parameters
+    ----------
+    path : Path
+        The file or the folder.
+    noun : str
+        The kind of the table, for messages.
+
+    Attributes
+    ----------
+    paths : list of Path
+        The files, in the order of their names.
+    names : tuple of str
+        The names of the columns.
+    types : dict of str to Arrow type
+        The types of the columns.
+
+    Raises
+    ------
+    DataError
+        If a file is damaged, a numbered part is missing, or parts have different columns.
+    """
+
+    def __init__(self, path: Path, noun: str) -> None:
+        POLARS.enter()
+        self.name = str(path)
+        self.paths = part_files(path, noun) if path.is_dir() else [path]
+        self.format = check_file(self.paths[0], noun) or "parquet"
+        self.types = self._types(self.paths[0])
+        self.names = tuple(self.types)
+        for other in self.paths[1:]:
+            _refuse_different(self.paths[0], self.types, other, self._types(other))
+
+    @cached_property
+    def n_rows(self) -> int:
+        return sum(block.n_rows for block in self.blocks())
+
+    def blocks(self, column: str | None = None) -> list[Block]:
+        """Return all blocks, with the bounds of a column of integers if there are statistics."""
+        found: list[Block] = []
+        for path in self.paths:
+            with self._opened(path) as file:
+                for number, n_rows in enumerate(_sizes(file, self.format)):
+                    start = found[-1].first_row + found[-1].n_rows if found else 0
+                    low, high = None, None
+                    if column is not None and self.format == "parquet":
+                        low, high = _bounds(file.metadata.row_group(number), column)
+                    found.append(Block(path, number, n_rows, start, low, high))
+        return found
+
+    def read(self, block: Block, columns: Sequence[str]) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Yield the number of the first row and the rows of each piece of a block."""
+        with self._opened(block.path) as file:
+            row, coded = block.first_row, selectors.categorical()
+            for table in _tables(file, self.format, block, list(columns)):
+                if table.num_rows:
+                    frame = arrow_frame(table)
+                    yield row, frame.with_columns(coded.cast(pl.String))
+                row += table.num_rows
+
+    def n_bytes(self, columns: Sequence[str]) -> int:
+        """Return the size of columns in memory; that of texts is the size that the file states."""
+        total = 0
+        for path in self.paths:
+            with self._opened(path) as file:
+                n_rows = sum(_sizes(file, self.format))
+                texts = [c for c in columns if not _is_number(self.types[c])]
+                total += 8 * n_rows * (len(columns) + len(texts))
+                total += _text_bytes(file, self.format, path, texts)
+        return total
+
+    def _types(self, path: Path) -> dict[str, Any]:
+        with self._opened(path) as file:
+            schema = file.schema_arrow if self.format == "parquet" else file.schema
+            if self.format == "parquet":
+                refuse_swollen(path, 3 * int(file.metadata.num_rows))
+            return {field.name: field.type for field in schema}
+
+    @contextmanager
+    def _opened(self, path: Path) -> Generator[Any]:
+        """Open a file; errors while it is read become a DataError."""
+        arrow: Any = import_module("pyarrow")
+        parquet: Any = import_module("pyarrow.parquet")
+        with reading(path, _FORMATS[self.format]):
+            if self.format == "parquet":
+                with parquet.ParquetFile(path, pre_buffer=False) as file:
+                    yield file
+            else:
+                with arrow.memory_map(str(path)) as data:
+                    yield arrow.ipc.open_file(data)
+
+
+def stored_table(source: Any, noun: str) -> StoredTable | None:
+    """Return a path to a parquet or Arrow table as a StoredTable; None for any other source."""
+    if not isinstance(source, str | Path):
+        return None
+    path = Path(source)
+    if path.is_dir():
+        return StoredTable(path, noun)
+    if not path.is_file() or check_file(path, noun) not in _FORMATS:
+        return None
+    if not first_line(path).startswith(("PAR1", "ARROW1")):
+        return None  # an Arrow stream, or a file whose reader refuses it
+    return StoredTable(path, noun)
+
+
+def open_folder(path: Path, noun: str) -> Source:
+    """Open a folder of parquet or Arrow files, whose rows are those of one table."""
+    table = StoredTable(path, noun)
+
+    def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
+        columns = list(kinds)
+        frames = [frame for block in table.blocks() for _, frame in table.read(block, columns)]
+        if not frames:
+            return {name: pl.Series(name, [], pl.Int64) for name in columns}
+        return pl.concat(frames, rechunk=True).select(columns).to_dict()
+
+    return Source(table.name, table.names, fetch)
+
+
+def part_files(path: Path, noun: str) -> list[Path]:
+    """Return the files of a folder that are parts of one table, by name.
+
+    Names that begin with "_" or "." are left out, as other readers of such folders do.
+
+    Raises
+    ------
+    DataError
+        If the folder has no part, a file of another format, a folder, or a gap in the numbers of
+        its parts.
+    """
+    entries = sorted(p for p in path.iterdir() if not p.name.startswith(("_", ".")))
+    formats = {p: None if p.is_dir() else format_of_suffix(p) for p in entries}
+    if not any(format in _FORMATS for format in formats.values()):
+        raise is_folder(path, noun)
+    first = next(p for p, format in formats.items() if format in _FORMATS)
+    for other, format in formats.items():
+        if format != formats[first]:
+            raise DataError(
+                f"{path} contains {other.name}, which is not a part like {first.name}. A folder "
+                "must contain the files of one table, all of one format."
+            )
+    _refuse_gap(path, entries)
+    for part in entries:
+        check_file(part, noun)
+    return entries
+
+
+def _refuse_gap(path: Path, parts: Sequence[Path]) -> None:
+    """Raise if the parts are numbered and a number is missing."""
+    matches = [_NUMBERED.match(part.stem) for part in parts]
+    if len({match[1] if match else None for match in matches}) != 1 or matches[0] is None:
+        return
+    numbers = sorted(int(match[2]) for match in matches if match)
+    for number, following in itertools.pairwise(numbers):
+        if following > number + 1:
+            name = f"{matches[0][1]}{number + 1:0{len(matches[0][2])}}{parts[0].suffix}"
+            raise DataError(
+                f"{path} lacks the part {name}: its parts are numbered from {numbers[0]} to "
+                f"{numbers[-1]}. Copy the missing part, or number the parts again."
+            )
+
+
+def _refuse_different(
+    first: Path, types: Mapping[str, Any], other: Path, other_types: Mapping[str, Any]
+) -> None:
+    if types == other_types:
+        return
+    name = next(n for n in [*types, *other_types] if types.get(n) != other_types.get(n))
+    shown = [f"{t[name]}" if name in t else "no such column" for t in (types, other_types)]
+    raise DataError(
+        f"The parts of a table must have the same columns, but {name!r} is {shown[0]} in {first} "
+        f"and {shown[1]} in {other}. Write the parts with one schema."
+    )
+
+
+def _sizes(file: Any, format: str) -> list[int]:
+    """Return the numbers of rows of the blocks of an open file."""
+    if format == "parquet":
+        metadata = file.metadata
+        return [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    return [file.get_batch(i).num_rows for i in range(file.num_record_batches)]
+
+
+def _tables(file: Any, format: str, block: Block, columns: list[str]) -> Iterator[Any]:
+    arrow: Any = import_module("pyarrow")
+    if format == "arrow":
+        batch = file.get_batch(block.number).select(columns)
+        yield arrow.Table.from_batches([batch])
+    elif block.n_rows <= _LARGEST:
+        yield file.read_row_group(block.number, columns=columns).select(columns)
+    else:
+        for batch in file.iter_batches(_LARGEST, row_groups=[block.number], columns=columns):
+            yield arrow.Table.from_batches([batch]).select(columns)
+
+
+def _bounds(group: Any, column: str) -> tuple[int | None, int | None]:
+    """Return the bounds of an integer column of a row group; None if they are not stated."""
+    for i in range(group.num_columns):
+        chunk = group.column(i)
+        statistics = chunk.statistics if chunk.path_in_schema == column else None
+        if statistics is not None and statistics.has_min_max and not statistics.null_count:
+            low, high = statistics.min, statistics.max
+            if isinstance(low, int) and isinstance(high, int):
+                return low, high
+    return None, None
+
+
+def _is_number(kind: Any) -> bool:
+    types: Any = import_module("pyarrow").types
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+
+
+def _text_bytes(file: Any, format: str, path: Path, columns: Sequence[str]) -> int:
+    if not columns:
+        return 0
+    if format == "arrow":
+        return path.stat().st_size
+    groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
+    chunks = (group.column(i) for group in groups for i in range(group.num_columns))
+    return sum(c.total_uncompressed_size for c in chunks if c.path_in_schema in columns)

@@ -1,0 +1,123 @@
+"""Limits of memory and disk for tables that are measured in parts."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from podium.errors import ArgumentError
+from podium.progress import or_silent, silent
+from podium.types import Progress
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
+_LEAST = 1 << 16
+_UNLIMITED = 1 << 50  # a limit of a container above this is none
+_UNKNOWN = 4 << 30  # the memory of a machine that does not state it
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Where rows are kept while tables are measured.
+
+    Attributes
+    ----------
+    memory : int
+        The memory for tables in bytes. Larger tables are measured in parts.
+    spill_dir : Path
+        The folder of spill files.
+    grouped : bool
+        Whether the i-th files of all tables contain the same users.
+    progress : callable
+    """
+
+    memory: int
+    spill_dir: Path
+    grouped: bool = False
+    progress: Progress = silent
+
+    @classmethod
+    def of(
+        cls,
+        memory: int | str | None = None,
+        spill_dir: str | os.PathLike[str] | None = None,
+        grouped: bool = False,
+        progress: Progress | None = None,
+    ) -> Storage:
+        """Check the arguments; see `podium.measure`.
+
+        Raises
+        ------
+        ArgumentError
+            If memory is not a size, or spill_dir is not a folder.
+        """
+        folder = Path(tempfile.gettempdir() if spill_dir is None else spill_dir)
+        if spill_dir is not None and not folder.is_dir():
+            raise ArgumentError(f"spill_dir must be a folder, got {str(folder)!r}. Create it.")
+        size = available_memory() // 2 if memory is None else size_in_bytes(memory, "memory")
+        return cls(size, folder, grouped, or_silent(progress))
+
+
+def size_in_bytes(size: int | str, name: str) -> int:
+    """Return a size in bytes: a number, or a text such as "4GiB" or "500 MB".
+
+    Raises
+    ------
+    ArgumentError
+        If it is another text, or less than 64 KiB.
+
+    Examples
+    --------
+    >>> size_in_bytes("4GiB", "memory") == 4 * 2**30, size_in_bytes("500 MB", "memory")
+    (True, 500000000)
+    """
+    match = _SIZE.fullmatch(str(size).strip())
+    n_bytes = 0
+    if match and not isinstance(size, bool):
+        base = 1024 if match[3] or not match[2] else 1000
+        n_bytes = int(float(match[1]) * base ** " KMGT".index(match[2].upper() or " "))
+    if n_bytes < _LEAST:
+        raise ArgumentError(
+            f"{name} must be a size of at least 64 KiB, such as '4GiB', got {size!r}."
+        )
+    return n_bytes
+
+
+def available_memory() -> int:
+    """Return the bytes that this process can use without swapping, also in a container."""
+    limits = [_cgroup_room(), _memory_available()]
+    return min([limit for limit in limits if limit], default=_UNKNOWN)
+
+
+def n_processors() -> int:
+    """Return the number of processors that this process may use."""
+    has_affinity = hasattr(os, "sched_getaffinity")
+    return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+
+
+def _memory_available() -> int | None:
+    text = _text("/proc/meminfo")
+    match = re.search(r"MemAvailable:\s+(\d+) kB", text)
+    if match:
+        return int(match[1]) * 1024
+    names = getattr(os, "sysconf_names", {})
+    if "SC_PHYS_PAGES" in names and "SC_PAGE_SIZE" in names:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return None
+
+
+def _cgroup_room() -> int | None:
+    """Return the memory that a container has left."""
+    limit, used = (_text(f"/sys/fs/cgroup/memory.{name}").strip() for name in ("max", "current"))
+    if not limit.isdecimal() or int(limit) > _UNLIMITED:
+        return None
+    return max(int(limit) - int(used or 0), _LEAST)
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError:
+        return ""

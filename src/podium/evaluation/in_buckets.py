@@ -1,0 +1,356 @@
+"""Runs measured bucket by bucket, for tables larger than memory.
+
+Each value of a measure depends on one user. The values of all buckets, in the order of users, are
+therefore those of whole tables, bit for bit. What depends on whole tables (ids in common, missing
+users, hints) is collected from the buckets and checked at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from podium.evaluation import _hints
+from podium.evaluation.alignment import merge
+from podium.evaluation.conventions import (
+    Task,
+    conventions_of,
+    ranking_options,
+    warn_of_open_ties,
+)
+from podium.evaluation.evaluation import Evaluation
+from podium.evaluation.from_rankings import (
+    Relevances,
+    check_rules,
+    evaluate_ranking,
+    finished,
+)
+from podium.evaluation.stats import IntervalMethod
+from podium.evaluation.unjudged import judgement_bounds
+from podium.metrics import Measure
+
+if TYPE_CHECKING:
+    from podium.data import Run, Truth
+    from podium.data.buckets import Buckets
+    from podium.data.convert import Ids
+    from podium.data.join import Whole
+    from podium.data.sample_signs import SampleSigns
+
+T = TypeVar("T")
+_NO_IDS = np.empty(0, np.int64)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The results of all buckets.
+
+    Attributes
+    ----------
+    evaluations : list of dict of str to Evaluation
+        The evaluations of each task by run.
+    best : dict of str to Run
+        The best items of the truth's users by run, with all items of the last one's score; empty
+        unless a depth was given.
+    items : dict of str to ids
+        All items of each run.
+    """
+
+    evaluations: list[dict[str, Evaluation]]
+    best: dict[str, Run]
+    items: dict[str, Ids]
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Measures and conventions that are applied to each bucket of a run."""
+
+    measures: list[Measure]
+    options: dict[str, Any]
+    run: str
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The values of a bucket, and what the checks of whole tables need."""
+
+    evaluation: Evaluation
+    relevances: Relevances
+    signs: SampleSigns
+    lists_whole: bool
+    has_absent: bool
+
+
+@dataclass(frozen=True)
+class _Bucket:
+    """The results of a bucket: a part per job, the best items by run, and its ids.
+
+    `users` has the distinct users of each table if a user could be in several buckets.
+    """
+
+    parts: list[_Part]
+    best: dict[str, Run]
+    common: dict[str, _CommonUsers]
+    users: list[Ids]
+    items: list[Ids]
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class _CommonUsers:
+    """The number of users of both truth and run, and the users of one of them only."""
+
+    n_both: int
+    truth_only: Ids
+    run_only: Ids
+
+    @classmethod
+    def of(cls, truth: Ids, run: Ids) -> _CommonUsers:
+        from podium.data.ids import share
+        from podium.data.overlap import common_ids
+
+        shared = share(truth, run)
+        common = common_ids(shared)
+        if shared.names is None:
+            return cls(common.both.size, common.left, common.right)
+        names = shared.names
+        return cls(common.both.size, names.gather(common.left), names.gather(common.right))
+
+
+def measure_buckets(
+    buckets: Buckets,
+    todo: Sequence[Task],
+    *,
+    like: str | None,
+    level: float,
+    interval: IntervalMethod,
+    depth: int | None,
+) -> Measured:
+    """Measure all runs by measures of relevance, as `measure` does with whole tables.
+
+    Parameters
+    ----------
+    buckets : Buckets
+    todo : sequence of Task
+    like, level, interval
+        As in `measure`.
+    depth : int, optional
+        The number of best items of each list to return. Default: none.
+
+    Raises
+    ------
+    ArgumentError, DataError
+        If measuring whole tables raises. Rows that contradict each other are then named by user
+        and item only.
+    """
+    jobs: list[list[_Job]] = []
+    for task in todo:
+        check_rules(task.measures, task.undefined, interval)
+        kinds = [task.options]
+        if like is not None and task.open_ties and task.measures:
+            kinds.append({**task.options, "ties": "best"})
+        jobs += [
+            [_Job(task.measures, ranking_options(task.measures, o), run) for run in buckets.runs]
+            for o in kinds
+        ]
+    work = _Work(buckets, [job for of_task in jobs for job in of_task], depth)
+    work.measure()
+    evaluations: list[dict[str, Evaluation]] = []
+    remaining = iter(jobs)
+    for task in todo:
+        by_run = {job.run: work.finished(job, task, level, interval) for job in next(remaining)}
+        if like is not None and task.open_ties and task.measures:
+            best_values = {job.run: work.merged(job) for job in next(remaining)}
+            warn_of_open_ties(like, by_run, best_values)
+        evaluations.append(by_run)
+    return Measured(evaluations, work.best_items(), work.items())
+
+
+class _Work:
+    """The jobs of all buckets, and their results."""
+
+    def __init__(self, buckets: Buckets, jobs: Sequence[_Job], depth: int | None) -> None:
+        self._buckets, self._jobs, self._depth = buckets, jobs, depth
+        self._sides = [buckets.truth, *buckets.runs.values()]
+        self._common: dict[str, list[_CommonUsers]] = {name: [] for name in buckets.runs}
+        self._users: list[list[Ids]] = [[] for _ in self._sides]
+        self._items: list[Ids] = [_NO_IDS for _ in self._sides]
+        self._parts: list[dict[int, _Part]] = [{} for _ in jobs]
+        self._best: dict[str, list[Run]] = {name: [] for name in buckets.runs}
+
+    def measure(self) -> None:
+        """Measure all buckets, on all processors."""
+        from podium.data.ids import distinct_ids, joined_ids
+
+        n_done, progress = self._buckets.n_spilled, self._buckets.storage.progress
+        n_rows = n_done + self._buckets.n_rows
+        progress(n_done, n_rows, "measuring")
+        for bucket, result in _each(self._measured, range(self._buckets.n_buckets)):
+            for parts, part in zip(self._parts, result.parts, strict=False):
+                parts[bucket] = part
+            for name, run in result.best.items():
+                self._best[name].append(run)
+            for name, common in result.common.items():
+                self._common[name].append(common)
+            for users, of_side in zip(result.users, self._users, strict=False):
+                of_side.append(users)
+            self._items = [
+                distinct_ids(joined_ids([seen, items]))
+                for seen, items in zip(self._items, result.items, strict=True)
+            ]
+            n_done += result.n_rows
+            progress(n_done, n_rows, "measuring")
+        if self._buckets.storage.grouped:
+            self._buckets.refuse_scattered(self._users)
+        self._complete_absent()
+
+    def _measured(self, bucket: int) -> _Bucket:
+        from podium.data.best import best_rows
+        from podium.data.ids import distinct_ids
+
+        truth, runs = self._buckets.read(bucket)
+        tables = [truth, *runs.values()]
+        parts: list[_Part] = []
+        best: dict[str, Run] = {}
+        if truth is not None:
+            whole = self._buckets.whole
+            parts = [self._part(truth, runs[job.run], whole, job) for job in self._jobs]
+        if truth is not None and self._depth is not None:
+            best = {n: best_rows(run, truth.user, self._depth) for n, run in runs.items()}
+        ids: list[tuple[Ids, Ids]] = [
+            (_NO_IDS, _NO_IDS) if table is None else (table.user, table.item) for table in tables
+        ]
+        of_truth, *of_runs = [distinct_ids(users) for users, _ in ids]
+        return _Bucket(
+            parts,
+            best,
+            {n: _CommonUsers.of(of_truth, u) for n, u in zip(runs, of_runs, strict=True)},
+            [of_truth, *of_runs] if self._buckets.storage.grouped else [],
+            [distinct_ids(items) for _, items in ids],
+            sum(len(users) for users, _ in ids),
+        )
+
+    def _part(self, truth: Truth, run: Run, whole: Whole, job: _Job) -> _Part:
+        from podium.data.build import ranking_of_some
+        from podium.data.sample_signs import SampleSigns
+
+        options: Any = job.options
+        if options.get("missing", "error") == "error":  # the whole tables are checked at the end
+            options = {**options, "missing": "skip"}
+        ranking = ranking_of_some(truth, run, whole, **options)
+        evaluation = evaluate_ranking(ranking, job.measures)
+        if job.options.get("unjudged") == "bounds":
+            grades = self._buckets.grades.distinct
+            bounds = {str(m): judgement_bounds(ranking, m, grades) for m in job.measures}
+            evaluation = replace(evaluation, bounds=bounds)
+        nobody = np.zeros(ranking.n_groups, np.bool_)
+        is_absent = nobody if ranking.absent is None else ranking.absent
+        return _Part(
+            evaluation,
+            Relevances.of(ranking),
+            SampleSigns.of(ranking),
+            bool((ranking.n_items[~is_absent] >= 0).all()),
+            bool(is_absent.any()),
+        )
+
+    def _complete_absent(self) -> None:
+        """Measure buckets again in which absent lists were taken for whole, though others are not.
+
+        That an absent list would contain exactly the truth's items follows only from all lists.
+        """
+        for job, parts in zip(self._jobs, self._parts, strict=True):
+            if all(part.lists_whole for part in parts.values()):
+                continue
+            wrong = [b for b, part in parts.items() if part.has_absent and part.lists_whole]
+            whole = replace(self._buckets.whole, lists_whole=False)
+
+            def measured(bucket: int, job: _Job = job, whole: Whole = whole) -> _Part:
+                truth, runs = self._buckets.read(bucket)
+                return self._part(truth, runs[job.run], whole, job)  # pyright: ignore[reportArgumentType]
+
+            for bucket, part in _each(measured, wrong):
+                parts[bucket] = part
+
+    def finished(self, job: _Job, task: Task, level: float, interval: IntervalMethod) -> Evaluation:
+        """Check the whole tables as `podium.data.ranking` does, and join the parts of a job."""
+        from podium.data.sample_signs import SampleSigns
+
+        parts = list(self._parts[self._jobs.index(job)].values())
+        n_items = self._check(job)
+        SampleSigns.joined(part.signs for part in parts).warn(
+            n_items, self._buckets.runs[job.run].name
+        )
+        relevances = Relevances.joined(part.relevances for part in parts)
+        min_relevance = parts[0].evaluation.conventions["min_relevance"]
+        if job.options.get("min_relevance") is None:
+            _hints.warn_of_fractions(
+                relevances.n_below,
+                relevances.n_relevant,
+                task.measures,
+                min_relevance=min_relevance,
+            )
+        del parts
+        result = finished(
+            self.merged(job),
+            relevances,
+            task.measures,
+            undefined=task.undefined,
+            level=level,
+            interval=interval,
+            seed=job.options.get("seed", 0),
+        )
+        conventions = {**result.conventions, **conventions_of(job.options)}
+        return replace(result, conventions=conventions)
+
+    def merged(self, job: _Job) -> Evaluation:
+        """Return the values of all users; the parts are freed."""
+        parts = self._parts[self._jobs.index(job)]
+        return merge(parts.pop(bucket).evaluation for bucket in sorted(parts))
+
+    def _check(self, job: _Job) -> int:
+        """Check the ids of the whole tables, and return the number of items of the run."""
+        from podium.data.ids import joined_ids, share, strings
+        from podium.data.join import missing_users
+        from podium.data.overlap import Side, check_common, common_ids, report_common
+
+        number = list(self._buckets.runs).index(job.run) + 1
+        parts = self._common[job.run]
+        n_both = sum(part.n_both for part in parts)
+        left = joined_ids([part.truth_only for part in parts])
+        right = joined_ids([part.run_only for part in parts])
+        if self._buckets.is_text:
+            left, right = strings(left), strings(right)
+        names = self._sides[0].name, self._sides[number].name
+        users = share(left, right)
+        sides = Side("the truth", names[0], left), Side("the run", names[1], right)
+        report_common(users, common_ids(users), "user", *sides, n_more=n_both)
+        if job.options.get("missing", "error") == "error" and len(left):
+            first = users.label(users.left.min())
+            raise missing_users(len(left), n_both + len(left), first)
+        items = self._items[0], self._items[number]
+        sides = Side("the truth", names[0], items[0]), Side("the run", names[1], items[1])
+        return check_common(share(*items), "item", *sides).n_right
+
+    def best_items(self) -> dict[str, Run]:
+        """Return the best items of all users, by run; empty without a depth."""
+        from podium.data.best import joined_runs
+
+        return {name: joined_runs(runs) for name, runs in self._best.items() if runs}
+
+    def items(self) -> dict[str, Ids]:
+        """Return the distinct items of each run."""
+        return dict(zip(self._buckets.runs, self._items[1:], strict=True))
+
+
+def _each(call: Callable[[int], T], buckets: Sequence[int]) -> Iterator[tuple[int, T]]:
+    """Yield the results of a function of buckets in their order; an error ends the others."""
+    from podium.data.storage import n_processors
+
+    executor = ThreadPoolExecutor(n_processors())
+    try:
+        yield from zip(buckets, executor.map(call, buckets), strict=True)
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,413 @@
+"""Tables larger than memory: the same bits as in memory, for any division of their rows."""
+
+from __future__ import annotations
+
+import functools
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import podium
+from podium import metrics
+from podium.data import buckets
+from podium.errors import ArgumentError, PodiumError
+from podium.evaluation import Evaluation, merge
+from podium.testing.strategies import all_measures
+
+Tables = dict[str, pl.DataFrame]
+
+FEW = ["ndcg@5", "pap@3", "ap", "recall@5"]
+SMALL = "64KiB"  # the least memory: larger tables are measured in parts
+
+
+@functools.cache
+def tables(ids: str = "int", *, whole: bool = False) -> Tables:
+    """Return a truth and two runs with ties, unjudged items, and users that one table lacks.
+
+    With `whole`, the truth lists all items to rank, and each list of a run contains exactly them.
+    """
+    rng = np.random.default_rng(0)
+    n_users, n_shown, n_items = 300, 12, 60
+    users = np.sort(rng.choice(10_000, n_users, replace=False))
+    shown = np.argsort(rng.random((n_users, n_items)), axis=1)[:, :n_shown]
+    judged = shown if whole else np.argsort(rng.random((n_users, n_items)), axis=1)[:, :8]
+    truth = pl.DataFrame(
+        {
+            "user": np.repeat(users, judged.shape[1]),
+            "item": judged.ravel(),
+            "relevance": rng.integers(0, 4, judged.size),
+        }
+    )
+    made = {"truth": truth}
+    for name in ("a", "b"):
+        made[name] = pl.DataFrame(
+            {
+                "user": np.repeat(users, n_shown),
+                "item": shown.ravel(),
+                "score": rng.integers(0, 9, shown.size) / 8,
+            }
+        )
+    if not whole:
+        made["truth"] = truth.filter(pl.col("user") != users[3])
+        made["a"] = made["a"].filter(~pl.col("user").is_in(users[[7, 150]].tolist()))
+    if ids == "text":
+        texts = [pl.format("u{}", "user").alias("user"), pl.format("i{}", "item").alias("item")]
+        made = {name: frame.with_columns(texts) for name, frame in made.items()}
+    if ids == "mixed":
+        made["a"] = made["a"].with_columns(pl.col("user", "item").cast(pl.String))
+    return made
+
+
+def written(
+    folder: Path,
+    frames: Tables,
+    *,
+    files: int = 1,
+    seed: int | None = None,
+    suffix: str = ".parquet",
+) -> dict[str, Path]:
+    """Write each table as a folder of files, with rows in random order if there is a seed."""
+    paths: dict[str, Path] = {}
+    for name, frame in frames.items():
+        paths[name] = folder / name
+        paths[name].mkdir(parents=True)
+        rows = frame if seed is None else frame.sample(fraction=1.0, shuffle=True, seed=seed)
+        size = -(-rows.height // files)
+        for i in range(files):
+            path = paths[name] / f"part-{i:03}{suffix}"
+            part = rows.slice(i * size, size)
+            if suffix == ".parquet":
+                part.write_parquet(path, row_group_size=200)
+            else:
+                part.write_ipc(path)
+    return paths
+
+
+def result_of(call: Callable[[], Any]) -> tuple[Any, list[str]]:
+    """Return the result or the error of a call, and its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = call()
+        except PodiumError as error:
+            result = f"{type(error).__name__}: {error}"
+    return result, sorted({str(warning.message) for warning in caught})
+
+
+def assert_equal(first: Evaluation, second: Evaluation) -> None:
+    """Assert that two evaluations have the same bits."""
+    np.testing.assert_array_equal(first.labels, second.labels)
+    assert first.labels.dtype == second.labels.dtype
+    np.testing.assert_array_equal(first.n_pos, second.n_pos)
+    for table in ("values", "weights"):
+        one, other = vars(first)[table], vars(second)[table]
+        assert list(one) == list(other)
+        for name, column in one.items():
+            assert column.tobytes() == other[name].tobytes(), name
+    assert list(first.bounds) == list(second.bounds)
+    for name, ends in first.bounds.items():
+        np.testing.assert_array_equal(ends, second.bounds[name])
+    assert first.conventions == second.conventions
+    assert [(s.by, s.name) for s in first.segments] == [(s.by, s.name) for s in second.segments]
+    for one, other in zip(first.segments, second.segments, strict=True):
+        np.testing.assert_array_equal(one.mask, other.mask)
+
+
+@functools.cache
+def computable() -> list[str]:
+    """Return the measures that need no whole lists."""
+    frames = tables()
+    good: list[str] = []
+    for measure in map(str, all_measures()):
+        result, _ = result_of(
+            lambda m=measure: podium.measure(
+                frames["truth"], frames["a"], m, missing="zero", n_items=60
+            )
+        )
+        if isinstance(result, Evaluation):
+            good.append(measure)
+    assert len({metrics.parse(m).name for m in good}) > 0.8 * len(metrics.REGISTRY)
+    return good
+
+
+@pytest.fixture
+def divided_into(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[int]]:
+    """Return a function that sets the number of buckets; it returns the numbers that were made."""
+    made: list[int] = []
+    divide = buckets.Buckets.divide
+
+    def counted(self: Any, n_buckets: int, stack: Any) -> None:
+        divide(self, n_buckets, stack)
+        made.append(self.n_buckets)
+
+    def of(n_buckets: int) -> list[int]:
+        monkeypatch.setattr(buckets.Buckets, "divide", counted)
+        monkeypatch.setattr(buckets, "n_buckets_for", lambda need, memory: n_buckets)
+        return made
+
+    return of
+
+
+@pytest.mark.parametrize("n_buckets", [1, 2, 7])
+@pytest.mark.parametrize("ids", ["int", "text", "mixed"])
+def test_all_measures_have_the_same_bits_for_any_number_of_parts(
+    tmp_path: Path, divided_into: Callable[[int], list[int]], n_buckets: int, ids: str
+) -> None:
+    frames = tables(ids)
+    made = divided_into(n_buckets)
+    options: dict[str, Any] = {"missing": "zero", "n_items": 60}
+    for files, seed, suffix in ((1, None, ".parquet"), (3, 1, ".parquet"), (2, 2, ".arrow")):
+        paths = written(tmp_path / f"{files}{seed}", frames, files=files, seed=seed, suffix=suffix)
+        limits: dict[str, Any] = {"memory": SMALL, "spill_dir": tmp_path}
+        (expected, _), (actual, _) = (
+            result_of(
+                lambda t=t, o=o: podium.measure(t["truth"], t["a"], computable(), **options, **o)
+            )
+            for t, o in ((frames, {}), (paths, limits))
+        )
+        assert_equal(expected, actual)
+    assert made
+    assert set(made) == {n_buckets}
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {"missing": "zero"},
+    "missing users": {},
+    "left out": {"missing": "skip"},
+    "id": {"missing": "skip", "ties": "id"},
+    "random": {"missing": "zero", "ties": "random", "seed": 3},
+    "average": {"missing": "zero", "ties": "average"},
+    "best": {"missing": "zero", "ties": "best", "undefined": "zero"},
+    "undefined": {"missing": "zero", "undefined": "error"},
+    "unjudged left out": {"missing": "zero", "unjudged": "skip"},
+    "unjudged refused": {"missing": "skip", "unjudged": "error"},
+    "listed only": {"missing": "zero", "unretrieved": "drop"},
+    "above a score": {"missing": "zero", "score_above": 0.3},
+    "single precision": {"missing": "zero", "single_precision": True},
+    "a higher threshold": {"missing": "zero", "min_relevance": 3},
+    "a threshold above all": {"missing": "zero", "min_relevance": 7},
+    "number of items": {"missing": "zero", "n_items": 60, "by": ["engagement", "n_pos"]},
+    "bootstrap": {"missing": "zero", "interval": "bootstrap", "seed": 5},
+    "like ranx": {"like": "ranx"},
+    "like trec_eval": {"like": "trec_eval"},
+    "like recbole": {"like": "recbole"},
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("whole", [False, True], ids=["partial lists", "whole lists"])
+def test_options_give_the_same_bits_errors_and_warnings(
+    tmp_path: Path, divided_into: Callable[[int], list[int]], name: str, whole: bool
+) -> None:
+    frames, options = tables(whole=whole), OPTIONS[name]
+    measures = ["ndcg@5", "recall@5"] if "like" in options else FEW
+    if options.get("ties") == "average":
+        measures = ["ndcg@5", "recall@5"]
+    made = divided_into(5)
+    paths = written(tmp_path, frames, files=2, seed=4)
+    expected, expected_warnings = result_of(
+        lambda: podium.measure(frames["truth"], frames["a"], measures, **options)
+    )
+    actual, actual_warnings = result_of(
+        lambda: podium.measure(paths["truth"], paths["a"], measures, memory=SMALL, **options)
+    )
+    assert made
+    if isinstance(expected, Evaluation):
+        assert isinstance(actual, Evaluation), actual
+        assert_equal(expected, actual)
+        assert expected.as_json() == actual.as_json()
+        assert str(expected) == str(actual)
+        assert actual_warnings == [
+            text.replace("The run", str(paths["a"])).replace("The truth", str(paths["truth"]))
+            for text in expected_warnings
+        ]
+    elif "unjudged" in expected or "Pass unjudged" in expected:
+        assert "which the truth does not judge" in actual
+    else:  # the number of lists that are too short is that of one part
+        without_counts = [re.sub(r"for \d+ of \d+ groups", "", text) for text in (actual, expected)]
+        assert without_counts[0] == without_counts[1]
+
+
+@pytest.mark.parametrize("absent", [0, 5])
+def test_absent_lists_are_whole_only_if_all_others_are(
+    tmp_path: Path, divided_into: Callable[[int], list[int]], absent: int
+) -> None:
+    frames = dict(tables(whole=True))
+    users = frames["truth"]["user"].unique().sort()
+    frames["a"] = frames["a"].filter(~pl.col("user").is_in(users[[2, 100, 290]].to_list()))
+    if absent:  # a list lacks an item, so that no absent list is known to be whole
+        last = frames["a"].select(pl.col("user").last()).item()
+        frames["a"] = frames["a"].filter((pl.col("user") != last) | (pl.col("item") % 2 == 0))
+    divided_into(6)
+    paths = written(tmp_path, frames)
+    options: dict[str, Any] = {"missing": "zero", "by": "n_pos"}
+    expected = podium.measure(frames["truth"], frames["a"], [*FEW, "auc@5"], **options)
+    actual = podium.measure(paths["truth"], paths["a"], [*FEW, "auc@5"], memory=SMALL, **options)
+    assert_equal(expected, actual)
+
+
+def test_bounds_over_judgements_are_equal(
+    tmp_path: Path, divided_into: Callable[[int], list[int]]
+) -> None:
+    frames = tables()
+    divided_into(4)
+    paths = written(tmp_path, frames, files=2, seed=1)
+    options: dict[str, Any] = {"missing": "zero", "unjudged": "bounds", "ties": "id"}
+    measures = ["ndcg@5", "recall@5", "judged@5", "bpref"][:2]
+    expected = podium.measure(frames["truth"], frames["a"], measures, **options)
+    actual = podium.measure(paths["truth"], paths["a"], measures, memory=SMALL, **options)
+    assert expected.bounds
+    assert_equal(expected, actual)
+
+
+def test_measures_of_items_shown_are_equal(
+    tmp_path: Path, divided_into: Callable[[int], list[int]]
+) -> None:
+    for ids in ("int", "text"):
+        frames = tables(ids)
+        divided_into(5)
+        paths = written(tmp_path / ids, frames, files=2, seed=1)
+        item = frames["a"]["item"].unique().sort()
+        items = pl.DataFrame({"item": item, "kind": [f"k{i % 4}" for i in range(len(item))]})
+        past = frames["b"].select("user", "item").sample(fraction=0.4, seed=2)
+        measures = [f"{name}@4" for name in metrics.SHOWN] + ["ndcg@5"]
+        options: dict[str, Any] = {"missing": "skip", "catalogue": past, "items": items}
+        expected = podium.measure(frames["truth"], frames["a"], measures, **options)
+        actual = podium.measure(paths["truth"], paths["a"], measures, memory=SMALL, **options)
+        assert_equal(expected, actual)
+
+
+def test_runs_are_compared_on_the_same_users(
+    tmp_path: Path, divided_into: Callable[[int], list[int]]
+) -> None:
+    frames = tables()
+    made = divided_into(5)
+    paths = written(tmp_path, frames, files=3, seed=1)
+    users = pl.DataFrame({"user": frames["truth"]["user"].unique()}).with_columns(
+        kind=pl.col("user") % 3
+    )
+    options: dict[str, Any] = {"missing": "skip", "by": ["kind", "n_pos"], "users": users}
+    expected, actual = (
+        podium.compare(t["truth"], {"a": t["a"], "b": t["b"]}, FEW, **options, **memory)
+        for t, memory in ((frames, {}), (paths, {"memory": SMALL}))
+    )
+    assert made
+    assert expected.as_json() == actual.as_json()
+    for name, evaluation in expected.evaluations.items():
+        assert_equal(evaluation, actual.evaluations[name])
+
+
+def test_gate_decides_alike(tmp_path: Path, divided_into: Callable[[int], list[int]]) -> None:
+    frames = tables()
+    made = divided_into(5)
+    paths = written(tmp_path, frames, seed=1)
+    options: dict[str, Any] = {"missing": "skip", "by": "engagement", "guards": {"recall@5": -0.05}}
+    expected, actual = (
+        podium.gate(t["truth"], t["b"], t["a"], "ndcg@5", **options, **memory)
+        for t, memory in ((frames, {}), (paths, {"memory": SMALL}))
+    )
+    assert made
+    assert expected.as_json() == actual.as_json()
+
+
+def _kinds() -> dict[str, Callable[[pl.DataFrame], pl.DataFrame]]:
+    """Return conversions of a table to other types of columns."""
+    high = 2**63
+    rank = pl.col("score").rank("ordinal", descending=True).over("user").alias("rank")
+    is_run = "score"
+    return {
+        "int32": lambda t: t.with_columns(pl.col("user", "item").cast(pl.Int32)),
+        "float ids": lambda t: t.with_columns(pl.col("user", "item").cast(pl.Float64)),
+        "categories": lambda t: t.with_columns(
+            pl.col("user", "item").cast(pl.String).cast(pl.Categorical)
+        ),
+        "ids beyond 63 bits": lambda t: t.with_columns(
+            pl.when(pl.col("user") < 5000)
+            .then(pl.col("user").cast(pl.UInt64))
+            .otherwise(pl.col("user").cast(pl.UInt64) + high)
+            .alias("user")
+        ),
+        "negative ids": lambda t: t.with_columns(pl.col("user") - 5000),
+        "wide ids": lambda t: t.with_columns((pl.col("user") - 5000) * (2**63 // 5001)),
+        "ranks": lambda t: t.with_columns(rank).drop("score") if is_run in t.columns else t,
+        "large integers": lambda t: (
+            t.with_columns((pl.col("score") * 8).cast(pl.Int64) + 2**60 * (pl.col("user") > 9000))
+            if is_run in t.columns
+            else t
+        ),
+        "other columns": lambda t: t.with_columns(extra=pl.lit("x")),
+    }
+
+
+@pytest.mark.parametrize("kind", _kinds())
+def test_types_of_columns_give_the_same_bits(
+    tmp_path: Path, divided_into: Callable[[int], list[int]], kind: str
+) -> None:
+    frames = {name: _kinds()[kind](frame) for name, frame in tables().items()}
+    made = divided_into(4)
+    paths = written(tmp_path, frames, files=2, seed=1)
+    options: dict[str, Any] = {"missing": "zero", "ties": "random", "single_precision": True}
+    expected = podium.measure(frames["truth"], frames["a"], FEW, **options)
+    actual = podium.measure(paths["truth"], paths["a"], FEW, memory=SMALL, **options)
+    assert made
+    assert_equal(expected, actual)
+
+
+@pytest.mark.parametrize("on_disk", ["truth", "a"])
+def test_a_table_in_memory_is_divided_too(
+    tmp_path: Path, divided_into: Callable[[int], list[int]], on_disk: str
+) -> None:
+    frames = tables()
+    made = divided_into(4)
+    mixed: dict[str, Any] = dict(frames)
+    mixed[on_disk] = written(tmp_path, frames, seed=1)[on_disk]
+    expected = podium.measure(frames["truth"], frames["a"], FEW, missing="zero")
+    actual = podium.measure(mixed["truth"], mixed["a"], FEW, missing="zero", memory=SMALL)
+    assert made
+    assert_equal(expected, actual)
+
+
+def test_columns_of_other_names_are_read(
+    tmp_path: Path, divided_into: Callable[[int], list[int]]
+) -> None:
+    frames = tables()
+    renamed = {n: f.rename({"user": "who", "item": "what"}) for n, f in frames.items()}
+    made = divided_into(3)
+    paths = written(tmp_path, renamed)
+    names: dict[str, Any] = {"user": "who", "item": "what", "missing": "zero"}
+    expected = podium.measure(frames["truth"], frames["a"], FEW, missing="zero")
+    actual = podium.measure(paths["truth"], paths["a"], FEW, memory=SMALL, **names)
+    assert made
+    assert_equal(expected, actual)
+    assert actual.per_user().columns[0] == "who"
+
+
+def test_merge_joins_disjoint_users_in_any_order() -> None:
+    frames = tables()
+    whole = podium.measure(frames["truth"], frames["b"], FEW)
+    users = whole.labels
+    chosen = [
+        np.sort(part) for part in np.array_split(np.random.default_rng(1).permutation(users), 3)
+    ]
+    parts = [
+        podium.measure(
+            frames["truth"].filter(pl.col("user").is_in(part.tolist())), frames["b"], FEW
+        )
+        for part in chosen
+    ]
+    assert_equal(whole, merge(parts))
+    with pytest.raises(ArgumentError, match=r"^Two parts hold group \d+\."):
+        merge([*parts, parts[0]])
+    with pytest.raises(ArgumentError, match="at least one Evaluation"):
+        merge([])
+    with pytest.raises(ArgumentError, match="the same conventions, got ties='worst' and 'best'"):
+        merge([parts[0], podium.measure(frames["truth"], frames["b"], FEW, ties="best")])
+    with pytest.raises(ArgumentError, match="the same measures, got ndcg@5"):
+        merge([parts[0], podium.measure(frames["truth"], frames["b"], "rr")])

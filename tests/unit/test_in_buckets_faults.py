@@ -1,0 +1,297 @@
+"""Faults of large tables: one sentence each, and nothing is left on disk."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import podium
+from podium import data
+from podium.data import buckets, spilling
+from podium.errors import ArgumentError, DataError
+from podium.evaluation import Evaluation
+
+SMALL = "64KiB"
+
+
+def made(n_users: int = 200, depth: int = 10) -> dict[str, pl.DataFrame]:
+    """Return a truth and a run."""
+    users = np.repeat(np.arange(n_users), depth)
+    items = np.tile(np.arange(depth), n_users)
+    scores = np.random.default_rng(0).random(users.size)
+    run = pl.DataFrame({"user": users, "item": items, "score": scores})
+    return {"truth": run.filter(pl.col("item") < 4).select("user", "item"), "run": run}
+
+
+def write(folder: Path, frames: dict[str, pl.DataFrame], files: int = 4) -> None:
+    """Write tables as folders of files, each with all users' rows in a random order."""
+    for name, frame in frames.items():
+        (folder / name).mkdir()
+        rows = frame.sample(fraction=1.0, shuffle=True, seed=1)
+        for i, part in enumerate(rows.iter_slices(-(-rows.height // files))):
+            part.write_parquet(folder / name / f"part-{i}.parquet")
+
+
+def measure(folder: Path, **options: Any) -> Evaluation:
+    return podium.measure(
+        folder / "truth", folder / "run", "ndcg@5", memory=SMALL, spill_dir=folder, **options
+    )
+
+
+def refused(folder: Path, pattern: str, **options: Any) -> None:
+    """Assert that measuring fails with one sentence and leaves nothing in the folder."""
+    before = sorted(folder.iterdir())
+    with pytest.raises(DataError, match=pattern):
+        measure(folder, **options)
+    assert sorted(folder.iterdir()) == before
+
+
+def test_missing_part_is_named(tmp_path: Path) -> None:
+    write(tmp_path, made())
+    (tmp_path / "run" / "part-2.parquet").unlink()
+    refused(tmp_path, r"run lacks the part part-2\.parquet: its parts are numbered from 0 to 3\.")
+
+
+def test_parts_of_different_schemas_are_named(tmp_path: Path) -> None:
+    write(tmp_path, made())
+    path = tmp_path / "run" / "part-1.parquet"
+    pl.read_parquet(path).with_columns(pl.col("score").cast(pl.String)).write_parquet(path)
+    refused(tmp_path, r"'score' is double in .*part-0\.parquet and large_string in .*part-1")
+    pl.read_parquet(path).drop("item").write_parquet(path)
+    refused(tmp_path, r"'item' is int64 in .*part-0\.parquet and no such column in .*part-1")
+
+
+def test_truncated_row_group_is_named(tmp_path: Path) -> None:
+    write(tmp_path, made(2000))
+    path = tmp_path / "run" / "part-3.parquet"
+    content = path.read_bytes()
+    path.write_bytes(content[:4] + bytes(len(content) // 2) + content[4 + len(content) // 2 :])
+    refused(tmp_path, r"part-3\.parquet can't be read as parquet")
+
+
+def test_file_of_another_kind_is_named(tmp_path: Path) -> None:
+    write(tmp_path, made())
+    (tmp_path / "run" / "notes.txt").write_text("hello")
+    refused(tmp_path, r"run contains notes\.txt, which is not a part like part-0\.parquet")
+
+
+def test_hidden_files_are_no_parts(tmp_path: Path) -> None:
+    frames = made()
+    write(tmp_path, frames)
+    for name in ("_SUCCESS", ".part-0.parquet.crc"):
+        (tmp_path / "run" / name).write_text("x")
+    expected = podium.measure(frames["truth"], frames["run"], "ndcg@5")
+    assert measure(tmp_path).means == expected.means
+
+
+def test_folder_is_read_as_one_table_in_memory(tmp_path: Path) -> None:
+    frames = made()
+    write(tmp_path, frames)
+    run = data.read_run(tmp_path / "run")
+    assert len(run.user) == frames["run"].height
+    expected = podium.measure(frames["truth"], frames["run"], "ndcg@5")
+    assert podium.measure(tmp_path / "truth", tmp_path / "run", "ndcg@5").means == expected.means
+
+
+@pytest.mark.parametrize("column", ["user", "item", "score"])
+def test_missing_value_is_named_with_its_row(tmp_path: Path, column: str) -> None:
+    write(tmp_path, made())
+    path = tmp_path / "run" / "part-1.parquet"
+    frame = pl.read_parquet(path)
+    is_fifth = pl.int_range(pl.len()) == 5
+    frame.with_columns(pl.when(~is_fifth).then(pl.col(column)).alias(column)).write_parquet(path)
+    refused(tmp_path, rf"run: {column} has 1 missing value, first at row 505\b")
+
+
+def test_repeated_pair_is_named(tmp_path: Path) -> None:
+    frames = made()
+    frames["run"] = pl.concat([frames["run"], frames["run"].slice(77, 1)])
+    write(tmp_path, frames)
+    refused(tmp_path, r"run lists item 7 twice for user 7\. Keep one\.")
+
+
+def test_full_disk_is_found_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, made())
+    usage = type("Usage", (), {"free": 1000})
+    monkeypatch.setattr(spilling.shutil, "disk_usage", lambda path: usage)
+    refused(tmp_path, r"Spill files need 0\.1 MiB, but .* has 0\.0 MiB free\. Pass spill_dir=")
+
+
+def test_disk_that_fills_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, made())
+    append, n_calls = spilling.SpillWriter.append, 0
+
+    def failing(*args: Any) -> None:
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls == 3:
+            raise OSError(28, "No space left on device")
+        append(*args)
+
+    monkeypatch.setattr(spilling.SpillWriter, "append", failing)
+    refused(tmp_path, r"Spill files in .* can't be written or read \(No space left on device\)")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
+def test_error_of_the_writer_of_a_full_disk_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, made())
+    monkeypatch.setattr(spilling.SpillWriter, "path", lambda self, bucket: Path("/dev/full"))
+    refused(tmp_path, r"Spill files in .* can't be written or read")
+
+
+def test_spill_dir_must_be_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match=r"spill_dir must be a folder, got '/none/such'"):
+        podium.measure({}, {}, "ndcg@5", spill_dir="/none/such")
+
+
+@pytest.mark.parametrize("memory", ["many", "1KB", -5, True])
+def test_memory_must_be_a_size(memory: Any) -> None:
+    with pytest.raises(ArgumentError, match="memory must be a size of at least 64 KiB"):
+        podium.measure({}, {}, "ndcg@5", memory=memory)
+
+
+def grouped(folder: Path, ids: str = "int") -> dict[str, pl.DataFrame]:
+    """Write tables whose i-th files contain the same users, not in the order of their ids."""
+    frames = made()
+    if ids == "text":
+        frames = {
+            n: f.with_columns(pl.format("u{}", "user").alias("user")) for n, f in frames.items()
+        }
+    for name, frame in frames.items():
+        (folder / name).mkdir()
+        number = (frame["user"].cast(pl.String).str.extract(r"(\d+)").cast(pl.Int64) * 7) % 4
+        for i in range(4):
+            frame.filter(number == i).write_parquet(folder / name / f"part-{i}.parquet")
+    return frames
+
+
+@pytest.mark.parametrize("ids", ["int", "text"])
+def test_grouped_files_need_no_spill_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ids: str
+) -> None:
+    frames = grouped(tmp_path, ids)
+    monkeypatch.setattr(buckets, "spill_folder", None)
+    expected = podium.measure(frames["truth"], frames["run"], "ndcg@5")
+    actual = measure(tmp_path, grouped=True)
+    assert actual.values["ndcg@5"].tobytes() == expected.values["ndcg@5"].tobytes()
+    assert actual.labels.tolist() == expected.labels.tolist()
+
+
+def test_sorted_files_need_no_spill_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frames = made(2000)
+    for name, frame in frames.items():
+        frame.write_parquet(tmp_path / name, row_group_size=500)
+    for name in frames:
+        (tmp_path / name).rename(tmp_path / f"{name}.parquet")
+    monkeypatch.setattr(buckets, "spill_folder", None)
+    monkeypatch.setattr(buckets, "n_buckets_for", lambda need, memory: 6)
+    expected = podium.measure(frames["truth"], frames["run"], "ndcg@5")
+    paths = tmp_path / "truth.parquet", tmp_path / "run.parquet"
+    actual = podium.measure(*paths, "ndcg@5", memory=SMALL)
+    assert actual.values["ndcg@5"].tobytes() == expected.values["ndcg@5"].tobytes()
+
+
+@pytest.mark.parametrize("name", ["truth", "run"])
+def test_scattered_user_of_grouped_files_is_named(tmp_path: Path, name: str) -> None:
+    grouped(tmp_path)
+    first, second = (tmp_path / name / f"part-{i}.parquet" for i in (0, 3))
+    moved = pl.read_parquet(first).filter(pl.col("user") == 40)
+    pl.concat([pl.read_parquet(second), moved.head(1)]).write_parquet(second)
+    pl.read_parquet(first).join(moved.head(1), on=["user", "item"], how="anti").write_parquet(first)
+    refused(tmp_path, r"user 40 is in .*part-0\.parquet and in .*part-3\.parquet", grouped=True)
+
+
+def test_grouped_tables_must_have_equally_many_files(tmp_path: Path) -> None:
+    grouped(tmp_path)
+    (tmp_path / "run" / "part-3.parquet").unlink()
+    with pytest.raises(ArgumentError, match=r"truth has 4 and .*run has 3\. Leave it out\."):
+        measure(tmp_path, grouped=True)
+
+
+def test_bounds_of_several_runs_need_memory(tmp_path: Path) -> None:
+    write(tmp_path, made())
+    paths = tmp_path / "truth", tmp_path / "run"
+    for call in (podium.compare, podium.gate):
+        runs: Any = ({"a": paths[1], "b": paths[1]},) if call is podium.compare else paths[1:] * 2
+        with pytest.raises(ArgumentError, match="needs all tables in memory, and they need more"):
+            call(paths[0], *runs, "ndcg@5", unjudged="bounds", memory=SMALL)
+
+
+def test_progress_counts_rows_up_to_all(tmp_path: Path) -> None:
+    write(tmp_path, made())
+    calls: list[tuple[int, int, str]] = []
+    measure(tmp_path, progress=lambda *call: calls.append(call))
+    done = [call[0] for call in calls]
+    assert done == sorted(done)
+    assert calls[-1][0] == calls[-1][1] == 2 * (2000 + 800)
+    assert {note for _, _, note in calls} == {"dividing", "measuring"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_interrupt_leaves_nothing(tmp_path: Path) -> None:
+    write(tmp_path, made())
+    before = sorted(tmp_path.iterdir())
+    program = (
+        "import sys, time, podium\n"
+        "def slow(done, total, note):\n"
+        "    print(note, flush=True); time.sleep(0.2)\n"
+        "podium.measure(sys.argv[1] + '/truth', sys.argv[1] + '/run', 'ndcg@5', memory='64KiB',\n"
+        "    spill_dir=sys.argv[1], progress=slow)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(Path(podium.__file__).parents[1])},
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "dividing\n"
+        assert sorted(tmp_path.iterdir()) != before
+        time.sleep(0.05)
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=60)
+    assert "KeyboardInterrupt" in err
+    assert child.returncode != 0
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_command_measures_large_tables(tmp_path: Path, podium: Callable[..., Any]) -> None:
+    write(tmp_path, made())
+    tables = str(tmp_path / "truth"), str(tmp_path / "run")
+    in_memory = podium("measure", *tables, "--format", "json")
+    values = tmp_path / "values"
+    limits = ("--memory", SMALL, "--spill-dir", str(tmp_path), "--per-user", str(values))
+    in_parts = podium("measure", *tables, "--format", "json", *limits)
+    assert in_parts.out == in_memory.out
+    assert pl.read_parquet(values / "*.parquet").height == 200
+    again = podium("measure", *tables, *limits)
+    assert re.match(r"--per-user must be a new folder, but .* exists\.", again.message)
+    refused = podium("measure", *tables, "--memory", "lots")
+    assert refused.status == 2
+    assert refused.message.startswith("memory must be a size")
+
+
+def test_values_of_users_are_written_as_parts(tmp_path: Path) -> None:
+    columns = {"user": np.arange(10), "rr": np.arange(10) / 10}
+    data.write_parts(columns, tmp_path / "values", n_rows=4)
+    names = sorted(path.name for path in (tmp_path / "values").iterdir())
+    assert names == ["part-00000.parquet", "part-00001.parquet", "part-00002.parquet"]
+    assert pl.read_parquet(tmp_path / "values").equals(pl.DataFrame(columns))
+    with pytest.raises(DataError, match="it exists"):
+        data.write_parts(columns, tmp_path / "values")
