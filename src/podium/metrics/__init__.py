@@ -11,7 +11,7 @@ in `shown`, and have measures too; `podium.measure` and `podium.gate` compute th
 
 from typing import TYPE_CHECKING
 
-from podium.metrics._one_relevant import rank_weights
+from podium.metrics._one_relevant import Terms, rank_weights
 from podium.metrics._registry import REGISTRY, SHOWN, Metric, register
 from podium.metrics.grades import dcg, err, ndcg, topk_loss
 from podium.metrics.hits import ap, f1, hit_rate, precision, r_precision, rbp, recall, rr

@@ -68,7 +68,8 @@ def ball_of_ranks(ranks: SampledRanks, confidence: float) -> Ball:
         (design, float(counts.sum()) / ranks.n_users) for design, counts in pooled.designs
     )
     observed = np.concatenate([counts for _, counts in pooled.designs]) / ranks.n_users
-    common = ball_of_shares(observed, designs, fitted, ranks.n_users, confidence)
+    n_users = max(int(ranks.n_effective), 1)
+    common = ball_of_shares(observed, designs, fitted, n_users, confidence)
     if pooled is ranks:
         return common
     scaled = _rescaled(common, observed)

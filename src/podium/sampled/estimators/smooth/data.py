@@ -82,9 +82,9 @@ def n_observed(ranks: SampledRanks) -> float:
     of this number of single targets (Kish's effective sample size).
     """
     if ranks.user is None or ranks.n_rows == ranks.n_users:
-        return float(ranks.n_users)
+        return ranks.n_effective
     separate_sum = float(ranks.weights @ ranks.weights)
-    joint_sum = 1.0 / ranks.n_users
+    joint_sum = 1.0 / ranks.n_effective
     return 1.0 / (
         separate_sum + _correlation_within_users(ranks) * max(joint_sum - separate_sum, 0.0)
     )
