@@ -48,9 +48,7 @@ def test_terms_sum_to_the_value_of_every_list(name: str) -> None:
             relevance = np.isin(np.arange(1, N_ITEMS + 1), ranks).astype(float)
             value = measure(Ranking.from_scores(-np.arange(N_ITEMS), relevance))[0]
             above = [rank - i for i, rank in enumerate(ranks, 1)]
-            found = sum(
-                of[a] if a < of.size else 0.0 for of, a in zip(terms, above, strict=True)
-            )
+            found = sum(of[a] if a < of.size else 0.0 for of, a in zip(terms, above, strict=True))
             np.testing.assert_allclose(found, value, atol=1e-12, err_msg=f"{ranks}")
             n_lists += 1
     assert n_lists == 2**N_ITEMS - 2
@@ -67,5 +65,6 @@ def test_terms_are_a_measure_of_one_target() -> None:
     both = Terms.of(recall, (1, 2, 1.0), (2, 2, 0.5))
     first, second = (rank_weights(recall, 10, position=i, n_pos=2) for i in (1, 2))
     np.testing.assert_array_equal(rank_weights(both, 9), first + 0.5 * second)
-    assert both != Terms.of(recall, (1, 2, 1.0)) and metrics.parse(both) is both
+    assert both != Terms.of(recall, (1, 2, 1.0))
+    assert metrics.parse(both) is both
     assert hash(both) == hash(Terms.of(recall, (1, 2, 1.0), (2, 2, 0.5)))

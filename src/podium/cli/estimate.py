@@ -138,7 +138,8 @@ def estimate(
             if resamples is not None:
                 _refuse_resamples(estimator, all_ranks)
             if shared:
-                evaluated = _of_shared(all_ranks, samples, files, names, options)
+                _refuse_unshared(samples, ties)
+                evaluated = _of_shared(all_ranks, files, names, options)
             else:
                 evaluated = _of_ranks(all_ranks, files, names, options)
             by_row = all_ranks[0].user is None
@@ -169,15 +170,8 @@ def _of_ranks(
         return sampled.compare_all(models, names, progress=show, **options)
 
 
-def _of_shared(
-    all_ranks: list[SampledRanks],
-    samples: Samples,
-    files: list[Path],
-    names: Sequence[str],
-    options: dict[str, Any],
-) -> Result:
-    """Evaluate whole rankings of one file, or compare several."""
-    from podium import sampled
+def _refuse_unshared(samples: Samples, ties: str | None) -> None:
+    """Raise an ArgumentError for options without shared samples, or without whole ranks."""
     from podium.errors import ArgumentError
 
     if samples.negatives_file is not None:
@@ -185,6 +179,19 @@ def _of_shared(
             "--shared has no effect with --negatives-file, in which each target has its own "
             "sampled items. Leave it out."
         )
+    if ties == "average":
+        raise ArgumentError(
+            "--ties average is undefined with --shared, because it gives ranks between two items. "
+            "Use worst, best or random."
+        )
+
+
+def _of_shared(
+    all_ranks: list[SampledRanks], files: list[Path], names: Sequence[str], options: dict[str, Any]
+) -> Result:
+    """Evaluate whole rankings of one file, or compare several."""
+    from podium import sampled
+
     models = [sampled.SharedRanks.of(ranks) for ranks in all_ranks]
     if len(files) == 1:
         return sampled.evaluate_shared(models[0], names, **options)

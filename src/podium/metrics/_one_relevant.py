@@ -87,16 +87,18 @@ def rank_weights(measure: Measure, n_items: int, *, position: int = 1, n_pos: in
         return measure.rank_weights(n_items)
     n_terms = n_items - n_pos + 1
     n_terms = n_terms if measure.k is None else min(measure.k, n_terms)
-    weigh = measure.metric.rank_weights
+    metric = measure.metric
+    weigh = metric.rank_weights
     if weigh is None and n_pos == 1:
         return _derived(measure, n_items)[:n_terms]
     if weigh is None:
         raise ArgumentError(
-            f"{measure} is not a sum over the relevant items of a list: its metric declares no "
-            "rank_weights. It is defined here for lists with one relevant item only."
+            f"{measure} is not a sum over the relevant items of a list (its metric declares no "
+            "rank_weights), so that it cannot be estimated for users with several targets. Use "
+            "another measure, such as ndcg@10 or pap@10."
         )
     places = Places(np.arange(n_terms), n_items, position, n_pos)
-    return weigh(places, **{**measure.metric.options, **measure.arguments()})
+    return weigh(places, **{**metric.options, **measure.arguments()})
 
 
 def _derived(measure: Measure, n_items: int) -> PerRow:

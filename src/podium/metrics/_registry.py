@@ -51,9 +51,9 @@ class Places:
         """The ranks in the list, from 1: int64, (n,)."""
         return self.above + self.position
 
-    def within(self, k: int | None) -> NDArray[np.bool_]:
-        """Return whether each place is among the first k ranks: bool, (n,)."""
-        return self.ranks <= (self.n_items if k is None else k)
+    def within(self, k: int | None) -> PerRow:
+        """Return 1 for each place among the first k ranks, and 0 for others: float64, (n,)."""
+        return (self.ranks <= (self.n_items if k is None else k)).astype(np.float64)
 
     def reachable(self, k: int | None) -> int:
         """Return the largest number of positives among the first k ranks."""

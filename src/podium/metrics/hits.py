@@ -56,7 +56,7 @@ def _r_precision_terms(places: Places) -> PerRow:
 
 
 def _first_hit(places: Places, *, k: int | None) -> PerRow:
-    return (places.within(k) & (places.position == 1)).astype(np.float64)
+    return places.within(k) * float(places.position == 1)
 
 
 def _first_reciprocal(places: Places, *, k: int | None) -> PerRow:

@@ -104,16 +104,17 @@ def sample_ranks(
     )
     own_counts = plan.n_own_items(history)
     stages = _stages(n_negatives)
+    last_size, grows = stages[-1], len(stages) > 1
     doubled_above, sizes = rank_targets(
         scores, plan, plan.targets, stages, replacement=replacement, ties=ties, seed=seed
     )
     return from_doubled(
         doubled_above,
-        sizes if len(stages) > 1 else stages[-1],
+        sizes if grows else last_size,
         plan.sizes,
         replacement=replacement,
         user=plan.user,
-        stages=stages if len(stages) > 1 else (),
+        stages=stages if grows else (),
         history=own_counts,
     )
 

@@ -29,7 +29,6 @@ from podium.sampled.distribution import RANK_AUC, depends_on_order
 from podium.sampled.estimators import Estimator, get
 from podium.sampled.estimators.smooth import Smooth
 from podium.sampled.evaluating import N_BOOTSTRAP, Estimate, SampledEvaluation
-from podium.sampled.shared.groups import groups
 from podium.sampled.shared.means import (
     Fits,
     SharedMean,
@@ -230,10 +229,7 @@ def _evaluation(
             source,
             mean.bounds,
             mean.prior_decides,
-            any(
-                depends_on_order(part.term, targets.most_items, n_first)
-                for part in groups(shared, measure)
-            ),
+            depends_on_order(measure, targets.most_items, n_first),
         )
         for measure, mean in zip(measures, means, strict=True)
     }

@@ -10,14 +10,14 @@ ranks depend on r. Positions with few users are estimated together, with their m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from podium import metrics
 from podium.metrics import Measure, Terms
 from podium.sampled.design import Design, Floats, Ints
-from podium.sampled.distribution import rank_weights
 from podium.sampled.estimators import LinearEstimator
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.shared.ranks import SharedRanks
@@ -114,8 +114,9 @@ def _shapes(shared: SharedRanks, measure: Measure) -> Iterator[Shape]:
     """Yield the targets by form, in the order of positions."""
     places, rows_of_place = _by_place(shared)
     forms: dict[tuple[int, bytes], list[tuple[int, float]]] = {}
+    n_items = shared.targets.most_items
     for i, (position, n_pos) in enumerate(places):
-        weights = _weights(measure, (position, n_pos), shared.targets.most_items)
+        weights = _weights(measure, (position, n_pos), n_items)
         largest = float(np.abs(weights).max(initial=0.0))
         if largest > 0:
             form = position, (weights / largest).round(_DIGITS).tobytes()
@@ -127,7 +128,8 @@ def _shapes(shared: SharedRanks, measure: Measure) -> Iterator[Shape]:
 
 
 def _weights(measure: Measure, place: tuple[int, int], n_items: int) -> Floats:
-    return rank_weights(Terms.of(measure, (*place, 1.0)), n_items)
+    position, n_pos = place
+    return metrics.rank_weights(measure, n_items + n_pos - 1, position=position, n_pos=n_pos)
 
 
 def _by_place(shared: SharedRanks) -> tuple[list[tuple[int, int]], list[Ints]]:
@@ -139,19 +141,22 @@ def _by_place(shared: SharedRanks) -> tuple[list[tuple[int, int]], list[Ints]]:
     return [(key // span, key % span) for key in keys.tolist()], rows
 
 
-def user_values(estimator: LinearEstimator, shared: SharedRanks, measure: Measure) -> Floats:
-    """Return each user's value by an estimator that is a mean over users: float64, (n_users,)."""
+def user_values(
+    estimator: LinearEstimator, shared: SharedRanks, measure: Measure, parts: Sequence[Group]
+) -> Floats:
+    """Return each user's value by an estimator that is a mean over users: float64, (n_users,).
+
+    `parts` are the groups of the measure. The terms of other targets are 0.
+    """
     targets = shared.targets
     values, has_term = np.zeros(targets.n_rows), np.zeros(targets.n_rows, np.bool_)
-    for shape in _shapes(shared, measure):
-        has_term[shape.rows] = True
+    for part in parts:
+        has_term[part.rows] = True
     for design, rows in targets.design_rows:
         known: dict[bytes, Floats] = {}
         for (position, n_pos), members in _places_of(shared, rows[has_term[rows]]):
-            term = Terms.of(measure, (position, n_pos, 1.0))
-            values[members] = _outcome_values(estimator, design, term, known)[
-                targets.outcomes[members]
-            ]
+            outcome_values = _outcome_values(estimator, design, measure, (position, n_pos), known)
+            values[members] = outcome_values[targets.outcomes[members]]
     return np.bincount(targets.owner, values, shared.n_users).astype(np.float64)
 
 
@@ -167,14 +172,19 @@ def _places_of(shared: SharedRanks, rows: Ints) -> Iterator[tuple[tuple[int, int
 
 
 def _outcome_values(
-    estimator: LinearEstimator, design: Design, term: Terms, known: dict[bytes, Floats]
+    estimator: LinearEstimator,
+    design: Design,
+    measure: Measure,
+    place: tuple[int, int],
+    known: dict[bytes, Floats],
 ) -> Floats:
     """Return the values of outcomes; those of terms that differ by a factor are computed once."""
-    weights = rank_weights(term, design.n_items)
+    weights = _weights(measure, place, design.n_items)
     largest = float(np.abs(weights).max(initial=0.0))
     if largest == 0:
         return np.zeros(design.n_outcomes)
     form = (weights / largest).round(_DIGITS).tobytes()
     if form not in known:
-        known[form] = estimator.values(design, term) / largest
+        term = Terms.of(measure, (*place, 1.0 / largest))
+        known[form] = estimator.values(design, term)
     return known[form] * largest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 import numpy as np
 
@@ -67,12 +68,15 @@ class SharedMean:
     def std_error(self) -> float:
         return float(np.hypot(standard_error(self.variation), self.other))
 
+    @property
+    def own_interval(self) -> Interval:
+        """The interval of the method; nan if it has none."""
+        return self.interval or Interval(np.nan, np.nan)
+
     def interval_at(self, level: float, n_users: int) -> Interval:
         """Return the method's own interval at this level, or that of the resamples."""
-        if self.interval is not None:
-            return self.interval
         if self.resampled is None:
-            return Interval(np.nan, np.nan)
+            return self.own_interval
         return by_bootstrap(self.mean, self.resampled, self.largest, level, n_users).interval
 
 
@@ -101,18 +105,25 @@ class Fits:
 
     method: Estimator
     shared: SharedRanks
+    _groups: dict[Measure, list[Group]] = field(default_factory=dict[Measure, "list[Group]"])
     _known: dict[tuple[bytes, bytes], SmoothFit | RankDistribution] = field(
         default_factory=dict[tuple[bytes, bytes], SmoothFit | RankDistribution]
     )
 
+    def groups(self, measure: Measure) -> list[Group]:
+        """Return the groups of a measure, which are computed once."""
+        if measure not in self._groups:
+            self._groups[measure] = groups(self.shared, measure)
+        return self._groups[measure]
+
     def mean(self, measure: Measure, level: float, confidence: float | None) -> SharedMean:
         """Estimate one measure, with bounds that have a confidence, or without bounds."""
-        parts = groups(self.shared, measure)
+        parts = self.groups(measure)
         limits = None if confidence is None else _bounds(parts, self.shared, confidence)
         total = None if limits is None else _summed(limits, self._shares(parts))
         linear = linear_form(self.method, self.shared)
         if linear is not None:
-            values = user_values(linear, self.shared, measure)
+            values = user_values(linear, self.shared, measure, parts)
             interval = stats.summarize(values, level=level).interval
             return SharedMean(float(values.mean()), values, 0.0, interval, False, total)
         if isinstance(self.method, Smooth):
@@ -131,7 +142,7 @@ class Fits:
         known: dict[tuple[bytes, bytes], RankDistribution] = {}
         for measure in measures:
             total = 0.0
-            for part in groups(self.shared, measure):
+            for part in self.groups(measure):
                 counts = users[owner[part.rows]].astype(np.float64)
                 share = float(part.sizes @ counts)
                 if share and part.key not in known:
@@ -178,7 +189,7 @@ class Fits:
         if not errors > 0:
             return result
         ratio = result.std_error / errors
-        low, high = np.sum([part.interval for part in found], axis=0).tolist()
+        low, high = (sum(ends) for ends in zip(*(part.own_interval for part in found), strict=True))
         interval = Interval(mean - ratio * (mean - low), mean + ratio * (high - mean))
         if total is not None:
             mean, interval = float(np.clip(mean, *total)), inside(interval, total)
@@ -188,8 +199,7 @@ class Fits:
         self, part: Group, share: float, bounds: Bounds | None, level: float
     ) -> SharedMean:
         """Return the part of a group in the mean of a measure."""
-        fit, n_users = self._fit(part), self.shared.n_users
-        assert isinstance(fit, SmoothFit)
+        fit, n_users = cast("SmoothFit", self._fit(part)), self.shared.n_users
         effects = np.zeros(n_users)
         if fit.states:
             of_rows = share * fit.influences(part.term) * fit.ranks.weights * n_users
