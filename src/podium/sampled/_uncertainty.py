@@ -179,6 +179,7 @@ class ExactMeasure(LinearEstimator):
     """The measure of the rank, which is the consistent estimator if all items were drawn."""
 
     def values(self, design: Design, measure: str | Measure) -> Floats:
+        """Return the value of each rank; see `LinearEstimator.values`."""
         return all_rank_weights(read_measure(measure), design.n_items)
 
 
