@@ -27,6 +27,7 @@ from podium.sampled.sums import spaced_ranks
 _DENSE = 16  # ranks per standard deviation of a sampled rank at the start of a search
 _DENSEST = 1024  # for larger samples, the start is as dense as for this size
 _MOST_UNDRAWN = 2  # items; with more, ranks do not count as known up to that number
+_MOST_KNOWN = 2**23  # values of ranks that are kept for catalogues of several sizes
 _TOP = 64  # the number of first ranks, and of ranks around the cutoff, at the start of a search
 
 
@@ -131,7 +132,7 @@ def largest_top_part(ranks: SampledRanks, measure: Measure, depth: int, level: f
     full_worth = _worth(measure, int(np.min(ranks.n_items)))
 
     def worth(n_items: int) -> Floats:
-        rank_values = full_worth(n_items)
+        rank_values = full_worth(n_items).copy()
         rank_values[depth:] = 0.0
         return rank_values
 
@@ -263,7 +264,17 @@ def _worth(measure: Measure, smallest: int) -> Worth:
         raise ArgumentError(
             f"{measure} is undefined in a catalogue of {smallest} items. Lower its cutoff."
         )
-    return lambda n_items: all_rank_weights(measure, n_items)
+    known: dict[int, Floats] = {}
+
+    def worth(n_items: int) -> Floats:
+        if n_items in known:
+            return known[n_items]
+        values = all_rank_weights(measure, n_items)
+        if len(known) * n_items < _MOST_KNOWN:
+            known[n_items] = values
+        return values
+
+    return worth
 
 
 def _start_ranks(measure: Measure) -> StartRanks:
