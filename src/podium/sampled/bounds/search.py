@@ -314,17 +314,13 @@ class _Cells:
     def nodes(self) -> Floats:
         return (self.middles[:, None] + self.halves[:, None] * _PLACES).ravel()
 
-    @cached_property
-    def positions(self) -> Floats:
-        """The position of each rank in its cell, from -1 to 1: float64, (n_items,)."""
-        ranks = np.arange(1.0, self.sizes.sum() + 1)
-        distances = ranks - np.repeat(self.middles, self.sizes)
-        return distances / np.repeat(self.halves, self.sizes)
-
     def interpolate(self, sums: Floats) -> Floats:
         """Interpolate sums at the nodes to all ranks, by Clenshaw's recurrence."""
         series = sums.reshape(-1, _NODES) @ _TO_SERIES
-        position = self.positions
+        ranks = np.arange(1.0, self.sizes.sum() + 1)
+        position = (ranks - np.repeat(self.middles, self.sizes)) / np.repeat(
+            self.halves, self.sizes
+        )
         doubled_position = position + position
         previous, second_previous = np.zeros(position.size), np.zeros(position.size)
         for coefficients in series.T[:0:-1]:
