@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, PodiumWarning
 from podium.sampled import (
     REGISTRY,
     SampledRanks,
@@ -152,3 +152,29 @@ def test_models_with_other_targets_are_refused() -> None:
     b = SharedRanks([0, 1, 2], 9, 100, user=["a", "b", "b"])
     with pytest.raises(ArgumentError, match="must have the same targets"):
         compare_shared({"a": a, "b": b}, "recall@10")
+
+
+def scores_of(drawn_items: Any) -> dict[str, Any]:
+    """Return a table of one target per user and the given candidates of each."""
+    n_users, n_drawn = drawn_items.shape
+    items = np.column_stack([np.full(n_users, 10_000), drawn_items])
+    return {
+        "user": np.repeat(np.arange(n_users), n_drawn + 1),
+        "item": items.ravel(),
+        "score": np.random.default_rng(0).random(items.size),
+        "target": np.tile([1, *[0] * n_drawn], n_users),
+    }
+
+
+def test_popular_candidates_in_a_table_are_named() -> None:
+    rng = np.random.default_rng(0)
+    popular = rng.geometric(0.02, (300, 20)).clip(max=999)
+    options: dict[str, Any] = {"n_items": 1000, "replacement": True}
+    table = scores_of(popular)
+    table["score"] = table["item"] / 1e6  # a candidate that was drawn twice has one score
+    with pytest.warns(PodiumWarning, match="of .* drawn items have too many draws. Ranks among"):
+        read(table, **options)
+    uniform = scores_of(np.stack([rng.choice(999, 20, replace=False) for _ in range(300)]))
+    assert read(uniform, **options).n_rows == 300
+    common = scores_of(np.tile(np.arange(20), (300, 1)))  # the same list for all users
+    assert read(common, **options).n_rows == 300

@@ -264,6 +264,7 @@ def _worth(measure: Measure, smallest: int) -> Worth:
         raise ArgumentError(
             f"{measure} is undefined in a catalogue of {smallest} items. Lower its cutoff."
         )
+
     def top_of(n_items: int) -> Floats:
         return rank_weights(measure, n_items)
 
