@@ -8,8 +8,9 @@ from __future__ import annotations
 import sys
 import threading
 from contextlib import ExitStack
+from typing import Any
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import ThreadpoolController, threadpool_info
 
 
 class _OneBlasThread:
@@ -47,3 +48,12 @@ class _OneBlasThread:
 
 one_blas_thread = _OneBlasThread()
 """The context that the whole process shares."""
+
+
+def blas_threads() -> int:
+    """Return the number of threads that BLAS would use."""
+    return max((pool["num_threads"] for pool in threadpool_info() if _is_blas(pool)), default=1)
+
+
+def _is_blas(pool: dict[str, Any]) -> bool:
+    return pool["user_api"] == "blas"

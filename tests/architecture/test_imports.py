@@ -51,7 +51,7 @@ ALLOWED = {
     "hypothesis": ("testing/*",),
     "pytest": ("testing/*",),
     "ray": ("executors/ray.py", "executors/_cluster.py"),
-    "torch": (*_NEURAL, "recommenders/*"),
+    "torch": (*_NEURAL, "catalogue/device*", "recommenders/*"),
     "lightgbm": ("rankers/boosting/*", "papers/*"),
     "piqp": ("rankers/*",),
     "xgboost": ("rankers/boosting/*",),

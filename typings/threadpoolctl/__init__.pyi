@@ -1,5 +1,8 @@
 from contextlib import AbstractContextManager
+from typing import Any
 
 def threadpool_limits(
     limits: int | None = None, user_api: str | None = None
 ) -> AbstractContextManager[None]: ...
+
+def threadpool_info() -> list[dict[str, Any]]: ...

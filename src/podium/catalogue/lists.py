@@ -13,11 +13,12 @@ from podium import _check
 from podium._kernels import ideal_order, read_only
 from podium._ties import TIES, random_bits
 from podium.catalogue import passes
+from podium.catalogue.counting import Counter, count_above
 from podium.catalogue.source import Floats, Scores, Source, read
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
 from podium.groups import Groups, row_offsets
 from podium.ranking import Ranking, kept_offsets
-from podium.types import Offsets, Ties
+from podium.types import Offsets, PerRow, Ties
 
 
 def rank_blocks(
@@ -94,8 +95,10 @@ def rank_blocks(
         min_relevance=_check.number(min_relevance, "min_relevance", low=0.0, strict=True),
         bits=random_bits(seed),
     )
-    blocks = table.blocks(table.block_size(block_size))
-    return (plan.ranking(start, block) for start, block in blocks)
+    size, counter = table.block_size(block_size), table.counter()
+    if counter is not None and depth is not None and ties != "average":
+        return plan.counted_rankings(counter, depth, size)
+    return (plan.ranking(start, block) for start, block in table.blocks(size))
 
 
 def rank_all(
@@ -190,6 +193,35 @@ class _Plan:
             self.min_relevance,
             self.ties,
             lists.tied,
+        )
+
+    def counted_rankings(self, counter: Counter, depth: int, size: int) -> Iterator[Ranking]:
+        """Yield the rankings of blocks of users from the ranks of the positives, without lists."""
+        positives = self.truth.without(self.truth.values <= 0)
+        tie = passes.Tie(passes.RULES[self.ties], 0, self.bits)
+        above = count_above(counter, positives, self.seen, tie, most=depth)
+        for start in range(0, max(self.scores.n_users, 1), size):
+            stop = min(start + size, self.scores.n_users)
+            part = slice(int(positives.offsets[start]), int(positives.offsets[stop]))
+            yield self._counted(start, stop, positives.block(start, stop), above[part], depth)
+
+    def _counted(
+        self, start: int, stop: int, positives: Rows, above: PerRow, depth: int
+    ) -> Ranking:
+        n_items = self.scores.n_items - self.seen.block(start, stop).sizes
+        offsets = row_offsets(np.minimum(n_items, depth))
+        relevance = np.zeros(int(offsets[-1]))
+        is_listed = above < depth
+        places = np.repeat(offsets[:-1], positives.sizes)[is_listed] + above[is_listed]
+        relevance[places.astype(np.int64)] = positives.values[is_listed]
+        return Ranking(
+            Groups(np.arange(start, stop), offsets),
+            relevance,
+            *_ideal(positives),
+            n_items,
+            self.min_relevance,
+            self.ties,
+            np.zeros(0, np.bool_),
         )
 
 

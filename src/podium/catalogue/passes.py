@@ -9,7 +9,7 @@ import numpy as np
 from podium._kernels import AVERAGE, BEST, ID, RANDOM, WORST
 from podium.catalogue import _best_kernels, _kernels
 from podium.catalogue._kernels import Tie
-from podium.catalogue.source import Floats, Source
+from podium.catalogue.source import Floats, Source, refuse_score
 from podium.catalogue.sparse import Rows
 from podium.groups import row_offsets
 from podium.types import Counts, Mask, Offsets, PerRow, RowIndex, Ties
@@ -38,7 +38,7 @@ def best_items(
     """Write each user's best items and their scores, up to the number of columns."""
     user, item = _best_kernels.best_items(block, source.limits, seen, items.shape[1], items, best)
     if user >= 0:
-        source.refuse(start + user, item, block[user, item])
+        refuse_score(start + user, item, block[user, item])
 
 
 def kth_best(source: Source, start: int, block: Floats, seen: Rows, k: int) -> Floats:
@@ -46,7 +46,7 @@ def kth_best(source: Source, start: int, block: Floats, seen: Rows, k: int) -> F
     floors = np.empty(block.shape[0], source.dtype)
     user, item = _kernels.kth_best(block, source.limits, seen, k, floors)
     if user >= 0:
-        source.refuse(start + user, item, block[user, item])
+        refuse_score(start + user, item, block[user, item])
     return floors
 
 

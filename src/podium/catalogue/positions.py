@@ -9,10 +9,14 @@ import numpy as np
 from podium import _check
 from podium._ties import TIES, random_bits
 from podium.catalogue import _kernels
+from podium.catalogue._kernels import Tie
+from podium.catalogue.counting import count_above
+from podium.catalogue.devices import read_on_device
 from podium.catalogue.passes import RULES
-from podium.catalogue.source import Scores, read
+from podium.catalogue.source import Scores, Source, read, refuse_score
 from podium.catalogue.sparse import (
     Overlap,
+    Rows,
     read_excluded,
     read_relevant,
     split_overlap,
@@ -30,6 +34,7 @@ def target_ranks(
     ties: Ties = "worst",
     block_size: int | None = None,
     seed: int = 0,
+    device: str | None = None,
 ) -> PerRow:
     """Return the rank of each target among all items of its user that are not excluded.
 
@@ -52,6 +57,8 @@ def target_ranks(
         "average", the rank is the mean rank of all items with this score and can end in one half.
     block_size, seed
         The block size and the seed, see `rank_blocks`.
+    device : str, optional
+        The device that counts, see `top_k`.
 
     Returns
     -------
@@ -73,25 +80,38 @@ def target_ranks(
     >>> target_ranks([[3.0, 2.0, 1.0, 2.0]], csr_array([[1, 0, 0, 1]]))
     array([1., 3.])
     """
-    table = read(scores)
+    table = read_on_device(scores, device) or read(scores)
+    size = None if block_size is None else _check.cutoff(block_size, name="block_size")
     seen = read_excluded(exclude, table.shape)
     relevant = read_relevant(targets, "targets", table.shape)
-    _, is_excluded = split_overlap(relevant, "targets", seen, overlap)
-    rule = RULES[_check.choice(ties, "ties", TIES)]
-    bits = random_bits(seed)
-    ranks = np.empty(is_excluded.size)
+    visible, is_excluded = split_overlap(relevant, "targets", seen, overlap)
+    tie = Tie(RULES[_check.choice(ties, "ties", TIES)], 0, random_bits(seed))
+    ranks = np.full(is_excluded.size, np.nan)
+    counter = table.counter()
+    if isinstance(table, Source) and counter is None:
+        ranks[~is_excluded] = _ranks_in_blocks(table, visible, seen, tie, size)
+    elif counter is not None:
+        ranks[~is_excluded] = 1.0 + count_above(counter, visible, seen, tie, block_size=size)
+    in_storage_order = np.empty_like(ranks)
+    in_storage_order[storage_order(targets)] = ranks
+    return in_storage_order
+
+
+def _ranks_in_blocks(
+    table: Source, targets: Rows, seen: Rows, tie: Tie, block_size: int | None
+) -> PerRow:
+    """Return the ranks of targets from blocks with the scores of all items."""
+    ranks = np.empty(targets.items.size)
     for start, block in table.blocks(table.block_size(block_size)):
         stop = start + block.shape[0]
         user, item = _kernels.target_ranks(
             block,
             table.limits.lowest,
             seen.block(start, stop),
-            relevant.block(start, stop),
-            _kernels.Tie(rule, start, bits),
-            ranks[relevant.offsets[start] : relevant.offsets[stop]],
+            targets.block(start, stop),
+            tie._replace(first_user=start),
+            ranks[targets.offsets[start] : targets.offsets[stop]],
         )
         if user >= 0:
-            table.refuse(start + user, item, block[user, item])
-    in_storage_order = np.empty_like(ranks)
-    in_storage_order[storage_order(targets)] = ranks
-    return in_storage_order
+            refuse_score(start + user, item, block[user, item])
+    return ranks

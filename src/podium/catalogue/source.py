@@ -5,16 +5,16 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from podium import _check
 from podium.catalogue._kernels import Limits
+from podium.catalogue.counting import CountedProducts, Counter
+from podium.catalogue.exact import Floats, Products
 from podium.errors import ArgumentError
-
-Floats: TypeAlias = "NDArray[np.floating[Any]]"  # float32 or float64
 
 _EXACT = 2**53  # float64 represents all integers up to here
 _BLOCK = 2**22  # scores per block: small enough for a cache, large enough for a matrix product
@@ -91,12 +91,9 @@ class Source(abc.ABC):
         max_users = _MOST_BYTES // (n_items * self.dtype.itemsize)
         return max(1, min(max(_BLOCK // n_items, _LEAST_USERS), max_users))
 
-    def refuse(self, user: int, item: int, score: Any) -> None:
-        """Raise an error for a score that is not finite."""
-        raise ArgumentError(
-            f"scores must be finite, got {score:g} for user {user} and item {item}. Put items "
-            "that must not be ranked into exclude; give others a low finite score."
-        )
+    def counter(self) -> Counter | None:
+        """Return what counts the items above targets, if that does not need blocks of scores."""
+        return None
 
     def _starts(self, size: int) -> range:
         return range(0, max(self.n_users, 1), size)
@@ -113,11 +110,19 @@ class _Matrix(Source):
 
 
 @dataclass(frozen=True, eq=False)
-class _Factors(Source):
+class Factors(Source):
+    """The products of the factors of users and items."""
+
     users: NDArray[Any]
     items: NDArray[Any]
 
+    def counter(self) -> Counter | None:
+        """Return the products, unless they could overflow."""
+        products = Products.of(self.users, self.items)
+        return None if products.could_overflow else CountedProducts(products)
+
     def blocks(self, size: int) -> Iterator[tuple[int, Floats]]:
+        """Yield products, which overwrite the previous block."""
         buffer = np.empty((min(size, self.n_users), self.n_items), self.dtype)
         for start in self._starts(size):
             left = self.users[start : start + size]
@@ -136,17 +141,29 @@ class _Function(Source):
         if not users.size:
             return np.empty((0, self.n_items), self.dtype)
         block = _matrix(self.function(users), "scores", "users x items")
-        if block.shape != (users.size, self.n_items):
-            raise ArgumentError(
-                f"scores must have shape {users.size} x {self.n_items} for {users.size} users, got "
-                f"a block of {block.shape[0]} x {block.shape[1]}."
-            )
-        if _float_type(block.dtype) != self.dtype != np.float64:
-            raise ArgumentError(
-                f"scores must be {self.dtype}, got a block of {block.dtype}. Pass dtype='float64' "
-                f"to ScoreFunction, or return {self.dtype}."
-            )
+        self.check(block.shape, _float_type(block.dtype), users.size)
         return np.ascontiguousarray(block, dtype=self.dtype)
+
+    def check(self, shape: tuple[int, ...], dtype: DTypeLike, n_users: int) -> None:
+        """Raise if a block is not n_users x n_items, or if `self.dtype` cannot represent it."""
+        if shape != (n_users, self.n_items):
+            raise ArgumentError(
+                f"scores must have shape {n_users} x {self.n_items} for {n_users} users, got a "
+                f"block of {shape[0]} x {shape[1]}."
+            )
+        if np.dtype(dtype) != self.dtype != np.float64:
+            raise ArgumentError(
+                f"scores must be {self.dtype}, got a block of {np.dtype(dtype)}. Pass "
+                f"dtype='float64' to ScoreFunction, or return {self.dtype}."
+            )
+
+
+def refuse_score(user: int, item: int, score: Any) -> NoReturn:
+    """Raise an error for a score that is not finite."""
+    raise ArgumentError(
+        f"scores must be finite, got {score:g} for user {user} and item {item}. Put items that "
+        "must not be ranked into exclude; give others a low finite score."
+    )
 
 
 def read(scores: Scores) -> Source:
@@ -161,7 +178,7 @@ def read_matrix_or_function(scores: ArrayLike | ScoreFunction) -> Source:
     return read_function(scores) if isinstance(scores, ScoreFunction) else read_matrix(scores)
 
 
-def read_function(scores: ScoreFunction) -> Source:
+def read_function(scores: ScoreFunction) -> _Function:
     """Check a ScoreFunction; its blocks are checked when they are computed."""
     if not callable(scores.function):
         raise ArgumentError(f"function must be callable, got {scores.function!r}.")
@@ -181,7 +198,7 @@ def read_matrix(scores: ArrayLike) -> Source:
     return _Matrix(values.shape[0], values.shape[1], _float_type(values.dtype), values)
 
 
-def read_factors(user_factors: ArrayLike, item_factors: ArrayLike) -> Source:
+def read_factors(user_factors: ArrayLike, item_factors: ArrayLike) -> Factors:
     """Check a pair of factors and convert them to one type."""
     users = _matrix(user_factors, "user_factors", "users x factors")
     items = _matrix(item_factors, "item_factors", "items x factors")
@@ -199,7 +216,7 @@ def read_factors(user_factors: ArrayLike, item_factors: ArrayLike) -> Source:
                 f"{name} has a non-finite value, first in row {int(np.argmin(is_finite))}. "
                 "Refit the model, or drop that row."
             )
-    return _Factors(users.shape[0], items.shape[0], dtype, users, items)
+    return Factors(users.shape[0], items.shape[0], dtype, users, items)
 
 
 def _matrix(values: Any, name: str, axes: str) -> NDArray[Any]:

@@ -43,6 +43,21 @@ class Rows(NamedTuple):
             self.values[part].astype(np.float64, copy=False),
         )
 
+    def of(self, users: NDArray[np.int64]) -> Rows:
+        """Return the rows of some users, in their order."""
+        sizes = self.sizes[users]
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        entries: NDArray[np.int64] = np.arange(int(offsets[-1])) + np.repeat(
+            self.offsets[users] - offsets[:-1], sizes
+        )
+        return Rows(offsets, self.items[entries], self.values[entries])
+
+    def of_items(self, start: int, stop: int) -> Rows:
+        """Return the entries with items from start to stop, whose numbers then begin at 0."""
+        is_inside = (self.items >= start) & (self.items < stop)
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(is_inside)])[self.offsets]
+        return Rows(offsets, self.items[is_inside] - start, self.values[is_inside])
+
     @property
     def sizes(self) -> NDArray[np.int64]:
         return np.diff(self.offsets).astype(np.int64)

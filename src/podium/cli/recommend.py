@@ -60,6 +60,14 @@ def recommend(
             "--include-seen", help="Also recommend items that the user has in the training events."
         ),
     ] = False,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Device of PyTorch that scores: cuda, or auto for a GPU if there is one. The "
+            "lists of a model with factors are the same. Default: the CPU, by NumPy.",
+        ),
+    ] = None,
     user_col: UserColumn = None,
     item_col: ItemColumn = None,
 ) -> None:
@@ -78,6 +86,7 @@ def recommend(
         "exclude_seen": not include_seen,
         "allow": _items(fitted, allow, "--allow", item_col),
         "deny": _items(fitted, deny, "--deny", item_col),
+        "device": device,
     }
     user_ids = _users(fitted, users, user_col, model)
     n_empty_lists = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
@@ -110,12 +110,12 @@ _COLUMNAR = (".parquet", ".arrow", ".feather")
 
 @contextmanager
 def _text(place: Path, suffix: str, packed: bool) -> Generator[_Write]:
-    with place.open("wb") as raw:
-        # The gzip header contains no name and time, so that equal tables give equal files.
-        file = gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else raw
-        yield _text_writer(cast("IO[bytes]", file), SEPARATORS[suffix])
+    with ExitStack() as files:
+        file: Any = files.enter_context(place.open("wb"))
         if packed:
-            file.close()
+            # The gzip header contains no name and time, so that equal tables give equal files.
+            file = files.enter_context(gzip.GzipFile("", "wb", 6, file, mtime=0))
+        yield _text_writer(file, SEPARATORS[suffix])
 
 
 def text_appender(file: IO[bytes], separator: str = ",") -> Append:

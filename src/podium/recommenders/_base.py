@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import Any, Self, TypeAlias, cast
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -164,6 +164,7 @@ class Recommender(Saved, BaseEstimator):
         exclude_seen: bool = True,
         allow: ArrayLike | None = None,
         deny: ArrayLike | None = None,
+        device: str | None = None,
     ) -> tuple[Items, Floats]:
         """Return the best items of each user, best first.
 
@@ -177,6 +178,8 @@ class Recommender(Saved, BaseEstimator):
             Whether to leave out the items with which the user has a pair.
         allow, deny : (n,), optional
             The only items that can be recommended, and items that cannot be recommended.
+        device : str, optional
+            The device of torch, such as "cuda" or "auto"; see `podium.catalogue.top_k`.
 
         Returns
         -------
@@ -189,21 +192,31 @@ class Recommender(Saved, BaseEstimator):
         check_is_fitted(self)
         rows = self._rows(users)
         seen = self.user_items_[rows] if _check.flag(exclude_seen, "exclude_seen") else None
-        columns, scores = self._top(rows, self._width(k), seen, self._candidates(allow, deny))
+        candidates = self._candidates(allow, deny)
+        columns, scores = self._top(rows, self._width(k), seen, candidates, device)
         return self._with_labels(columns), scores
 
-    def _top(self, rows: Ints, k: int, seen: Any, candidates: Ints | None) -> tuple[Ints, Floats]:
+    def _top(
+        self, rows: Ints, k: int, seen: Any, candidates: Ints | None, device: str | None = None
+    ) -> tuple[Ints, Floats]:
         """Return the columns of the best items, without those in `seen`, and their scores.
 
         `candidates` restricts the columns; None means all items.
         """
         if seen is not None and candidates is not None:
             seen = seen[:, candidates]
-        best, scores = top_k(cast("Any", self.as_scores(rows, candidates)), k, exclude=seen)
+        scores_of: Any = self.as_scores(rows, candidates)
+        best, scores = top_k(scores_of, k, exclude=seen, device=device)
         return best if candidates is None else np.where(best < 0, -1, candidates[best]), scores
 
     def ranks(
-        self, held_out: Any, *, exclude_seen: bool = True, ties: Ties = "worst", seed: int = 0
+        self,
+        held_out: Any,
+        *,
+        exclude_seen: bool = True,
+        ties: Ties = "worst",
+        seed: int = 0,
+        device: str | None = None,
     ) -> PerRow:
         """Return the exact rank of each held-out item among all items of the catalogue.
 
@@ -217,6 +230,8 @@ class Recommender(Saved, BaseEstimator):
         ties, seed
             The order of equal scores and the seed of random orders; see
             `podium.catalogue.target_ranks`.
+        device : str, optional
+            The device of torch that counts, see `recommend`.
 
         Returns
         -------
@@ -261,6 +276,7 @@ class Recommender(Saved, BaseEstimator):
             overlap="drop",
             ties=ties,
             seed=seed,
+            device=device,
         )
         n_fitted = int(np.count_nonzero(np.isnan(ranks)))
         if n_fitted:

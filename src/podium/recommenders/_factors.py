@@ -48,14 +48,22 @@ class FactorRecommender(Recommender):
             scores[start : start + _PAIRS] = products + self.item_bias_[item]
         return scores
 
-    def _top(self, rows: Ints, k: int, seen: Any, candidates: Ints | None) -> tuple[Ints, Floats]:
-        return self._top_of(self.user_factors_[rows], k, seen, candidates)
+    def _top(
+        self, rows: Ints, k: int, seen: Any, candidates: Ints | None, device: str | None = None
+    ) -> tuple[Ints, Floats]:
+        return self._top_of(self.user_factors_[rows], k, seen, candidates, device)
 
     def _top_of(
-        self, users: Floats, k: int, seen: Any, candidates: Ints | None
+        self,
+        users: Floats,
+        k: int,
+        seen: Any,
+        candidates: Ints | None,
+        device: str | None = None,
     ) -> tuple[Ints, Floats]:
         """Return the best items of users with the given factors; see `best_items`."""
-        return best_items(users, self.item_factors_, self.item_bias_, k, seen, candidates)
+        factors = users, self.item_factors_, self.item_bias_
+        return best_items(*factors, k, seen, candidates, device)
 
     def as_scores(
         self, rows: Ints | None = None, columns: Ints | None = None

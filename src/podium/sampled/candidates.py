@@ -131,7 +131,7 @@ class Candidates:
                 doubled_above,
             )
             if row >= 0:
-                refuse_nonfinite(source, start, (left, right), row, item)
+                refuse_nonfinite(start, (left, right), row, item)
         return from_doubled(
             doubled_above,
             self.n_negatives,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium._ties import TIES, random_bits
 from podium.catalogue.passes import RULES
-from podium.catalogue.source import Scores, Source, read
+from podium.catalogue.source import Scores, Source, read, refuse_score
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError
 from podium.sampled import _kernels
@@ -164,7 +164,7 @@ def rank_targets(
             sizes[part],
         )
         if row >= 0:
-            refuse_nonfinite(source, start, (left, right), row, item)
+            refuse_nonfinite(start, (left, right), row, item)
     return doubled_above, sizes
 
 
@@ -279,11 +279,11 @@ def require_shape(source: Source, shape: tuple[int, int]) -> None:
 
 
 def refuse_nonfinite(
-    source: Source, start: int, sides: tuple[NDArray[Any], NDArray[Any]], row: int, item: int
+    start: int, sides: tuple[NDArray[Any], NDArray[Any]], row: int, item: int
 ) -> None:
     """Raise for a score that is not finite, or a product of factors that overflows."""
     left, right = sides
-    source.refuse(start + row, item, np.inf if right.size else left[row, item])
+    refuse_score(start + row, item, np.inf if right.size else left[row, item])
 
 
 def from_doubled(

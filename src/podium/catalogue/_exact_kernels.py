@@ -1,4 +1,4 @@
-"""Compiled kernels that score proposed items in a fixed summation order."""
+"""Compiled kernels that compute products of factors in a fixed order of summation."""
 
 from __future__ import annotations
 
@@ -36,6 +36,13 @@ class Best(NamedTuple):
 
 
 @kernel
+def pair_products(users, items, rows, columns, out):
+    """Write the product of each pair of rows of both factors."""
+    for p in range(rows.size):
+        out[p] = lane_dot(users[rows[p]], items[columns[p]])
+
+
+@kernel
 def settle(factors, proposals, best, settled):
     """Write the best of the items proposed to each user, and whether they are certain.
 
@@ -48,7 +55,7 @@ def settle(factors, proposals, best, settled):
     best_items, best_scores = best
     n_users, width = proposed.shape
     k = best_items.shape[1]
-    exact_scores = np.empty(width, np.float32)
+    exact_scores = np.empty(width, users.dtype)
     item_keys = np.empty(width)
     order, buffer = np.empty(width, np.int64), np.empty(width, np.int64)
     for row in range(n_users):

@@ -1,0 +1,134 @@
+"""Compiled counts of the items that rank above targets, in tiles of users x items.
+
+A tile is a matrix product, whose scores differ a little from the exact ones. An item whose score
+in the tile is farther from the target's score than this difference is decided at once. The others
+are near: their exact scores are computed, and equal ones are ordered by the tie rule.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from podium._kernels import AVERAGE, inlined, kernel, lane_dot, mix, tie_key
+
+_PART = 256  # items among which near scores are searched, if there are any
+
+
+class Targets(NamedTuple):
+    """The targets of a block of users, one user after the other, by increasing item.
+
+    `low` and `high` are the limits of near scores, `score` is the exact score, and `open` the
+    positions of the targets that are still counted: the first `n_open` ones of each user's part.
+    """
+
+    offsets: Any
+    item: Any
+    grade: Any
+    score: Any
+    low: Any
+    high: Any
+    open: Any
+    n_open: Any
+
+
+class Hidden(NamedTuple):
+    """The hidden items of each user, increasing, and the position of the next one to hide."""
+
+    offsets: Any
+    items: Any
+    next: Any
+
+
+@kernel
+def count_tile(scores, first, factors, targets, hidden, tie, lowest, most, above):
+    """Add the items of a tile that rank above each open target, and close the settled targets.
+
+    The tile contains the items from number `first`. Targets with at least `most` items above are
+    closed: their counts are not complete. Hidden items get the score `lowest`.
+    """
+    users, items = factors
+    offsets, _, _, _, low, high, open_places, n_open = targets
+    for u in range(scores.shape[0]):
+        if n_open[u] == 0:
+            continue
+        row = scores[u]
+        _hide(row, first, u, hidden, lowest)
+        places = open_places[offsets[u] : offsets[u] + n_open[u]]
+        kept = 0
+        for t in places:
+            for start in range(0, row.size, _PART):
+                part = row[start : start + _PART]
+                n_above, n_reaching = _count(part, low[t], high[t])
+                above[t] += n_above
+                if n_reaching > n_above:
+                    above[t] += _count_near(
+                        part, first + start, t, u, users[u], items, targets, tie
+                    )
+            places[kept] = t
+            kept += above[t] < most
+        n_open[u] = kept
+
+
+@kernel
+def count_near(place, user, item, score, targets, tie, above):
+    """Add near items whose exact scores are known: (n,) each; `place` is that of the target."""
+    for p in range(place.size):
+        if item[p] != targets.item[place[p]]:
+            stream = mix(tie.bits ^ mix(np.uint64(tie.first_user + user[p])))
+            above[place[p]] += precedes(score[p], item[p], place[p], user[p], targets, tie, stream)
+
+
+@kernel
+def _hide(row, first, u, hidden, lowest):
+    """Give the lowest score to the hidden items of a tile."""
+    at, end = hidden.next[u], hidden.offsets[u + 1]
+    while at < end and hidden.items[at] < first + row.size:
+        row[hidden.items[at] - first] = lowest
+        at += 1
+    hidden.next[u] = at
+
+
+@inlined
+def _count(scores, low, high):
+    """Return the numbers of scores above the limits of near scores, and of all that reach them."""
+    n_above = n_reaching = np.uint32(0)
+    for i in range(scores.size):  # in 32 bits, so that more comparisons fit into a vector
+        n_above = np.uint32(n_above + np.uint32(scores[i] > high))
+        n_reaching = np.uint32(n_reaching + np.uint32(scores[i] >= low))
+    return n_above, n_reaching
+
+
+@kernel
+def _count_near(scores, first, t, u, user, items, targets, tie):
+    """Return the number of items near a target that rank above it."""
+    low, high, target = targets.low[t], targets.high[t], targets.item[t]
+    stream = mix(tie.bits ^ mix(np.uint64(tie.first_user + u)))
+    total = 0.0
+    for i in range(scores.size):
+        item = first + i
+        if scores[i] >= low and scores[i] <= high and item != target:
+            total += precedes(lane_dot(user, items[item]), item, t, u, targets, tie, stream)
+    return total
+
+
+@kernel
+def precedes(score, item, t, u, targets, tie, stream):
+    """Return 1 if an item ranks above a target, else 0; 0.5 for equal scores with "average"."""
+    if score != targets.score[t]:
+        return 1.0 if score > targets.score[t] else 0.0
+    if tie.rule == AVERAGE:
+        return 0.5
+    target = targets.item[t]
+    key = tie_key(tie.rule, _grade(item, u, targets), item, stream)
+    target_key = tie_key(tie.rule, targets.grade[t], target, stream)
+    return 1.0 if key > target_key or (key == target_key and item < target) else 0.0
+
+
+@kernel
+def _grade(item, u, targets):
+    """Return the relevance of an item, which is 0 unless it is a target of the user."""
+    at, end = targets.offsets[u], targets.offsets[u + 1]
+    place = at + np.searchsorted(targets.item[at:end], item)
+    return targets.grade[place] if place < end and targets.item[place] == item else 0.0
