@@ -162,7 +162,7 @@ class RecallMap(LinearEstimator):
         k = int(np.count_nonzero(weights))
         if (weights[:k] != weights[0]).any():
             raise ArgumentError(
-                "recall-map estimates recall, hit_rate and precision only, got "
+                "recall-map estimates 'recall', 'hit_rate' or 'precision' only, got "
                 f"{parsed}. It maps cutoffs, and does not estimate the order of ranks within a "
                 "cutoff. Use another estimator."
             )
