@@ -11,7 +11,9 @@ simulations of each of several designs.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
+import statistics
 import time
 import warnings
 from collections.abc import Callable
@@ -25,18 +27,20 @@ N_USERS, N_NEGATIVES = 6_040, 99
 LARGE = 1_000_000
 SMALL = (
     *("--items=200", "--large=1000", "--repeats=1", "--short=1e-3", "--most=50"),
-    *("--samples=1", "--sizes=5"),
+    *("--samples=1", "--sizes=5", "--users=1000"),
 )
 SETTINGS = ("mle", "mle(n_steps=none)", "wmle", "mes")
 
 
-def draw_ranks(n_items: int, n_users: int = N_USERS, seed: int = 0) -> Any:
+def draw_ranks(
+    n_items: int, n_users: int = N_USERS, seed: int = 0, *, n_negatives: int = N_NEGATIVES
+) -> Any:
     """Return sampled ranks; the users' exact ranks follow Beta(1.3, 20), as for a good model."""
     from podium.sampled import SampledRanks
 
     rng = np.random.default_rng(seed)
-    above = rng.binomial(N_NEGATIVES, rng.beta(1.3, 20.0, n_users))
-    return SampledRanks(above + 1, N_NEGATIVES, n_items)
+    above = rng.binomial(n_negatives, rng.beta(1.3, 20.0, n_users))
+    return SampledRanks(above + 1, n_negatives, n_items)
 
 
 def table_of(ranks: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -148,6 +152,34 @@ def ranks_without_seen(n_sizes: int = 743, n_users: int = N_USERS, seed: int = 0
     )
 
 
+def time_defaults(n_items: int, n_users: int, repeats: int) -> list[tuple[str, float]]:
+    """Return the median CPU seconds of the default's fits, a bootstrap and bounds.
+
+    The bootstrap makes 200 fits of `mle` to resamples of `n_users` users.
+    """
+    from podium.sampled import Smooth, evaluate, identification_bounds
+
+    smooth, few, many = Smooth(), draw_ranks(n_items), draw_ranks(n_items, n_users)
+    larger = draw_ranks(n_items, n_negatives=min(1_000, n_items - 1))
+    without = ranks_without_seen()
+    with_replacement = dataclasses.replace(without, replacement=True)
+    calls: dict[str, Callable[[], Any]] = {
+        f"smooth, {N_NEGATIVES} negatives": lambda: smooth.fit(few),
+        "smooth, 1,000 negatives": lambda: smooth.fit(larger),
+        f"bootstrap of {n_users:,} users": lambda: evaluate(
+            many, "recall@10", estimator="mle", bounds=False
+        ),
+        "bounds, 743 sizes": lambda: identification_bounds(without, "recall@10"),
+        "bounds, 743 sizes, replacement": lambda: identification_bounds(
+            with_replacement, "recall@10"
+        ),
+    }
+    return [
+        (name, statistics.median(_cpu(call)[0] for _ in range(repeats)))
+        for name, call in calls.items()
+    ]
+
+
 def time_user_catalogues(n_sizes: int) -> list[tuple[str, float]]:
     """Return the CPU seconds of one estimate and of the bounds, with catalogues of many sizes."""
     from podium.sampled import get, identification_bounds
@@ -232,6 +264,7 @@ def main(argv: list[str] | None = None) -> None:
     )
     parser.add_argument("--most", type=int, default=30_000)
     parser.add_argument("--samples", type=int, default=100, help="Number of samples per estimator.")
+    parser.add_argument("--users", type=int, default=1_000_000, help="Users of the bootstrap.")
     parser.add_argument("--sizes", type=int, default=743, help="Number of catalogue sizes.")
     parser.add_argument("--coverage", type=int, metavar="N")
     parser.add_argument("--entry")
@@ -256,6 +289,11 @@ def main(argv: list[str] | None = None) -> None:
         f"{args.samples} repeats: {args.items:,} items",
         ("estimator", "CPU s"),
         time_repeats(args.items, args.samples),
+    )
+    _harness.table(
+        f"Defaults: {args.items:,} items, {N_USERS:,} users",
+        ("call", "CPU s"),
+        time_defaults(args.items, args.users, args.repeats),
     )
     _harness.table(
         f"{N_USERS:,} users, seen items left out",

@@ -5,11 +5,12 @@ With several threads, BLAS adds in another order, which changes the last bits of
 
 from __future__ import annotations
 
+import sys
 import threading
 from contextlib import ExitStack
 from typing import Any
 
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_info
 
 
 class _OneBlasThread:
@@ -21,12 +22,22 @@ class _OneBlasThread:
 
     def __init__(self) -> None:
         self._lock, self._inside, self._limit = threading.Lock(), 0, ExitStack()
+        self._found: tuple[int, ThreadpoolController] | None = None
 
     def __enter__(self) -> None:
         with self._lock:
             if not self._inside:
-                self._limit.enter_context(threadpool_limits(1, user_api="blas"))
+                self._limit.enter_context(self._libraries().limit(limits=1, user_api="blas"))
             self._inside += 1
+
+    def _libraries(self) -> ThreadpoolController:
+        """Return the loaded libraries, which are searched again only after an import.
+
+        A search takes 2 ms, and libraries are loaded by imports.
+        """
+        if self._found is None or self._found[0] != len(sys.modules):
+            self._found = len(sys.modules), ThreadpoolController()
+        return self._found[1]
 
     def __exit__(self, *_: object) -> None:
         with self._lock:

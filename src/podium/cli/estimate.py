@@ -60,6 +60,14 @@ def estimate(
             help="Use the scores of a file that also has a column of ranks.",
         ),
     ] = False,
+    shared: Annotated[
+        bool,
+        typer.Option(
+            "--shared",
+            help="Measure whole rankings, with all targets of a user, which share the user's "
+            "sampled items. By default, each target is measured as if it were the only one.",
+        ),
+    ] = False,
     ties: Annotated[
         str | None,
         typer.Option(
@@ -118,7 +126,7 @@ def estimate(
         options |= {"bounds": bounds, **({} if resamples is None else {"n_bootstrap": resamples})}
         names = measures or _DEFAULT
         refused = {"--method": method != "auto", "--no-bounds": not bounds}
-        refused["--resamples"] = resamples is not None
+        refused |= {"--resamples": resamples is not None, "--shared": shared}
         k, by_row = largest_cutoff(names), False
         scans = read_scans(files, samples, columns, k=k, ties=ties, refused=refused)
         if scans is not None:
@@ -129,7 +137,11 @@ def estimate(
             )
             if resamples is not None:
                 _refuse_resamples(estimator, all_ranks)
-            evaluated = _of_ranks(all_ranks, files, names, options)
+            if shared:
+                _refuse_unshared(samples, ties)
+                evaluated = _of_shared(all_ranks, files, names, options)
+            else:
+                evaluated = _of_ranks(all_ranks, files, names, options)
             by_row = all_ranks[0].user is None
         result = evaluated.as_json()
     read = (*files, samples.negatives_file, samples.seen)
@@ -156,6 +168,35 @@ def _of_ranks(
     models = dict(zip(run_names(files), samples, strict=True))
     with _messages.progress("comparing") as show:
         return sampled.compare_all(models, names, progress=show, **options)
+
+
+def _refuse_unshared(samples: Samples, ties: str | None) -> None:
+    """Raise an ArgumentError for options without shared samples, or without whole ranks."""
+    from podium.errors import ArgumentError
+
+    if samples.negatives_file is not None:
+        raise ArgumentError(
+            "--shared has no effect with --negatives-file, in which each target has its own "
+            "sampled items. Leave it out."
+        )
+    if ties == "average":
+        raise ArgumentError(
+            "--ties average is undefined with --shared, because it gives ranks between two items. "
+            "Use worst, best or random."
+        )
+
+
+def _of_shared(
+    all_ranks: list[SampledRanks], files: list[Path], names: Sequence[str], options: dict[str, Any]
+) -> Result:
+    """Evaluate whole rankings of one file, or compare several."""
+    from podium import sampled
+
+    models = [sampled.SharedRanks.of(ranks) for ranks in all_ranks]
+    if len(files) == 1:
+        return sampled.evaluate_shared(models[0], names, **options)
+    by_name = dict(zip(run_names(files), models, strict=True))
+    return sampled.compare_shared(by_name, names, **options)
 
 
 def _of_scans(

@@ -11,8 +11,8 @@ in `shown`, and have measures too; `podium.measure` and `podium.gate` compute th
 
 from typing import TYPE_CHECKING
 
-from podium.metrics._one_relevant import rank_weights
-from podium.metrics._registry import REGISTRY, SHOWN, Metric, register
+from podium.metrics._one_relevant import Terms, rank_weights
+from podium.metrics._registry import REGISTRY, SHOWN, Metric, Places, register
 from podium.metrics.grades import dcg, err, ndcg, topk_loss
 from podium.metrics.hits import ap, f1, hit_rate, precision, r_precision, rbp, recall, rr
 from podium.metrics.judgements import bpref, judged
@@ -48,6 +48,8 @@ __all__ = [
     "Categories",
     "Measure",
     "Metric",
+    "Places",
+    "Terms",
     "ap",
     "auc",
     "auc_at",

@@ -1,7 +1,8 @@
-"""The value of a list with one relevant item, as a function of the rank of that item."""
+"""The values of lists as sums over their relevant items, by the rank of each."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError, UnsettledError
 from podium.groups import Groups
+from podium.metrics._registry import Places
 from podium.metrics.measures import Measure
 from podium.ranking import Ranking
 from podium.types import PerRow
@@ -18,25 +20,62 @@ _DEEPEST = 1000
 for each rank."""
 
 
-def rank_weights(measure: Measure, n_items: int) -> PerRow:
-    """Return the values of lists with one relevant item, of grade 1, by the rank of this item.
+@dataclass(frozen=True)
+class Terms(Measure):
+    """Terms of a measure: a function of the number of items above one relevant item.
+
+    Attributes
+    ----------
+    places : tuple of (position, n_pos, factor)
+        The position of the item among the n_pos relevant items of a list, and the factor of its
+        term. Several places give the sum of their terms.
+    """
+
+    places: tuple[tuple[int, int, float], ...] = ()
+
+    @classmethod
+    def of(cls, measure: Measure, *places: tuple[int, int, float]) -> Terms:
+        """Return the terms of a measure at these places."""
+        return cls(measure.name, measure.k, measure.options, measure.text, places)
+
+    def rank_weights(self, n_items: int) -> PerRow:
+        """Return the values at ranks among n_items: the item and all that are not relevant."""
+        measure = Measure(self.name, self.k, self.options, self.text)
+        parts = (
+            factor * rank_weights(measure, n_items + n_pos - 1, position=position, n_pos=n_pos)
+            for position, n_pos, factor in self.places
+        )
+        return sum(parts, np.zeros(()))
+
+
+def rank_weights(measure: Measure, n_items: int, *, position: int = 1, n_pos: int = 1) -> PerRow:
+    """Return the term of a relevant item, of grade 1, by the number of other items above it.
+
+    With one relevant item, the terms are the values of lists, by the rank of the item. With
+    several, the value of a list is the sum of the terms of all of them.
 
     Parameters
     ----------
     measure : Measure
-        The measure to evaluate.
+        The measure to evaluate, or some of its `Terms`.
     n_items : int
         The length of the lists.
+    position : int
+        The position of the item among the relevant items, from 1 for the best one.
+    n_pos : int
+        The number of relevant items in the list.
 
     Returns
     -------
-    float64, (min(k, n_items),)
-        The values at ranks 1, 2, and so on. At all later ranks the value is 0.
+    float64, (min(k, n_items - n_pos + 1),)
+        The terms with 0, 1, and so on items above that are not relevant. With more of them, the
+        term is 0.
 
     Raises
     ------
     ArgumentError
-        If a value below the cutoff is not 0, or the values cannot be derived.
+        If a value below the cutoff is not 0, or the values cannot be derived. If there are several
+        relevant items and the measure is not a sum of terms.
 
     Examples
     --------
@@ -44,11 +83,22 @@ def rank_weights(measure: Measure, n_items: int) -> PerRow:
     >>> rank_weights(parse("rr@3"), 100).tolist() == [1 / 1, 1 / 2, 1 / 3]
     True
     """
-    n_ranks = n_items if measure.k is None else min(measure.k, n_items)
-    weigh = measure.metric.rank_weights
+    if isinstance(measure, Terms):
+        return measure.rank_weights(n_items)
+    n_terms = n_items - n_pos + 1
+    n_terms = n_terms if measure.k is None else min(measure.k, n_terms)
+    metric = measure.metric
+    weigh = metric.rank_weights
+    if weigh is None and n_pos == 1:
+        return _derived(measure, n_items)[:n_terms]
     if weigh is None:
-        return _derived(measure, n_items)[:n_ranks]
-    return weigh(n_ranks, n_items, **{**measure.metric.options, **measure.arguments()})
+        raise ArgumentError(
+            f"{measure} is not a sum over the relevant items of a list (its metric declares no "
+            "rank_weights), so that it cannot be estimated for users with several targets. Use "
+            "another measure, such as ndcg@10 or pap@10."
+        )
+    places = Places(np.arange(n_terms), n_items, position, n_pos)
+    return weigh(places, **{**metric.options, **measure.arguments()})
 
 
 def _derived(measure: Measure, n_items: int) -> PerRow:

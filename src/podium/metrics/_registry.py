@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
@@ -22,6 +23,41 @@ from podium.types import PerGroup, PerRow
 
 P = ParamSpec("P")
 MetricFunction: TypeAlias = Callable[Concatenate[Ranking, P], PerGroup]
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Places of one of the positives of a list, counted from the best one.
+
+    Attributes
+    ----------
+    above : int64, (n,)
+        The numbers of negatives above it.
+    n_items : int
+        The length of the list.
+    position : int
+        The number of the positive, from 1 to n_pos.
+    n_pos : int
+        The number of positives in the list.
+    """
+
+    above: NDArray[np.int64]
+    n_items: int
+    position: int = 1
+    n_pos: int = 1
+
+    @property
+    def ranks(self) -> NDArray[np.int64]:
+        """The ranks in the list, from 1: int64, (n,)."""
+        return self.above + self.position
+
+    def within(self, k: int | None) -> PerRow:
+        """Return 1 for each place among the first k ranks, and 0 for others: float64, (n,)."""
+        return (self.ranks <= (self.n_items if k is None else k)).astype(np.float64)
+
+    def reachable(self, k: int | None) -> int:
+        """Return the largest number of positives among the first k ranks."""
+        return self.n_pos if k is None else min(k, self.n_pos)
 
 
 @dataclass(frozen=True)
@@ -70,9 +106,9 @@ class Metric:
         ``weights(ranking, k=..., **options)``, the divisor of each group's value. The pooled
         value is the sum of value x weight over the sum of weights.
     rank_weights : callable, optional
-        ``rank_weights(n_ranks, n_items, k=..., **options)``, float64, (n_ranks,), the values of
-        lists of n_items items whose only relevant item, of grade 1, is at rank 1, 2, and so on.
-        Without it, values up to a cutoff are computed from such lists
+        ``rank_weights(places, k=..., **options)``, float64, (n,), for metrics whose value is a sum
+        over the positives, all of grade 1: the term of a positive at each of the `Places`. Without
+        it, the values of lists with one positive are computed up to a cutoff
         (`podium.metrics.rank_weights`).
     reads : {"relevance", "catalogue", "items"}
         What the metric is computed from: the relevance in a Ranking; the items shown and the

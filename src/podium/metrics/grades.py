@@ -10,23 +10,24 @@ from podium import _check
 from podium.discounts import METRIC_GAINS, Discount, MetricGain, discounts
 from podium.errors import ArgumentError
 from podium.metrics import _kernels, _passes
-from podium.metrics._registry import register
+from podium.metrics._registry import Places, register
 from podium.ranking import Ranking
 from podium.types import PerGroup, PerRow
 
 _LARGEST = 1000.0  # up to this grade, sums of 2 ** grade stay finite
 
 
-def _discounts(n_ranks: int, _n_items: int, *, discount: Discount, **_: Any) -> PerRow:
-    # All gains of grade 1 are 1, and so is the discount of rank 1.
-    return discounts(n_ranks, discount)
+def _dcg_terms(places: Places, *, k: int | None, discount: Discount, **_: Any) -> PerRow:
+    # All gains of grade 1 are 1.
+    n_ranks = int(places.ranks.max(initial=0))
+    return places.within(k) * discounts(n_ranks, discount)[places.ranks - 1]
 
 
-def _normalized(
-    n_ranks: int, n_items: int, *, k: int | None = None, discount: Discount, ideal: str, **_: Any
+def _ndcg_terms(
+    places: Places, *, k: int | None, discount: Discount, ideal: str, **_: Any
 ) -> PerRow:
-    weights = discounts(n_ranks, discount)
-    return weights if ideal == "best" else weights / discounts(k or n_items, discount).sum()
+    n_best = places.reachable(k) if ideal == "best" else k or places.n_items
+    return _dcg_terms(places, k=k, discount=discount) / discounts(n_best, discount).sum()
 
 
 @register(
@@ -37,7 +38,7 @@ def _normalized(
     graded=True,
     ideal_defined=False,
     linear=True,
-    rank_weights=_discounts,
+    rank_weights=_dcg_terms,
     exceptions={"graded": {"gain": ("binary",)}},
 )
 def dcg(
@@ -88,7 +89,7 @@ def dcg(
     aliases=("ndcg_score",),
     graded=True,
     linear=True,
-    rank_weights=_normalized,
+    rank_weights=_ndcg_terms,
     exceptions={"ideal_defined": {"ideal": ("full",)}, "graded": {"gain": ("binary",)}},
 )
 def ndcg(

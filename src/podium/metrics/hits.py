@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from podium import _check
 from podium.discounts import persistence
+from podium.errors import ArgumentError
 from podium.metrics import _passes
-from podium.metrics._registry import register
+from podium.metrics._registry import Places, register
 from podium.ranking import Ranking
 from podium.types import PerGroup, PerRow
 
@@ -37,28 +38,44 @@ def _recall_weights(ranking: Ranking, *, k: int | None = None, norm: str = "n_po
     return _reachable(ranking, k, norm)
 
 
-def _ones(n_ranks: int, _n_items: int, **_: Any) -> PerRow:
-    return np.ones(n_ranks)
+def _precision_terms(places: Places, *, k: int, norm: str) -> PerRow:
+    divisors = {"k": k, "min": places.reachable(k), "list": min(k, places.n_items)}
+    return places.within(k) / divisors[norm]
 
 
-def _one_of_k(n_ranks: int, n_items: int, *, k: int, norm: str) -> PerRow:
-    return np.full(n_ranks, 1.0 / {"k": k, "min": 1, "list": min(k, n_items)}[norm])
+def _f1_terms(places: Places, *, k: int) -> PerRow:
+    return places.within(k) * (2.0 / (k + places.n_pos))
 
 
-def _f1_of_one(n_ranks: int, _n_items: int, *, k: int) -> PerRow:
-    return np.full(n_ranks, 2.0 / (k + 1))
+def _recall_terms(places: Places, *, k: int | None, norm: str) -> PerRow:
+    return places.within(k) / (places.reachable(k) if norm == "min" else places.n_pos)
 
 
-def _first_only(n_ranks: int, _n_items: int) -> PerRow:
-    return (np.arange(n_ranks) == 0).astype(np.float64)
+def _r_precision_terms(places: Places) -> PerRow:
+    return places.within(places.n_pos) / places.n_pos
 
 
-def _reciprocals(n_ranks: int, _n_items: int, **_: Any) -> PerRow:
-    return 1.0 / np.arange(1, n_ranks + 1)
+def _first_hit(places: Places, *, k: int | None) -> PerRow:
+    return places.within(k) * float(places.position == 1)
 
 
-def _persistence(n_ranks: int, _n_items: int, *, p: float, **_: Any) -> PerRow:
-    return persistence(n_ranks, p)
+def _first_reciprocal(places: Places, *, k: int | None) -> PerRow:
+    return _first_hit(places, k=k) / places.ranks
+
+
+def _ap_terms(places: Places, *, k: int | None, norm: str) -> PerRow:
+    if norm == "retrieved" and places.n_pos > 1:
+        raise ArgumentError(
+            "ap(norm=retrieved) is not a sum over the positives of a list, because its divisor "
+            "counts the positives among the first k. Use norm=n_pos or norm=min."
+        )
+    precisions = places.within(k) * (places.position / places.ranks)
+    return precisions / (places.n_pos if norm == "n_pos" else places.reachable(k))
+
+
+def _rbp_terms(places: Places, *, k: int | None, p: float) -> PerRow:
+    n_ranks = int(places.ranks.max(initial=0))
+    return places.within(k) * persistence(n_ranks, p)[places.ranks - 1]
 
 
 @register(
@@ -68,7 +85,7 @@ def _persistence(n_ranks: int, _n_items: int, *, p: float, **_: Any) -> PerRow:
     exceptions={"ideal_defined": {"norm": ("k", "list")}},
     linear=True,
     weights=_precision_divisors,
-    rank_weights=_one_of_k,
+    rank_weights=_precision_terms,
 )
 def precision(ranking: Ranking, *, k: int, norm: Literal["k", "min", "list"] = "k") -> PerGroup:
     """Return the share of the k top ranks that hold a positive.
@@ -104,7 +121,7 @@ def precision(ranking: Ranking, *, k: int, norm: Literal["k", "min", "list"] = "
     ideal_defined=False,
     linear=True,
     weights=_f1_divisors,
-    rank_weights=_f1_of_one,
+    rank_weights=_f1_terms,
 )
 def f1(ranking: Ranking, *, k: int) -> PerGroup:
     """Return the harmonic mean of precision and recall at k: 2 x hits / (k + n_pos).
@@ -136,7 +153,7 @@ def f1(ranking: Ranking, *, k: int) -> PerGroup:
     aliases=("r",),
     linear=True,
     weights=_recall_weights,
-    rank_weights=_ones,
+    rank_weights=_recall_terms,
     exceptions={"ideal_defined": {"norm": ("n_pos",)}},
 )
 def recall(
@@ -173,7 +190,7 @@ def recall(
     cutoff="none",
     aliases=("rprec", "r-precision"),
     linear=True,
-    rank_weights=_first_only,
+    rank_weights=_r_precision_terms,
 )
 def r_precision(ranking: Ranking) -> PerGroup:
     """Return the share of the n_pos top ranks that hold a positive.
@@ -198,7 +215,10 @@ def r_precision(ranking: Ranking) -> PerGroup:
 
 
 @register(
-    "hit_rate", cutoff="optional", aliases=("hr", "hit", "hitrate", "success"), rank_weights=_ones
+    "hit_rate",
+    cutoff="optional",
+    aliases=("hr", "hit", "hitrate", "success"),
+    rank_weights=_first_hit,
 )
 def hit_rate(ranking: Ranking, *, k: int | None = None) -> PerGroup:
     """Return 1 for each group with at least one positive among the k top ranks, else 0.
@@ -228,7 +248,7 @@ def hit_rate(ranking: Ranking, *, k: int | None = None) -> PerGroup:
     "rr",
     cutoff="optional",
     aliases=("mrr", "recip_rank", "reciprank", "reciprocal_rank"),
-    rank_weights=_reciprocals,
+    rank_weights=_first_reciprocal,
 )
 def rr(ranking: Ranking, *, k: int | None = None) -> PerGroup:
     """Return 1 / rank of the first positive, or 0 if none is among the k top ranks.
@@ -264,7 +284,7 @@ def rr(ranking: Ranking, *, k: int | None = None) -> PerGroup:
     aliases=("map", "average_precision", "average_precision_score"),
     exceptions={"ideal_defined": {"norm": ("n_pos",)}, "monotone": {"norm": ("retrieved",)}},
     thresholds=True,
-    rank_weights=_reciprocals,
+    rank_weights=_ap_terms,
 )
 def ap(
     ranking: Ranking,
@@ -306,7 +326,7 @@ def ap(
     return total / _reachable(ranking, k, norm)
 
 
-@register("rbp", cutoff="optional", ideal_defined=False, linear=True, rank_weights=_persistence)
+@register("rbp", cutoff="optional", ideal_defined=False, linear=True, rank_weights=_rbp_terms)
 def rbp(ranking: Ranking, *, k: int | None = None, p: float = 0.8) -> PerGroup:
     """Return the rank-biased precision.
 

@@ -11,7 +11,7 @@ import numpy as np
 from podium import _check
 from podium.errors import UnsettledError
 from podium.metrics import _passes
-from podium.metrics._registry import register
+from podium.metrics._registry import Places, register
 from podium.ranking import Ranking
 from podium.types import Counts, Mask, PerGroup, PerRow
 
@@ -37,16 +37,25 @@ def _auc_pairs(ranking: Ranking) -> PerGroup:
     return (ranking.n_pos * np.maximum(ranking.n_neg, 0)).astype(np.float64)
 
 
-def _first_pairs(n_ranks: int, n_items: int, *, k: int, clip: bool) -> PerRow:
-    if n_items <= k and not clip:
-        return np.full(n_ranks, np.nan)  # undefined: the list has fewer than k negatives
-    n_negatives = min(k, n_items - 1)
-    return np.maximum(n_negatives - np.arange(n_ranks), 0.0) / n_negatives
+def _pauc_terms(places: Places, *, k: int, clip: bool) -> PerRow:
+    n_neg = places.n_items - places.n_pos
+    if n_neg < k and not clip:
+        return np.full(places.above.size, np.nan)  # undefined: the list has fewer than k negatives
+    n_top = min(k, n_neg)
+    return np.maximum(n_top - places.above, 0.0) / n_top / places.n_pos
 
 
-def _pairs_below(n_ranks: int, n_items: int) -> PerRow:
-    with np.errstate(invalid="ignore"):  # a list of one item gives 0 / 0: auc is undefined
-        return (n_items - np.arange(1.0, n_ranks + 1)) / (n_items - 1)
+def _pap_terms(places: Places, *, k: int, clip: bool) -> PerRow:
+    n_top = places.reachable(k)
+    if places.position > n_top:
+        return np.zeros(places.above.size)
+    return _pauc_terms(places, k=k, clip=clip) * (places.n_pos / n_top)
+
+
+def _auc_terms(places: Places) -> PerRow:
+    n_neg = float(places.n_items - places.n_pos)
+    with np.errstate(invalid="ignore"):  # without a negative, 0 / 0: auc is undefined
+        return (n_neg - places.above) / n_neg / places.n_pos
 
 
 @register(
@@ -55,7 +64,7 @@ def _pairs_below(n_ranks: int, n_items: int) -> PerRow:
     half_pairs=True,
     needs=_K_NEGATIVES,
     weights=_pap_pairs,
-    rank_weights=_first_pairs,
+    rank_weights=_pap_terms,
 )
 def pap(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     """Return the share of correctly ordered pairs of top positives and top negatives.
@@ -121,7 +130,7 @@ def pap(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     half_pairs=True,
     needs=_K_NEGATIVES,
     weights=_pauc_pairs,
-    rank_weights=_first_pairs,
+    rank_weights=_pauc_terms,
 )
 def pauc(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     """Return the share of correctly ordered pairs of all positives and the k top negatives.
@@ -177,7 +186,7 @@ def pauc(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     linear=True,
     needs="a negative",
     weights=_auc_pairs,
-    rank_weights=_pairs_below,
+    rank_weights=_auc_terms,
 )
 def auc(ranking: Ranking) -> PerGroup:
     """Return the share of correctly ordered pairs of all positives and all negatives.

@@ -16,13 +16,15 @@ _ORDER = (
     "them. It affects {}."
 )
 EITHER = "Where either sign is possible, the ranks alone do not show which model is better."
-_FLAGS = ("--no-replacement", "--mixed", "--drop-own", "--drop-seen")
+_FLAGS = ("--shared", "--no-replacement", "--mixed", "--drop-own", "--drop-seen")
+_SHARED = "Measures are those of whole rankings, with all targets of a user."
 _VALUES = ("--negatives-file", "--seen", "--ties", "--level", "--resamples", "--seed")
 
 
 def of_estimate(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield sentences on the meaning of intervals and bounds."""
     yield meaning(next(iter(result["measures"].values())))
+    yield from _about_targets(result["conventions"])
     yield from _about_history(result["conventions"])
     yield from _about_bounds(result["measures"])
     yield from _about_prior(result["measures"])
@@ -33,6 +35,7 @@ def of_comparison(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
     """Yield sentences on the meaning of the numbers."""
     first = first_estimate(result)
     yield meaning(first)
+    yield from _about_targets(next(iter(result["conventions"].values())))
     yield from _about_history(_history(result))
     users = "row by row: the files have no users" if by_row else "on the same users"
     yield f"Differences are from {result['baseline']}, {users}."
@@ -81,6 +84,12 @@ def is_impossible(estimate: Mapping[str, Any]) -> bool:
 def options(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> str:
     """Return the options that reproduce a result; values None and False are left out."""
     return " ".join(_each_option(conventions, given))
+
+
+def _about_targets(conventions: Mapping[str, Any]) -> Iterator[str]:
+    """Yield that users have all their targets, if they do."""
+    if conventions.get("shared"):
+        yield _SHARED
 
 
 def _about_history(conventions: Mapping[str, Any]) -> Iterator[str]:
@@ -133,6 +142,7 @@ def _each_option(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> It
     else:
         yield f"--negatives {_size_text(conventions['n_negatives'])}"
     flags = {"--no-replacement": not conventions["replacement"], **given}
+    flags["--shared"] = conventions.get("shared", False)
     yield from (name for name in _FLAGS if flags.get(name))
     uses_seed = resamples is not None or given.get("--ties") == "random"
     seed = conventions["seed"] if uses_seed else None

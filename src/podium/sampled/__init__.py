@@ -8,7 +8,8 @@ reads them from tables and files. `read_seen` reads the items that users had see
 were not sampled. `evaluate` estimates measures of one model. `compare_all` estimates measures of
 several models and their differences. `plan` computes how many items to sample. `scan` ranks the
 targets of an expensive model with the help of a cheap proxy. `draw_strata` chooses the items to
-score with a proxy, for models that score once. `plan_scan` chooses the sizes of both from a pilot.
+score with a proxy, for models that score once. `evaluate_shared` estimates measures of whole
+rankings, with all targets of each user. `plan_scan` chooses the sizes of both from a pilot.
 """
 
 from importlib import import_module
@@ -43,6 +44,12 @@ from podium.sampled.scanning import (
     draw_strata,
     evaluate_scan,
     scan,
+)
+from podium.sampled.shared import (
+    SharedRanks,
+    compare_shared,
+    evaluate_shared,
+    sample_shared,
 )
 
 if TYPE_CHECKING:
@@ -81,6 +88,7 @@ __all__ = [
     "SampledRanks",
     "ScannedRanks",
     "Seen",
+    "SharedRanks",
     "Smooth",
     "SmoothFit",
     "StratifiedCandidates",
@@ -89,11 +97,13 @@ __all__ = [
     "compare",
     "compare_all",
     "compare_scans",
+    "compare_shared",
     "draw_candidates",
     "draw_strata",
     "error_from",
     "evaluate",
     "evaluate_scan",
+    "evaluate_shared",
     "get",
     "identification_bounds",
     "likelihood_gap",
@@ -110,6 +120,7 @@ __all__ = [
     "read_seen",
     "register",
     "sample_ranks",
+    "sample_shared",
     "scan",
     "simulate_ranks",
 ]

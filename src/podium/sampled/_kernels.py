@@ -23,11 +23,15 @@ _NONE = -1
 
 
 class Targets(NamedTuple):
-    """Held-out items, with the key of each user and the user's row in scores and hidden items."""
+    """Held-out items, with the key of each user and the user's row in scores and hidden items.
+
+    Targets of a user with the same stream have the same candidates, if these are the same items.
+    """
 
     keys: Any
     rows: Any
     items: Any
+    streams: Any
 
 
 class Draws(NamedTuple):
@@ -147,7 +151,7 @@ def _next(stream, turn, gaps, n_gaps, n_items, cumulative, marks, mark):
 
 @kernel
 def _stream(bits, key, target):
-    """Return the first state of the stream for a seed, a user and a target."""
+    """Return the first state of the stream for a seed, a user and a target or a number."""
     return mix(mix(bits ^ mix(key)) ^ np.uint64(target))
 
 
@@ -158,14 +162,14 @@ def draw_items(draws, targets, hidden, n_negatives, out):
     Without replacement, a target that has fewer candidates gets all of them, followed by -1.
     """
     bits, n_items, replacement, cumulative = draws
-    keys, rows, target_items = targets
+    keys, rows, target_items, streams = targets
     hidden_offsets, hidden_items, _ = hidden
     marks = np.full(0 if replacement else n_items, _NONE, np.int64)
     gaps = np.empty(hidden_items.size + 1, np.int64)
     for t in range(target_items.size):
         excluded = hidden_items[hidden_offsets[rows[t]] : hidden_offsets[rows[t] + 1]]
         n_gaps = _fill_gaps(excluded, target_items[t], gaps)
-        stream = _stream(bits, keys[t], target_items[t])
+        stream = _stream(bits, keys[t], streams[t])
         turn = 0
         n_drawn = n_negatives if replacement else min(n_negatives, n_items - n_gaps)
         for c in range(n_drawn):
@@ -209,7 +213,7 @@ def rank_drawn(scores, draws, tie, targets, hidden, stages, doubled_above, sizes
     """
     left, right = scores
     bits, n_items, replacement, cumulative = draws
-    keys, rows, target_items = targets
+    keys, rows, target_items, streams = targets
     hidden_offsets, hidden_items, _ = hidden
     marks = np.full(0 if replacement else n_items, _NONE, np.int64)
     gaps = np.empty(hidden_items.size + 1, np.int64)
@@ -222,7 +226,7 @@ def rank_drawn(scores, draws, tie, targets, hidden, stages, doubled_above, sizes
         n_gaps = _fill_gaps(excluded, target, gaps)
         # Random ties depend only on the user and the item, as in the catalogue. A target ranked
         # among all items therefore has the same rank here and there.
-        stream, tie_stream = _stream(bits, keys[t], target), mix(tie.bits ^ mix(keys[t]))
+        stream, tie_stream = _stream(bits, keys[t], streams[t]), mix(tie.bits ^ mix(keys[t]))
         turn = above = n_drawn = 0
         for s in range(stages.size):
             while n_drawn < stages[s]:
@@ -247,7 +251,7 @@ def rank_listed(scores, tie, targets, first_row, target_numbers, candidates, dou
     `first_row`.
     """
     left, right = scores
-    keys, rows, target_items = targets
+    keys, rows, target_items, _ = targets
     offsets, items = candidates
     for w in range(target_numbers.size):
         t = target_numbers[w]
@@ -272,7 +276,7 @@ def thin(bits, targets, candidates, weights, lowest_weight, is_kept):
 
     Items that were drawn in proportion to their weights are then all equally likely.
     """
-    keys, _, target_items = targets
+    keys, _, target_items, _ = targets
     offsets, items = candidates
     for t in range(target_items.size):
         stream = _stream(bits, keys[t], target_items[t])

@@ -140,9 +140,14 @@ def _cells(ranks: SampledRanks) -> tuple[SampledRanks, Ints]:
         np.broadcast_to(np.asarray(size), ranks.n_rows)
         for size in (ranks.n_negatives, ranks.n_items)
     )
-    rows, cell_of_row = np.unique(
-        np.column_stack([ranks.ranks, sizes, catalogue_sizes]), axis=0, return_inverse=True
+    weights = np.zeros(ranks.n_rows) if ranks.row_weights is None else ranks.row_weights
+    _, first_rows, cell_of_row = np.unique(
+        np.column_stack([ranks.ranks, sizes, catalogue_sizes, weights]),
+        axis=0,
+        return_index=True,
+        return_inverse=True,
     )
+    rows = np.column_stack([ranks.ranks, sizes, catalogue_sizes])[first_rows]
     cells = SampledRanks(
         rows[:, 0],
         rows[:, 1] if isinstance(ranks.n_negatives, np.ndarray) else ranks.n_negatives,
@@ -170,17 +175,18 @@ class MeanEstimate(NamedTuple):
     prior_decides: bool = False
 
 
-class _ExactMeasure(LinearEstimator):
+class ExactMeasure(LinearEstimator):
     """The measure of the rank, which is the consistent estimator if all items were drawn."""
 
     def values(self, design: Design, measure: str | Measure) -> Floats:
+        """Return the value of each rank; see `LinearEstimator.values`."""
         return all_rank_weights(read_measure(measure), design.n_items)
 
 
 def linear_form(estimator: Estimator, ranks: SampledRanks) -> LinearEstimator | None:
     """Return the estimator as a mean of outcome values, or None if it has no such form here."""
     if estimator.consistent and is_exact(ranks):
-        return _ExactMeasure()
+        return ExactMeasure()
     return estimator if isinstance(estimator, LinearEstimator) else None
 
 
@@ -254,7 +260,7 @@ def means_and_errors(
     means = estimates(method, ranks, measures)
     resampled_means = resampled(method, (ranks,), measures, n_bootstrap, seed)[:, 0]
     return [
-        _by_bootstrap(
+        by_bootstrap(
             mean,
             resampled_means[:, i],
             float(rank_weights(m, ranks.most_items).max()),
@@ -278,7 +284,7 @@ def _by_posterior(
     return MeanEstimate(mean, fit.std_error(measure), interval, fit.prior_decides(measure))
 
 
-def _by_bootstrap(
+def by_bootstrap(
     mean: float, resampled_means: Floats, largest_value: float, level: float, n_users: int
 ) -> MeanEstimate:
     """Return the mean, standard error and interval; symmetric in the log of a positive estimate.
@@ -326,8 +332,7 @@ def user_covariance(
         if linear is not None:
             contributions.append(user_values(linear, ranks, measure) / n)
         else:
-            shares = fit.influences(measure) * ranks.weights * n
-            contributions.append(np.bincount(ranks.owner, shares, n).astype(np.float64))
+            contributions.append(fit.user_effects(measure))
     return n * np.cov(np.array(contributions))
 
 

@@ -181,7 +181,7 @@ class Candidates:
 
     @property
     def _targets(self) -> _kernels.Targets:
-        return _kernels.Targets(label_keys(self.user), self.row, self.target)
+        return _kernels.Targets(label_keys(self.user), self.row, self.target, self.target)
 
     def without(self, dropped: NDArray[np.bool_]) -> Candidates:
         """Return the remaining candidates, and only targets that still have one."""
@@ -267,7 +267,7 @@ def draw_candidates(
     draws = _kernels.Draws(
         draw_bits(seed), plan.catalogue_size, replacement, plan.cumulative(popularity)
     )
-    targets_of_users = _kernels.Targets(plan.keys[plan.rows], plan.rows, plan.targets)
+    targets_of_users = _kernels.Targets(plan.keys[plan.rows], plan.rows, plan.targets, plan.targets)
     _kernels.draw_items(draws, targets_of_users, plan.hidden, n_drawn, items)
     weights = None if popularity is None else _check.weights(popularity, plan.catalogue_size)
     return Candidates(

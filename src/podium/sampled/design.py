@@ -171,25 +171,29 @@ class Design:
         better = full_ranks.astype(np.float64) - 1.0
         worse = self.n_items - 1.0 - better
         below = self.sizes - self.above
-        with np.errstate(divide="ignore"):
-            logs = self._powers(better, self.above) + self._powers(worse, below)
-        total = self._powers(np.array([self.n_items - 1.0]), self.sizes)
-        logs += self.log_ways - total
+        if self.replacement:
+            logs = self._log_powers(better, worse, below)
+        else:
+            total = _log_products(np.array([self.n_items - 1.0]), self.sizes)
+            logs = _log_products(better, self.above)
+            logs += _log_products(worse, below)
+            logs += self.log_ways - total
         return np.exp(logs, out=logs)
 
-    def _powers(self, base: Floats, exponents: Ints) -> Floats:
-        """Return logs of base ** exponent, or of base (base - 1) ... without replacement."""
-        if self.replacement:
-            with np.errstate(invalid="ignore"):  # 0 ** 0 is 1, set below
-                logs: Floats = np.log(base)[:, None] * exponents.astype(np.float64)
-            logs[:, exponents == 0] = 0.0
-            return logs
-        subtracted = np.arange(int(exponents.max(initial=0)), dtype=np.float64)
-        factors = np.log(np.maximum(base[:, None] - subtracted, 0.0))
-        log_products = np.concatenate(
-            [np.zeros((base.size, 1)), np.cumsum(factors, axis=1)], axis=1
-        )
-        return log_products[:, exponents]
+    def _log_powers(self, better: Floats, worse: Floats, below: Ints) -> Floats:
+        """Return the log of each outcome's probability with replacement, by one product."""
+        with np.errstate(divide="ignore"):
+            log_better, log_worse = np.log(better), np.log(worse)
+        constant = self.log_ways - self.sizes * np.log(self.n_items - 1.0)
+        bases = np.stack([np.maximum(log_better, 0.0), np.maximum(log_worse, 0.0)], axis=1)
+        logs: Floats = bases @ np.stack([self.above, below]).astype(np.float64)
+        logs += constant
+        # A power of 0 is 0, or 1 if the exponent is 0. Between ranks, numbers below 1 are rare.
+        for log_base, exponents in ((log_better, self.above), (log_worse, below)):
+            for row in np.flatnonzero(log_base < 0):
+                is_used = exponents > 0
+                logs[row, is_used] += log_base[row] * exponents[is_used]
+        return logs
 
     def blocks(self, n_ranks: int | None = None) -> Iterator[tuple[slice, Floats]]:
         """Yield the probabilities of ranks 1 .. n_ranks in blocks of 8 MiB at most, or one rank.
@@ -209,6 +213,22 @@ class Design:
         for start in range(0, stop, block_size):
             block_end = min(start + block_size, stop)
             yield slice(start, block_end), self.probabilities(np.arange(start + 1, block_end + 1))
+
+
+def _log_products(base: Floats, exponents: Ints) -> Floats:
+    """Return logs of base (base - 1) ... with as many factors as the exponents."""
+    n_factors = int(exponents.max(initial=0))
+    products = np.zeros((base.size, n_factors + 1))
+    factors = base[:, None] - np.arange(n_factors, dtype=np.float64)
+    np.maximum(factors, 0.0, out=factors)
+    with np.errstate(divide="ignore"):
+        np.log(factors, out=factors)
+    np.cumsum(factors, axis=1, out=products[:, 1:])
+    all_exponents = np.arange(n_factors + 1)
+    for view, order in ((products, all_exponents), (products[:, ::-1], all_exponents[::-1])):
+        if np.array_equal(exponents, order):
+            return view
+    return products[:, exponents]
 
 
 def refuse_large(n_items: int) -> None:

@@ -43,6 +43,8 @@ class SampledRanks:
         The number of the user's own (training) items among the items that the sample is drawn
         from, without the target; 0 if seen items were left out. Most models rank these items
         first. Only `Smooth` uses it.
+    row_weights : float64, (n,), optional
+        The weight of each rank, at least 0, if users do not have the same weight.
 
     Raises
     ------
@@ -75,6 +77,7 @@ class SampledRanks:
     user: NDArray[Any] | None = None
     stages: tuple[int, ...] = ()
     history: Ints | None = None
+    row_weights: Floats | None = None
 
     def __init__(
         self,
@@ -86,6 +89,7 @@ class SampledRanks:
         user: ArrayLike | None = None,
         stages: Any = None,
         history: ArrayLike | None = None,
+        row_weights: ArrayLike | None = None,
     ) -> None:
         observed = _integers(ranks, "ranks")
         if not observed.size:
@@ -102,6 +106,8 @@ class SampledRanks:
             object.__setattr__(self, name, value)
         own_items = _read_history(history, self.n_items, self.n_rows)
         object.__setattr__(self, "history", own_items)
+        weights = None if row_weights is None else _check.weights(row_weights, self.n_rows)
+        object.__setattr__(self, "row_weights", weights)
         refuse_large(self.most_items)
         self._refuse_large_samples()
         self._refuse_outside()
@@ -130,11 +136,24 @@ class SampledRanks:
 
     @cached_property
     def weights(self) -> PerRow:
-        """The weight of each rank: 1 / (n_users * number of the user's ranks). They sum to 1."""
+        """The weight of each rank: float64, (n,). They sum to 1.
+
+        By default, a weight is 1 / (n_users * number of the user's ranks).
+        """
+        if self.row_weights is not None:
+            return self.row_weights / self.row_weights.sum()
         if self.user is None:
             return np.full(self.n_rows, 1.0 / self.n_rows)
         owner, sizes = self._owner_and_sizes
         return 1.0 / (sizes.size * sizes[owner])
+
+    @property
+    def n_effective(self) -> float:
+        """The number of users of equal weight whose mean would vary as much (Kish)."""
+        if self.row_weights is None:
+            return float(self.n_users)
+        shares = np.bincount(self.owner, self.weights, self.n_users)
+        return 1.0 / float(shares @ shares)
 
     @cached_property
     def owner(self) -> Ints:

@@ -15,7 +15,7 @@ from podium.catalogue.source import Scores, Source, read, refuse_score
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError
 from podium.sampled import _kernels
-from podium.sampled._draws import draw_bits, read_plan
+from podium.sampled._draws import DrawPlan, draw_bits, read_plan
 from podium.sampled.design import Design, Ints, read_stages
 from podium.sampled.ranks import SampledRanks
 from podium.types import Labels, Ties
@@ -99,35 +99,15 @@ def sample_ranks(
     >>> found.ranks.tolist(), found.n_items
     ([2], 4)
     """
-    source = read(scores)
     plan = read_plan(
         targets, exclude=exclude, overlap=overlap, other_targets=other_targets, users=users
     )
-    require_shape(source, (plan.labels.size, plan.catalogue_size))
     own_counts = plan.n_own_items(history)
     stages = _stages(n_negatives)
     last_size, grows = stages[-1], len(stages) > 1
-    plan.require_candidates(last_size)
-    tie_order = _kernels.Tie(tie_rule(ties, growing=grows), random_bits(seed))
-    replacement = _check.flag(replacement, "replacement")
-    draws = _kernels.Draws(draw_bits(seed), plan.catalogue_size, replacement, np.empty(0))
-    doubled_above, sizes = np.empty((2, plan.targets.size), np.int64)
-    for start, left, right in score_blocks(scores, source):
-        stop = start + left.shape[0]
-        targets_slice = plan.target_slice(start, stop)
-        rows = plan.rows[targets_slice]
-        row, item = _kernels.rank_drawn(
-            _kernels.Scores(left, right),
-            draws,
-            tie_order,
-            _kernels.Targets(plan.keys[rows], rows - start, plan.targets[targets_slice]),
-            plan.hidden.block(start, stop),
-            np.asarray(stages),
-            doubled_above[targets_slice],
-            sizes[targets_slice],
-        )
-        if row >= 0:
-            refuse_nonfinite(start, (left, right), row, item)
+    doubled_above, sizes = rank_targets(
+        scores, plan, plan.targets, stages, replacement=replacement, ties=ties, seed=seed
+    )
     return from_doubled(
         doubled_above,
         sizes if grows else last_size,
@@ -137,6 +117,55 @@ def sample_ranks(
         stages=stages if grows else (),
         history=own_counts,
     )
+
+
+def rank_targets(
+    scores: Scores,
+    plan: DrawPlan,
+    streams: Ints,
+    stages: tuple[int, ...],
+    *,
+    replacement: bool,
+    ties: Ties,
+    seed: int,
+) -> tuple[Ints, Ints]:
+    """Draw candidates; return the doubled number above each target, and the number drawn.
+
+    Parameters
+    ----------
+    scores, replacement, ties, seed
+        The parameters of `sample_ranks`.
+    plan : DrawPlan
+    streams : int64, (n_targets,)
+        The number of each target's random stream. The targets of a user that have the same stream
+        and the same possible candidates have the same sample.
+    stages : tuple of int
+        The sizes of samples.
+    """
+    source = read(scores)
+    require_shape(source, (plan.labels.size, plan.catalogue_size))
+    plan.require_candidates(stages[-1])
+    tie_order = _kernels.Tie(tie_rule(ties, growing=len(stages) > 1), random_bits(seed))
+    replacement = _check.flag(replacement, "replacement")
+    draws = _kernels.Draws(draw_bits(seed), plan.catalogue_size, replacement, np.empty(0))
+    doubled_above, sizes = np.empty((2, plan.targets.size), np.int64)
+    for start, left, right in score_blocks(scores, source):
+        stop = start + left.shape[0]
+        part = plan.target_slice(start, stop)
+        rows = plan.rows[part]
+        row, item = _kernels.rank_drawn(
+            _kernels.Scores(left, right),
+            draws,
+            tie_order,
+            _kernels.Targets(plan.keys[rows], rows - start, plan.targets[part], streams[part]),
+            plan.hidden.block(start, stop),
+            np.asarray(stages),
+            doubled_above[part],
+            sizes[part],
+        )
+        if row >= 0:
+            refuse_nonfinite(start, (left, right), row, item)
+    return doubled_above, sizes
 
 
 def simulate_ranks(

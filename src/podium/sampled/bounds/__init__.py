@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,6 @@ from podium.sampled.bounds.search import StartRanks, Worth, extremes
 from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.distribution import (
     RankDistribution,
-    all_rank_weights,
     rank_weights,
     read_measure,
 )
@@ -27,6 +27,7 @@ from podium.sampled.sums import spaced_ranks
 _DENSE = 16  # ranks per standard deviation of a sampled rank at the start of a search
 _DENSEST = 1024  # for larger samples, the start is as dense as for this size
 _MOST_UNDRAWN = 2  # items; with more, ranks do not count as known up to that number
+_MOST_KNOWN = 1024  # of the first ranks whose values are kept, for as many sizes of catalogues
 _TOP = 64  # the number of first ranks, and of ranks around the cutoff, at the start of a search
 
 
@@ -263,7 +264,19 @@ def _worth(measure: Measure, smallest: int) -> Worth:
         raise ArgumentError(
             f"{measure} is undefined in a catalogue of {smallest} items. Lower its cutoff."
         )
-    return lambda n_items: all_rank_weights(measure, n_items)
+
+    def top_of(n_items: int) -> Floats:
+        return rank_weights(measure, n_items)
+
+    if measure.k is not None and measure.k <= _MOST_KNOWN:
+        top_of = lru_cache(maxsize=_MOST_KNOWN)(top_of)
+
+    def worth(n_items: int) -> Floats:
+        values, top = np.zeros(n_items), top_of(n_items)
+        values[: top.size] = top
+        return values
+
+    return worth
 
 
 def _start_ranks(measure: Measure) -> StartRanks:

@@ -20,6 +20,7 @@ _MIN_ERRORS = 3.0  # standard errors that a function's correlation with the rank
 _USERS_PER_FUNCTION = 20  # the smallest number of users per function
 _MAX_FUNCTIONS = 64  # functions; more would add noise and time without information
 _HIGH_CORRELATION = 0.95  # above this correlation with the rank, functions differ only by chance
+_ROUNDING = 1e-6  # of a number of users
 _RARE = 1e-6  # expected users; for rarer outcomes all functions are 0
 
 
@@ -68,7 +69,8 @@ def ball_of_ranks(ranks: SampledRanks, confidence: float) -> Ball:
         (design, float(counts.sum()) / ranks.n_users) for design, counts in pooled.designs
     )
     observed = np.concatenate([counts for _, counts in pooled.designs]) / ranks.n_users
-    common = ball_of_shares(observed, designs, fitted, ranks.n_users, confidence)
+    n_users = max(int(ranks.n_effective + _ROUNDING), 1)
+    common = ball_of_shares(observed, designs, fitted, n_users, confidence)
     if pooled is ranks:
         return common
     scaled = _rescaled(common, observed)

@@ -15,6 +15,7 @@ _STEPS = 40  # the largest number of Newton steps at one temperature
 _FLAT = 1e-9  # a smaller expected gain, in temperatures, ends the steps
 _RISE = 1e-4  # the share of the expected gain that a step must reach
 _SHORTEST = 1e-6  # the smallest share of a step that is tried
+_NO_SHARE = 1e-24  # smaller shares of users change no digit of a sum
 _TINY = 1e-12  # is added to the curvature, which is singular if there are few points
 
 
@@ -153,10 +154,15 @@ class _State:
         return None
 
     def _covariance(self) -> Floats:
-        """Return the covariance of the points within groups."""
-        weighted = self.point_shares[:, None] * self.cloud.points
-        centres = np.add.reduceat(weighted, self.cloud.starts, axis=0)
-        return self.cloud.points.T @ weighted - centres.T @ (centres / self.cloud.shares[:, None])
+        """Return the covariance of the points within groups, without points of no weight.
+
+        Each group has a point with a weight. At low temperatures, few others have one.
+        """
+        kept = np.flatnonzero(self.point_shares > _NO_SHARE)
+        points = self.cloud.points[kept]
+        weighted = self.point_shares[kept, None] * points
+        centres = np.add.reduceat(weighted, np.searchsorted(kept, self.cloud.starts), axis=0)
+        return points.T @ weighted - centres.T @ (centres / self.cloud.shares[:, None])
 
     def _penalty_derivatives(self) -> tuple[Floats, Floats]:
         """Return the first and second derivatives of the penalty on the norm of the prices."""

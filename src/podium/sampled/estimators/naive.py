@@ -12,11 +12,14 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
 from podium.sampled.design import Design, Floats, Ints
-from podium.sampled.distribution import RankDistribution, all_rank_weights, read_measure
+from podium.sampled.distribution import (
+    RankDistribution,
+    all_rank_weights,
+    rank_weights,
+    read_measure,
+)
 from podium.sampled.estimators import LinearEstimator, register
 from podium.sampled.ranks import SampledRanks
-
-_RECALL_MEASURES = ("recall", "hit_rate", "precision")
 
 
 class _Placing(LinearEstimator):
@@ -155,16 +158,17 @@ class RecallMap(LinearEstimator):
     def values(self, design: Design, measure: str | Measure) -> Floats:
         """Return the value of each sampled rank; see `LinearEstimator.values`."""
         parsed = read_measure(measure)
-        if parsed.name not in _RECALL_MEASURES:
+        weights = rank_weights(parsed, design.n_items)
+        k = int(np.count_nonzero(weights))
+        if (weights[:k] != weights[0]).any():
             raise ArgumentError(
-                f"recall-map estimates {_check.listed(_RECALL_MEASURES)} only, got {parsed}. It "
-                "maps cutoffs, and does not estimate the order of ranks within a cutoff. Use "
-                "another estimator."
+                "recall-map estimates 'recall', 'hit_rate' or 'precision' only, got "
+                f"{parsed}. It maps cutoffs, and does not estimate the order of ranks within a "
+                "cutoff. Use another estimator."
             )
-        k = design.n_items if parsed.k is None else min(parsed.k, design.n_items)
         cutoffs = np.concatenate([[0.0], self.cutoffs(design)])
         cell = min(int(np.searchsorted(cutoffs, k)), design.n_outcomes)
         share = (k - cutoffs[cell - 1]) / (cutoffs[cell] - cutoffs[cell - 1])
         recall_values = np.zeros(design.n_outcomes)
         recall_values[: cell - 1], recall_values[cell - 1] = 1.0, min(share, 1.0)
-        return recall_values / (parsed.k or 1) if parsed.name == "precision" else recall_values
+        return recall_values * weights[0]

@@ -22,10 +22,16 @@ from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.reading.ranks import HISTORY, KINDS, read_history, refuse_history
 from podium.sampled.reading.seen import OnSeen, catalogue_size, read_seen, warn_of_dropped
+from podium.sampled.reading.uniform import warn_of_popular_draws
 from podium.sampled.sampling import from_doubled
 
 SCORE = Role("score", USUAL_SCORE.usual)
 TARGET = Role("target", ("target", "is_target", "relevance", "label"))
+
+_POPULAR = (
+    "Ranks among items that were drawn by popularity cannot be corrected. Draw uniformly, or see "
+    "Candidates.uniform."
+)
 
 Tie = Literal["worst", "best", "average", "random"]
 _TIES: tuple[Tie, ...] = ("worst", "best", "average", "random")
@@ -87,6 +93,11 @@ def read_candidate_scores(
         If a target is repeated, or an item that could be drawn only once.
         If candidates or targets are seen items, or `seen` has none of the users or items.
 
+    Warns
+    -----
+    PodiumWarning
+        If an item was drawn far more often than in a uniform sample.
+
     Notes
     -----
     Integers beyond 2 ** 53, which float64 would round, are replaced by their ranks in increasing
@@ -132,6 +143,8 @@ def read_candidate_scores(
         warn_of_dropped(int((rows.is_target & ~is_kept).sum()), table.name)
         rows = rows.keep(is_kept)
     n_negatives = rows.n_candidates(table.name)
+    expected = float(n_negatives.sum()) / max(int(np.min(sizes)) - 1, 1)
+    warn_of_popular_draws(rows.item[~rows.is_target], expected, _POPULAR, table.name)
     return from_doubled(
         _doubled_above(rows, rule, seed),
         int(n_negatives[0]) if (n_negatives == n_negatives[0]).all() else n_negatives[rows.owner],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,15 @@ from podium.data.columns import ITEM, USER, Role, is_usual, resolve
 from podium.data.convert import finite, to_ids, to_numbers, to_scores
 from podium.data.ids import codes_of, label_array
 from podium.data.tables import fetch, open_table
-from podium.errors import DataError, PodiumWarning
+from podium.errors import DataError
 from podium.sampled.design import Ints
 from podium.sampled.reading.ranks import KINDS
 from podium.sampled.reading.scores import SCORE, TARGET, refuse_without
 from podium.sampled.reading.seen import catalogue_size, read_seen
+from podium.sampled.reading.uniform import warn_of_popular_draws
 from podium.sampled.scanning.ranks import ScannedRanks
 from podium.sampled.scanning.strata import DRAWN, LISTED, Strata
 
-_MOST_ERRORS = 6.0  # Poisson standard errors above the expected number of draws
 STRATUM = Role("stratum", ("stratum",))
 STRATA = {LISTED: (LISTED, "certain", "list"), DRAWN: (DRAWN, "uniform", "random")}
 """The values of a column of strata: the first is usual, the others mean the same."""
@@ -116,25 +115,16 @@ def read_scan(
         ties=ties,
         keeps_targets=True,
     )
-    _warn_of_popular_draws(scanned, label_array(item)[~is_listed & ~is_target], table.name)
+    _test_draws(scanned, label_array(item)[~is_listed & ~is_target], table.name)
     return scanned
 
 
-def _warn_of_popular_draws(ranks: ScannedRanks, drawn: NDArray[Any], source: str) -> None:
+def _test_draws(ranks: ScannedRanks, drawn: NDArray[Any], source: str) -> None:
     """Warn if an item was drawn more often than the same chance for all unlisted items allows."""
-    names, counts = np.unique(drawn, return_counts=True)
     _, first_rows = np.unique(ranks.user, return_index=True)  # targets of a user share its draws
     chances = ranks.n_drawn[first_rows] / (ranks.n_rest + ranks.n_drawn)[first_rows].clip(1)
-    expected = float(chances.sum())
-    most = int(counts.max(initial=0))
-    if most > expected + _MOST_ERRORS * np.sqrt(expected) + _MOST_ERRORS:
-        warnings.warn(
-            f"{source}: item {_check.label(names[np.argmax(counts)])} was drawn for {most} users, "
-            f"but a uniform sample has it for about {expected:.0f}. The estimates assume that all "
-            "items outside the list have the same chance.",
-            PodiumWarning,
-            stacklevel=3,
-        )
+    advice = "The estimates assume that all items outside the list have the same chance."
+    warn_of_popular_draws(drawn, float(chances.sum()), advice, source)
 
 
 def _is_listed(strata: NDArray[Any], source: str) -> NDArray[np.bool_]:

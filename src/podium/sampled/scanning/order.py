@@ -49,10 +49,11 @@ class ProxyOrder:
 
     def warn_of_leak(self) -> None:
         """Warn if the proxy ranks so many targets first that it was probably trained on them."""
-        share = float((self._places == 0).mean())
-        if share > _MOST_FIRST:
+        n_first, n_targets = int((self._places == 0).sum()), self._places.size
+        if n_first > _MOST_FIRST * n_targets:
             warnings.warn(
-                f"The proxy ranks {share:.0%} of the targets first. If it was trained on them, its "
+                f"The proxy ranks {n_first / n_targets:.0%} of the targets first ({n_first} of "
+                f"{n_targets}). If it was trained on them, its "
                 "lists do not help to evaluate a model that was not.",
                 PodiumWarning,
                 stacklevel=3,

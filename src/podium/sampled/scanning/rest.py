@@ -31,11 +31,11 @@ def draw_rest(
         The items, followed by -1 if fewer are left.
     """
     hidden = _unavailable(plan, order, targets, n_listed)
-    rows = plan.rows[targets]
+    rows, items = plan.rows[targets], plan.targets[targets]
     drawn = np.empty((targets.size, n), np.int64)
     _kernels.draw_items(
         _kernels.Draws(draw_bits(seed), plan.catalogue_size, False, np.empty(0)),
-        _kernels.Targets(plan.keys[rows], np.arange(targets.size), plan.targets[targets]),
+        _kernels.Targets(plan.keys[rows], np.arange(targets.size), items, items),
         hidden,
         n,
         drawn,

@@ -124,16 +124,15 @@ class Smooth(Estimator):
         designs = [design for design, _ in observed.parts]
         largest_sample = max(design.n_negatives for design in designs)
         cells = Cells.of(observed.n_items, largest_sample, min(map(deviation_ratio, designs)))
-        row_index, (seen_chances, unseen_chances, columns) = (
-            RowIndex.of(ranks),
-            cells.outcomes(observed),
-        )
+        tables = {designs[0]: cells.table(designs[0])} if len(designs) == 1 else {}
+        row_index = RowIndex.of(ranks)
+        seen_chances, unseen_chances, columns = cells.outcomes(observed, tables)
         chances = np.hstack([seen_chances, unseen_chances])
         families = [row_index.without_groups(), row_index] if row_index.has_groups else [row_index]
         samples = (Sample.of(chances, family.counts(ranks), columns) for family in families)
         states = tuple(map(partial(_state, cells), families, samples))
         _warn(states)
-        mass, n_steps = em_until_fit(combined_mass(states), cells, ranks)
+        mass, n_steps = em_until_fit(combined_mass(states), tables, ranks)
         distribution = RankDistribution(cells.spread(mass / mass.sum()))
         return SmoothFit(distribution, original, n_steps, states)
 

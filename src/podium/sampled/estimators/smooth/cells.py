@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -76,8 +77,16 @@ class Cells:
         """Return the mean chance of each observed outcome in each cell: (n_cells, n_seen)."""
         return self.outcomes(observed)[0]
 
-    def outcomes(self, observed: Likelihood) -> tuple[Floats, Floats, Ints]:
+    def outcomes(
+        self, observed: Likelihood, tables: Mapping[Design, Floats] | None = None
+    ) -> tuple[Floats, Floats, Ints]:
         """Return the chances of the observed outcomes, and of the unobserved ones.
+
+        Parameters
+        ----------
+        observed : Likelihood
+        tables : mapping of Design to float64, (n_cells, n_outcomes), optional
+            The results of `table` that are known.
 
         Returns
         -------
@@ -90,7 +99,8 @@ class Cells:
         seen_chances: list[Floats] = []
         unseen_chances: list[Floats] = [np.zeros((self.sizes.size, 0))]
         for design, observed_outcomes in observed.parts:
-            chances = self._of_design(design)
+            known = (tables or {}).get(design)
+            chances = self.table(design) if known is None else known
             seen_chances.append(chances[:, observed_outcomes])
             other_outcomes = np.setdiff1d(np.arange(design.n_outcomes), observed_outcomes)
             first_columns = np.unique(_outcome_bins(design)[other_outcomes], return_index=True)[1]
@@ -111,7 +121,7 @@ class Cells:
             np.concatenate(columns),
         )
 
-    def _of_design(self, design: Design) -> Floats:
+    def table(self, design: Design) -> Floats:
         """Return the mean chance of each outcome in each cell: (n_cells, n_outcomes).
 
         Two places with the mean and the variance of a cell's ranks represent all of them. Without

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import chi2
 
-from podium.sampled.design import Floats, Ints
-from podium.sampled.estimators.smooth.cells import Cells
-from podium.sampled.likelihood import Likelihood
+from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.ranks import SampledRanks
 
 _GROUPS = 8  # of users, by their number of own items
@@ -82,9 +81,9 @@ def n_observed(ranks: SampledRanks) -> float:
     of this number of single targets (Kish's effective sample size).
     """
     if ranks.user is None or ranks.n_rows == ranks.n_users:
-        return float(ranks.n_users)
+        return ranks.n_effective
     separate_sum = float(ranks.weights @ ranks.weights)
-    joint_sum = 1.0 / ranks.n_users
+    joint_sum = 1.0 / ranks.n_effective
     return 1.0 / (
         separate_sum + _correlation_within_users(ranks) * max(joint_sum - separate_sum, 0.0)
     )
@@ -136,14 +135,18 @@ def round_catalogues(ranks: SampledRanks) -> SampledRanks:
     return replace(ranks, n_items=sizes, history=history)
 
 
-def em_until_fit(mass: Floats, cells: Cells, ranks: SampledRanks) -> tuple[Floats, int]:
-    """Make steps of expectation maximisation until a distribution fits the observed ranks."""
+def em_until_fit(
+    mass: Floats, tables: Mapping[Design, Floats], ranks: SampledRanks
+) -> tuple[Floats, int]:
+    """Make steps of expectation maximisation until a distribution fits the observed ranks.
+
+    `tables` has the chances of all outcomes in each cell, if there is one design.
+    """
     (design, users), *other_designs = ranks.designs
     if other_designs:
         return mass, 0
     users = users * (n_observed(ranks) / ranks.n_users)
-    all_outcomes = np.arange(design.n_outcomes)
-    chances = cells.chances(Likelihood(((design, all_outcomes),), users, design.n_items))
+    chances = tables[design]
     shares = users / users.sum()
     n_steps = 0
     while n_steps < _MOST_STEPS and not _fits(mass @ chances, users):

@@ -150,9 +150,9 @@ def _climb(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode
     """Climb by Newton's method with the expected information; steps are halved until they gain."""
     point = start
     value, mass, outcome_chances = _value(prior, penalty, sample, point)
+    slope, precision = _second_order(prior, penalty, sample, point, mass, outcome_chances)
+    step = np.linalg.solve(precision, slope)
     for _ in range(_MOST_STEPS):
-        slope, precision = _second_order(prior, penalty, sample, point, mass, outcome_chances)
-        step = np.linalg.solve(precision, slope)
         gain = float(slope @ step)
         if gain < _GAIN:
             break
@@ -165,12 +165,12 @@ def _climb(prior: Prior, penalty: Floats, sample: Sample, start: Floats) -> Mode
             break
         point = point + length * step
         value, mass, outcome_chances = trial
-    slope, precision = _second_order(prior, penalty, sample, point, mass, outcome_chances)
+        slope, precision = _second_order(prior, penalty, sample, point, mass, outcome_chances)
+        step = np.linalg.solve(precision, slope)
     # Laplace's approximation: the integral of a normal density with this curvature, divided by that
     # of the prior, whose inverse covariance is the penalty.
     evidence = value + 0.5 * (_log_det(penalty) - _log_det(precision))
-    squared_step = float(slope @ np.linalg.solve(precision, slope))
-    return Mode(point, mass, precision, evidence, squared_step)
+    return Mode(point, mass, precision, evidence, squared_step=float(slope @ step))
 
 
 def _value(

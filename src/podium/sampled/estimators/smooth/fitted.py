@@ -226,7 +226,10 @@ class SmoothFit:
         n_users = self.ranks.n_users
         if n_users < 2:
             return 0.0
-        owner, weights = self.ranks.owner, self.ranks.weights
-        shares = np.bincount(owner, weights)
-        changes = np.bincount(owner, weights * self.influences(measure)) / shares
-        return n_users / (n_users - 1) * n_users * float(shares @ (changes - shares @ changes) ** 2)
+        return n_users * float(np.var(self.user_effects(measure), ddof=1))
+
+    def user_effects(self, measure: str | Measure, k: int | None = None) -> Floats:
+        """Return the first-order effect of each user on the estimate: float64, (n_users,)."""
+        ranks = self.ranks
+        effects = self.influences(measure, k) * ranks.weights * ranks.n_users
+        return np.bincount(ranks.owner, effects, ranks.n_users).astype(np.float64)

@@ -1,0 +1,292 @@
+"""Estimates of measures of whole rankings from shared samples, and comparisons of models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.evaluation.stats.intervals import inside, t_interval, t_p_value, t_statistic
+from podium.metrics import Measure
+from podium.sampled import _uncertainty
+from podium.sampled._request import (
+    conventions,
+    extent,
+    read_measures,
+    read_resamples,
+    require_defined,
+    require_several,
+    same_users,
+)
+from podium.sampled.bounds import Bounds
+from podium.sampled.comparing import SampledComparison, SampledComparisons
+from podium.sampled.difference import Difference
+from podium.sampled.distribution import RANK_AUC, depends_on_order
+from podium.sampled.estimators import Estimator, get
+from podium.sampled.estimators.smooth import Smooth
+from podium.sampled.evaluating import N_BOOTSTRAP, Estimate, SampledEvaluation
+from podium.sampled.shared.means import (
+    Fits,
+    SharedMean,
+    source_of_error,
+    standard_error,
+)
+from podium.sampled.shared.ranks import SharedRanks
+
+
+def evaluate_shared(
+    shared: SharedRanks,
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    estimator: str | Estimator = "auto",
+    level: float = 0.95,
+    n_bootstrap: int = N_BOOTSTRAP,
+    bounds: bool = True,
+    seed: int = 0,
+) -> SampledEvaluation:
+    """Estimate measures of whole rankings, in which users have all their targets.
+
+    Parameters
+    ----------
+    shared : SharedRanks
+        The observations.
+    measures : str, Measure, or several
+        The measures to estimate. They must be sums over the targets of a user, as pap@k, recall,
+        precision, ndcg, ap, rr and hit_rate are.
+    estimator, level, n_bootstrap, bounds, seed
+        The options of `evaluate`.
+
+    Returns
+    -------
+    SampledEvaluation
+
+    Raises
+    ------
+    ArgumentError
+        If a measure is not a sum over targets, or for a reason listed in `evaluate`.
+
+    Notes
+    -----
+    The term of the i-th best target is a function of the number of other items above it. The
+    distribution of this number is estimated for each i, by the estimator for single targets. Users
+    count in proportion to the size of their terms, which depends on their number of targets.
+    Methods that are means over users give each user the sum of the values of the targets.
+    Positions with fewer than 100 targets are estimated together.
+
+    The targets of a user depend on each other. Standard errors therefore come from users: from the
+    sum of the effects of their targets (smooth), their values, or resamples of users. What samples
+    leave uncertain about the first ranks is counted as if it were the same for all positions.
+    The bounds are the sums of those of the positions, which hold together at the level.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> above = rng.geometric(0.1, 600).clip(max=50) - 1
+    >>> shared = SharedRanks(above, 99, 1000, user=np.arange(600) // 3)
+    >>> found = evaluate_shared(shared, ["pap@10", "recall@20"], bounds=False).means
+    >>> 0 < found["pap@10"] < found["recall@20"] < 1
+    True
+    """
+    method, parsed = _request(estimator, measures, [shared])
+    level, n_bootstrap = _check.open_fraction(level, "level"), read_resamples(n_bootstrap)
+    with _uncertainty.distinct_warnings():
+        fits = Fits(method, shared)
+        means = [fits.mean(measure, level, level if bounds else None) for measure in parsed]
+        (result,) = _with_resamples([fits], [means], parsed, n_bootstrap, seed)
+    return _evaluation(fits, parsed, result, level, n_bootstrap, seed)
+
+
+def compare_shared(
+    models: Mapping[str, SharedRanks],
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    estimator: str | Estimator = "auto",
+    level: float = 0.95,
+    n_bootstrap: int = N_BOOTSTRAP,
+    bounds: bool = True,
+    seed: int = 0,
+) -> SampledComparisons:
+    """Estimate measures of whole rankings of several models, and compare each with the first.
+
+    Parameters
+    ----------
+    models : mapping of str to SharedRanks
+        Two or more models with the same users, by name.
+    measures, estimator, level, n_bootstrap, bounds, seed
+        The parameters of `evaluate_shared`.
+
+    Returns
+    -------
+    SampledComparisons
+
+    Raises
+    ------
+    ArgumentError
+        If there are fewer than two models, if users or their numbers of targets or items differ, or
+        for a reason listed in `evaluate_shared`.
+
+    Notes
+    -----
+    Differences are paired by user, as in `compare`.
+    """
+    require_several(models, "evaluate_shared")
+    method, parsed = _request(estimator, measures, list(models.values()))
+    level, n_bootstrap = _check.open_fraction(level, "level"), read_resamples(n_bootstrap)
+    models = _refuse_other_targets(models)
+    confidence = (1 + level) / 2 if bounds else None  # so that the bounds of two models hold
+    fits = {name: Fits(method, shared) for name, shared in models.items()}
+    with _uncertainty.distinct_warnings():
+        means = [[of.mean(m, level, confidence) for m in parsed] for of in fits.values()]
+        found = _with_resamples(list(fits.values()), means, parsed, n_bootstrap, seed)
+    by_name = dict(zip(models, found, strict=True))
+    evaluations = {
+        name: _evaluation(of, parsed, by_name[name], level, n_bootstrap, seed)
+        for name, of in fits.items()
+    }
+    baseline, *others = models
+    comparisons = {
+        name: SampledComparison(
+            {
+                str(measure): _difference(fits[name], a, b, level)
+                for measure, a, b in zip(parsed, by_name[baseline], by_name[name], strict=True)
+            },
+            {"a": evaluations[baseline].conventions, "b": evaluations[name].conventions},
+        )
+        for name in others
+    }
+    return SampledComparisons(evaluations, comparisons)
+
+
+def _request(
+    estimator: str | Estimator,
+    measures: str | Measure | Iterable[str | Measure],
+    samples: Sequence[SharedRanks],
+) -> tuple[Estimator, list[Measure]]:
+    method, parsed = get(estimator), read_measures(measures)
+    for measure in parsed:
+        if measure.name == RANK_AUC:
+            raise ArgumentError(
+                f"{RANK_AUC} is defined for users with one target only. Use auc or pauc@k."
+            )
+    for shared in samples:
+        method.check(shared.targets)
+        require_defined(parsed, int(np.min(shared.targets.n_items)))
+    return method, parsed
+
+
+def _with_resamples(
+    fits: Sequence[Fits],
+    means: list[list[SharedMean]],
+    measures: Sequence[Measure],
+    n_bootstrap: int,
+    seed: int,
+) -> list[list[SharedMean]]:
+    """Add the estimates of resampled users, who are the same for all models, if they are needed."""
+    if all(source_of_error(of.method, of.shared) != "bootstrap" for of in fits):
+        return means
+    n_users = fits[0].shared.n_users
+    if n_users < 2:
+        nothing = np.full(n_bootstrap, np.nan)
+        return [[replace(mean, resampled=nothing) for mean in row] for row in means]
+    rng = np.random.default_rng([_check.seed(seed), *b"users"])
+    drawn = [rng.multinomial(n_users, np.full(n_users, 1 / n_users)) for _ in range(n_bootstrap)]
+    return [
+        [
+            replace(mean, resampled=column)
+            for mean, column in zip(
+                row, np.array([of.resampled(measures, users) for users in drawn]).T, strict=True
+            )
+        ]
+        for of, row in zip(fits, means, strict=True)
+    ]
+
+
+def _evaluation(
+    fits: Fits,
+    measures: Sequence[Measure],
+    means: Sequence[SharedMean],
+    level: float,
+    n_bootstrap: int,
+    seed: int,
+) -> SampledEvaluation:
+    shared, targets = fits.shared, fits.shared.targets
+    source = source_of_error(fits.method, shared)
+    n_first = int(np.min(np.asarray(targets.n_items) // np.asarray(targets.n_negatives)))
+    estimates = {
+        str(measure): Estimate(
+            mean.mean,
+            mean.std_error,
+            mean.interval_at(level, shared.n_users),
+            level,
+            shared.n_users,
+            str(fits.method),
+            *_interval_kind(fits),
+            source,
+            mean.bounds,
+            mean.prior_decides,
+            depends_on_order(measure, targets.most_items, n_first),
+        )
+        for measure, mean in zip(measures, means, strict=True)
+    }
+    recorded = conventions(
+        fits.method, targets, seed, n_bootstrap if source == "bootstrap" else None
+    )
+    return SampledEvaluation(
+        estimates, {**recorded, "n_items": extent(shared.n_items), "shared": True}
+    )
+
+
+def _interval_kind(fits: Fits) -> tuple[bool, Any]:
+    """Return whether the method is biased here, and the quantity that its interval is for."""
+    biased = fits.method.biased and not (fits.method.consistent and fits.shared.is_exact)
+    return biased, "expectation" if biased and not isinstance(fits.method, Smooth) else "exact"
+
+
+def _difference(fits: Fits, a: SharedMean, b: SharedMean, level: float) -> Difference:
+    n_users = fits.shared.n_users
+    error = float(np.hypot(standard_error(b.variation - a.variation), np.hypot(a.other, b.other)))
+    difference = b.mean - a.mean
+    bounds = None
+    interval = t_interval(difference, error, n_users, level)
+    if a.bounds is not None and b.bounds is not None:
+        bounds = Bounds(b.bounds.low - a.bounds.high, b.bounds.high - a.bounds.low)
+        if source_of_error(fits.method, fits.shared) == "posterior":
+            interval = inside(interval, bounds)
+    return Difference(
+        a.mean,
+        b.mean,
+        difference,
+        error,
+        interval,
+        level,
+        n_users,
+        str(fits.method),
+        *_interval_kind(fits),
+        source_of_error(fits.method, fits.shared),
+        1.0 - t_p_value(t_statistic(difference, error), n_users) / 2,
+        bounds,
+        a.prior_decides or b.prior_decides,
+    )
+
+
+def _refuse_other_targets(models: Mapping[str, SharedRanks]) -> dict[str, SharedRanks]:
+    """Return models whose users' labels have one type; raise if their targets differ."""
+    names = list(models)
+    samples = same_users([shared.targets for shared in models.values()], names, noun="model")
+    for name, ranks in zip(names[1:], samples[1:], strict=True):
+        if not np.array_equal(np.bincount(samples[0].owner), np.bincount(ranks.owner)):
+            raise ArgumentError(
+                f"{name} and {names[0]} must have the same targets, but users have different "
+                "numbers of them. Rank the same held-out items by all models."
+            )
+    return {
+        name: shared
+        if ranks is shared.targets
+        else SharedRanks.of(replace(ranks, n_items=shared.n_items))
+        for (name, shared), ranks in zip(models.items(), samples, strict=True)
+    }

@@ -1,0 +1,230 @@
+"""A measure's mean over users whose targets share a sample, with the parts of its error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+import numpy as np
+
+from podium.evaluation import stats
+from podium.evaluation.stats import Interval
+from podium.evaluation.stats.intervals import inside
+from podium.metrics import Measure
+from podium.sampled._uncertainty import ErrorFrom, ExactMeasure, by_bootstrap
+from podium.sampled.bounds import Bounds, identification_bounds
+from podium.sampled.design import Floats, Ints
+from podium.sampled.distribution import RankDistribution, rank_weights
+from podium.sampled.estimators import Estimator, LinearEstimator
+from podium.sampled.estimators.smooth import Smooth, SmoothFit
+from podium.sampled.shared.groups import Group, groups, user_values
+from podium.sampled.shared.ranks import SharedRanks
+
+_PRIOR_SHARE = 0.5  # of an estimate from groups whose prior decides
+
+
+@dataclass(frozen=True, eq=False)
+class SharedMean:
+    """An estimate of one measure of one model.
+
+    Attributes
+    ----------
+    mean : float
+    effects : float64, (n_users,)
+        The effect of each user on the mean, times n_users. Their covariance gives the error from
+        the choice of users; empty for methods that need resamples.
+    other : float
+        The standard error that the effects do not contain: of the shape that samples leave
+        uncertain.
+    interval : Interval or None
+        The interval of the method at the level, if it has one of its own.
+    prior_decides : bool
+    bounds : Bounds or None
+    resampled : float64, (n_bootstrap,), or None
+        The means of resampled users, for methods whose error comes from them.
+    largest : float
+        The largest possible mean.
+    """
+
+    mean: float
+    effects: Floats
+    other: float = 0.0
+    interval: Interval | None = None
+    prior_decides: bool = False
+    bounds: Bounds | None = None
+    resampled: Floats | None = None
+    largest: float = np.inf
+
+    @property
+    def variation(self) -> Floats:
+        """Values that vary like the mean with the choice of users: their effects or resamples.
+
+        The standard deviation of resamples is that of the mean, and not of a user's value.
+        """
+        return self.effects if self.resampled is None else self.resampled * self.resampled.size**0.5
+
+    @property
+    def std_error(self) -> float:
+        return float(np.hypot(standard_error(self.variation), self.other))
+
+    @property
+    def own_interval(self) -> Interval:
+        """The interval of the method; nan if it has none."""
+        return self.interval or Interval(np.nan, np.nan)
+
+    def interval_at(self, level: float, n_users: int) -> Interval:
+        """Return the method's own interval at this level, or that of the resamples."""
+        if self.resampled is None:
+            return self.own_interval
+        return by_bootstrap(self.mean, self.resampled, self.largest, level, n_users).interval
+
+
+def standard_error(effects: Floats) -> float:
+    """Return the standard error of a mean of users' values; nan with one user."""
+    return stats.summarize(effects).std_error
+
+
+def linear_form(method: Estimator, shared: SharedRanks) -> LinearEstimator | None:
+    """Return the method as a mean of users' values, or None if it has no such form here."""
+    if method.consistent and shared.is_exact:
+        return ExactMeasure()
+    return method if isinstance(method, LinearEstimator) else None
+
+
+def source_of_error(method: Estimator, shared: SharedRanks) -> ErrorFrom:
+    """Return where the standard error comes from."""
+    if linear_form(method, shared) is not None:
+        return "users"
+    return "posterior" if isinstance(method, Smooth) else "bootstrap"
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """Fits of one method to the groups of several measures; equal groups are fitted once."""
+
+    method: Estimator
+    shared: SharedRanks
+    _groups: dict[Measure, list[Group]] = field(default_factory=dict[Measure, "list[Group]"])
+    _known: dict[tuple[bytes, bytes], SmoothFit | RankDistribution] = field(
+        default_factory=dict[tuple[bytes, bytes], SmoothFit | RankDistribution]
+    )
+
+    def groups(self, measure: Measure) -> list[Group]:
+        """Return the groups of a measure, which are computed once."""
+        if measure not in self._groups:
+            self._groups[measure] = groups(self.shared, measure)
+        return self._groups[measure]
+
+    def mean(self, measure: Measure, level: float, confidence: float | None) -> SharedMean:
+        """Estimate one measure, with bounds that have a confidence, or without bounds."""
+        parts = self.groups(measure)
+        limits = None if confidence is None else _bounds(parts, self.shared, confidence)
+        total = None if limits is None else _summed(limits, self._shares(parts))
+        linear = linear_form(self.method, self.shared)
+        if linear is not None:
+            values = user_values(linear, self.shared, measure, parts)
+            interval = stats.summarize(values, level=level).interval
+            return SharedMean(float(values.mean()), values, 0.0, interval, False, total)
+        if isinstance(self.method, Smooth):
+            return self._by_posteriors(parts, level, limits, total)
+        shares = self._shares(parts)
+        means = [self._fit(part).expect(part.term) for part in parts]
+        n_items = self.shared.targets.most_items
+        highest = [float(rank_weights(part.term, n_items).max()) for part in parts]
+        return SharedMean(
+            float(shares @ means), np.empty(0), bounds=total, largest=float(shares @ highest)
+        )
+
+    def resampled(self, measures: Sequence[Measure], users: Ints) -> list[float]:
+        """Estimate measures from users that count several times: int64, (n_users,)."""
+        owner, means = self.shared.targets.owner, list[float]()
+        known: dict[tuple[bytes, bytes], RankDistribution] = {}
+        for measure in measures:
+            total = 0.0
+            for part in self.groups(measure):
+                counts = users[owner[part.rows]].astype(np.float64)
+                share = float(part.sizes @ counts)
+                if share and part.key not in known:
+                    ranks = part.ranks(self.shared.targets, counts)
+                    known[part.key] = self.method.fit(ranks)
+                total += share * known[part.key].expect(part.term) if share else 0.0
+            means.append(total / self.shared.n_users)
+        return means
+
+    def _shares(self, parts: Sequence[Group]) -> Floats:
+        """Return the factor of each group's mean term in the measure."""
+        return np.array([part.sizes.sum() for part in parts]) / self.shared.n_users
+
+    def _fit(self, part: Group) -> SmoothFit | RankDistribution:
+        if part.key not in self._known:
+            ranks, method = part.ranks(self.shared.targets), self.method
+            fit = method.posterior(ranks) if isinstance(method, Smooth) else method.fit(ranks)
+            self._known[part.key] = fit
+        return self._known[part.key]
+
+    def _by_posteriors(
+        self,
+        parts: Sequence[Group],
+        level: float,
+        limits: Sequence[Bounds] | None,
+        total: Bounds | None,
+    ) -> SharedMean:
+        """Sum the means of groups.
+
+        Effects of a user on several groups are added. The other errors, from the shape that samples
+        leave uncertain, are added as if they were the same in all groups. The interval has the form
+        of the sum of the groups' intervals, and is narrower by the ratio of the standard error to
+        the sum of theirs.
+        """
+        shares = self._shares(parts).tolist()
+        ends = [None] * len(parts) if limits is None else limits
+        found = [self._part_mean(*each, level) for each in zip(parts, shares, ends, strict=True)]
+        mean = sum(part.mean for part in found)
+        effects = np.sum([part.effects for part in found], axis=0)
+        other = sum(part.other for part in found)
+        prior_part = sum(part.mean for part in found if part.prior_decides)
+        result = SharedMean(mean, effects, other, None, prior_part >= _PRIOR_SHARE * mean, total)
+        errors = sum(part.std_error for part in found)
+        if not errors > 0:
+            return result
+        ratio = result.std_error / errors
+        low, high = (sum(ends) for ends in zip(*(part.own_interval for part in found), strict=True))
+        interval = Interval(mean - ratio * (mean - low), mean + ratio * (high - mean))
+        if total is not None:
+            mean, interval = float(np.clip(mean, *total)), inside(interval, total)
+        return replace(result, mean=mean, interval=interval)
+
+    def _part_mean(
+        self, part: Group, share: float, bounds: Bounds | None, level: float
+    ) -> SharedMean:
+        """Return the part of a group in the mean of a measure."""
+        fit, n_users = cast("SmoothFit", self._fit(part)), self.shared.n_users
+        effects = np.zeros(n_users)
+        if fit.states:
+            of_rows = share * fit.influences(part.term) * fit.ranks.weights * n_users
+            np.add.at(effects, self.shared.targets.owner[part.rows], of_rows)
+        error = share * fit.std_error(part.term)
+        other = np.sqrt(max(error**2 - standard_error(effects) ** 2, 0.0))
+        low, high = fit.interval(part.term, level=level, bounds=bounds)
+        return SharedMean(
+            share * fit.expect(part.term),
+            effects,
+            float(other),
+            Interval(share * low, share * high),
+            fit.prior_decides(part.term),
+        )
+
+
+def _bounds(parts: Sequence[Group], shared: SharedRanks, level: float) -> list[Bounds]:
+    """Return bounds of each group's mean term that hold together with the probability `level`."""
+    confidence = 1.0 - (1.0 - level) / max(len(parts), 1)
+    return [
+        identification_bounds(part.ranks(shared.targets), part.term, confidence=confidence)
+        for part in parts
+    ]
+
+
+def _summed(limits: Sequence[Bounds], shares: Floats) -> Bounds:
+    low, high = (float(shares @ ends) for ends in np.array(limits).reshape(-1, 2).T)
+    return Bounds(low, high)

@@ -1,0 +1,180 @@
+"""Whole rankings from shared samples: reading, errors, intervals and comparisons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from podium.errors import ArgumentError, PodiumWarning
+from podium.sampled import (
+    REGISTRY,
+    SampledRanks,
+    SharedRanks,
+    compare_shared,
+    evaluate,
+    evaluate_shared,
+    read,
+    sample_shared,
+)
+
+
+def drawn(seed: int = 0, n_users: int = 300, hardness: float = 20.0) -> SharedRanks:
+    """Return users with one to four targets whose ranks are alike within a user."""
+    rng = np.random.default_rng(seed)
+    n_targets = rng.integers(1, 5, n_users)
+    user = np.repeat(np.arange(n_users), n_targets)
+    strength = np.exp(rng.normal(0, 0.5, n_users))[user]
+    above = np.minimum(rng.exponential(hardness * strength), 990).astype(int)
+    sampled = rng.hypergeometric(above, 996 - above, 99)
+    return SharedRanks(sampled, 99, 996 + n_targets[user], user=user, replacement=False)
+
+
+def test_users_with_one_target_have_the_estimates_of_evaluate() -> None:
+    ranks = np.random.default_rng(0).geometric(0.1, 400).clip(max=100)
+    single = SampledRanks(ranks, 99, 1000, user=np.arange(400))
+    measures = ["ndcg@10", "recall@20", "pap@10"]
+    for method in ("auto", "naive", "bv(gamma=0.1)", "mle"):
+        options: dict[str, Any] = {"estimator": method, "n_bootstrap": 2, "bounds": True}
+        wanted = evaluate(single, measures, **options)
+        found = evaluate_shared(SharedRanks.of(single), measures, **options)
+        for name in measures:
+            a, b = wanted.estimates[name], found.estimates[name]
+            assert b.mean == pytest.approx(a.mean, rel=1e-9), (method, name)
+            assert b.bounds == pytest.approx(a.bounds, rel=1e-6)
+            assert b.error_from == a.error_from
+            if method != "mle":  # other resamples
+                assert b.std_error == pytest.approx(a.std_error, rel=1e-6)
+                assert b.interval == pytest.approx(a.interval, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", [name for name in sorted(REGISTRY) if name != "wmle"])
+def test_every_estimator_serves_whole_rankings(method: str) -> None:
+    name = "recall@20"
+    found = evaluate_shared(drawn(), name, estimator=method, n_bootstrap=3, bounds=False)
+    estimate = found.summary(name)
+    assert np.isfinite([estimate.mean, estimate.std_error, *estimate.interval]).all()
+    assert estimate.interval.low <= estimate.mean <= estimate.interval.high
+    assert found.conventions["shared"] is True
+    assert found.conventions["n_items"] == [997, 1000]
+
+
+def test_order_of_rows_and_labels_change_nothing() -> None:
+    shared, rng = drawn(), np.random.default_rng(1)
+    order = rng.permutation(shared.targets.n_rows)
+    labels = np.array([f"u{number:04d}" for number in range(300)])
+    moved = SharedRanks(
+        shared.targets.ranks[order] - 1,
+        99,
+        shared.n_items[order],
+        user=labels[shared.targets.owner[order]],
+        replacement=False,
+    )
+    for method in ("auto", "bv(gamma=0.1)"):
+        a, b = (evaluate_shared(s, "ndcg@10", estimator=method) for s in (shared, moved))
+        assert b.means["ndcg@10"] == pytest.approx(a.means["ndcg@10"], rel=1e-6)
+
+
+def test_equal_models_do_not_differ() -> None:
+    models = {"a": drawn(), "b": drawn()}
+    for method in ("auto", "naive", "mle"):
+        found = compare_shared(models, "recall@20", estimator=method, n_bootstrap=3)
+        difference = found.comparisons["b"].summary("recall@20")
+        assert difference.difference == 0
+        assert difference.bounds is not None
+        assert difference.interval.low <= 0 <= difference.interval.high
+
+
+def test_pairs_of_users_make_differences_more_precise() -> None:
+    a, b = drawn(), drawn(hardness=22.0)
+    models = {"a": a, "b": b}
+    found = compare_shared(models, "recall@20", estimator="bv(gamma=0.1)", bounds=False)
+    difference = found.comparisons["b"].summary("recall@20")
+    errors = [e.summary("recall@20").std_error for e in found.evaluations.values()]
+    assert difference.std_error < np.hypot(*errors)
+    assert difference.n_groups == 300
+
+
+def test_one_user_has_no_standard_error() -> None:
+    shared = SharedRanks([0, 2], 99, 1000, user=["a", "a"])
+    for method in ("auto", "naive", "mle"):
+        estimate = evaluate_shared(shared, "recall@20", estimator=method, bounds=False).summary(
+            "recall@20"
+        )
+        assert np.isnan(estimate.std_error)
+        assert np.isnan(estimate.interval).all()
+
+
+def test_table_of_scores_is_read_with_all_targets_of_a_user() -> None:
+    table = {
+        "user": ["a"] * 5 + ["b"] * 4,
+        "item": [1, 2, 3, 4, 5, 6, 7, 8, 9],
+        "score": [0.9, 0.1, 0.8, 0.3, 0.2, 0.5, 0.7, 0.4, 0.1],
+        "target": [1, 1, 0, 0, 0, 1, 0, 0, 0],
+    }
+    shared = SharedRanks.of(read(table, n_items=10, replacement=False))
+    assert (shared.targets.ranks - 1).tolist() == [0, 3, 1]
+    assert shared.position.tolist() == [1, 2, 1]
+    assert shared.n_items.tolist() == [10, 10, 10]
+    assert shared.targets.n_items.tolist() == [9, 9, 10]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_impossible_observations_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="n_negatives must be the same for all targets"):
+        SharedRanks([0, 1], [3, 4], 100, user=["a", "a"])
+    with pytest.raises(ArgumentError, match="n_items must be the same for all targets"):
+        SharedRanks([0, 1], 3, [90, 91], user=["a", "a"])
+    with pytest.raises(ArgumentError, match="10 items, 9 of them drawn, and 2 targets of user 'a'"):
+        SharedRanks([0, 1], 9, 10, user=["a", "a"])
+    with pytest.raises(ArgumentError, match="need their users"):
+        SharedRanks.of(SampledRanks([1, 2], 9, 100))
+    grown = SampledRanks([2, 1], [5, 10], 100, stages=(5, 10), user=["a", "a"])
+    with pytest.raises(ArgumentError, match="grow for each target"):
+        SharedRanks.of(grown)
+    with pytest.raises(ArgumentError, match="ties='average' is undefined"):
+        sample_shared([[0.1, 0.2, 0.3]], csr_array([[1, 0, 0]]), 1, ties="average")
+
+
+def test_measures_that_are_no_sum_are_refused() -> None:
+    for measure in ("err@10", "ap(norm=retrieved)@10"):
+        with pytest.raises(ArgumentError, match="not a sum over the"):
+            evaluate_shared(drawn(), measure)
+    with pytest.raises(ArgumentError, match="one target only"):
+        evaluate_shared(drawn(), "rank_auc@10")
+    with pytest.raises(ArgumentError, match="pap@997 is undefined"):
+        evaluate_shared(drawn(), "pap@997")
+
+
+def test_models_with_other_targets_are_refused() -> None:
+    a = SharedRanks([0, 1, 2], 9, 100, user=["a", "a", "b"])
+    b = SharedRanks([0, 1, 2], 9, 100, user=["a", "b", "b"])
+    with pytest.raises(ArgumentError, match="must have the same targets"):
+        compare_shared({"a": a, "b": b}, "recall@10")
+
+
+def scores_of(drawn_items: Any) -> dict[str, Any]:
+    """Return a table of one target per user and the given candidates of each."""
+    n_users, n_drawn = drawn_items.shape
+    items = np.column_stack([np.full(n_users, 10_000), drawn_items])
+    return {
+        "user": np.repeat(np.arange(n_users), n_drawn + 1),
+        "item": items.ravel(),
+        "score": np.random.default_rng(0).random(items.size),
+        "target": np.tile([1, *[0] * n_drawn], n_users),
+    }
+
+
+def test_popular_candidates_in_a_table_are_named() -> None:
+    rng = np.random.default_rng(0)
+    popular = rng.geometric(0.02, (300, 20)).clip(max=999)
+    options: dict[str, Any] = {"n_items": 1000, "replacement": True}
+    table = scores_of(popular)
+    table["score"] = table["item"] / 1e6  # a candidate that was drawn twice has one score
+    with pytest.warns(PodiumWarning, match="of .* drawn items have too many draws. Ranks among"):
+        read(table, **options)
+    uniform = scores_of(np.stack([rng.choice(999, 20, replace=False) for _ in range(300)]))
+    assert read(uniform, **options).n_rows == 300
+    common = scores_of(np.tile(np.arange(20), (300, 1)))  # the same list for all users
+    assert read(common, **options).n_rows == 300
