@@ -1,10 +1,11 @@
-"""A limit of BLAS to one thread.
+"""A limit of BLAS to one thread, and the numbers of threads and processors.
 
 With several threads, BLAS adds in another order, which changes the last bits of results.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from contextlib import ExitStack
@@ -48,6 +49,13 @@ class _OneBlasThread:
 
 one_blas_thread = _OneBlasThread()
 """The context that the whole process shares."""
+
+
+def n_processors() -> int:
+    """Return the number of processors that this process can use."""
+    if sys.platform == "linux":
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
 
 
 def blas_threads() -> int:

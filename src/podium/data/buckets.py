@@ -18,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
+from podium._one_thread import n_processors
 from podium.data.columns import ITEM, RANK, RELEVANCE, SCORE, USER
 from podium.data.convert import Ids
 from podium.data.frames import Origin
@@ -27,7 +28,7 @@ from podium.data.parts import Block, stored_table
 from podium.data.runs import Run, Truth, read_run, read_truth
 from podium.data.sides import Grades, Side
 from podium.data.spilling import SpillWriter, divided, shown, spill_folder
-from podium.data.storage import Storage, n_processors
+from podium.data.storage import Storage
 from podium.errors import ArgumentError, DataError
 
 _COPIES = 4  # memory that measuring takes, as a multiple of the columns

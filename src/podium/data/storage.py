@@ -91,12 +91,6 @@ def available_memory() -> int:
     return min([limit for limit in limits if limit], default=_UNKNOWN)
 
 
-def n_processors() -> int:
-    """Return the number of processors that this process may use."""
-    has_affinity = hasattr(os, "sched_getaffinity")
-    return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
-
-
 def _memory_available() -> int | None:
     text = _text("/proc/meminfo")
     match = re.search(r"MemAvailable:\s+(\d+) kB", text)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from podium._one_thread import n_processors
 from podium.evaluation import _hints
 from podium.evaluation.alignment import merge
 from podium.evaluation.conventions import (
@@ -347,8 +348,6 @@ class _Work:
 
 def _each(call: Callable[[int], T], buckets: Sequence[int]) -> Iterator[tuple[int, T]]:
     """Yield the results of a function of buckets in their order; an error ends the others."""
-    from podium.data.storage import n_processors
-
     executor = ThreadPoolExecutor(n_processors())
     try:
         yield from zip(buckets, executor.map(call, buckets), strict=True)

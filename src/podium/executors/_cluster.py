@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import podium
 from podium import _check
+from podium._one_thread import n_processors
 from podium.errors import ArgumentError
-from podium.executors import _local
 
 try:
     import ray
@@ -41,8 +41,8 @@ def connect(address: str | None, n_workers: int | None) -> bool:
     settings: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if target == "local":
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        n_processors = _local.processors() if n_workers is None else n_workers
-        ray.init("local", num_cpus=n_processors, include_dashboard=False, **settings)
+        n_cpus = n_processors() if n_workers is None else n_workers
+        ray.init("local", num_cpus=n_cpus, include_dashboard=False, **settings)
         return True
     advice = "Start one with `ray start --head`, or pass 'local'."
     try:
@@ -92,14 +92,14 @@ def processors() -> int:
     return int(ray.cluster_resources().get("CPU", 0))
 
 
-def number_of_workers(n_requested: int | None, n_processors: int) -> int:
+def number_of_workers(n_requested: int | None, n_available: int) -> int:
     """Return the number of workers: the requested number, or all processors of the cluster."""
-    if n_processors < (n_requested or 1):
+    if n_available < (n_requested or 1):
         raise ArgumentError(
-            f"n_workers={n_requested or 1}, but the cluster has {n_processors} processors. Pass a "
+            f"n_workers={n_requested or 1}, but the cluster has {n_available} processors. Pass a "
             "smaller n_workers, or add nodes with `ray start --address`."
         )
-    return n_requested or n_processors
+    return n_requested or n_available
 
 
 def refuse_other_versions() -> None:

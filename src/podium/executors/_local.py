@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
 from podium import _check
+from podium._one_thread import n_processors
 from podium.errors import ArgumentError
 from podium.executors._protocol import Executor
 
@@ -33,7 +33,7 @@ class Threads:
 
     def __init__(self, n_workers: int | None = None) -> None:
         n_requested = _check.cutoff(n_workers, name="n_workers", required=False)
-        self.n_workers = processors() if n_requested is None else n_requested
+        self.n_workers = n_processors() if n_requested is None else n_requested
 
     def put(self, value: T) -> T:
         """Return the value itself, because threads share memory."""
@@ -111,10 +111,3 @@ def or_threads(executor: Executor | None) -> Executor:
             f"executor must be an executor such as Threads(2) or Ray('local'), got {executor!r}."
         )
     return executor
-
-
-def processors() -> int:
-    """Return the number of processors that this process can use."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from dataclasses import replace
 from statistics import median
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from podium import _check
+from podium._one_thread import n_processors
 from podium.errors import ArgumentError, ConvergenceWarning
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
@@ -279,6 +279,5 @@ def _array(labels: Any) -> Any:
 
 def _workers(n_jobs: int) -> int:
     if n_jobs == -1:
-        has_affinity = hasattr(os, "sched_getaffinity")
-        return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+        return n_processors()
     return _check.cutoff(n_jobs, name="n_jobs")
