@@ -4,7 +4,6 @@ from typing import Any
 def threadpool_limits(
     limits: int | None = None, user_api: str | None = None
 ) -> AbstractContextManager[None]: ...
-
 def threadpool_info() -> list[dict[str, Any]]: ...
 
 class ThreadpoolController:
