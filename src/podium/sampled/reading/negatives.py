@@ -20,7 +20,7 @@ from podium.errors import DataError
 from podium.sampled.candidates import Candidates
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.reading.scores import SCORE, read_candidate_scores
+from podium.sampled.reading.scores import SCORE, PairTable, read_candidate_scores
 from podium.sampled.reading.seen import OnSeen, without_seen
 
 OnOwnTarget = Literal["error", "drop"]
@@ -263,7 +263,7 @@ class CandidatePairs:
             "target": self.target,
         }
         ranked = read_candidate_scores(
-            table,
+            PairTable(table),
             n_items=int(np.max(self.n_items)),
             mixed=True,
             replacement=self.replacement,

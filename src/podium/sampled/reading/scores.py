@@ -33,6 +33,11 @@ _POPULAR = (
     "Candidates.uniform."
 )
 
+
+class PairTable(dict[str, Any]):
+    """The pairs of a file of candidates, whose draws are not tested again for each model."""
+
+
 Tie = Literal["worst", "best", "average", "random"]
 _TIES: tuple[Tie, ...] = ("worst", "best", "average", "random")
 
@@ -143,8 +148,9 @@ def read_candidate_scores(
         warn_of_dropped(int((rows.is_target & ~is_kept).sum()), table.name)
         rows = rows.keep(is_kept)
     n_negatives = rows.n_candidates(table.name)
-    expected = float(n_negatives.sum()) / max(int(np.min(sizes)) - 1, 1)
-    warn_of_popular_draws(rows.item[~rows.is_target], expected, _POPULAR, table.name)
+    if not isinstance(source, PairTable):
+        expected = float(n_negatives.sum()) / max(int(np.min(sizes)) - 1, 1)
+        warn_of_popular_draws(rows.item[~rows.is_target], expected, _POPULAR, table.name)
     return from_doubled(
         _doubled_above(rows, rule, seed),
         int(n_negatives[0]) if (n_negatives == n_negatives[0]).all() else n_negatives[rows.owner],
