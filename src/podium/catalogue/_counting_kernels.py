@@ -56,7 +56,7 @@ def count_tile(scores, first, factors, targets, hidden, tie, lowest, most, above
         row = scores[u]
         _hide(row, first, u, hidden, lowest)
         places = open_places[offsets[u] : offsets[u] + n_open[u]]
-        kept = 0
+        n_kept = 0
         for t in places:
             for start in range(0, row.size, _PART):
                 part = row[start : start + _PART]
@@ -66,9 +66,9 @@ def count_tile(scores, first, factors, targets, hidden, tie, lowest, most, above
                     above[t] += _count_near(
                         part, first + start, t, u, users[u], items, targets, tie
                     )
-            places[kept] = t
-            kept += above[t] < most
-        n_open[u] = kept
+            places[n_kept] = t
+            n_kept += above[t] < most
+        n_open[u] = n_kept
 
 
 @kernel

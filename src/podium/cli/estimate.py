@@ -146,11 +146,14 @@ def estimate(
         result = evaluated.as_json()
     read = (*files, samples.negatives_file, samples.seen)
     _reports.write(evaluated, report, read, seed=seed)
-    given = _given(samples, ties, level)
+    options_given = _given(samples, ties, level)
     if len(files) == 1:
-        view, flat = estimates.estimate_view(result, given), estimates.estimate_table(result)
+        view, flat = (
+            estimates.estimate_view(result, options_given),
+            estimates.estimate_table(result),
+        )
     else:
-        view = estimates.comparison_view(result, given, by_row=by_row)
+        view = estimates.comparison_view(result, options_given, by_row=by_row)
         flat = estimates.comparison_table(result)
     _render.print_result(result, format, view=view, flat=flat)
 

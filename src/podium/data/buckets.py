@@ -65,7 +65,7 @@ class Buckets:
 
     @property
     def whole(self) -> Whole:
-        """What the join of a bucket needs to know of the whole tables."""
+        """The facts of the whole tables that the join of a bucket depends on."""
         return Whole(self.grades.lowest)
 
     @property

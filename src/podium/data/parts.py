@@ -88,16 +88,16 @@ class StoredTable:
 
     def blocks(self, column: str | None = None) -> list[Block]:
         """Return all blocks, with the bounds of a column of integers if there are statistics."""
-        found: list[Block] = []
+        blocks: list[Block] = []
         for path in self.paths:
             with self._opened(path) as file:
                 for number, n_rows in enumerate(_sizes(file, self.format)):
-                    start = found[-1].first_row + found[-1].n_rows if found else 0
+                    start = blocks[-1].first_row + blocks[-1].n_rows if blocks else 0
                     low, high = None, None
                     if column is not None and self.format == "parquet":
                         low, high = _bounds(file.metadata.row_group(number), column)
-                    found.append(Block(path, number, n_rows, start, low, high))
-        return found
+                    blocks.append(Block(path, number, n_rows, start, low, high))
+        return blocks
 
     def read(self, block: Block, columns: Sequence[str]) -> Iterator[tuple[int, pl.DataFrame]]:
         """Yield the number of the first row and the rows of each piece of a block."""
@@ -218,10 +218,10 @@ def _refuse_different(
     if types == other_types:
         return
     name = next(n for n in [*types, *other_types] if types.get(n) != other_types.get(n))
-    shown = [f"{t[name]}" if name in t else "no such column" for t in (types, other_types)]
+    kinds = [f"{t[name]}" if name in t else "no such column" for t in (types, other_types)]
     raise DataError(
-        f"The parts of a table must have the same columns, but {name!r} is {shown[0]} in {first} "
-        f"and {shown[1]} in {other}. Write the parts with one schema."
+        f"The parts of a table must have the same columns, but {name!r} is {kinds[0]} in {first} "
+        f"and {kinds[1]} in {other}. Write the parts with one schema."
     )
 
 

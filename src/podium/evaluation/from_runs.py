@@ -171,7 +171,7 @@ def measure_runs(
     runs : mapping of name to run
     measures : sequence of Measure
     catalogue, items, undefined, level, interval, like, keep_lists
-        As in `measure`.
+        The parameters of `measure`.
     clusters : callable, optional
         ``clusters(labels)`` returns the cluster of each user. It determines the standard errors of
         measures that are not means over users.

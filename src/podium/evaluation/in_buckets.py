@@ -137,7 +137,7 @@ def measure_buckets(
     buckets : Buckets
     todo : sequence of Task
     like, level, interval
-        As in `measure`.
+        The parameters of `measure`.
     depth : int, optional
         The number of best items of each list to return. Default: none.
 
@@ -217,8 +217,8 @@ class _Work:
         parts: list[_Part] = []
         best: dict[str, Run] = {}
         if truth is not None:
-            whole = self._buckets.whole
-            parts = [self._part(truth, runs[job.run], whole, job) for job in self._jobs]
+            facts = self._buckets.whole
+            parts = [self._part(truth, runs[job.run], facts, job) for job in self._jobs]
         if truth is not None and self._depth is not None:
             best = {n: best_rows(run, truth.user, self._depth) for n, run in runs.items()}
         ids: list[tuple[Ids, Ids]] = [
@@ -260,17 +260,18 @@ class _Work:
     def _complete_absent(self) -> None:
         """Measure buckets again in which absent lists were taken for whole, though others are not.
 
-        That an absent list would contain exactly the truth's items follows only from all lists.
+        Only the lists of all buckets show whether an absent list would contain exactly the truth's
+        items.
         """
         for job, parts in zip(self._jobs, self._parts, strict=True):
             if all(part.lists_whole for part in parts.values()):
                 continue
             wrong = [b for b, part in parts.items() if part.has_absent and part.lists_whole]
-            whole = replace(self._buckets.whole, lists_whole=False)
+            facts = replace(self._buckets.whole, lists_whole=False)
 
-            def measured(bucket: int, job: _Job = job, whole: Whole = whole) -> _Part:
+            def measured(bucket: int, job: _Job = job, facts: Whole = facts) -> _Part:
                 truth, runs = self._buckets.read(bucket)
-                return self._part(truth, runs[job.run], whole, job)  # pyright: ignore[reportArgumentType]
+                return self._part(truth, runs[job.run], facts, job)  # pyright: ignore[reportArgumentType]
 
             for bucket, part in _each(measured, wrong):
                 parts[bucket] = part

@@ -158,10 +158,10 @@ class _State:
 
         Each group has a point with a weight. At low temperatures, few others have one.
         """
-        kept = np.flatnonzero(self.point_shares > _NO_SHARE)
-        points = self.cloud.points[kept]
-        weighted = self.point_shares[kept, None] * points
-        centres = np.add.reduceat(weighted, np.searchsorted(kept, self.cloud.starts), axis=0)
+        used = np.flatnonzero(self.point_shares > _NO_SHARE)
+        points = self.cloud.points[used]
+        weighted = self.point_shares[used, None] * points
+        centres = np.add.reduceat(weighted, np.searchsorted(used, self.cloud.starts), axis=0)
         return points.T @ weighted - centres.T @ (centres / self.cloud.shares[:, None])
 
     def _penalty_derivatives(self) -> tuple[Floats, Floats]:

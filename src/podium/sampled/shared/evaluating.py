@@ -142,8 +142,8 @@ def compare_shared(
     fits = {name: Fits(method, shared) for name, shared in models.items()}
     with _uncertainty.distinct_warnings():
         means = [[of.mean(m, level, confidence) for m in parsed] for of in fits.values()]
-        found = _with_resamples(list(fits.values()), means, parsed, n_bootstrap, seed)
-    by_name = dict(zip(models, found, strict=True))
+        resampled = _with_resamples(list(fits.values()), means, parsed, n_bootstrap, seed)
+    by_name = dict(zip(models, resampled, strict=True))
     evaluations = {
         name: _evaluation(of, parsed, by_name[name], level, n_bootstrap, seed)
         for name, of in fits.items()

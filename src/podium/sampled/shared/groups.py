@@ -70,15 +70,15 @@ class Group:
     def ranks(self, targets: SampledRanks, counts: Floats | None = None) -> SampledRanks:
         """Return the observations of the group, each `counts` times: float64, (n,)."""
         weights = self.sizes if counts is None else self.sizes * counts
-        kept = np.flatnonzero(weights > 0)
-        rows = self.rows[kept]
+        positive = np.flatnonzero(weights > 0)
+        rows = self.rows[positive]
         return SampledRanks(
             targets.ranks[rows],
             _at(targets.n_negatives, rows),
             _at(targets.n_items, rows),
             replacement=targets.replacement,
             user=None if np.unique(targets.owner[rows]).size == rows.size else targets.owner[rows],
-            row_weights=weights[kept],
+            row_weights=weights[positive],
         )
 
 

@@ -38,7 +38,7 @@ class SharedMean:
         The standard error that the effects do not contain: of the shape that samples leave
         uncertain.
     interval : Interval or None
-        The interval of the method at the level, if it has one of its own.
+        The method's interval at the level; None if the method has no intervals.
     prior_decides : bool
     bounds : Bounds or None
     resampled : float64, (n_bootstrap,), or None
@@ -179,17 +179,19 @@ class Fits:
         """
         shares = self._shares(parts).tolist()
         ends = [None] * len(parts) if limits is None else limits
-        found = [self._part_mean(*each, level) for each in zip(parts, shares, ends, strict=True)]
-        mean = sum(part.mean for part in found)
-        effects = np.sum([part.effects for part in found], axis=0)
-        other = sum(part.other for part in found)
-        prior_part = sum(part.mean for part in found if part.prior_decides)
+        means = [
+            self._part_mean(*of_part, level) for of_part in zip(parts, shares, ends, strict=True)
+        ]
+        mean = sum(part.mean for part in means)
+        effects = np.sum([part.effects for part in means], axis=0)
+        other = sum(part.other for part in means)
+        prior_part = sum(part.mean for part in means if part.prior_decides)
         result = SharedMean(mean, effects, other, None, prior_part >= _PRIOR_SHARE * mean, total)
-        errors = sum(part.std_error for part in found)
+        errors = sum(part.std_error for part in means)
         if not errors > 0:
             return result
         ratio = result.std_error / errors
-        low, high = (sum(ends) for ends in zip(*(part.own_interval for part in found), strict=True))
+        low, high = (sum(ends) for ends in zip(*(part.own_interval for part in means), strict=True))
         interval = Interval(mean - ratio * (mean - low), mean + ratio * (high - mean))
         if total is not None:
             mean, interval = float(np.clip(mean, *total)), inside(interval, total)

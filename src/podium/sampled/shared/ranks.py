@@ -73,16 +73,16 @@ class SharedRanks:
         replacement: bool = True,
     ) -> None:
         ranks = np.asarray(above) + 1
-        whole = SampledRanks(ranks, n_negatives, n_items, replacement=replacement, user=user)
-        sizes = np.bincount(whole.owner)
-        for name, values in (("n_negatives", whole.n_negatives), ("n_items", whole.n_items)):
-            _refuse_different(whole, values, name)
-        n_candidates = whole.n_items - sizes[whole.owner] + 1
-        _refuse_short(whole, n_candidates, sizes)
+        observed = SampledRanks(ranks, n_negatives, n_items, replacement=replacement, user=user)
+        sizes = np.bincount(observed.owner)
+        for name, values in (("n_negatives", observed.n_negatives), ("n_items", observed.n_items)):
+            _refuse_different(observed, values, name)
+        n_candidates = observed.n_items - sizes[observed.owner] + 1
+        _refuse_short(observed, n_candidates, sizes)
         is_same = bool((n_candidates == n_candidates[0]).all())
         targets = SampledRanks(
             ranks,
-            whole.n_negatives,
+            observed.n_negatives,
             int(n_candidates[0]) if is_same else n_candidates,
             replacement=replacement,
             user=user,
