@@ -15,11 +15,11 @@ from podium.cli._options import Written
 
 Run = Callable[..., Any]
 
-READ = {
+READ = {  # the files of a folder --spill-dir have names of their own
     "split": {"events"},
-    "measure": {"truth", "run", "users", "catalogue", "items"},
-    "compare": {"truth", "runs", "users", "catalogue", "items"},
-    "gate": {"truth", "base", "candidate", "users", "catalogue", "items"},
+    "measure": {"truth", "run", "users", "catalogue", "items", "spill_dir"},
+    "compare": {"truth", "runs", "users", "catalogue", "items", "spill_dir"},
+    "gate": {"truth", "base", "candidate", "users", "catalogue", "items", "spill_dir"},
     "audit": {"train", "test", "runs"},
     "explain": {"truth", "run", "other_truth", "other_run"},
     "train": {"data", "valid"},

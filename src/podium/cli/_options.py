@@ -198,7 +198,7 @@ def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | Non
     if path is None:
         return
     from podium import _check
-    from podium._files import check_writable, is_plain_stream
+    from podium._files import is_plain_stream
     from podium.errors import ArgumentError
 
     suffixes = suffixes or TABLES
@@ -207,23 +207,24 @@ def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | Non
         raise ArgumentError(f"{option} must end in {_check.listed(suffixes)}, got {str(path)!r}.")
     if path.is_dir():
         raise ArgumentError(f"{option} must be a file, but {path} is a folder.")
-    if not path.parent.is_dir():
-        raise ArgumentError(f"{option} {path} can't be written: there is no folder {path.parent}.")
-    try:
-        check_writable(path)
-    except OSError as error:
-        raise ArgumentError(f"{option} {path} can't be written: {error.strerror}.") from None
+    _refuse_unwritable(path, option)
 
 
 def check_new_folder(path: Path | None, option: str) -> None:
     """Refuse a folder to write that exists, or that could not be created."""
     if path is None:
         return
-    from podium._files import check_writable
     from podium.errors import ArgumentError
 
     if path.exists():
         raise ArgumentError(f"{option} must be a new folder, but {path} exists.")
+    _refuse_unwritable(path, option)
+
+
+def _refuse_unwritable(path: Path, option: str) -> None:
+    from podium._files import check_writable
+    from podium.errors import ArgumentError
+
     if not path.parent.is_dir():
         raise ArgumentError(f"{option} {path} can't be written: there is no folder {path.parent}.")
     try:
