@@ -69,11 +69,18 @@ def _device(torch: Any, name: str | None, parts: tuple[Any, ...]) -> Any:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        return torch.empty(0, device=name).device
-    except (RuntimeError, AssertionError) as error:
+        place = torch.device(name)
+    except RuntimeError:
         raise ArgumentError(
-            f"torch cannot use device={name!r}: {str(error).splitlines()[0]} Pass 'cpu', or "
-            "'auto' for a GPU if there is one."
+            f"device must be 'cpu', 'auto' or a device of torch such as 'cuda', got {name!r}."
+        ) from None
+    try:
+        return torch.empty(0, device=place).device
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise ArgumentError(
+            f"torch cannot use device={name!r}: {reason}. Pass 'cpu', or 'auto' for a GPU if there "
+            "is one."
         ) from error
 
 
