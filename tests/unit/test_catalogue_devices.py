@@ -223,7 +223,7 @@ def test_score_that_is_not_finite_is_named_unless_it_is_excluded() -> None:
         (
             np.zeros((2, 3)),
             "tpu7",
-            "device must be 'cpu', 'auto' or a device of torch such as 'cuda', got 'tpu7'",
+            "or a device of torch such as 'cuda', got 'tpu7'",
         ),
         (np.zeros((2, 3)), "cuda:99", "torch cannot use device='cuda:99'"),
         (torch.zeros(2, 3, dtype=torch.int64), None, "floating-point numbers on a device"),
