@@ -8,6 +8,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from scipy import sparse
 
 from podium import data
 from podium.data.appending import append_run
+from podium.data.part_folder import PartFolder
 from podium.recommenders import Factorization
 
 Run = Callable[..., Any]
@@ -329,3 +331,45 @@ def test_purchases_are_factorized_recommended_and_measured(podium: Run) -> None:
     }
     data.write_table(popular, "popular.parquet")
     assert own > 1.3 * ndcg(podium, "popular.parquet")
+
+
+def parts(podium: Run, *argv: str) -> Any:
+    return podium("recommend", "model", "-k", "3", *argv, "--out", "lists")
+
+
+def test_folder_has_the_lists_of_the_file(podium: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("podium.cli.recommend"), "_PART", 7)
+    whole = lists(podium, "-k", "3")
+    done = parts(podium)
+    assert (done.status, done.err) == (0, "podium: 1 of 30 users have no item left to recommend.\n")
+    names = sorted(path.name for path in Path("lists").iterdir())
+    assert names == [f"part-{number:05}.parquet" for number in range(5)]
+    assert [row for name in names for row in pl.read_parquet(f"lists/{name}").rows()] == whole
+    assert not Path("lists.partial").exists()
+    assert parts(podium).err == "podium: error: --out must be a new folder, but lists exists.\n"
+
+
+def test_interrupted_folder_continues_with_the_same_command(
+    podium: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("podium.cli.recommend"), "_PART", 7)
+    whole = lists(podium, "-k", "3")
+    write = PartFolder.write
+
+    def stop(self: PartFolder, number: int, columns: Any) -> None:
+        if number == 2:
+            raise KeyboardInterrupt
+        write(self, number, columns)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PartFolder, "write", stop)
+        assert parts(podium).status == 130
+    assert not Path("lists").exists()
+    other = parts(podium, "--include-seen")
+    assert other.status == 2
+    assert "parts of a command with another --include-seen. Remove it" in other.err
+    done = parts(podium)
+    assert done.status == 0
+    assert "2 of 5 files are there already" in done.err
+    files = sorted(Path("lists").iterdir())
+    assert [row for file in files for row in pl.read_parquet(file).rows()] == whole

@@ -210,6 +210,13 @@ def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | Non
     _refuse_unwritable(path, option)
 
 
+def is_folder_target(path: Path | None) -> bool:
+    """Return whether a path to write is that of a folder: it has no suffix and is no stream."""
+    from podium._files import is_stream
+
+    return path is not None and not path.suffix and not is_stream(path)
+
+
 def check_new_folder(path: Path | None, option: str) -> None:
     """Refuse a folder to write that exists, or that could not be created."""
     if path is None:

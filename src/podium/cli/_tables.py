@@ -10,7 +10,14 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 from podium.cli import _reports
-from podium.cli._options import FORMATS, WRITTEN, Format, check_new_folder, check_target
+from podium.cli._options import (
+    FORMATS,
+    WRITTEN,
+    Format,
+    check_new_folder,
+    check_target,
+    is_folder_target,
+)
 from podium.cli._reports import ReportFile
 
 
@@ -84,23 +91,15 @@ class Output:
 
         _check.choice(self.format, "--format", FORMATS)
         _reports.check(self.report)
-        if self._is_folder:
+        if is_folder_target(self.per_user):
             check_new_folder(self.per_user, "--per-user")
         else:
             check_target(self.per_user, "--per-user")
-
-    @property
-    def _is_folder(self) -> bool:
-        """Whether the values of users are written as a folder of files."""
-        from podium._files import is_stream
-
-        path = self.per_user
-        return path is not None and not path.suffix and not is_stream(path)
 
     def write_per_user(self, columns: Mapping[str, Any]) -> None:
         """Write the values of every user, if that was requested."""
         from podium import data
 
         if self.per_user is not None:
-            write = data.write_parts if self._is_folder else data.write_table
+            write = data.write_parts if is_folder_target(self.per_user) else data.write_table
             write(columns, self.per_user)

@@ -10,14 +10,22 @@ import typer
 
 from podium.cli import _messages
 from podium.cli._messages import progress
-from podium.cli._options import ItemColumn, UserColumn, check_target
-from podium.cli.rank import RUNS, RunFile, opened
+from podium.cli._options import (
+    WRITTEN,
+    ItemColumn,
+    UserColumn,
+    check_new_folder,
+    check_target,
+    is_folder_target,
+)
+from podium.cli.rank import RUNS, opened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _ROWS = 2**18  # rows of the run that are in memory at a time
 _MOST_USERS = 2**14
+_PART = 2**16  # users per file of a folder
 
 
 def recommend(
@@ -28,7 +36,18 @@ def recommend(
             metavar="MODEL",
         ),
     ],
-    out: RunFile = None,
+    out: Annotated[
+        Path | None,
+        WRITTEN,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="RUN",
+            help="File to write the run to; its suffix gives the format (.parquet, .csv, .tsv, "
+            ".arrow, .trec). A new folder such as lists/ receives parquet files, and an "
+            "interrupted command continues with the next file. Default: CSV to stdout.",
+        ),
+    ] = None,
     k: Annotated[
         int,
         typer.Option("-k", metavar="K", help="Number of items per user. pap@10 needs at least 19."),
@@ -75,7 +94,10 @@ def recommend(
 
     Items that a user has in the events that the model was trained on are left out.
     """
-    check_target(out, "--out", RUNS)
+    if is_folder_target(out):
+        check_new_folder(out, "--out")
+    else:
+        check_target(out, "--out", RUNS)
     from podium import _check
     from podium.recommenders import load
 
@@ -89,14 +111,68 @@ def recommend(
         "device": device,
     }
     user_ids = _users(fitted, users, user_col, model)
+    if out is not None and is_folder_target(out):
+        _write_folder(out, model, fitted, user_ids, options)
+        return
     n_empty_lists = 0
     with progress("recommending") as show, opened(out) as append:
         for users_of_piece in _pieces(user_ids, options["k"], show):
             items, scores = fitted.recommend(users_of_piece, **options)
             append(_rows(users_of_piece, items, scores))
             n_empty_lists += int((~_has_item(scores)).all(axis=1).sum())
+    _report_empty(n_empty_lists, user_ids.size)
+
+
+def _write_folder(
+    out: Path, model: Path, fitted: Any, users: NDArray[Any], options: dict[str, Any]
+) -> None:
+    """Write the lists of _PART users per file; files of an interrupted command are kept."""
+    from podium.data.part_folder import PartFolder
+
+    n_empty_lists, starts = 0, range(0, max(users.size, 1), _PART)
+    with progress("recommending") as show, PartFolder(out, _job(model, users, options)) as folder:
+        n_kept = sum(folder.has(number) for number in range(len(starts)))
+        if n_kept:
+            _messages.say(f"{n_kept} of {len(starts)} files are there already.")
+        for number, start in enumerate(starts):
+            if folder.has(number):
+                continue
+            part = users[start : start + _PART]
+            items, scores = fitted.recommend(part, **options)
+            folder.write(number, _rows(part, items, scores))
+            n_empty_lists += int((~_has_item(scores)).all(axis=1).sum())
+            show(min(start + _PART, users.size), users.size, "users")
+    _report_empty(n_empty_lists, users.size)
+
+
+def _job(model: Path, users: NDArray[Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Return what the lists depend on, large values as checksums."""
+    import hashlib
+
+    import numpy as np
+
+    import podium
+
+    def checksum(ids: Any) -> str | None:
+        if ids is None:
+            return None
+        return hashlib.sha256("\n".join(map(str, np.asarray(ids).tolist())).encode()).hexdigest()
+
+    return {
+        "podium": podium.__version__,
+        "MODEL": hashlib.sha256(model.read_bytes()).hexdigest(),
+        "--users": checksum(users),
+        "-k": options["k"],
+        "--include-seen": not options["exclude_seen"],
+        "--allow": checksum(options["allow"]),
+        "--deny": checksum(options["deny"]),
+        "--device": options["device"],
+    }
+
+
+def _report_empty(n_empty_lists: int, n_users: int) -> None:
     if n_empty_lists:
-        _messages.say(f"{n_empty_lists} of {user_ids.size} users have no item left to recommend.")
+        _messages.say(f"{n_empty_lists} of {n_users} users have no item left to recommend.")
 
 
 def _pieces(users: NDArray[Any], k: int, show: Any) -> Iterator[NDArray[Any]]:
