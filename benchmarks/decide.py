@@ -194,6 +194,7 @@ def _populations(pairs: Path | None) -> Iterator[tuple[str, Any]]:
 def _population(user: Any, item: Any, split: Any) -> Any:
     """Return the values of item neighbours (base) and EASE (candidate) for every test user."""
     from podium import recommenders
+    from podium.data.storage import Storage
     from podium.decide.pairs import read_pairs
     from podium.metrics import parse_all
 
@@ -214,6 +215,7 @@ def _population(user: Any, item: Any, split: Any) -> Any:
         catalogue=None,
         items=None,
         undefined="skip",
+        storage=Storage.of(),
     )
 
 

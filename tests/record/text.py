@@ -18,7 +18,7 @@ Part: TypeAlias = dict[str, list[str]]
 """The lines of entries by title."""
 
 FOLDER = Path(__file__).resolve().parent
-_DIGEST = re.compile(r"#[0-9a-f]{16}")
+_DIGEST = re.compile(r"#[0-9a-f]{16}(?: \d+ bytes)?")  # a file's numbers change its length
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf|nan)(?![\w.])", re.IGNORECASE)
 _RELATIVE, _ABSOLUTE = 1e-6, 1e-9
 _SHOWN = 3

@@ -351,7 +351,7 @@ def test_seen_items_of_others_are_refused() -> None:
     for name in ("user", "item"):
         other = {**pairs, name: pairs[name] + 99}
         said = (
-            rf"No {name} is in both tables: the table of seen items has {other[name][0]}, "
+            rf"No {name} is in both tables: the table of seen items has {other[name].min()}, "
             r"the sample has 0\."
         )
         with pytest.raises(DataError, match=said):
