@@ -120,14 +120,19 @@ def test_lists_by_counting_are_those_of_the_exact_scores(ties: Any, depth: int |
     factors, seen = close_factors(np.float32), drawn_pairs(40, 700, 0.05, 2)
     truth = drawn_pairs(40, 700, 0.03, 1)
     options: Any = {"exclude": seen, "overlap": "drop", "ties": ties, "depth": depth}
-    counted = rank_all(factors, truth, **options)
-    expected = rank_all(exact_scores(*factors), truth, **options)
+    scores = exact_scores(*factors)
+    expected = rank_all(scores, truth, **options)
+    sources = factors, tensors(factors), tensor(scores), function(tensor(scores))
     if depth is None or ties == "average":  # these are not counted
-        assert counted.n_items.tolist() == expected.n_items.tolist()
+        assert rank_all(factors, truth, **options).n_items.tolist() == expected.n_items.tolist()
+        with pytest.raises(ArgumentError, match="On a device, rankings need depth="):
+            rank_all(tensors(factors), truth, **options)
         return
-    for name in ("relevance", "ideal", "ideal_offsets", "n_items"):
-        np.testing.assert_array_equal(getattr(counted, name), getattr(expected, name))
-    np.testing.assert_array_equal(counted.groups.offsets, expected.groups.offsets)
+    for source in sources:
+        counted = rank_all(source, truth, **options)
+        for name in ("relevance", "ideal", "ideal_offsets", "n_items"):
+            np.testing.assert_array_equal(getattr(counted, name), getattr(expected, name))
+        np.testing.assert_array_equal(counted.groups.offsets, expected.groups.offsets)
 
 
 def test_all_equal_scores_are_ordered_by_the_rule_on_each_device() -> None:

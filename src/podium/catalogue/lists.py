@@ -14,8 +14,10 @@ from podium._kernels import ideal_order, read_only
 from podium._ties import TIES, random_bits
 from podium.catalogue import passes
 from podium.catalogue.counting import Counter, count_above
+from podium.catalogue.devices import read_on_device
 from podium.catalogue.source import Floats, Scores, Source, read
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
+from podium.errors import ArgumentError
 from podium.groups import Groups, row_offsets
 from podium.ranking import Ranking, kept_offsets
 from podium.types import Offsets, PerRow, Ties
@@ -32,6 +34,7 @@ def rank_blocks(
     min_relevance: float = 1.0,
     block_size: int | None = None,
     seed: int = 0,
+    device: str | None = None,
 ) -> Iterator[Ranking]:
     """Rank every item of a catalogue for every user, with one Ranking per block of users.
 
@@ -62,6 +65,8 @@ def rank_blocks(
         not grow with the number of users.
     seed : int
         The seed of ties="random". The order of equal scores depends only on seed, user and item.
+    device : str, optional
+        The device that counts, see `top_k`. It requires a depth, and another rule than "average".
 
     Returns
     -------
@@ -83,11 +88,11 @@ def rank_blocks(
     >>> [r.relevance.tolist() for r in rank_blocks(scores, truth, depth=2)]
     [[0.0, 0.0, 0.0, 1.0]]
     """
-    table = read(scores)
+    table = read_on_device(scores, device) or read(scores)
     seen = read_excluded(exclude, table.shape)
     judged, _ = split_overlap(read_relevant(truth, "truth", table.shape), "truth", seen, overlap)
     plan = _Plan(
-        table,
+        *table.shape,
         seen,
         judged,
         depth=_check.cutoff(depth, name="depth", required=False),
@@ -95,10 +100,19 @@ def rank_blocks(
         min_relevance=_check.number(min_relevance, "min_relevance", low=0.0, strict=True),
         bits=random_bits(seed),
     )
-    size, counter = table.block_size(block_size), table.counter()
-    if counter is not None and depth is not None and ties != "average":
-        return plan.counted_rankings(counter, depth, size)
-    return (plan.ranking(start, block) for start, block in table.blocks(size))
+    counter, can_count = table.counter(), depth is not None and ties != "average"
+    if isinstance(table, Source):
+        size = table.block_size(block_size)
+        if counter is None or not can_count:
+            return (plan.ranking(table, start, block) for start, block in table.blocks(size))
+        return plan.counted_rankings(counter, size)
+    if not can_count:
+        raise ArgumentError(
+            "On a device, rankings need depth=, the largest cutoff, and another rule than "
+            "ties='average'. Pass these, or scores on the CPU."
+        )
+    size = table.block_size if block_size is None else _check.cutoff(block_size, name="block_size")
+    return plan.counted_rankings(table, size)
 
 
 def rank_all(
@@ -111,6 +125,7 @@ def rank_all(
     ties: Ties = "worst",
     min_relevance: float = 1.0,
     seed: int = 0,
+    device: str | None = None,
 ) -> Ranking:
     """Rank every item of a catalogue for every user, as one Ranking.
 
@@ -119,7 +134,7 @@ def rank_all(
 
     Parameters
     ----------
-    scores, truth, exclude, overlap, depth, ties, min_relevance, seed
+    scores, truth, exclude, overlap, depth, ties, min_relevance, seed, device
         The arguments of `rank_blocks`.
 
     Examples
@@ -139,6 +154,7 @@ def rank_all(
             ties=ties,
             min_relevance=min_relevance,
             seed=seed,
+            device=device,
         )
     )
     first = parts[0]
@@ -159,7 +175,8 @@ def rank_all(
 class _Plan:
     """The checked arguments from which each block's Ranking is computed."""
 
-    scores: Source
+    n_users: int
+    n_items: int
     seen: Rows
     truth: Rows
     depth: int | None
@@ -167,14 +184,14 @@ class _Plan:
     min_relevance: float
     bits: np.uint64
 
-    def ranking(self, start: int, block: Floats) -> Ranking:
+    def ranking(self, source: Source, start: int, block: Floats) -> Ranking:
         stop = start + len(block)
         seen, truth = self.seen.block(start, stop), self.truth.block(start, stop)
-        n_items = self.scores.n_items - seen.sizes
-        depth = self.scores.n_items if self.depth is None else self.depth
-        floors = passes.kth_best(self.scores, start, block, seen, depth)
+        n_items = self.n_items - seen.sizes
+        depth = self.n_items if self.depth is None else self.depth
+        floors = passes.kth_best(source, start, block, seen, depth)
         lists = passes.lists(
-            self.scores,
+            source,
             block,
             seen,
             truth,
@@ -195,20 +212,21 @@ class _Plan:
             lists.tied,
         )
 
-    def counted_rankings(self, counter: Counter, depth: int, size: int) -> Iterator[Ranking]:
+    def counted_rankings(self, counter: Counter, size: int) -> Iterator[Ranking]:
         """Yield the rankings of blocks of users from the ranks of the positives, without lists."""
         positives = self.truth.without(self.truth.values <= 0)
         tie = passes.Tie(passes.RULES[self.ties], 0, self.bits)
+        depth = self.n_items if self.depth is None else self.depth
         above = count_above(counter, positives, self.seen, tie, most=depth)
-        for start in range(0, max(self.scores.n_users, 1), size):
-            stop = min(start + size, self.scores.n_users)
+        for start in range(0, max(self.n_users, 1), size):
+            stop = min(start + size, self.n_users)
             part = slice(int(positives.offsets[start]), int(positives.offsets[stop]))
             yield self._counted(start, stop, positives.block(start, stop), above[part], depth)
 
     def _counted(
         self, start: int, stop: int, positives: Rows, above: PerRow, depth: int
     ) -> Ranking:
-        n_items = self.scores.n_items - self.seen.block(start, stop).sizes
+        n_items = self.n_items - self.seen.block(start, stop).sizes
         offsets = row_offsets(np.minimum(n_items, depth))
         relevance = np.zeros(int(offsets[-1]))
         is_listed = above < depth
