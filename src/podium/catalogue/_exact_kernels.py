@@ -61,14 +61,20 @@ def settle(factors, proposals, best, settled):
     for row in range(n_users):
         u = proposed_to[row]
         n_proposed = 0
+        is_ordered = True
         while n_proposed < width and proposed[row, n_proposed] >= 0:
-            exact_scores[n_proposed] = lane_dot(users[u], items[proposed[row, n_proposed]])
-            item_keys[n_proposed] = -proposed[row, n_proposed]
-            order[n_proposed] = n_proposed
+            i, item = n_proposed, proposed[row, n_proposed]
+            exact_scores[i] = lane_dot(users[u], items[item])
+            item_keys[i] = -item
+            order[i] = i
+            if i and not exact_scores[i - 1] > exact_scores[i]:
+                is_equal = exact_scores[i - 1] == exact_scores[i]
+                is_ordered &= is_equal and item_keys[i - 1] > item_keys[i]
             n_proposed += 1
-        # Sort by item first: the second sort is stable, so that equal scores stay ordered by item.
-        sort_falling(item_keys, order, n_proposed, buffer)
-        sort_falling(exact_scores, order, n_proposed, buffer)
+        if not is_ordered:  # rare: rounding rarely changes the order of the product
+            # By item first: the second sort is stable, so that equal scores stay ordered by item.
+            sort_falling(item_keys, order, n_proposed, buffer)
+            sort_falling(exact_scores, order, n_proposed, buffer)
         for i in range(min(k, n_proposed)):
             best_items[u, i] = proposed[row, order[i]]
             best_scores[u, i] = exact_scores[order[i]]

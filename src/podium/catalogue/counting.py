@@ -6,6 +6,7 @@ counted once that many items are above it, which happens early for targets far b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -132,7 +133,8 @@ def count_above(
         The number of users at a time. Counts do not depend on it.
     """
     above = np.zeros(truth.items.size)
-    n_users, size = truth.offsets.size - 1, block_size or counter.block_size
+    n_users = truth.offsets.size - 1
+    size = block_size or _even_size(n_users, counter)
 
     def count(start: int) -> None:
         stop = min(start + size, n_users)
@@ -148,6 +150,14 @@ def count_above(
     with one_blas_thread, ThreadPoolExecutor(n_threads) as pool:
         list(pool.map(count, starts))
     return above
+
+
+def _even_size(n_users: int, counter: Counter) -> int:
+    """Return a number of users per block with which all threads have equally many blocks."""
+    if n_users <= counter.block_size:
+        return counter.block_size
+    n_rounds = math.ceil(n_users / (counter.block_size * counter.n_threads))
+    return math.ceil(n_users / (n_rounds * counter.n_threads))
 
 
 def _targets(block: Block, truth: Rows) -> Targets:
