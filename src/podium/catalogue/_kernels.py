@@ -329,7 +329,7 @@ def _tied_before(row, hidden, target, rule, grade, stream):
 
 @kernel
 def target_ranks(scores, lowest, seen, truth, tie, out):
-    """Write each target's rank among the user's visible items; nan for a hidden target.
+    """Write each target's rank among the user's visible items, to which it belongs.
 
     The rank is 1 + the number of higher scores + the number of items of equal score that rank
     before the target (with "average", half of the other items of equal score). Returns the (user,
@@ -354,9 +354,6 @@ def target_ranks(scores, lowest, seen, truth, tie, out):
         stream = mix(tie.bits ^ mix(np.uint64(tie.first_user + u)))
         for t in range(true_offsets[u], true_offsets[u + 1]):
             target = true_items[t]
-            if hidden[target]:
-                out[t] = np.nan
-                continue
             above, equal = _count(row, excluded, row[target])
             out[t] = above + 1.0
             if tie.rule == AVERAGE:  # `equal` includes the target itself

@@ -40,7 +40,8 @@ def top_k(
         The items that are not returned for a user: all stored entries, whatever their values. Their
         scores are not used and can have any value.
     block_size : int, optional
-        The number of users whose scores are read at a time, see `top_k_factors`.
+        The number of users whose scores are read at a time, see `top_k_factors`. It has no effect
+        on a device, whose memory determines the blocks.
     device : str, optional
         The device that computes, selects and counts, such as "cuda"; "auto" for a GPU if there is
         one. It requires the extra ``podium[torch]``. Tensors, and arrays with DLPack's protocol,
@@ -102,7 +103,8 @@ def top_k_factors(
         The items that are not returned, see `top_k`.
     block_size : int, optional
         The number of users whose scores are in memory at a time. By default it is chosen from the
-        shape: at most 64 MiB, or one user. It does not change the result.
+        shape: at most 64 MiB, or one user. It does not change the result, and has no effect on a
+        device.
     device : str, optional
         The device of torch, see `top_k`.
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from podium.data.appending import Append
 
 RUNS = (*TABLES, ".trec", ".trec.gz")
+RUN_HELP = (
+    "File to write the run to; its suffix gives the format (.parquet, .csv, .tsv, .arrow, .trec)."
+)
 RunFile: TypeAlias = Annotated[
     Path | None,
     WRITTEN,
@@ -27,8 +30,7 @@ RunFile: TypeAlias = Annotated[
         "--out",
         "-o",
         metavar="RUN",
-        help="File to write the run to; its suffix gives the format (.parquet, .csv, .tsv, "
-        ".arrow, .trec). Default: CSV to stdout.",
+        help=f"{RUN_HELP} Default: CSV to stdout.",
     ),
 ]
 

@@ -18,7 +18,7 @@ from podium.cli._options import (
     check_target,
     is_folder_target,
 )
-from podium.cli.rank import RUNS, opened
+from podium.cli.rank import RUN_HELP, RUNS, opened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,8 +43,7 @@ def recommend(
             "--out",
             "-o",
             metavar="RUN",
-            help="File to write the run to; its suffix gives the format (.parquet, .csv, .tsv, "
-            ".arrow, .trec). A new folder such as lists/ receives parquet files, and an "
+            help=f"{RUN_HELP} A new folder such as lists/ receives parquet files, and an "
             "interrupted command continues with the next file. Default: CSV to stdout.",
         ),
     ] = None,
