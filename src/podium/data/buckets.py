@@ -318,6 +318,11 @@ def refuse_large(truth: Any, runs: Mapping[str, Any], storage: Storage, what: st
     ArgumentError
         If they are.
     """
+    if storage.always_in_parts:
+        raise ArgumentError(
+            f"{what} needs all tables in memory, and an executor measures them in parts. Leave out "
+            "executor."
+        )
     if is_large(truth, runs, storage):
         raise ArgumentError(
             f"{what} needs all tables in memory, and they need more than "

@@ -48,9 +48,12 @@ def spill_folder(parent: Path, n_bytes: int) -> Generator[Path]:
         with scratch_folder(parent) as folder:
             yield folder
     except OSError as error:
+        advice = "Pass spill_dir=, a folder on a disk with enough space, or more memory=."
+        if isinstance(error, FileNotFoundError):
+            advice = "All nodes of a cluster must have this folder. Pass spill_dir=, a shared one."
         raise DataError(
-            f"Spill files in {parent} can't be written or read ({error.strerror or error}). Pass "
-            "spill_dir=, a folder on a disk with enough space, or more memory=."
+            f"Spill files in {parent} can't be written or read ({error.strerror or error}). "
+            f"{advice}"
         ) from error
 
 

@@ -51,8 +51,8 @@ class Storage:
         memory: int | str | None = None,
         spill_dir: str | os.PathLike[str] | None = None,
         grouped: bool = False,
-        progress: Progress | None = None,
         executor: Executor | None = None,
+        progress: Progress | None = None,
     ) -> Storage:
         """Check the arguments; see `podium.measure`.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from functools import partial
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from podium import _check
 from podium.catalogue import ScoreFunction, target_ranks, top_k
 from podium.errors import ArgumentError
+from podium.executors import Executor
 from podium.recommenders import _pairs
 from podium.recommenders._files import Saved
 from podium.recommenders._pairs import Labels, Pairs
@@ -23,6 +25,7 @@ Floats: TypeAlias = "NDArray[np.float32]"
 Ints: TypeAlias = "NDArray[np.int64]"
 Items: TypeAlias = "NDArray[Any]"
 
+_PART = 2**14  # users whose lists are one task of an executor
 _BLOCK = 2**22  # scores held in memory at a time when single pairs are scored
 
 
@@ -165,6 +168,7 @@ class Recommender(Saved, BaseEstimator):
         allow: ArrayLike | None = None,
         deny: ArrayLike | None = None,
         device: str | None = None,
+        executor: Executor | None = None,
     ) -> tuple[Items, Floats]:
         """Return the best items of each user, best first.
 
@@ -180,6 +184,9 @@ class Recommender(Saved, BaseEstimator):
             The only items that can be recommended, and items that cannot be recommended.
         device : str, optional
             The device of torch, such as "cuda" or "auto"; see `podium.catalogue.top_k`.
+        executor : Executor, optional
+            What computes parts of the lists, such as ``Ray("auto")`` on a cluster. Each node
+            receives the model once. Default: this process.
 
         Returns
         -------
@@ -190,11 +197,23 @@ class Recommender(Saved, BaseEstimator):
             The scores; -inf if there is no item.
         """
         check_is_fitted(self)
-        rows = self._rows(users)
-        seen = self.user_items_[rows] if _check.flag(exclude_seen, "exclude_seen") else None
+        rows, width = self._rows(users), self._width(k)
         candidates = self._candidates(allow, deny)
-        columns, scores = self._top(rows, self._width(k), seen, candidates, device)
+        leave_out = _check.flag(exclude_seen, "exclude_seen")
+        if executor is None:
+            columns, scores = self._lists(rows, width, leave_out, candidates, device)
+        else:
+            parts = [rows[i : i + _PART] for i in range(0, max(rows.size, 1), _PART)]
+            options = width, leave_out, candidates, device
+            lists = list(executor.map(_lists_of, parts, self, *options))
+            columns, scores = (np.concatenate(part) for part in zip(*lists, strict=True))
         return self._with_labels(columns), scores
+
+    def _lists(
+        self, rows: Ints, k: int, exclude_seen: bool, candidates: Ints | None, device: str | None
+    ) -> tuple[Ints, Floats]:
+        seen = self.user_items_[rows] if exclude_seen else None
+        return self._top(rows, k, seen, candidates, device)
 
     def _top(
         self, rows: Ints, k: int, seen: Any, candidates: Ints | None, device: str | None = None
@@ -217,6 +236,7 @@ class Recommender(Saved, BaseEstimator):
         ties: Ties = "worst",
         seed: int = 0,
         device: str | None = None,
+        executor: Executor | None = None,
     ) -> PerRow:
         """Return the exact rank of each held-out item among all items of the catalogue.
 
@@ -232,6 +252,8 @@ class Recommender(Saved, BaseEstimator):
             `podium.catalogue.target_ranks`.
         device : str, optional
             The device of torch that counts, see `recommend`.
+        executor : Executor, optional
+            What counts parts of the users, see `podium.catalogue.target_ranks`.
 
         Returns
         -------
@@ -277,6 +299,7 @@ class Recommender(Saved, BaseEstimator):
             ties=ties,
             seed=seed,
             device=device,
+            executor=executor,
         )
         n_fitted = int(np.count_nonzero(np.isnan(ranks)))
         if n_fitted:
@@ -314,12 +337,13 @@ class Recommender(Saved, BaseEstimator):
         """
         users = np.arange(self.n_users_) if rows is None else rows
         n_items = self.n_items_ if columns is None else columns.size
-        items: Any = slice(None) if columns is None else columns
-
-        def block(positions: Ints) -> Floats:
-            return self._score(users[positions])[:, items]
-
+        block = partial(self._score_some, users, columns)
         return ScoreFunction(block, users.size, n_items, np.float32)
+
+    def _score_some(self, users: Ints, columns: Ints | None, positions: Ints) -> Floats:
+        """Return the scores of the users at some positions, for all or some items."""
+        scores = self._score(users[positions])
+        return scores if columns is None else scores[:, columns]
 
     def _hold_pairs(self, pairs: Pairs) -> None:
         self.user_labels_, self.item_labels_ = pairs.user_labels, pairs.item_labels
@@ -381,6 +405,10 @@ class Recommender(Saved, BaseEstimator):
         items: Items = labels[columns]
         items[columns < 0] = "" if labels.dtype.kind == "U" else -1
         return items
+
+
+def _lists_of(rows: Ints, model: Recommender, *options: Any) -> tuple[Ints, Floats]:
+    return model._lists(rows, *options)  # pyright: ignore[reportPrivateUsage]
 
 
 def _positions(ids: Any, labels: Any, n: int, name: str) -> Ints:
