@@ -8,7 +8,6 @@ from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +17,7 @@ from podium.errors import ArgumentError
 from podium.executors import Executor
 from podium.recommenders import _pairs
 from podium.recommenders._files import Saved
-from podium.recommenders._pairs import Labels, Pairs
+from podium.recommenders._pairs import Labels
 from podium.types import PerRow, Ties
 
 Floats: TypeAlias = "NDArray[np.float32]"
@@ -48,15 +47,6 @@ class Recommender(Saved, BaseEstimator):
         ``seen_items_[lo:hi]`` with ``lo, hi = seen_offsets_[u : u + 2]``. The model has learned
         from those of weight > 0.
     """
-
-    user_labels_: Labels | None
-    item_labels_: Labels | None
-    user_items_: sparse.csr_array[Any]
-    seen_offsets_: Ints
-    seen_items_: NDArray[np.int32]
-    seen_weights_: Floats
-    weight_scale_: float
-    n_items_: int
 
     @abc.abstractmethod
     def fit(self, user_items: Any, *, seen: Any = None) -> Self:
@@ -199,21 +189,14 @@ class Recommender(Saved, BaseEstimator):
         check_is_fitted(self)
         rows, width = self._rows(users), self._width(k)
         candidates = self._candidates(allow, deny)
-        leave_out = _check.flag(exclude_seen, "exclude_seen")
+        options = width, _check.flag(exclude_seen, "exclude_seen"), candidates, device
         if executor is None:
-            columns, scores = self._lists(rows, width, leave_out, candidates, device)
+            columns, scores = _best_of(rows, self, *options)
         else:
             parts = [rows[i : i + _PART] for i in range(0, max(rows.size, 1), _PART)]
-            options = width, leave_out, candidates, device
-            lists = list(executor.map(_lists_of, parts, self, *options))
+            lists = list(executor.map(_best_of, parts, self, *options))
             columns, scores = (np.concatenate(part) for part in zip(*lists, strict=True))
         return self._with_labels(columns), scores
-
-    def _lists(
-        self, rows: Ints, k: int, exclude_seen: bool, candidates: Ints | None, device: str | None
-    ) -> tuple[Ints, Floats]:
-        seen = self.user_items_[rows] if exclude_seen else None
-        return self._top(rows, k, seen, candidates, device)
 
     def _top(
         self, rows: Ints, k: int, seen: Any, candidates: Ints | None, device: str | None = None
@@ -345,29 +328,6 @@ class Recommender(Saved, BaseEstimator):
         scores = self._score(users[positions])
         return scores if columns is None else scores[:, columns]
 
-    def _hold_pairs(self, pairs: Pairs) -> None:
-        self.user_labels_, self.item_labels_ = pairs.user_labels, pairs.item_labels
-        self.seen_offsets_, self.seen_items_ = pairs.offsets, pairs.items
-        self.seen_weights_, self.weight_scale_ = pairs.weights, pairs.scale
-        self.n_items_, self.user_items_ = pairs.n_items, pairs.matrix()
-
-    def _seen_pairs(self) -> Pairs:
-        """Return all pairs that are left out; the model did not learn from those of weight 0."""
-        return Pairs(
-            self.seen_offsets_,
-            self.seen_items_,
-            self.seen_weights_,
-            self.n_items_,
-            self.weight_scale_,
-            self.user_labels_,
-            self.item_labels_,
-        )
-
-    def _learned_pairs(self) -> Pairs:
-        """Return the pairs that the model has learned from."""
-        seen = self._seen_pairs()
-        return seen.select(seen.weights > 0)
-
     def _width(self, k: Any) -> int:
         width = _check.cutoff(k)
         if width > self.n_items_:
@@ -379,10 +339,10 @@ class Recommender(Saved, BaseEstimator):
     def _rows(self, users: ArrayLike | None) -> Ints:
         if users is None:
             return np.arange(self.n_users_, dtype=np.int64)
-        return _positions(users, self.user_labels_, self.n_users_, "users")
+        return _pairs.rows_of(users, self.user_labels_, self.n_users_, "users")
 
     def _columns(self, items: ArrayLike, name: str) -> Ints:
-        return _positions(items, self.item_labels_, self.n_items_, name)
+        return _pairs.rows_of(items, self.item_labels_, self.n_items_, name)
 
     def _candidates(self, allow: ArrayLike | None, deny: ArrayLike | None) -> Ints | None:
         """Return the items that may be recommended, in ascending order; None if all may."""
@@ -407,21 +367,14 @@ class Recommender(Saved, BaseEstimator):
         return items
 
 
-def _lists_of(rows: Ints, model: Recommender, *options: Any) -> tuple[Ints, Floats]:
-    return model._lists(rows, *options)  # pyright: ignore[reportPrivateUsage]
-
-
-def _positions(ids: Any, labels: Any, n: int, name: str) -> Ints:
-    """Return the row numbers of ids; without labels, the ids are row numbers and are checked."""
-    if labels is not None:
-        return _pairs.known_codes(ids, labels, name)
-    rows = np.atleast_1d(np.asarray(ids))
-    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-        raise ArgumentError(
-            f"{name} must be a list of integers below {n}, got {rows.dtype} of shape {rows.shape}."
-        )
-    outside = (rows < 0) | (rows >= n)
-    if outside.any():
-        first = rows[int(np.argmax(outside))]
-        raise ArgumentError(f"{name} must lie in [0, {n}), got {first}.")
-    return rows.astype(np.int64)
+def _best_of(
+    rows: Ints,
+    model: Recommender,
+    k: int,
+    exclude_seen: bool,
+    candidates: Ints | None,
+    device: str | None,
+) -> tuple[Ints, Floats]:
+    """Return the columns of the best items of some users, and their scores."""
+    seen = model.user_items_[rows] if exclude_seen else None
+    return model._top(rows, k, seen, candidates, device)  # pyright: ignore[reportPrivateUsage]
