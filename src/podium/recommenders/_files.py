@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 import os
 from collections.abc import Callable
 from typing import Any, ClassVar, Self, cast
@@ -30,7 +29,7 @@ _LABELS = ("user_labels_", "item_labels_")
 _SEEN = ("seen_offsets_", "seen_items_", "seen_weights_")
 
 
-class Saved(abc.ABC):
+class Saved:
     """The part of a recommender that holds its pairs, and saves and loads it."""
 
     _kind: ClassVar[str] = _KINDS[0]  # the kind that is written into the file
@@ -120,7 +119,6 @@ class Saved(abc.ABC):
         labels = (arrays.get(name) for name in _LABELS)
         self._hold_pairs(Pairs(offsets, items, weights, self.n_items_, self.weight_scale_, *labels))
 
-    @abc.abstractmethod
     def _hold_pairs(self, pairs: Pairs) -> None:
         self.user_labels_, self.item_labels_ = pairs.user_labels, pairs.item_labels
         self.seen_offsets_, self.seen_items_ = pairs.offsets, pairs.items
