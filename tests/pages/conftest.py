@@ -189,6 +189,12 @@ def torch() -> None:
 
 
 @pytest.fixture
-def ray() -> None:
-    """Skip the page without Ray."""
+def ray() -> dict[str, Any]:
+    """Skip the page without Ray; return a truth and a run, and pairs that are held out."""
     pytest.importorskip("ray", reason="Ray is absent: pip install 'podium[ray]'")
+    held_out = csr_array((np.ones(80), (np.arange(80), (np.arange(80) * 7) % 40)), shape=(80, 40))
+    return {
+        "truth": {"user": [1, 2], "item": [1, 2]},
+        "run": {"user": [1, 2], "item": [1, 3], "score": [1.0, 1.0]},
+        "held_out": held_out,
+    }

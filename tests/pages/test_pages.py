@@ -56,7 +56,7 @@ NOT_RUN: dict[tuple[str, str], str] = {
     ("cli-train.md", "$ podium factorize past.csv --out model"): "a signal interrupts it: "
     "tests/cli/test_factorize.py",
     ("experiments/pap.md", "pip install 'podium[boosting,report]'"): "it takes half an hour",
-    ("ray.md", "$ podium factorize purchases.parquet --ray local --workers 2 --out model"): "it "
+    ("ray.md", "$ podium measure truth/ run/ --ray local --workers 2"): "it "
     "needs a cluster: tests/unit/test_executors_ray.py",
     ("ray.md", "head$  ray start --head --port 6379"): "it needs several machines",
     ("reproduce.md", "pip install 'podium[report,qp]'"): "it takes minutes: tests/papers",

@@ -28,7 +28,7 @@ _PART = 2**14  # users whose lists are one task of an executor
 _BLOCK = 2**22  # scores held in memory at a time when single pairs are scored
 
 
-class Recommender(Saved, BaseEstimator):
+class Recommender(Saved, BaseEstimator, abc.ABC):
     """A model that scores all items for each user that it was fitted to.
 
     To write a new recommender, subclass `MatrixRecommender`, or subclass this class and define
