@@ -121,11 +121,16 @@ class Join:
             If missing="error" and the run lacks users.
         """
         check_common(self.users, "user", *_sides(truth, run, "user"))
+        if missing == "error":
+            self.refuse_absent()
+        return check_common(self.items, "item", *_sides(truth, run, "item"))
+
+    def refuse_absent(self) -> None:
+        """Raise if the run lacks users of the truth."""
         is_absent = find(self.runs.labels, self.truths.labels) < 0
-        if missing == "error" and is_absent.any():
+        if is_absent.any():
             first = self.users.label(self.truths.labels[is_absent.argmax()])
             raise missing_users(int(is_absent.sum()), is_absent.size, first)
-        return check_common(self.items, "item", *_sides(truth, run, "item"))
 
     @property
     def result_is_run(self) -> bool:

@@ -187,6 +187,11 @@ def read_run(
     )
 
 
+def no_rows(name: str = "The run") -> Run:
+    """Return a run without rows, as some users of a larger table can have."""
+    return Run(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), name)
+
+
 def read_truth(
     source: Any,
     *,
