@@ -39,8 +39,7 @@ def parts_of(truth: pl.DataFrame, run: pl.DataFrame, *args: Any, **options: Any)
 
     def parts() -> Iterator[Evaluation]:
         for of_truth, of_run in zip(divided(truth), divided(run), strict=True):
-            if of_truth.num_rows:
-                yield measure_part(of_truth, of_run, *args, lowest=lowest, **options)
+            yield measure_part(of_truth, of_run, *args, lowest=lowest, **options)
 
     return merge(parts())
 
@@ -123,6 +122,7 @@ def test_users_are_named_as_in_the_truth() -> None:
 
 TRUTH = pa.table({"user": [1, 2], "item": [7, 7], "relevance": [1, 2]})
 RUN = pa.table({"user": [1], "item": [7], "score": [0.5]})
+NULLS = pa.table({"user": pa.array([None], pa.int64()), "item": [7], "score": [0.5]})
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,8 @@ RUN = pa.table({"user": [1], "item": [7], "score": [0.5]})
         ({"unjudged": "bounds"}, ArgumentError, "unjudged='bounds' requires the whole truth"),
         ({"measures": "coverage@2", "missing": "skip"}, ArgumentError, "measures the items shown"),
         ({"measures": "auc", "missing": "skip"}, UnsettledError, "auc needs the whole list"),
-        ({"truth": TRUTH.slice(0, 0)}, DataError, "The truth has no rows"),
+        ({"truth": TRUTH.slice(0, 0), "run": NULLS}, DataError, "user has 1 missing value"),
+        ({"run": RUN.select(["user", "item"])}, DataError, "The run has no score or rank column"),
         ({"truth": TRUTH.rename_columns(["user", "item", "rating"])}, ArgumentError, "ratings"),
     ],
 )
@@ -144,6 +145,16 @@ def test_wrong_parts_are_refused(options: dict[str, Any], error: Any, message: s
     arguments: dict[str, Any] = {"truth": TRUTH, "run": RUN, "measures": "rr", "lowest": 1}
     with pytest.raises(error, match=message):
         measure_part(**arguments | options)
+
+
+@pytest.mark.parametrize("ids", [[1, 2], ["a", "b"]])
+def test_part_without_judgements_has_no_users(ids: list[Any]) -> None:
+    truth = pa.table({"user": ids, "item": [7, 7]})
+    run = pa.table({"user": ids, "item": [7, 8], "score": [0.5, 0.5]})
+    some, none = (measure_part(rows, run, "rr", lowest=1) for rows in (truth, truth.slice(0, 0)))
+    assert none.n_groups == 0
+    assert none.per_user().column_names == ["user", "n_pos", "rr"]
+    assert_equal(merge([none, some, none]), some)
 
 
 def test_run_without_rows_has_the_worst_values_or_none() -> None:

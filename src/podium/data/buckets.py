@@ -25,7 +25,7 @@ from podium.data.frames import Origin
 from podium.data.ids import codes_of, distinct_ids, joined_ids, strings
 from podium.data.join import Whole
 from podium.data.parts import Block, stored_table
-from podium.data.runs import Run, Truth, no_rows, read_run, read_truth
+from podium.data.runs import Run, Truth, read_run, read_truth
 from podium.data.sides import Grades, Side
 from podium.data.spilling import SpillWriter, divided, shown, spill_folder
 from podium.data.storage import Storage
@@ -79,7 +79,7 @@ class Buckets:
             for number, side in enumerate(self._sides)
         ]
         runs = {
-            name: no_rows(side.name) if table is None else table
+            name: _no_rows(side.name) if table is None else table
             for (name, side), table in zip(self.runs.items(), tables[1:], strict=True)
         }
         return tables[0], runs
@@ -277,6 +277,10 @@ def _at_least(value: int | None, low: int | None) -> bool:
 
 def _n_rows(side: Side) -> int:
     return len(side.table.user) if side.stored is None else side.stored.n_rows
+
+
+def _no_rows(name: str) -> Run:
+    return Run(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), name)
 
 
 @contextmanager

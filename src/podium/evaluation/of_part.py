@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
+import numpy as np
+
 from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation.conventions import conventions_of, ranking_options
@@ -37,7 +39,7 @@ def measure_part(
     Parameters
     ----------
     truth, run : frame
-        All rows of these users. The run can be a frame without rows.
+        All rows of these users. A frame can be without rows.
     measures : str, Measure, or several
         The measures of relevance, such as ["pap@10", "ndcg@10"].
     lowest : float
@@ -61,7 +63,7 @@ def measure_part(
         If `podium.data.ranking` raises, lowest or lists_whole is wrong, lists_whole is missing, or
         unjudged is "bounds".
     DataError
-        If a table is wrong, or the truth has no rows.
+        If a table is wrong.
 
     Examples
     --------
@@ -92,13 +94,16 @@ def measure_part(
 
 
 def _read(truth: Any, run: Any, options: dict[str, Any]) -> tuple[Truth, Run]:
-    from podium.data.runs import no_rows, read_run, read_truth
+    from podium import data
 
-    names = {name: options.get(name) for name in ("user", "item", "relevance")}
-    judged = read_truth(truth, **names)
-    if not len(run):
-        return judged, no_rows()
-    return judged, read_run(run, **{name: options.get(name) for name in RUN_COLUMNS})
+    of_truth, of_run = (
+        {name: options.get(name) for name in names}
+        for names in (("user", "item", "relevance"), RUN_COLUMNS)
+    )
+    return (
+        data.read_truth(truth, **of_truth, allow_empty=True),
+        data.read_run(run, **of_run, allow_empty=True),
+    )
 
 
 def _whole(truth: Truth, lowest: float, lists_whole: bool | None, options: RankingOptions) -> Whole:
@@ -107,10 +112,11 @@ def _whole(truth: Truth, lowest: float, lists_whole: bool | None, options: Ranki
     from podium.data.join import Whole
 
     lowest = _check.number(lowest, "lowest", low=0.0)
-    if truth.relevance.min() < lowest:
+    lowest_here = truth.relevance.min(initial=np.inf)
+    if lowest_here < lowest:
         raise ArgumentError(
             f"lowest must be the smallest relevance of the whole truth, got {lowest:g}, but a "
-            f"user has {truth.relevance.min():g}."
+            f"user has {lowest_here:g}."
         )
     positive = threshold(truth.name, options.get("min_relevance"), ratings=truth.is_rating)
     can_be_whole = lowest < positive and options.get("n_items") is None
