@@ -192,3 +192,18 @@ def torch() -> None:
 def ray() -> None:
     """Skip the page without Ray."""
     pytest.importorskip("ray", reason="Ray is absent: pip install 'podium[ray]'")
+
+
+@pytest.fixture
+def spark(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Write a truth and two runs; skip the page without Spark, and stop it at the end."""
+    sql = pytest.importorskip("pyspark.sql", reason="PySpark is absent: pip install pyspark")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    rng = np.random.default_rng(0)
+    user, item = np.divmod(np.arange(60 * 20), 20)
+    for name, column in (("truth", "relevance"), ("old", "score"), ("new", "score")):
+        rows = {"user": user, "item": item, column: rng.integers(0, 3, user.size)}
+        data.write_parts(rows, name)
+    session = sql.SparkSession.builder.master("local[2]").getOrCreate()
+    yield
+    session.stop()

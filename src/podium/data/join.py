@@ -161,7 +161,6 @@ class Join:
         keeps_scores = self.result_is_run and unjudged != "skip"
         offsets, ideal_offsets = np.zeros((2, n_groups + 1), np.int64)
         counts = np.empty((2, n_groups), np.int64)
-        lowest = truth.relevance.min(initial=np.inf) if whole is None else whole.lowest
         lowest = truth.relevance.min() if whole is None else whole.lowest
         score = np.empty(0 if keeps_scores else n_rows)
         relevance = np.empty(n_rows)

@@ -118,7 +118,6 @@ def read_run(
     score: str | None = None,
     rank: str | None = None,
     format: str | None = None,
-    allow_empty: bool = False,
 ) -> Run:
     """Read a run: user, item, and score or rank.
 
@@ -132,8 +131,6 @@ def read_run(
         The names of columns without a usual name.
     format : {"parquet", "csv", "tsv", "arrow", "trec"}, optional
         The format of a file, if neither its name nor its content determines it.
-    allow_empty : bool
-        Whether a table without rows is accepted.
 
     Returns
     -------
@@ -173,8 +170,7 @@ def read_run(
     # If neither is named, the score is used and the rank must not contradict it.
     has_both = score_role == "score" and score is None and "rank" in column_of_role
     kinds: dict[str, Kind] = {"user": "id", "item": "id", score_role: "number"}
-    read = {**kinds, "rank": "any"} if has_both else kinds
-    columns = fetch(table, column_of_role, read, allow_empty=allow_empty)
+    columns = fetch(table, column_of_role, {**kinds, "rank": "any"} if has_both else kinds)
     users = to_ids(columns["user"], column_of_role["user"], table)
     values, has_scores = to_scores(table, column_of_role[score_role], columns[score_role], users)
     if score_role == "rank":
@@ -198,7 +194,6 @@ def read_truth(
     item: str | None = None,
     relevance: str | None = None,
     format: str | None = None,
-    allow_empty: bool = False,
 ) -> Truth:
     """Read a truth: user, item, and relevance; without a relevance column, all rows have 1.
 
@@ -210,8 +205,6 @@ def read_truth(
         The names of columns without a usual name.
     format : {"parquet", "csv", "tsv", "arrow", "trec", "svmlight"}, optional
         The format of a file, if neither its name nor its content determines it.
-    allow_empty : bool
-        Whether a table without rows is accepted.
 
     Returns
     -------
@@ -237,8 +230,7 @@ def read_truth(
     column_of_role = resolve(table.names, roles, explicit, table.name)
     if "relevance" not in column_of_role:
         _all_positive(table)
-    kinds: dict[str, Kind] = {"user": "id", "item": "id", "relevance": "number"}
-    columns = fetch(table, column_of_role, kinds, allow_empty=allow_empty)
+    columns = fetch(table, column_of_role, {"user": "id", "item": "id", "relevance": "number"})
     users = to_ids(columns["user"], column_of_role["user"], table)
     items = to_ids(columns["item"], column_of_role["item"], table, guess=not table.text_ids)
     origin = Origin(kind_of(source), column_of_role["user"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -13,12 +13,12 @@ from podium.errors import ArgumentError
 from podium.evaluation.conventions import conventions_of, ranking_options
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import evaluate_ranking
-from podium.evaluation.shown import RUN_COLUMNS
 from podium.metrics import Measure, parse_all
 from podium.ranking import Ranking
 
 if TYPE_CHECKING:
     from podium.data import RankingOptions, Run, Truth
+    from podium.data.columns import Role
     from podium.data.join import Whole
 
 
@@ -94,16 +94,20 @@ def measure_part(
 
 
 def _read(truth: Any, run: Any, options: dict[str, Any]) -> tuple[Truth, Run]:
+    """Read two tables that can be without rows."""
     from podium import data
+    from podium.data.columns import ITEM, RANK, RELEVANCE, SCORE, USER
+    from podium.data.frames import kind_of
+    from podium.data.tables import open_table
 
-    of_truth, of_run = (
-        {name: options.get(name) for name in names}
-        for names in (("user", "item", "relevance"), RUN_COLUMNS)
-    )
-    return (
-        data.read_truth(truth, **of_truth, allow_empty=True),
-        data.read_run(run, **of_run, allow_empty=True),
-    )
+    def read(table: Any, noun: str, roles: tuple[Role, ...], reader: Callable[..., Any]) -> Any:
+        source = replace(open_table(table, noun, roles), can_be_empty=True)
+        return reader(source, **{role.name: options.get(role.name) for role in roles})
+
+    judged = read(truth, "truth", (USER, ITEM, RELEVANCE), data.read_truth)
+    origin = replace(judged.origin, kind=kind_of(truth))
+    listed = read(run, "run", (USER, ITEM, SCORE, RANK), data.read_run)
+    return replace(judged, origin=origin), listed
 
 
 def _whole(truth: Truth, lowest: float, lists_whole: bool | None, options: RankingOptions) -> Whole:
