@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
 import podium
-from podium.errors import ArgumentError, MissingExtraError, NoWorkerError, PodiumWarning
+from podium.errors import ArgumentError, DataError, MissingExtraError, NoWorkerError, PodiumWarning
 from podium.executors import Threads
-from podium.recommenders import Factorization
+from podium.recommenders import Factorization, Popularity
 
 ray = pytest.importorskip("ray", reason="Ray is absent: pip install 'podium[ray]'")
 
@@ -155,7 +156,7 @@ class _Watched:
         self.got_here.append(values)
         return values
 
-    def map(self, function: Any, tasks: Any, *shared: Any) -> list[Any]:
+    def map(self, function: Any, tasks: Any, *shared: Any) -> Iterator[Any]:
         return self.executor.map(function, tasks, *shared)
 
     def hold(self, things: Any) -> Any:
@@ -328,8 +329,93 @@ def test_fit_goes_on_with_other_workers_than_it_began_with(cluster: Any, tmp_pat
 
 def test_map_is_in_the_tasks_order(cluster: Any) -> None:
     executor = _ray(2)
-    assert executor.map(pow, [2, 3, 4, 5], 3) == [8, 27, 64, 125]
-    assert executor.map(pow, [], 3) == []
+    assert list(executor.map(pow, [2, 3, 4, 5], 3)) == [8, 27, 64, 125]
+    assert list(executor.map(pow, [], 3)) == []
+
+
+def _tables(folder: Path) -> tuple[Path, Path]:
+    """Write a truth and a run as folders of shuffled files, so that spill files are needed."""
+    rng = np.random.default_rng(0)
+    users = np.repeat(rng.permutation(3000), 5)
+    items = np.argsort(rng.random((3000, 50)), axis=1)[:, :5].ravel()
+    for name, column in (("truth", "relevance"), ("run", "score")):
+        table = {"user": users, "item": items + (name == "run"), column: rng.integers(0, 3, 15_000)}
+        podium.data.write_parts(table, folder / name, n_rows=5000)
+    return folder / "truth", folder / "run"
+
+
+def test_measures_ranks_and_lists_are_those_of_one_process(cluster: Any, tmp_path: Path) -> None:
+    tables, executor = _tables(tmp_path), _ray(3)
+    here, there = (podium.measure(*tables, "ndcg@5", executor=e) for e in (None, executor))
+    assert here.values["ndcg@5"].tobytes() == there.values["ndcg@5"].tobytes()
+    assert here.as_json() == there.as_json()
+    for model in (_model().fit(_likes()), Popularity().fit(_likes())):
+        ranks = [model.ranks(_held_out(), executor=e).tobytes() for e in (None, executor)]
+        assert ranks[0] == ranks[1]
+        lists = [model.recommend(k=4, executor=e)[0].tolist() for e in (None, executor)]
+        assert lists[0] == lists[1]
+
+
+@pytest.mark.long
+def test_worker_that_dies_costs_only_its_part(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from podium.data import bucket_rows
+    from podium.evaluation import in_buckets
+
+    tables, log = _tables(tmp_path), tmp_path / "log"
+    killed = {"dividing": tmp_path / "divided", "measuring": tmp_path / "measured"}
+
+    def dying(function: Any, what: str, number: Callable[[Any], Any]) -> Any:
+        def task(*arguments: Any) -> Any:
+            with log.open("a") as file:
+                file.write(f"{what} {number(arguments[0])}\n")
+            if not killed[what].exists():
+                killed[what].touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return function(*arguments)
+
+        return task
+
+    name = "podium.data.buckets.write_rows"
+    monkeypatch.setattr(name, dying(bucket_rows.write_rows, "dividing", lambda t: t.path.name))
+    measured = in_buckets._measured
+    monkeypatch.setattr(
+        in_buckets, "_measured", dying(measured, "measuring", lambda bucket: bucket)
+    )
+    there = podium.measure(*tables, "ndcg@5", executor=_ray(3), spill_dir=tmp_path)
+    monkeypatch.undo()
+    assert there.as_json() == podium.measure(*tables, "ndcg@5").as_json()
+    assert all(path.exists() for path in killed.values())
+    calls = Counter(log.read_text().splitlines())
+    assert sorted(calls.values(), reverse=True)[:3] == [2, 2, 1]  # the two that were killed
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []
+
+
+@pytest.mark.long
+def test_interrupt_removes_spill_files(cluster: Any, tmp_path: Path, interruptible: None) -> None:
+    def progress(done: int, total: int | None, note: str = "") -> None:
+        raise KeyboardInterrupt
+
+    tables = _tables(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        podium.measure(*tables, "ndcg@5", executor=_ray(2), spill_dir=tmp_path, progress=progress)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "truth"]
+
+
+def test_table_that_a_node_lacks_is_named(cluster: Any, tmp_path: Path) -> None:
+    tables = _tables(tmp_path)
+
+    def hide(done: int, total: int | None, note: str = "") -> None:
+        (tables[1] / "part-00001.parquet").unlink(missing_ok=True)
+
+    for path in tables:  # sorted by user, so that files are read when their users are measured
+        rows = pl.read_parquet(path).sort("user")
+        rows.slice(0, 7500).write_parquet(path / "part-00000.parquet")
+        rows.slice(7500).write_parquet(path / "part-00001.parquet")
+        (path / "part-00002.parquet").unlink()
+    with pytest.raises(DataError, match=r"part-00001\.parquet was not found\. .* all nodes must"):
+        podium.measure(*tables, "ndcg@5", executor=_ray(2), progress=hide)
 
 
 def test_closed_executor_is_refused(cluster: Any) -> None:
@@ -366,7 +452,7 @@ def test_map_begins_no_task_after_an_error(
 
     monkeypatch.setattr(executor, "get", get_and_tell)
     with pytest.raises(ValueError, match=r"^number 1$") as caught:
-        executor.map(task, range(50))
+        list(executor.map(task, range(50)))
     assert type(caught.value) is ValueError
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"0", "1", "error seen", "0 ended"}  # those that run are waited for

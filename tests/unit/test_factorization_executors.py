@@ -18,8 +18,8 @@ AT_MOST = 600.0  # seconds: only threads that hang take so long
 @pytest.mark.parametrize("n_workers", [1, 2, 5])
 def test_results_are_in_the_tasks_order(n_workers: int) -> None:
     executor: Executor = Threads(n_workers)
-    assert executor.map(lambda x: x * x, range(6)) == [0, 1, 4, 9, 16, 25]
-    assert executor.map(len, []) == []
+    assert list(executor.map(lambda x: x * x, range(6))) == [0, 1, 4, 9, 16, 25]
+    assert list(executor.map(len, [])) == []
 
 
 def test_threads_work_at_the_same_time() -> None:
@@ -49,7 +49,7 @@ def test_error_ends_the_map_once_running_tasks_have_ended(
 
     monkeypatch.setattr(_local, "ThreadPoolExecutor", Pool)
     with pytest.raises(error, match="stop"):
-        Threads(2).map(task, range(200))
+        list(Threads(2).map(task, range(200)))
     assert sorted(begun) == sorted([0, *ended])
     assert len(begun) <= 3  # the one that failed, and one in each thread
 

@@ -148,7 +148,7 @@ def divided_into(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[int]]:
 
     def of(n_buckets: int) -> list[int]:
         monkeypatch.setattr(buckets.Buckets, "divide", counted)
-        monkeypatch.setattr(buckets, "n_buckets_for", lambda need, memory: n_buckets)
+        monkeypatch.setattr(buckets, "n_buckets_for", lambda need, storage: n_buckets)
         return made
 
     return of

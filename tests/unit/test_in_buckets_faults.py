@@ -18,7 +18,7 @@ import pytest
 
 import podium
 from podium import data
-from podium.data import buckets, spilling
+from podium.data import bucket_rows, buckets, spilling
 from podium.errors import ArgumentError, DataError
 from podium.evaluation import Evaluation
 
@@ -132,16 +132,14 @@ def test_full_disk_is_found_before_the_work(
 
 def test_disk_that_fills_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, made())
-    append, n_calls = spilling.SpillWriter.append, 0
+    write_spill = spilling.write_spill
 
-    def failing(*args: Any) -> None:
-        nonlocal n_calls
-        n_calls += 1
-        if n_calls == 3:
+    def failing(path: Path, *rest: Any) -> Any:
+        if path.name == "1-0":  # the first file of the run
             raise OSError(28, "No space left on device")
-        append(*args)
+        return write_spill(path, *rest)
 
-    monkeypatch.setattr(spilling.SpillWriter, "append", failing)
+    monkeypatch.setattr(bucket_rows, "write_spill", failing)
     refused(tmp_path, r"Spill files in .* can't be written or read \(No space left on device\)")
 
 
@@ -150,7 +148,9 @@ def test_error_of_the_writer_of_a_full_disk_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, made())
-    monkeypatch.setattr(spilling.SpillWriter, "path", lambda self, bucket: Path("/dev/full"))
+    write_spill = spilling.write_spill
+    full = Path("/dev/full")
+    monkeypatch.setattr(bucket_rows, "write_spill", lambda path, *rest: write_spill(full, *rest))
     refused(tmp_path, r"Spill files in .* can't be written or read")
 
 

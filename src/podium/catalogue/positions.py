@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from podium.catalogue._kernels import Tie
 from podium.catalogue.counting import count_above
 from podium.catalogue.devices import read_on_device
 from podium.catalogue.passes import RULES
-from podium.catalogue.source import Scores, Source, read, refuse_score
+from podium.catalogue.source import Scores, Source, of_users, read, refuse_score
 from podium.catalogue.sparse import (
     Overlap,
     Rows,
@@ -22,7 +24,13 @@ from podium.catalogue.sparse import (
     split_overlap,
     storage_order,
 )
+from podium.executors import Executor, or_threads
 from podium.types import PerRow, Ties
+
+if TYPE_CHECKING:
+    from podium.catalogue.device_scores import DeviceScores
+
+_PARTS = 4  # parts of the users per worker
 
 
 def target_ranks(
@@ -35,6 +43,7 @@ def target_ranks(
     block_size: int | None = None,
     seed: int = 0,
     device: str | None = None,
+    executor: Executor | None = None,
 ) -> PerRow:
     """Return the rank of each target among all items of its user that are not excluded.
 
@@ -59,6 +68,9 @@ def target_ranks(
         The block size and the seed, see `rank_blocks`.
     device : str, optional
         The device that counts, see `top_k`.
+    executor : Executor, optional
+        What counts parts of the users, such as ``Ray("auto")`` on a cluster. Each node receives
+        `scores` once. Default: the threads of this process.
 
     Returns
     -------
@@ -87,14 +99,50 @@ def target_ranks(
     visible, is_excluded = split_overlap(relevant, "targets", seen, overlap)
     tie = Tie(RULES[_check.choice(ties, "ties", TIES)], 0, random_bits(seed))
     ranks = np.full(is_excluded.size, np.nan)
-    counter = table.counter()
-    if isinstance(table, Source) and counter is None:
-        ranks[~is_excluded] = _ranks_in_blocks(table, visible, seen, tie, size)
-    elif counter is not None:
-        ranks[~is_excluded] = 1.0 + count_above(counter, visible, seen, tie, block_size=size)
+    if executor is None:
+        ranks[~is_excluded] = _ranks(table, visible, seen, tie, size)
+    else:
+        parts = _parts(visible, seen, table.shape[0], or_threads(executor).n_workers)
+        of_parts = executor.map(_ranks_of_part, parts, scores, tie, size, device)
+        ranks[~is_excluded] = np.concatenate([np.empty(0), *of_parts])
     in_storage_order = np.empty_like(ranks)
     in_storage_order[storage_order(targets)] = ranks
     return in_storage_order
+
+
+class _Part(NamedTuple):
+    """The targets of consecutive users."""
+
+    start: int
+    stop: int
+    targets: Rows
+    seen: Rows
+
+
+def _parts(targets: Rows, seen: Rows, n_users: int, n_workers: int) -> Iterator[_Part]:
+    """Yield parts of the users, several for each worker."""
+    size = max(1, math.ceil(n_users / (_PARTS * n_workers)))
+    for start in range(0, n_users, size):
+        stop = min(start + size, n_users)
+        yield _Part(start, stop, targets.block(start, stop), seen.block(start, stop))
+
+
+def _ranks_of_part(
+    part: _Part, scores: Scores, tie: Tie, block_size: int | None, device: str | None
+) -> PerRow:
+    some = of_users(scores, part.start, part.stop)
+    table = read_on_device(some, device) or read(some)
+    tie = tie._replace(first_user=part.start)
+    return _ranks(table, part.targets, part.seen, tie, block_size)
+
+
+def _ranks(
+    table: Source | DeviceScores, targets: Rows, seen: Rows, tie: Tie, block_size: int | None
+) -> PerRow:
+    counter = table.counter()
+    if counter is None:  # which a device has
+        return _ranks_in_blocks(cast("Source", table), targets, seen, tie, block_size)
+    return 1.0 + count_above(counter, targets, seen, tie, block_size=block_size)
 
 
 def _ranks_in_blocks(
@@ -109,7 +157,7 @@ def _ranks_in_blocks(
             table.limits.lowest,
             seen.block(start, stop),
             targets.block(start, stop),
-            tie._replace(first_user=start),
+            tie._replace(first_user=tie.first_user + start),
             ranks[targets.offsets[start] : targets.offsets[stop]],
         )
         if user >= 0:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, NoReturn, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -156,6 +156,31 @@ class _Function(Source):
                 f"scores must be {self.dtype}, got a block of {np.dtype(dtype)}. Pass "
                 f"dtype='float64' to ScoreFunction, or return {self.dtype}."
             )
+
+
+def of_users(scores: Any, start: int, stop: int) -> Any:
+    """Return the scores of consecutive users, in the form of the argument."""
+    if isinstance(scores, tuple):
+        users, items = cast("tuple[Any, Any]", scores)
+        return _some_rows(users, start, stop), items
+    if isinstance(scores, ScoreFunction):
+        return replace(scores, function=_From(scores.function, start), n_users=stop - start)
+    return _some_rows(scores, start, stop)
+
+
+def _some_rows(values: Any, start: int, stop: int) -> Any:
+    return (values if hasattr(values, "shape") else np.asarray(values))[start:stop]
+
+
+@dataclass(frozen=True)
+class _From:
+    """A function of scores whose first user has another row number."""
+
+    function: Callable[[NDArray[np.int64]], ArrayLike]
+    first: int
+
+    def __call__(self, users: NDArray[np.int64]) -> ArrayLike:
+        return self.function(users + self.first)
 
 
 def refuse_score(user: int, item: int, score: Any) -> NoReturn:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from podium.cli._cluster import Cluster
 from podium.cli._models import assignments
 from podium.cli._options import (
     GAINS,
@@ -169,28 +170,12 @@ class Tuning(Search):
 
 
 @dataclass(frozen=True)
-class Work:
+class Work(Cluster):
     """Options of the executor, threads or a cluster, and of resuming an interrupted fit."""
-
-    panel: ClassVar[str] = "Execution"
 
     threads: Annotated[
         int | None,
         typer.Option(metavar="N", help="Number of threads. Default: the number of processors."),
-    ] = None
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS|local",
-            help="Address of the Ray cluster to fit on, or local to start Ray on this machine.",
-        ),
-    ] = None
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Number of workers with --ray. Default: the number of processors of the cluster.",
-        ),
     ] = None
     resume: Resume = False
 
@@ -204,10 +189,16 @@ class Work:
                 "--threads and --ray exclude each other, because --threads is for a fit in this "
                 "process. Pass one of them; --workers sets the number of workers of Ray."
             )
-        if self.ray is None and self.workers is not None:
-            raise ArgumentError("--workers needs --ray. For a fit without Ray, pass --threads.")
+        super().check()
         _check.cutoff(self.threads, name="--threads", required=False)
-        _check.cutoff(self.workers, name="--workers", required=False)
+
+    @contextmanager
+    def executor(self) -> Generator[Executor]:
+        """Yield the executor of the fit."""
+        from podium.executors import Threads
+
+        with super().executor() as cluster:
+            yield Threads(self.threads) if cluster is None else cluster
 
 
 @dataclass(frozen=True)
@@ -257,20 +248,6 @@ def make(objective: Objective, passes: Passes, held_out: HeldOut, *, tune: bool 
     model = Factorization(**given_options, **set_parameters)
     model.check()
     return model
-
-
-@contextmanager
-def executor(work: Work) -> Generator[Executor]:
-    """Yield the executor of the fit."""
-    if work.ray is None:
-        from podium.executors import Threads
-
-        yield Threads(work.threads)
-        return
-    from podium.executors import Ray
-
-    with Ray(work.ray, n_workers=work.workers) as cluster:
-        yield cluster
 
 
 def _refuse_validation_options(held_out: HeldOut) -> None:

@@ -14,7 +14,7 @@ import typer
 
 from podium.cli import _messages
 from podium.cli import _recommender_search as _search
-from podium.cli._factorizing import Work, executor
+from podium.cli._factorizing import Work
 from podium.cli._messages import progress
 from podium.cli._options import check_target, gain_of
 from podium.cli._searching import Search, check_valid_share
@@ -82,7 +82,7 @@ def fit(model: Any, job: Job) -> None:
     fixed = _search.given(job.context)
     if job.search.tune:
         _search.space(model, job.search, fixed)
-    with executor(job.work) as fit_executor:
+    with job.work.executor() as fit_executor:
         low = job.min_relevance
         all_events = read_events(job.interactions, **job.reading, gain=job.gain)
         events, not_positive = all_events.positives(low)

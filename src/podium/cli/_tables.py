@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -10,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 from podium.cli import _reports
+from podium.cli._cluster import Cluster
 from podium.cli._options import (
     FORMATS,
     WRITTEN,
@@ -22,8 +24,8 @@ from podium.cli._reports import ReportFile
 
 
 @dataclass(frozen=True)
-class LargeTables:
-    """Options for tables that are larger than memory."""
+class LargeTables(Cluster):
+    """Options for tables that are larger than memory, or that a cluster measures."""
 
     panel: ClassVar[str] = "Large tables"
 
@@ -52,18 +54,23 @@ class LargeTables:
         ),
     ] = False
 
-    def limits(self) -> dict[str, Any]:
-        """Return the keyword arguments of `podium.measure` on memory and disk.
-
-        Raises
-        ------
-        ArgumentError
-            If the size or the folder is wrong.
-        """
+    def check(self) -> None:
+        """Refuse a size, a folder or a number of workers that is wrong."""
         from podium.data.storage import Storage
 
+        super().check()
         Storage.of(self.memory, self.spill_dir, self.grouped)
-        return {"memory": self.memory, "spill_dir": self.spill_dir, "grouped": self.grouped}
+
+    @contextmanager
+    def limits(self) -> Generator[dict[str, Any]]:
+        """Yield the keyword arguments of `podium.measure` on memory, disk and the executor."""
+        with self.executor() as executor:
+            yield {
+                "memory": self.memory,
+                "spill_dir": self.spill_dir,
+                "grouped": self.grouped,
+                "executor": executor,
+            }
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ def compare(
     output.check()
     scoring.check()
     check_target(labels, "--labels")
-    limits = large.limits()
+    large.check()
     from podium import _check, data
     from podium.cli import _messages, _render
     from podium.errors import ArgumentError
@@ -109,7 +109,7 @@ def compare(
     _refuse_overwriting([truths, *tables], files)
     page = output.report
     categories, titles = _reports.divided_items(items, measures, page, columns.item_col)
-    with _messages.progress("comparing", unit="rows") as show:
+    with large.limits() as limits, _messages.progress("comparing", unit="rows") as show:
         comparison = compare_runs(
             truths,
             dict(zip(names, tables, strict=True)),

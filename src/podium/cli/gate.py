@@ -162,7 +162,7 @@ def gate(
     check_target(labels, "--labels")
     _reports.check(report)
     _check_labels(labels, conventions.unjudged or "negative")
-    limits = large.limits()
+    large.check()
     from podium import data, decide
     from podium.cli import _decisions
 
@@ -171,6 +171,7 @@ def gate(
     options = cast("RankingOptions", {**options, **columns.names_by_role()})
     with (
         _messages.naming_options(_messages.of_gate),
+        large.limits() as limits,
         _messages.progress("deciding", unit="rows") as show,
     ):
         result = decide.gate(

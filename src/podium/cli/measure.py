@@ -282,7 +282,7 @@ def measure(
     """
     output.check()
     scoring.check()
-    limits = large.limits()
+    large.check()
     from podium.cli import _messages, _render
     from podium.evaluation import measure as measure_run
     from podium.evaluation import per_user
@@ -295,7 +295,7 @@ def measure(
     check_segments(measures, by or [], users)
     page = output.report
     categories, titles = _reports.divided_items(items, measures, page, columns.item_col)
-    with _messages.progress("measuring", unit="rows") as show:
+    with large.limits() as limits, _messages.progress("measuring", unit="rows") as show:
         evaluation = measure_run(
             truth,
             run,

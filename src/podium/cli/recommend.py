@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from podium.cli import _messages
+from podium.cli._cluster import Cluster
 from podium.cli._messages import progress
 from podium.cli._options import (
     WRITTEN,
@@ -23,6 +24,8 @@ from podium.cli.rank import RUN_HELP, RUNS, opened
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from podium.executors import Executor
+
 _ROWS = 2**18  # rows of the run that are in memory at a time
 _MOST_USERS = 2**14
 _PART = 2**16  # users per file of a folder
@@ -36,6 +39,7 @@ def recommend(
             metavar="MODEL",
         ),
     ],
+    cluster: Cluster,
     out: Annotated[
         Path | None,
         WRITTEN,
@@ -97,6 +101,7 @@ def recommend(
         check_new_folder(out, "--out")
     else:
         check_target(out, "--out", RUNS)
+    cluster.check()
     from podium import _check
     from podium.recommenders import load
 
@@ -110,38 +115,71 @@ def recommend(
         "device": device,
     }
     user_ids = _users(fitted, users, user_col, model)
-    if out is not None and is_folder_target(out):
-        _write_folder(out, model, fitted, user_ids, options)
-        return
-    n_empty_lists = 0
+    with cluster.executor() as workers:
+        lists = Lists(fitted, options, workers)
+        if out is not None and is_folder_target(out):
+            _write_folder(out, model, user_ids, lists)
+        else:
+            _write_file(out, user_ids, lists)
+    if lists.n_empty:
+        _messages.say(f"{lists.n_empty} of {user_ids.size} users have no item left to recommend.")
+
+
+class Lists:
+    """The lists of a fitted model, as rows.
+
+    Attributes
+    ----------
+    options : dict of str to value
+        The arguments of `recommend`.
+    n_empty : int
+        The number of users without an item so far.
+    """
+
+    def __init__(self, fitted: Any, options: dict[str, Any], workers: Executor | None) -> None:
+        from podium.executors import Threads
+
+        self._fitted, self.options, self.n_empty = fitted, options, 0
+        self._executor = Threads(1) if workers is None else workers
+
+    def of(self, parts: Sequence[NDArray[Any]]) -> Iterator[dict[str, Any]]:
+        """Yield the rows of parts of the users."""
+        found = self._executor.map(_lists, parts, self._fitted, self.options)
+        for users, (items, scores) in zip(parts, found, strict=True):
+            self.n_empty += int((~_has_item(scores)).all(axis=1).sum())
+            yield _rows(users, items, scores)
+
+
+def _lists(users: NDArray[Any], fitted: Any, options: dict[str, Any]) -> Any:
+    return fitted.recommend(users, **options)
+
+
+def _write_file(out: Path | None, users: NDArray[Any], lists: Lists) -> None:
+    """Write all lists to one file, or to stdout."""
+    size = max(1, min(_MOST_USERS, _ROWS // lists.options["k"]))  # lists that fit in memory
+    starts = range(0, users.size, size)
     with progress("recommending") as show, opened(out) as append:
-        for users_of_piece in _pieces(user_ids, options["k"], show):
-            items, scores = fitted.recommend(users_of_piece, **options)
-            append(_rows(users_of_piece, items, scores))
-            n_empty_lists += int((~_has_item(scores)).all(axis=1).sum())
-    _report_empty(n_empty_lists, user_ids.size)
+        parts = [users[start : start + size] for start in starts]
+        for start, rows in zip(starts, lists.of(parts), strict=True):
+            append(rows)
+            show(min(start + size, users.size), users.size, "users")
 
 
-def _write_folder(
-    out: Path, model: Path, fitted: Any, users: NDArray[Any], options: dict[str, Any]
-) -> None:
+def _write_folder(out: Path, model: Path, users: NDArray[Any], lists: Lists) -> None:
     """Write the lists of _PART users per file; files of an interrupted command are kept."""
     from podium.data.part_folder import PartFolder
 
-    n_empty_lists, starts = 0, range(0, max(users.size, 1), _PART)
-    with progress("recommending") as show, PartFolder(out, _job(model, users, options)) as folder:
-        n_kept = sum(folder.has(number) for number in range(len(starts)))
-        if n_kept:
+    starts = range(0, max(users.size, 1), _PART)
+    job = _job(model, users, lists.options)
+    with progress("recommending") as show, PartFolder(out, job) as folder:
+        missing = [start for start in starts if not folder.has(start // _PART)]
+        if len(missing) < len(starts):
+            n_kept = len(starts) - len(missing)
             _messages.say(f"{n_kept} of {len(starts)} files are there already.")
-        for number, start in enumerate(starts):
-            if folder.has(number):
-                continue
-            part = users[start : start + _PART]
-            items, scores = fitted.recommend(part, **options)
-            folder.write(number, _rows(part, items, scores))
-            n_empty_lists += int((~_has_item(scores)).all(axis=1).sum())
+        parts = [users[start : start + _PART] for start in missing]
+        for start, rows in zip(missing, lists.of(parts), strict=True):
+            folder.write(start // _PART, rows)
             show(min(start + _PART, users.size), users.size, "users")
-    _report_empty(n_empty_lists, users.size)
 
 
 def _job(model: Path, users: NDArray[Any], options: dict[str, Any]) -> dict[str, Any]:
@@ -167,19 +205,6 @@ def _job(model: Path, users: NDArray[Any], options: dict[str, Any]) -> dict[str,
         "--deny": checksum(options["deny"]),
         "--device": options["device"],
     }
-
-
-def _report_empty(n_empty_lists: int, n_users: int) -> None:
-    if n_empty_lists:
-        _messages.say(f"{n_empty_lists} of {n_users} users have no item left to recommend.")
-
-
-def _pieces(users: NDArray[Any], k: int, show: Any) -> Iterator[NDArray[Any]]:
-    """Yield pieces of the users whose lists fit in memory."""
-    size = max(1, min(_MOST_USERS, _ROWS // k))
-    for start in range(0, users.size, size):
-        yield users[start : start + size]
-        show(min(start + size, users.size), users.size, "users")
 
 
 def _rows(users: NDArray[Any], items: NDArray[Any], scores: NDArray[Any]) -> dict[str, Any]:

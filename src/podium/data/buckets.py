@@ -18,21 +18,21 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._one_thread import n_processors
+from podium.data.bucket_rows import BucketRows, SpillTask, bucket_keys, write_rows
 from podium.data.columns import ITEM, RANK, RELEVANCE, SCORE, USER
 from podium.data.convert import Ids
 from podium.data.frames import Origin
-from podium.data.ids import codes_of, distinct_ids, joined_ids, strings
+from podium.data.ids import codes_of, distinct_ids, joined_ids
 from podium.data.join import Whole
 from podium.data.parts import Block, stored_table
-from podium.data.runs import Run, Truth, read_run, read_truth
+from podium.data.runs import read_run, read_truth
 from podium.data.sides import Grades, Side
-from podium.data.spilling import SpillWriter, divided, shown, spill_folder
+from podium.data.spilling import divided, shown, spill_folder
 from podium.data.storage import Storage
 from podium.errors import ArgumentError, DataError
 
 _COPIES = 4  # memory that measuring takes, as a multiple of the columns
-_MOST = 800  # buckets; each has an open spill file
+_MOST = 4096  # buckets
 _CACHED = 1 << 26  # bytes that measuring a bucket takes, so that rows in random order stay in cache
 _NEAR = 0.3  # of a bucket, by which the start of a row group may move its bound
 _HIGHEST = np.iinfo(np.int64).max
@@ -57,11 +57,9 @@ class Buckets:
             side.examine()
         self.grades = Grades.of(truth)
         self.n_rows = sum(_n_rows(side) for side in self._sides)
-        self._direct: list[list[list[Block]]] = []
-        self._frames: list[list[list[pl.DataFrame]]] = []
-        self._spills: dict[int, SpillWriter] = {}
-        self.bounds: NDArray[np.int64] | None = None
-        self.is_text = any(side.has_text_users for side in self._sides)
+        self.rows = BucketRows(
+            self._sides, list(runs), any(side.has_text_users for side in self._sides)
+        )
 
     @property
     def whole(self) -> Whole:
@@ -72,49 +70,9 @@ class Buckets:
     def origin(self) -> Origin:
         return self.truth.origin if self.truth.table is None else self.truth.table.origin
 
-    def read(self, bucket: int) -> tuple[Truth | None, dict[str, Run]]:
-        """Return the truth and the runs of the users of a bucket; None for a truth without rows."""
-        tables = [
-            side.of_rows(self._rows(number, side, bucket))
-            for number, side in enumerate(self._sides)
-        ]
-        runs = {
-            name: _no_rows(side.name) if table is None else table
-            for (name, side), table in zip(self.runs.items(), tables[1:], strict=True)
-        }
-        return tables[0], runs
-
-    def _rows(self, number: int, side: Side, bucket: int) -> list[pl.DataFrame]:
-        if side.stored is None:
-            return self._frames[number][bucket]
-        frames = [
-            rows
-            for block in self._direct[number][bucket]
-            for frame, users in side.read(block)
-            if (rows := self._in_bucket(side, block, frame, users, bucket)).height
-        ]
-        return frames + (self._spills[number].rows(bucket) if number in self._spills else [])
-
-    def _in_bucket(
-        self, side: Side, block: Block, frame: pl.DataFrame, users: Ids, bucket: int
-    ) -> pl.DataFrame:
-        """Return the rows of a block whose users are in a bucket."""
-        if self.bounds is None or isinstance(users, pl.Series):
-            return frame
-        lowest, highest = int(users.min()), int(users.max())
-        if not _at_least(lowest, block.low) or not _at_least(block.high, highest):
-            raise DataError(
-                f"{block.path} has users outside of the range that its statistics state for row "
-                f"group {block.number}. Write the file again."
-            )
-        low, high = _ends(self.bounds, bucket)
-        if low <= lowest and highest < high:
-            return frame
-        return frame.filter((users >= low) & (users < high))
-
     def match_files(self) -> None:
         """Let each bucket be the files of one number."""
-        first = len(self.truth.stored_on_disk.paths)
+        first = _n_files(self.truth)
         for side in self._sides:
             paths = side.stored.paths if side.stored is not None else []
             if len(paths) != first or not first:
@@ -124,7 +82,8 @@ class Buckets:
                     f"has {len(paths)}. Leave it out."
                 )
             blocks = side.stored_on_disk.blocks()
-            self._direct.append([[b for b in blocks if b.path == path] for path in paths])
+            self.rows.direct.append([[b for b in blocks if b.path == path] for path in paths])
+            self.rows.spilled.append([])
         self.n_buckets = first
 
     def refuse_scattered(self, users: Sequence[Sequence[Ids]]) -> None:
@@ -161,84 +120,93 @@ class Buckets:
 
     def divide(self, n_buckets: int, stack: ExitStack) -> None:
         """Find the ranges of users, and write the rows that their files do not keep together."""
-        self.bounds = self._ranges(n_buckets)
+        bounds = self._ranges(n_buckets)
         n_cached = math.ceil(_COPIES * sum(side.n_bytes for side in self._sides) / _CACHED)
-        if n_cached > n_buckets and self._n_scattered() > self.n_rows / 2:
-            self.bounds = self._ranges(min(n_cached, _MOST))
-        self.n_buckets = self.bounds.size + 1
-        spilled: list[tuple[int, list[Block]]] = []
-        n_bytes = 0
-        for number, side in enumerate(self._sides):
-            self._frames.append([[] for _ in range(self.n_buckets)])
-            direct: list[list[Block]] = [[] for _ in range(self.n_buckets)]
-            self._direct.append(direct)
-            if side.stored is None:
-                rows = side.rows()
-                keys = self._keys(side.table.user)
-                for bucket, of_bucket in divided(rows, keys, self.bounds):
-                    self._frames[number][bucket].append(of_bucket)
-                side.clear()
-                continue
-            others: list[Block] = []
-            for block in self._blocks(side):
-                for bucket in self._span(block):
-                    direct[bucket].append(block)
-                if not self._span(block):
-                    others.append(block)
-            if others:
-                spilled.append((number, others))
-                n_others = sum(block.n_rows for block in others)
-                n_bytes += side.n_bytes * n_others // max(side.stored.n_rows, 1)
-        if spilled:
+        if n_cached > n_buckets and self._n_scattered(bounds) > self.n_rows / 2:
+            bounds = self._ranges(min(n_cached, _MOST))
+        self.rows.bounds, self.n_buckets = bounds, bounds.size + 1
+        others = [self._place(side) for side in self._sides]
+        n_bytes = sum(
+            side.n_bytes * _sum_rows(blocks) // max(_n_rows(side), 1)
+            for side, blocks in zip(self._sides, others, strict=True)
+        )
+        if any(others):
             folder = stack.enter_context(spill_folder(self.storage.spill_dir, n_bytes))
-            self._spill(folder, spilled)
+            self._spill(folder, others)
+
+    def _place(self, side: Side) -> list[Block]:
+        """Divide the rows of a side that are in memory or in narrow blocks; return the others."""
+        bounds, others = self.rows.bounds, list[Block]()
+        frames: list[list[pl.DataFrame]] = [[] for _ in range(self.n_buckets)]
+        direct: list[list[Block]] = [[] for _ in range(self.n_buckets)]
+        if side.stored is None:
+            keys = bucket_keys(side.table.user, self.rows.is_text)
+            for bucket, of_bucket in divided(side.rows(), keys, bounds):
+                frames[bucket].append(of_bucket)
+            side.clear()
+        for block in self._blocks(side):
+            span = self._span(block, bounds)
+            for bucket in span:
+                direct[bucket].append(block)
+            if not span:
+                others.append(block)
+        self.rows.frames.append(frames)
+        self.rows.direct.append(direct)
+        self.rows.spilled.append([])
+        return others
 
     def _blocks(self, side: Side) -> list[Block]:
         blocks = [] if side.stored is None else side.stored.blocks(side.by_role["user"])
         return [block for block in blocks if block.n_rows]
 
-    def _span(self, block: Block) -> range:
+    def _span(self, block: Block, bounds: NDArray[np.int64]) -> range:
         """Return the buckets for which a block is read from its file: at most two, or none."""
-        if block.low is None or block.high is None or self.is_text or self.bounds is None:
+        if block.low is None or block.high is None or self.rows.is_text:
             return range(0)
-        first, last = np.searchsorted(self.bounds, [block.low, block.high], side="right").tolist()
+        first, last = np.searchsorted(bounds, [block.low, block.high], side="right").tolist()
         return range(first, last + 1) if last <= first + 1 else range(0)
 
-    def _n_scattered(self) -> int:
+    def _n_scattered(self, bounds: NDArray[np.int64]) -> int:
         """Return the number of rows that need spill files."""
         blocks = [block for side in self._sides for block in self._blocks(side)]
-        return sum(block.n_rows for block in blocks if not self._span(block))
+        return _sum_rows([block for block in blocks if not self._span(block, bounds)])
 
-    def _spill(self, folder: Path, spilled: list[tuple[int, list[Block]]]) -> None:
-        n_rows = sum(block.n_rows for _, blocks in spilled for block in blocks)
-        n_done, total = 0, n_rows + self.n_rows
-        self.n_spilled = n_rows
-        for number, blocks in spilled:
-            side = self._sides[number]
-            with SpillWriter(folder, str(number)) as writer:
-                self._spills[number] = writer
-                for block in blocks:
-                    for frame, users in side.read(block):
-                        writer.append(frame, self._keys(users), self._bounds())
-                    n_done += block.n_rows
-                    self.storage.progress(n_done, total, "dividing")
+    def _spill(self, folder: Path, others: list[list[Block]]) -> None:
+        """Write blocks to spill files, several at a time."""
+        tasks = [
+            SpillTask(number, blocks, folder / f"{number}-{place}")
+            for number, side_blocks in enumerate(others)
+            for place, blocks in enumerate(self._pieces(self._sides[number], side_blocks))
+        ]
+        self.n_spilled = sum(task.n_rows for task in tasks)
+        n_done, total = 0, self.n_spilled + self.n_rows
+        written = self.storage.executor.map(write_rows, tasks, self.rows)
+        for task, file in zip(tasks, written, strict=True):
+            self.rows.spilled[task.side].append(file)
+            n_done += task.n_rows
+            self.storage.progress(n_done, total, "dividing")
+
+    def _pieces(self, side: Side, blocks: list[Block]) -> list[list[Block]]:
+        """Divide blocks into consecutive pieces, so that those in work take little memory."""
+        width = side.n_bytes / max(_n_rows(side), 1)
+        room = self.storage.memory / (4 * _COPIES * self.storage.executor.n_workers)
+        pieces: list[list[Block]] = []
+        n_rows = math.inf
+        for block in blocks:
+            if (n_rows + block.n_rows) * width > room:
+                pieces.append([])
+                n_rows = 0
+            pieces[-1].append(block)
+            n_rows += block.n_rows
+        return pieces
 
     n_spilled = 0
     n_buckets = 0
 
-    def _bounds(self) -> NDArray[np.int64]:
-        return np.empty(0, np.int64) if self.bounds is None else self.bounds
-
-    def _keys(self, users: Ids) -> NDArray[np.int64]:
-        """Return the numbers whose ranges are the buckets: integer ids, or hashes of texts."""
-        if not self.is_text and isinstance(users, np.ndarray):
-            return users
-        return (strings(users).hash().to_numpy() >> np.uint64(1)).astype(np.int64)
-
     def _ranges(self, n_buckets: int) -> NDArray[np.int64]:
         """Return the bounds of ranges with about equally many rows."""
         shares = np.arange(1, n_buckets) / n_buckets
-        if self.is_text:
+        if self.rows.is_text:
             return (shares * float(_HIGHEST)).astype(np.int64)
         samples = [side.sample() for side in self._sides]
         users = np.concatenate([sampled for sampled, _ in samples])
@@ -266,21 +234,16 @@ class Buckets:
         return np.unique(np.array([low for low in lows if abs(low) <= _HIGHEST], np.int64))
 
 
-def _ends(bounds: NDArray[np.int64], bucket: int) -> tuple[int, float]:
-    low = int(bounds[bucket - 1]) if bucket else -_HIGHEST - 1
-    return low, int(bounds[bucket]) if bucket < bounds.size else math.inf
+def _sum_rows(blocks: list[Block]) -> int:
+    return sum(block.n_rows for block in blocks)
 
 
-def _at_least(value: int | None, low: int | None) -> bool:
-    return value is None or low is None or value >= low
+def _n_files(side: Side) -> int:
+    return 0 if side.stored is None else len(side.stored.paths)
 
 
 def _n_rows(side: Side) -> int:
     return len(side.table.user) if side.stored is None else side.stored.n_rows
-
-
-def _no_rows(name: str) -> Run:
-    return Run(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), name)
 
 
 @contextmanager
@@ -320,20 +283,27 @@ def in_buckets(
         if storage.grouped:
             buckets.match_files()
         else:
-            buckets.divide(n_buckets_for(need, storage.memory), stack)
+            buckets.divide(n_buckets_for(need, storage), stack)
         yield buckets
 
 
-def n_buckets_for(need: int, memory: int) -> int:
+def n_buckets_for(need: int, storage: Storage) -> int:
     """Return the number of buckets, so that those in work take a quarter of the memory.
 
     The rest is for the values of all users, the buffers of readers and the program itself.
     """
-    return min(math.ceil(need * n_processors() / (memory / 4)), _MOST)
+    n_workers = storage.executor.n_workers
+    n_buckets = math.ceil(need * n_workers / (storage.memory / 4))
+    return min(max(n_buckets, n_workers if storage.always_in_parts else 1), _MOST)
 
 
 def is_large(truth: Any, runs: Mapping[str, Any], storage: Storage) -> bool:
-    """Return whether measuring tables on disk needs more memory than there is for them."""
+    """Return whether measuring tables on disk needs more memory than there is for them.
+
+    With an executor, all tables are measured in parts.
+    """
+    if storage.always_in_parts:
+        return True
     stored = [stored_table(truth, "truth"), *(stored_table(run, "run") for run in runs.values())]
     tables = [table for table in stored if table is not None]
     need = sum(_COPIES * table.n_rows * 8 * min(len(table.names), 3) for table in tables)
@@ -348,6 +318,11 @@ def refuse_large(truth: Any, runs: Mapping[str, Any], storage: Storage, what: st
     ArgumentError
         If they are.
     """
+    if storage.always_in_parts:
+        raise ArgumentError(
+            f"{what} needs all tables in memory, and an executor measures them in parts. Leave out "
+            "executor."
+        )
     if is_large(truth, runs, storage):
         raise ArgumentError(
             f"{what} needs all tables in memory, and they need more than "

@@ -259,7 +259,7 @@ def open_arrow(path: Path) -> Source:
 
 @contextmanager
 def reading(path: Path, format: str) -> Generator[None]:
-    """Convert Arrow's errors about a damaged file to a DataError.
+    """Convert Arrow's errors about a damaged or missing file to a DataError.
 
     Arrow is used instead of Polars, because Polars panics on damaged files and prints a long
     message.
@@ -268,6 +268,11 @@ def reading(path: Path, format: str) -> Generator[None]:
         yield
     except DataError:
         raise
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{path} was not found. It was removed, or a node of the cluster lacks it: all nodes "
+            "must have the tables at the same path."
+        ) from error
     except DAMAGED as error:
         raise unreadable(path, format, error) from error
 

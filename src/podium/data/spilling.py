@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -47,60 +48,66 @@ def spill_folder(parent: Path, n_bytes: int) -> Generator[Path]:
         with scratch_folder(parent) as folder:
             yield folder
     except OSError as error:
+        advice = "Pass spill_dir=, a folder on a disk with enough space, or more memory=."
+        if isinstance(error, FileNotFoundError):
+            advice = "All nodes of a cluster must have this folder. Pass spill_dir=, a shared one."
         raise DataError(
-            f"Spill files in {parent} can't be written or read ({error.strerror or error}). Pass "
-            "spill_dir=, a folder on a disk with enough space, or more memory=."
+            f"Spill files in {parent} can't be written or read ({error.strerror or error}). "
+            f"{advice}"
         ) from error
 
 
-class SpillWriter:
-    """Writes rows of a table to one file per bucket.
+@dataclass(frozen=True)
+class SpillFile:
+    """Rows of a table in a file, in batches whose rows are ordered by bucket.
 
-    Parameters
+    Attributes
     ----------
-    folder : Path
-        The folder of the files.
-    name : str
-        The start of the names of the files.
+    path : Path
+    offsets : list of int64 array, (n_buckets + 1,)
+        The first row of each bucket in a batch, and the end of the last one.
     """
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self._folder, self._name = folder, name
-        self._writers: dict[int, Any] = {}
-        self._stack = ExitStack()
+    path: Path
+    offsets: list[NDArray[np.int64]]
 
-    def __enter__(self) -> SpillWriter:
-        return self
 
-    def __exit__(self, *error: object) -> None:
-        self._stack.close()
+def write_spill(
+    path: Path, pieces: Iterable[tuple[pl.DataFrame, NDArray[np.int64]]], bounds: NDArray[np.int64]
+) -> SpillFile:
+    """Write rows and the keys of their buckets (see `divided`) to a file, one batch per piece."""
+    arrow: Any = import_module("pyarrow")
+    offsets: list[NDArray[np.int64]] = []
+    with ExitStack() as stack:
+        writer: Any = None
+        for frame, keys in pieces:
+            order, starts = _by_bucket(keys, bounds)
+            table = cast("Any", frame[order]).to_arrow(compat_level=pl.CompatLevel.oldest())
+            if writer is None:
+                file = stack.enter_context(arrow.OSFile(str(path), "wb"))
+                writer = stack.enter_context(arrow.ipc.new_file(file, table.schema))
+            writer.write_table(table.combine_chunks())
+            offsets.append(starts)
+    return SpillFile(path, offsets)
 
-    def append(self, frame: pl.DataFrame, keys: NDArray[np.int64], bounds: NDArray[Any]) -> None:
-        """Append rows, each to the bucket of its key; see `divided`."""
-        for bucket, rows in divided(frame, keys, bounds):
-            table = cast("Any", rows).to_arrow(compat_level=pl.CompatLevel.oldest())
-            self._writer(bucket, table.schema).write_table(table)
 
-    def _writer(self, bucket: int, schema: Any) -> Any:
-        if bucket not in self._writers:
-            arrow: Any = import_module("pyarrow")
-            file = self._stack.enter_context(arrow.OSFile(str(self.path(bucket)), "wb"))
-            self._writers[bucket] = self._stack.enter_context(arrow.ipc.new_stream(file, schema))
-        return self._writers[bucket]
-
-    def path(self, bucket: int) -> Path:
-        """Return the file of a bucket, which exists if the bucket has rows."""
-        return self._folder / f"{self._name}-{bucket}"
-
-    def rows(self, bucket: int) -> list[pl.DataFrame]:
-        """Return the rows of a bucket in their order."""
-        path = self.path(bucket)
-        if not path.exists():
+def spilled_rows(files: Iterable[SpillFile], bucket: int) -> list[pl.DataFrame]:
+    """Return the rows of a bucket in the order of the files: one frame, or none."""
+    arrow: Any = import_module("pyarrow")
+    with ExitStack() as stack:
+        batches: list[Any] = []
+        for spill in files:
+            spans = [(int(o[bucket]), int(o[bucket + 1])) for o in spill.offsets]
+            if all(start == stop for start, stop in spans):
+                continue
+            opened = arrow.ipc.open_file(stack.enter_context(arrow.memory_map(str(spill.path))))
+            batches += [
+                opened.get_batch(i).slice(start, stop - start)
+                for i, (start, stop) in enumerate(spans)
+            ]
+        if not batches:
             return []
-        arrow: Any = import_module("pyarrow")
-        with arrow.OSFile(str(path)) as file:
-            table = arrow.ipc.open_stream(file).read_all()
-        return [pl.DataFrame(table)]
+        return [pl.DataFrame(arrow.Table.from_batches(batches)).rechunk()]
 
 
 def divided(
@@ -110,13 +117,21 @@ def divided(
 
     Bucket b contains the keys with bounds[b - 1] <= key < bounds[b].
     """
-    offsets = np.zeros(bounds.size + 2, np.int64)
-    order = np.empty(keys.size, np.int64)
-    _kernels.divide_rows(read_only(keys), read_only(bounds), offsets, order)
+    order, offsets = _by_bucket(keys, bounds)
     ordered = frame[order]
     for bucket in np.flatnonzero(np.diff(offsets)).tolist():
         start = int(offsets[bucket])
         yield bucket, ordered.slice(start, int(offsets[bucket + 1]) - start)
+
+
+def _by_bucket(
+    keys: NDArray[np.int64], bounds: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows in the order of their buckets, and the first place of each bucket."""
+    offsets = np.zeros(bounds.size + 2, np.int64)
+    order = np.empty(keys.size, np.int64)
+    _kernels.divide_rows(read_only(keys), read_only(bounds), offsets, order)
+    return order, offsets
 
 
 def shown(n_bytes: int) -> str:

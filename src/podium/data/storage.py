@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from podium.errors import ArgumentError
+from podium.executors import Executor, Threads, or_threads
 from podium.progress import or_silent, silent
 from podium.types import Progress
 
@@ -31,12 +32,18 @@ class Storage:
     grouped : bool
         Whether the i-th files of all tables contain the same users.
     progress : callable
+    executor : Executor
+        What reads and measures parts.
+    always_in_parts : bool
+        Whether tables that fit in memory are measured in parts too, because an executor was given.
     """
 
     memory: int
     spill_dir: Path
     grouped: bool = False
     progress: Progress = silent
+    executor: Executor = field(default_factory=Threads)
+    always_in_parts: bool = False
 
     @classmethod
     def of(
@@ -44,6 +51,7 @@ class Storage:
         memory: int | str | None = None,
         spill_dir: str | os.PathLike[str] | None = None,
         grouped: bool = False,
+        executor: Executor | None = None,
         progress: Progress | None = None,
     ) -> Storage:
         """Check the arguments; see `podium.measure`.
@@ -51,13 +59,20 @@ class Storage:
         Raises
         ------
         ArgumentError
-            If memory is not a size, or spill_dir is not a folder.
+            If memory is not a size, spill_dir is not a folder, or executor is not an executor.
         """
         folder = Path(tempfile.gettempdir() if spill_dir is None else spill_dir)
         if spill_dir is not None and not folder.is_dir():
             raise ArgumentError(f"spill_dir must be a folder, got {str(folder)!r}. Create it.")
         size = available_memory() // 2 if memory is None else size_in_bytes(memory, "memory")
-        return cls(size, folder, grouped, or_silent(progress))
+        return cls(
+            size,
+            folder,
+            grouped,
+            or_silent(progress),
+            or_threads(executor),
+            executor is not None,
+        )
 
 
 def size_in_bytes(size: int | str, name: str) -> int:

@@ -27,6 +27,7 @@ from podium.types import Progress, Undefined
 
 if TYPE_CHECKING:
     from podium.data import RankingOptions
+    from podium.executors import Executor
 
 
 def gate(
@@ -52,6 +53,7 @@ def gate(
     memory: int | str | None = None,
     spill_dir: str | os.PathLike[str] | None = None,
     grouped: bool = False,
+    executor: Executor | None = None,
     progress: Progress | None = None,
     **options: Unpack[RankingOptions],
 ) -> Gate:
@@ -107,8 +109,8 @@ def gate(
         the file are not counted again.
     names : (str, str)
         The names of base and candidate in texts.
-    memory, spill_dir, grouped, progress
-        The limits of memory and disk for tables that are measured in parts, as in
+    memory, spill_dir, grouped, executor, progress
+        The limits of memory and disk for tables that are measured in parts, and the executor, as in
         `podium.measure`.
     **options
         Conventions and column names, as in `podium.data.ranking`. With unjudged="bounds", each
@@ -160,7 +162,7 @@ def gate(
     from podium.data.shared_names import with_shared_names
     from podium.data.storage import Storage
 
-    storage = Storage.of(memory, spill_dir, grouped, progress)
+    storage = Storage.of(memory, spill_dir, grouped, executor, progress)
     divisions = _divisions(by)
     rules = Rules.of(
         measure,

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from podium.data.convert import Ids
     from podium.data.frames import Origin
     from podium.data.storage import Storage
+    from podium.executors import Executor
 
 
 def measure(
@@ -57,6 +58,7 @@ def measure(
     memory: int | str | None = None,
     spill_dir: str | os.PathLike[str] | None = None,
     grouped: bool = False,
+    executor: Executor | None = None,
     progress: Progress | None = None,
     **options: Unpack[RankingOptions],
 ) -> Evaluation:
@@ -96,6 +98,9 @@ optional
     grouped : bool
         Whether truth and run are folders whose i-th files contain the same users. Tables that need
         more than `memory` are then measured file by file, without spill files.
+    executor : Executor, optional
+        What measures the parts, such as ``Ray("auto")`` on a cluster. All tables are then measured
+        in parts. Its workers must see the files and `spill_dir`.
     progress : callable, optional
         A function of (rows done, all rows, note); see `podium.progress`. It is called only for
         tables that are measured in parts.
@@ -141,7 +146,7 @@ optional
         interval=interval,
         like=like,
         keep_lists=keep_lists,
-        storage=Storage.of(memory, spill_dir, grouped, progress),
+        storage=Storage.of(memory, spill_dir, grouped, executor, progress),
         **options,
     )[""]
     return divide(result, [by] if isinstance(by, str) else by, users, user=options.get("user"))

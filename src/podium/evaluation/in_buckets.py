@@ -7,14 +7,13 @@ users, hints) is collected from the buckets and checked at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from podium._one_thread import n_processors
 from podium.evaluation import _hints
 from podium.evaluation.alignment import merge
 from podium.evaluation.conventions import (
@@ -36,12 +35,12 @@ from podium.metrics import Measure
 
 if TYPE_CHECKING:
     from podium.data import Run, Truth
+    from podium.data.bucket_rows import BucketRows
     from podium.data.buckets import Buckets
     from podium.data.convert import Ids
     from podium.data.join import Whole
     from podium.data.sample_signs import SampleSigns
 
-T = TypeVar("T")
 _NO_IDS = np.empty(0, np.int64)
 
 
@@ -170,11 +169,85 @@ def measure_buckets(
     return Measured(evaluations, work.best_items(), work.items())
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """What is computed of each bucket."""
+
+    rows: BucketRows
+    whole: Whole
+    grades: NDArray[np.float64]
+    jobs: list[_Job]
+    depth: int | None
+    with_users: bool
+
+    def measured(self, bucket: int) -> _Bucket:
+        """Return the results of a bucket."""
+        from podium.data.best import best_rows
+        from podium.data.ids import distinct_ids
+
+        truth, runs = self.rows.read(bucket)
+        tables = [truth, *runs.values()]
+        parts: list[_Part] = []
+        best: dict[str, Run] = {}
+        if truth is not None:
+            parts = [self._part(truth, runs[job.run], self.whole, job) for job in self.jobs]
+        if truth is not None and self.depth is not None:
+            best = {n: best_rows(run, truth.user, self.depth) for n, run in runs.items()}
+        ids: list[tuple[Ids, Ids]] = [
+            (_NO_IDS, _NO_IDS) if table is None else (table.user, table.item) for table in tables
+        ]
+        of_truth, *of_runs = [distinct_ids(users) for users, _ in ids]
+        return _Bucket(
+            parts,
+            best,
+            {n: _CommonUsers.of(of_truth, u) for n, u in zip(runs, of_runs, strict=True)},
+            [of_truth, *of_runs] if self.with_users else [],
+            [distinct_ids(items) for _, items in ids],
+            sum(len(users) for users, _ in ids),
+        )
+
+    def measured_again(self, bucket: int, job: _Job) -> _Part:
+        """Return the values of a bucket where absent lists are not whole."""
+        truth, runs = self.rows.read(bucket)
+        whole = replace(self.whole, lists_whole=False)
+        return self._part(truth, runs[job.run], whole, job)  # pyright: ignore[reportArgumentType]
+
+    def _part(self, truth: Truth, run: Run, whole: Whole, job: _Job) -> _Part:
+        from podium.data.build import ranking_of_some
+        from podium.data.sample_signs import SampleSigns
+
+        options: Any = job.options
+        if options.get("missing", "error") == "error":  # the whole tables are checked at the end
+            options = {**options, "missing": "skip"}
+        ranking = ranking_of_some(truth, run, whole, **options)
+        evaluation = evaluate_ranking(ranking, job.measures)
+        if job.options.get("unjudged") == "bounds":
+            bounds = {str(m): judgement_bounds(ranking, m, self.grades) for m in job.measures}
+            evaluation = replace(evaluation, bounds=bounds)
+        nobody = np.zeros(ranking.n_groups, np.bool_)
+        is_absent = nobody if ranking.absent is None else ranking.absent
+        return _Part(
+            evaluation,
+            Relevances.of(ranking),
+            SampleSigns.of(ranking),
+            bool((ranking.n_items[~is_absent] >= 0).all()),
+            bool(is_absent.any()),
+        )
+
+
 class _Work:
     """The jobs of all buckets, and their results."""
 
     def __init__(self, buckets: Buckets, jobs: Sequence[_Job], depth: int | None) -> None:
-        self._buckets, self._jobs, self._depth = buckets, jobs, depth
+        self._buckets, self._jobs = buckets, jobs
+        self._plan = _Plan(
+            buckets.rows,
+            buckets.whole,
+            buckets.grades.distinct,
+            list(jobs),
+            depth,
+            buckets.storage.grouped,
+        )
         self._sides = [buckets.truth, *buckets.runs.values()]
         self._common: dict[str, list[_CommonUsers]] = {name: [] for name in buckets.runs}
         self._users: list[list[Ids]] = [[] for _ in self._sides]
@@ -183,13 +256,15 @@ class _Work:
         self._best: dict[str, list[Run]] = {name: [] for name in buckets.runs}
 
     def measure(self) -> None:
-        """Measure all buckets, on all processors."""
+        """Measure all buckets, several at a time."""
         from podium.data.ids import distinct_ids, joined_ids
 
-        n_done, progress = self._buckets.n_spilled, self._buckets.storage.progress
+        storage = self._buckets.storage
+        n_done = self._buckets.n_spilled
         n_rows = n_done + self._buckets.n_rows
-        progress(n_done, n_rows, "measuring")
-        for bucket, result in _each(self._measured, range(self._buckets.n_buckets)):
+        storage.progress(n_done, n_rows, "measuring")
+        results = storage.executor.map(_measured, range(self._buckets.n_buckets), self._plan)
+        for bucket, result in enumerate(results):
             for parts, part in zip(self._parts, result.parts, strict=False):
                 parts[bucket] = part
             for name, run in result.best.items():
@@ -203,59 +278,10 @@ class _Work:
                 for seen, items in zip(self._items, result.items, strict=True)
             ]
             n_done += result.n_rows
-            progress(n_done, n_rows, "measuring")
-        if self._buckets.storage.grouped:
+            storage.progress(n_done, n_rows, "measuring")
+        if storage.grouped:
             self._buckets.refuse_scattered(self._users)
         self._complete_absent()
-
-    def _measured(self, bucket: int) -> _Bucket:
-        from podium.data.best import best_rows
-        from podium.data.ids import distinct_ids
-
-        truth, runs = self._buckets.read(bucket)
-        tables = [truth, *runs.values()]
-        parts: list[_Part] = []
-        best: dict[str, Run] = {}
-        if truth is not None:
-            facts = self._buckets.whole
-            parts = [self._part(truth, runs[job.run], facts, job) for job in self._jobs]
-        if truth is not None and self._depth is not None:
-            best = {n: best_rows(run, truth.user, self._depth) for n, run in runs.items()}
-        ids: list[tuple[Ids, Ids]] = [
-            (_NO_IDS, _NO_IDS) if table is None else (table.user, table.item) for table in tables
-        ]
-        of_truth, *of_runs = [distinct_ids(users) for users, _ in ids]
-        return _Bucket(
-            parts,
-            best,
-            {n: _CommonUsers.of(of_truth, u) for n, u in zip(runs, of_runs, strict=True)},
-            [of_truth, *of_runs] if self._buckets.storage.grouped else [],
-            [distinct_ids(items) for _, items in ids],
-            sum(len(users) for users, _ in ids),
-        )
-
-    def _part(self, truth: Truth, run: Run, whole: Whole, job: _Job) -> _Part:
-        from podium.data.build import ranking_of_some
-        from podium.data.sample_signs import SampleSigns
-
-        options: Any = job.options
-        if options.get("missing", "error") == "error":  # the whole tables are checked at the end
-            options = {**options, "missing": "skip"}
-        ranking = ranking_of_some(truth, run, whole, **options)
-        evaluation = evaluate_ranking(ranking, job.measures)
-        if job.options.get("unjudged") == "bounds":
-            grades = self._buckets.grades.distinct
-            bounds = {str(m): judgement_bounds(ranking, m, grades) for m in job.measures}
-            evaluation = replace(evaluation, bounds=bounds)
-        nobody = np.zeros(ranking.n_groups, np.bool_)
-        is_absent = nobody if ranking.absent is None else ranking.absent
-        return _Part(
-            evaluation,
-            Relevances.of(ranking),
-            SampleSigns.of(ranking),
-            bool((ranking.n_items[~is_absent] >= 0).all()),
-            bool(is_absent.any()),
-        )
 
     def _complete_absent(self) -> None:
         """Measure buckets again in which absent lists were taken for whole, though others are not.
@@ -267,14 +293,8 @@ class _Work:
             if all(part.lists_whole for part in parts.values()):
                 continue
             wrong = [b for b, part in parts.items() if part.has_absent and part.lists_whole]
-            facts = replace(self._buckets.whole, lists_whole=False)
-
-            def measured(bucket: int, job: _Job = job, facts: Whole = facts) -> _Part:
-                truth, runs = self._buckets.read(bucket)
-                return self._part(truth, runs[job.run], facts, job)  # pyright: ignore[reportArgumentType]
-
-            for bucket, part in _each(measured, wrong):
-                parts[bucket] = part
+            corrected = self._buckets.storage.executor.map(_measured_again, wrong, self._plan, job)
+            parts.update(zip(wrong, corrected, strict=True))
 
     def finished(self, job: _Job, task: Task, level: float, interval: IntervalMethod) -> Evaluation:
         """Check the whole tables as `podium.data.ranking` does, and join the parts of a job."""
@@ -323,7 +343,7 @@ class _Work:
         n_both = sum(part.n_both for part in parts)
         left = joined_ids([part.truth_only for part in parts])
         right = joined_ids([part.run_only for part in parts])
-        if self._buckets.is_text:
+        if self._buckets.rows.is_text:
             left, right = strings(left), strings(right)
         names = self._sides[0].name, self._sides[number].name
         users = share(left, right)
@@ -347,10 +367,9 @@ class _Work:
         return dict(zip(self._buckets.runs, self._items[1:], strict=True))
 
 
-def _each(call: Callable[[int], T], buckets: Sequence[int]) -> Iterator[tuple[int, T]]:
-    """Yield the results of a function of buckets in their order; an error ends the others."""
-    executor = ThreadPoolExecutor(n_processors())
-    try:
-        yield from zip(buckets, executor.map(call, buckets), strict=True)
-    finally:
-        executor.shutdown(wait=True, cancel_futures=True)
+def _measured(bucket: int, plan: _Plan) -> _Bucket:
+    return plan.measured(bucket)
+
+
+def _measured_again(bucket: int, plan: _Plan, job: _Job) -> _Part:
+    return plan.measured_again(bucket, job)

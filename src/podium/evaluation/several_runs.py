@@ -21,6 +21,7 @@ from podium.types import Progress, Undefined
 if TYPE_CHECKING:
     from podium.data import RankingOptions, Run, Truth
     from podium.data.storage import Storage
+    from podium.executors import Executor
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,7 @@ def compare(
     memory: int | str | None = None,
     spill_dir: str | os.PathLike[str] | None = None,
     grouped: bool = False,
+    executor: Executor | None = None,
     progress: Progress | None = None,
     **options: Unpack[RankingOptions],
 ) -> Comparison:
@@ -92,8 +94,9 @@ def compare(
     keep_lists : bool
         Whether the result keeps the tables for its report, as in `measure`. It has no effect with
         several splits.
-    memory, spill_dir, grouped, progress
-        The limits of memory and disk for tables that are measured in parts, as in `measure`.
+    memory, spill_dir, grouped, executor, progress
+        The limits of memory and disk for tables that are measured in parts, and the executor, as
+        in `measure`.
     **options
         Conventions and column names, as in `podium.data.ranking`.
 
@@ -137,7 +140,7 @@ def compare(
     from podium.data.shared_names import with_shared_names
     from podium.data.storage import Storage
 
-    storage = Storage.of(memory, spill_dir, grouped, progress)
+    storage = Storage.of(memory, spill_dir, grouped, executor, progress)
     parsed = parse_all(measures)
     _check.choice(pairs, "pairs", PAIRS)
     divisions = [by] if isinstance(by, str) else by

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
 from podium import _check
 from podium._one_thread import n_processors
 from podium.errors import ArgumentError
-from podium.executors._protocol import Executor
+from podium.executors._protocol import AHEAD, Executor
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -27,7 +28,7 @@ class Threads:
 
     Examples
     --------
-    >>> Threads(2).map(abs, [-1, 2, -3])
+    >>> list(Threads(2).map(abs, [-1, 2, -3]))
     [1, 2, 3]
     """
 
@@ -43,22 +44,25 @@ class Threads:
         """Return the values of references; wait for those that are results of calls."""
         return [_value(reference) for reference in references]
 
-    def map(self, function: Callable[..., R], tasks: Iterable[T], *shared: Any) -> list[R]:
-        """Return ``function(task, *shared)`` for each task, in the tasks' order.
+    def map(self, function: Callable[..., R], tasks: Iterable[T], *shared: Any) -> Iterator[R]:
+        """Yield ``function(task, *shared)`` for each task, in the tasks' order.
 
         After an interrupt or an error, no new task starts, and the method waits for running tasks.
         """
-        task_list = list(tasks)
-        n_threads = min(self.n_workers, len(task_list))
-        if n_threads < 2:
-            return [function(task, *shared) for task in task_list]
-        with ThreadPoolExecutor(n_threads) as pool:
-            results = [pool.submit(function, task, *shared) for task in task_list]
-            try:
-                return [result.result() for result in results]
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+        if self.n_workers < 2:
+            yield from (function(task, *shared) for task in tasks)
+            return
+        unread: deque[Future[R]] = deque()
+        pool = ThreadPoolExecutor(self.n_workers)
+        try:
+            for task in tasks:
+                if len(unread) == AHEAD * self.n_workers:
+                    yield unread.popleft().result()
+                unread.append(pool.submit(function, task, *shared))
+            while unread:
+                yield unread.popleft().result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
 
     def hold(self, things: Sequence[Any]) -> _Held:
         """Hold objects in this process; their calls run in up to `n_workers` threads."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+AHEAD = 2  # tasks per worker that can start before the next result is read
 
 
 class Held(Protocol):
@@ -47,11 +49,13 @@ class Executor(Protocol):
         """
         ...
 
-    def map(self, function: Callable[..., R], tasks: Iterable[T], *shared: Any) -> list[R]:
-        """Return ``function(task, *shared)`` for each task, in the tasks' order.
+    def map(self, function: Callable[..., R], tasks: Iterable[T], *shared: Any) -> Iterator[R]:
+        """Yield ``function(task, *shared)`` for each task, in the tasks' order.
 
-        All tasks have ended when it returns or raises the error of a task. Functions must be
-        defined in a module, so that another process can import them.
+        Tasks are taken from the iterable when they can start, and not more than twice as many as
+        there are workers before the next result is read. All tasks have ended when the iterator
+        ends, is closed or raises the error of a task. Functions must be defined in a module, so
+        that another process can import them.
         """
         ...
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -12,6 +13,7 @@ import podium
 from podium import _check
 from podium.errors import ArgumentError, NoWorkerError, PodiumWarning, WorkerLost
 from podium.executors import _cluster
+from podium.executors._protocol import AHEAD
 
 try:
     import ray
@@ -112,30 +114,45 @@ class Ray:
         except exceptions.RayError as error:
             raise _original_error(error) from None
 
-    def map(self, function: Callable[..., R], tasks: Iterable[T], *shared: Any) -> list[R]:
-        """Return ``function(task, *shared)`` for each task; `shared` is sent to each node once.
+    def map(self, function: Callable[..., R], tasks: Iterable[T], *shared: Any) -> Iterator[R]:
+        """Yield ``function(task, *shared)`` for each task; `shared` is sent to each node once.
 
-        After an interrupt or an error, no new task starts, and the method waits for running tasks.
-        They are not cancelled, because Ray aborts a process that cancels a task which is about to
-        end (seen with 2.60).
+        A task whose worker is lost runs again on another one. After an interrupt or an error, no
+        new task starts, and the method waits for running tasks. They are not cancelled, because Ray
+        aborts a process that cancels a task which is about to end (seen with 2.60).
         """
         self._refuse_closed()
+        return self._results(tasks, [ray.put(value) for value in (function, *shared)])
+
+    def _results(self, tasks: Iterable[Any], shared: list[Any]) -> Iterator[Any]:
         remote = ray.remote(_call).options(num_cpus=1)
-        references = [ray.put(value) for value in (function, *shared)]
-        results: list[Any] = []
+        unread: deque[Any] = deque()
         running: list[Any] = []
+        values: dict[Any, Any] = {}
+
+        def end_one() -> None:
+            nonlocal running
+            ended, running = ray.wait(running)
+            values.update(zip(ended, self.get(ended), strict=True))
+
+        def first() -> Any:
+            while unread[0] not in values:
+                end_one()
+            return values.pop(unread.popleft())
+
         try:
             for task in tasks:
+                if len(unread) == AHEAD * self.n_workers:
+                    yield first()
                 if len(running) == self.n_workers:
-                    ended, running = ray.wait(running)
-                    self.get(ended)
-                results.append(remote.remote(task, *references))
-                running.append(results[-1])
-            return self.get(results)
-        except BaseException:
+                    end_one()
+                running.append(remote.remote(task, *shared))
+                unread.append(running[-1])
+            while unread:
+                yield first()
+        finally:
             if running:
                 ray.wait(running, num_returns=len(running))
-            raise
 
     def hold(self, things: Sequence[Any]) -> _Held:
         """Give objects to actors, neighbouring ones to the same, and wait until they are stored."""

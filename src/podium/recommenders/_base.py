@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import abc
+from functools import partial
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
 from podium.catalogue import ScoreFunction, target_ranks, top_k
 from podium.errors import ArgumentError
+from podium.executors import Executor
 from podium.recommenders import _pairs
 from podium.recommenders._files import Saved
-from podium.recommenders._pairs import Labels, Pairs
+from podium.recommenders._pairs import Labels
 from podium.types import PerRow, Ties
 
 Floats: TypeAlias = "NDArray[np.float32]"
 Ints: TypeAlias = "NDArray[np.int64]"
 Items: TypeAlias = "NDArray[Any]"
 
+_PART = 2**14  # users whose lists are one task of an executor
 _BLOCK = 2**22  # scores held in memory at a time when single pairs are scored
 
 
@@ -45,15 +47,6 @@ class Recommender(Saved, BaseEstimator):
         ``seen_items_[lo:hi]`` with ``lo, hi = seen_offsets_[u : u + 2]``. The model has learned
         from those of weight > 0.
     """
-
-    user_labels_: Labels | None
-    item_labels_: Labels | None
-    user_items_: sparse.csr_array[Any]
-    seen_offsets_: Ints
-    seen_items_: NDArray[np.int32]
-    seen_weights_: Floats
-    weight_scale_: float
-    n_items_: int
 
     @abc.abstractmethod
     def fit(self, user_items: Any, *, seen: Any = None) -> Self:
@@ -165,6 +158,7 @@ class Recommender(Saved, BaseEstimator):
         allow: ArrayLike | None = None,
         deny: ArrayLike | None = None,
         device: str | None = None,
+        executor: Executor | None = None,
     ) -> tuple[Items, Floats]:
         """Return the best items of each user, best first.
 
@@ -180,6 +174,9 @@ class Recommender(Saved, BaseEstimator):
             The only items that can be recommended, and items that cannot be recommended.
         device : str, optional
             The device of torch, such as "cuda" or "auto"; see `podium.catalogue.top_k`.
+        executor : Executor, optional
+            What computes parts of the lists, such as ``Ray("auto")`` on a cluster. Each node
+            receives the model once. Default: this process.
 
         Returns
         -------
@@ -190,10 +187,15 @@ class Recommender(Saved, BaseEstimator):
             The scores; -inf if there is no item.
         """
         check_is_fitted(self)
-        rows = self._rows(users)
-        seen = self.user_items_[rows] if _check.flag(exclude_seen, "exclude_seen") else None
+        rows, width = self._rows(users), self._width(k)
         candidates = self._candidates(allow, deny)
-        columns, scores = self._top(rows, self._width(k), seen, candidates, device)
+        options = width, _check.flag(exclude_seen, "exclude_seen"), candidates, device
+        if executor is None:
+            columns, scores = _best_of(rows, self, *options)
+        else:
+            parts = [rows[i : i + _PART] for i in range(0, max(rows.size, 1), _PART)]
+            lists = list(executor.map(_best_of, parts, self, *options))
+            columns, scores = (np.concatenate(part) for part in zip(*lists, strict=True))
         return self._with_labels(columns), scores
 
     def _top(
@@ -217,6 +219,7 @@ class Recommender(Saved, BaseEstimator):
         ties: Ties = "worst",
         seed: int = 0,
         device: str | None = None,
+        executor: Executor | None = None,
     ) -> PerRow:
         """Return the exact rank of each held-out item among all items of the catalogue.
 
@@ -232,6 +235,8 @@ class Recommender(Saved, BaseEstimator):
             `podium.catalogue.target_ranks`.
         device : str, optional
             The device of torch that counts, see `recommend`.
+        executor : Executor, optional
+            What counts parts of the users, see `podium.catalogue.target_ranks`.
 
         Returns
         -------
@@ -277,6 +282,7 @@ class Recommender(Saved, BaseEstimator):
             ties=ties,
             seed=seed,
             device=device,
+            executor=executor,
         )
         n_fitted = int(np.count_nonzero(np.isnan(ranks)))
         if n_fitted:
@@ -314,35 +320,13 @@ class Recommender(Saved, BaseEstimator):
         """
         users = np.arange(self.n_users_) if rows is None else rows
         n_items = self.n_items_ if columns is None else columns.size
-        items: Any = slice(None) if columns is None else columns
-
-        def block(positions: Ints) -> Floats:
-            return self._score(users[positions])[:, items]
-
+        block = partial(self._score_some, users, columns)
         return ScoreFunction(block, users.size, n_items, np.float32)
 
-    def _hold_pairs(self, pairs: Pairs) -> None:
-        self.user_labels_, self.item_labels_ = pairs.user_labels, pairs.item_labels
-        self.seen_offsets_, self.seen_items_ = pairs.offsets, pairs.items
-        self.seen_weights_, self.weight_scale_ = pairs.weights, pairs.scale
-        self.n_items_, self.user_items_ = pairs.n_items, pairs.matrix()
-
-    def _seen_pairs(self) -> Pairs:
-        """Return all pairs that are left out; the model did not learn from those of weight 0."""
-        return Pairs(
-            self.seen_offsets_,
-            self.seen_items_,
-            self.seen_weights_,
-            self.n_items_,
-            self.weight_scale_,
-            self.user_labels_,
-            self.item_labels_,
-        )
-
-    def _learned_pairs(self) -> Pairs:
-        """Return the pairs that the model has learned from."""
-        seen = self._seen_pairs()
-        return seen.select(seen.weights > 0)
+    def _score_some(self, users: Ints, columns: Ints | None, positions: Ints) -> Floats:
+        """Return the scores of the users at some positions, for all or some items."""
+        scores = self._score(users[positions])
+        return scores if columns is None else scores[:, columns]
 
     def _width(self, k: Any) -> int:
         width = _check.cutoff(k)
@@ -355,10 +339,10 @@ class Recommender(Saved, BaseEstimator):
     def _rows(self, users: ArrayLike | None) -> Ints:
         if users is None:
             return np.arange(self.n_users_, dtype=np.int64)
-        return _positions(users, self.user_labels_, self.n_users_, "users")
+        return _pairs.rows_of(users, self.user_labels_, self.n_users_, "users")
 
     def _columns(self, items: ArrayLike, name: str) -> Ints:
-        return _positions(items, self.item_labels_, self.n_items_, name)
+        return _pairs.rows_of(items, self.item_labels_, self.n_items_, name)
 
     def _candidates(self, allow: ArrayLike | None, deny: ArrayLike | None) -> Ints | None:
         """Return the items that may be recommended, in ascending order; None if all may."""
@@ -383,17 +367,14 @@ class Recommender(Saved, BaseEstimator):
         return items
 
 
-def _positions(ids: Any, labels: Any, n: int, name: str) -> Ints:
-    """Return the row numbers of ids; without labels, the ids are row numbers and are checked."""
-    if labels is not None:
-        return _pairs.known_codes(ids, labels, name)
-    rows = np.atleast_1d(np.asarray(ids))
-    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-        raise ArgumentError(
-            f"{name} must be a list of integers below {n}, got {rows.dtype} of shape {rows.shape}."
-        )
-    outside = (rows < 0) | (rows >= n)
-    if outside.any():
-        first = rows[int(np.argmax(outside))]
-        raise ArgumentError(f"{name} must lie in [0, {n}), got {first}.")
-    return rows.astype(np.int64)
+def _best_of(
+    rows: Ints,
+    model: Recommender,
+    k: int,
+    exclude_seen: bool,
+    candidates: Ints | None,
+    device: str | None,
+) -> tuple[Ints, Floats]:
+    """Return the columns of the best items of some users, and their scores."""
+    seen = model.user_items_[rows] if exclude_seen else None
+    return model._top(rows, k, seen, candidates, device)  # pyright: ignore[reportPrivateUsage]

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import abc
 import os
 from collections.abc import Callable
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
 from podium._arrays import Arrays, check_arrays, params_of, read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError
 from podium.metrics import Measure
-from podium.recommenders._pairs import Pairs
+from podium.recommenders._pairs import Labels, Pairs
 
 FORMAT = 1
 """The version of the file layout; a file with another version is refused."""
@@ -28,15 +29,21 @@ _LABELS = ("user_labels_", "item_labels_")
 _SEEN = ("seen_offsets_", "seen_items_", "seen_weights_")
 
 
-class Saved(abc.ABC):
-    """The part of a recommender that saves and loads it."""
+class Saved:
+    """The part of a recommender that holds its pairs, and saves and loads it."""
 
     _kind: ClassVar[str] = _KINDS[0]  # the kind that is written into the file
     _learned: ClassVar[tuple[str, ...]] = ()  # arrays of the file, besides pairs and labels
     _scalars: ClassVar[dict[str, type]] = {"weight_scale_": float}
 
-    n_items_: int
+    user_labels_: Labels | None
+    item_labels_: Labels | None
+    user_items_: sparse.csr_array[Any]
+    seen_offsets_: NDArray[np.int64]
+    seen_items_: NDArray[np.int32]
+    seen_weights_: NDArray[np.float32]
     weight_scale_: float
+    n_items_: int
 
     @classmethod
     def can_be_saved(cls) -> bool:
@@ -112,9 +119,28 @@ class Saved(abc.ABC):
         labels = (arrays.get(name) for name in _LABELS)
         self._hold_pairs(Pairs(offsets, items, weights, self.n_items_, self.weight_scale_, *labels))
 
-    @abc.abstractmethod
     def _hold_pairs(self, pairs: Pairs) -> None:
-        """Store the pairs that the model was fitted to."""
+        self.user_labels_, self.item_labels_ = pairs.user_labels, pairs.item_labels
+        self.seen_offsets_, self.seen_items_ = pairs.offsets, pairs.items
+        self.seen_weights_, self.weight_scale_ = pairs.weights, pairs.scale
+        self.n_items_, self.user_items_ = pairs.n_items, pairs.matrix()
+
+    def _seen_pairs(self) -> Pairs:
+        """Return all pairs that are left out; the model did not learn from those of weight 0."""
+        return Pairs(
+            self.seen_offsets_,
+            self.seen_items_,
+            self.seen_weights_,
+            self.n_items_,
+            self.weight_scale_,
+            self.user_labels_,
+            self.item_labels_,
+        )
+
+    def _learned_pairs(self) -> Pairs:
+        """Return the pairs that the model has learned from."""
+        seen = self._seen_pairs()
+        return seen.select(seen.weights > 0)
 
 
 def read_model(

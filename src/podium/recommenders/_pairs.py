@@ -227,6 +227,22 @@ def known_codes(ids: Any, labels: Labels, name: str) -> NDArray[np.int64]:
     return positions
 
 
+def rows_of(ids: Any, labels: Labels | None, n: int, name: str) -> NDArray[np.int64]:
+    """Return the row numbers of known ids; without labels, the ids are row numbers."""
+    if labels is not None:
+        return known_codes(ids, labels, name)
+    rows = np.atleast_1d(np.asarray(ids))
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise ArgumentError(
+            f"{name} must be a list of integers below {n}, got {rows.dtype} of shape {rows.shape}."
+        )
+    outside = (rows < 0) | (rows >= n)
+    if outside.any():
+        first = rows[int(np.argmax(outside))]
+        raise ArgumentError(f"{name} must lie in [0, {n}), got {first}.")
+    return rows.astype(np.int64)
+
+
 def places(ids: NDArray[Any], labels: Labels | None, n: int, name: str) -> NDArray[np.int64]:
     """Return the position of each id among the labels, -1 if it is not there.
 

@@ -1,0 +1,173 @@
+"""Measures, ranks and lists that an executor computes in parts: always the same bits."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.sparse import csr_array
+
+import podium
+from podium.catalogue import ScoreFunction, target_ranks
+from podium.errors import ArgumentError, DataError
+from podium.executors import Threads
+from podium.recommenders import EASE, Factorization, Popularity
+
+T = TypeVar("T")
+R = TypeVar("R")
+MEASURES = ["ndcg@5", "pap@3", "recall@5"]
+
+
+class Copying(Threads):
+    """An executor whose tasks and results are copied, as between processes."""
+
+    def map(self, function: Callable[..., R], tasks: Iterable[T], *shared: Any) -> Iterator[R]:
+        for task in tasks:
+            call = pickle.loads(pickle.dumps((function, task, *shared)))
+            yield pickle.loads(pickle.dumps(call[0](*call[1:])))
+
+
+EXECUTORS = [Threads(1), Threads(3), Copying(2)]
+IDS = ["one thread", "three threads", "copies"]
+
+
+def tables() -> dict[str, pl.DataFrame]:
+    """Return a truth and two runs with ties, users in random order, and users without a list."""
+    rng = np.random.default_rng(0)
+    users = rng.permutation(5000)[:200]
+    made = {
+        "truth": pl.DataFrame(
+            {
+                "user": np.repeat(users, 4),
+                "item": rng.integers(0, 40, 800) % 10 + 10 * np.tile(np.arange(4), 200),
+                "relevance": rng.integers(0, 3, 800),
+            }
+        )
+    }
+    for name in ("a", "b"):
+        made[name] = pl.DataFrame(
+            {
+                "user": np.repeat(users, 8),
+                "item": np.argsort(rng.random((200, 40)), axis=1)[:, :8].ravel(),
+                "score": rng.integers(0, 5, 1600) / 4,
+            }
+        )
+    made["a"] = made["a"].filter(pl.col("user") != users[5])
+    return made
+
+
+def written(folder: Path, frames: dict[str, pl.DataFrame]) -> dict[str, Path]:
+    """Write each table as a folder of two files."""
+    paths = {name: folder / name for name in frames}
+    for name, frame in frames.items():
+        paths[name].mkdir()
+        for i in range(2):
+            half = frame.gather_every(2, i)
+            half.write_parquet(paths[name] / f"part-{i}.parquet", row_group_size=100)
+    return paths
+
+
+@pytest.mark.parametrize("executor", EXECUTORS, ids=IDS)
+@pytest.mark.parametrize("on_disk", [False, True], ids=["frames", "files"])
+def test_measures_are_those_in_memory(tmp_path: Path, executor: Threads, on_disk: bool) -> None:
+    frames = tables()
+    given: dict[str, Any] = written(tmp_path, frames) if on_disk else frames
+    options: dict[str, Any] = {"missing": "zero", "by": "n_pos"}
+    here = podium.measure(frames["truth"], frames["a"], MEASURES, **options)
+    there = podium.measure(given["truth"], given["a"], MEASURES, executor=executor, **options)
+    assert {n: v.tobytes() for n, v in here.values.items()} == {
+        n: v.tobytes() for n, v in there.values.items()
+    }
+    assert here.as_json() == there.as_json()
+
+
+@pytest.mark.parametrize("executor", EXECUTORS, ids=IDS)
+def test_comparison_and_gate_are_those_in_memory(tmp_path: Path, executor: Threads) -> None:
+    frames, options = tables(), {"missing": "skip"}
+    paths = written(tmp_path, frames)
+    here, there = (
+        podium.compare(t["truth"], {"a": t["a"], "b": t["b"]}, MEASURES, **options, **extra)
+        for t, extra in ((frames, {}), (paths, {"executor": executor}))
+    )
+    assert here.as_json() == there.as_json()
+    here, there = (
+        podium.gate(t["truth"], t["a"], t["b"], "ndcg@5", margin=0.1, **options, **extra)
+        for t, extra in ((frames, {}), (paths, {"executor": executor}))
+    )
+    assert here.as_json() == there.as_json()
+
+
+def test_tables_with_the_same_users_per_file_need_no_spill_files(tmp_path: Path) -> None:
+    frames, half = tables(), pl.col("user") < 2500
+    for name, frame in frames.items():
+        (tmp_path / name).mkdir()
+        frame.filter(half).write_parquet(tmp_path / name / "0.parquet")
+        frame.filter(~half).write_parquet(tmp_path / name / "1.parquet")
+    given = tmp_path / "truth", tmp_path / "b"
+    there = podium.measure(*given, MEASURES, executor=Copying(2), grouped=True)
+    assert there.as_json() == podium.measure(frames["truth"], frames["b"], MEASURES).as_json()
+    with pytest.raises(ArgumentError, match=r"^grouped=True requires folders with the same number"):
+        podium.measure(frames["truth"], tmp_path / "b", "rr", executor=Threads(2), grouped=True)
+
+
+def test_what_needs_whole_tables_is_refused() -> None:
+    frames = tables()
+    runs = {"a": frames["a"], "b": frames["b"]}
+    with pytest.raises(ArgumentError, match=r"^unjudged='bounds' of several runs needs all tables"):
+        podium.compare(frames["truth"], runs, "ndcg@5", unjudged="bounds", executor=Threads(2))
+    with pytest.raises(ArgumentError, match=r"^executor must be an executor such as"):
+        podium.measure(frames["truth"], frames["b"], "rr", executor="local")  # type: ignore[arg-type]
+
+
+def test_folder_that_workers_do_not_have_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Elsewhere(Threads):
+        def map(self, function: Any, tasks: Any, *shared: Any) -> Iterator[Any]:
+            raise FileNotFoundError(2, "No such file or directory")
+
+    paths = written(tmp_path, tables())
+    with pytest.raises(DataError, match=r"can't be written or read .*All nodes of a cluster must"):
+        podium.measure(paths["truth"], paths["b"], "rr", executor=Elsewhere(8))
+
+
+def _square(users: Any) -> Any:
+    """Return scores with ties, computed from the row numbers of users."""
+    return (users[:, None] * np.arange(1, 31)) % 7 + 0.0
+
+
+@pytest.mark.parametrize("executor", EXECUTORS, ids=IDS)
+@pytest.mark.parametrize("ties", ["worst", "best", "average", "id", "random"])
+def test_ranks_are_those_of_one_process(executor: Threads, ties: Any) -> None:
+    rng = np.random.default_rng(1)
+    truth = csr_array(rng.random((50, 30)) < 0.1, dtype=float)
+    seen = csr_array((rng.random((50, 30)) < 0.2) & ~truth.toarray().astype(bool))
+    factors = rng.integers(-2, 3, (50, 3)) / 2, rng.integers(-2, 3, (30, 3)) / 2
+    forms: list[Any] = [factors, factors[0] @ factors[1].T, ScoreFunction(_square, 50, 30)]
+    for scores in forms:
+        options: dict[str, Any] = {"exclude": seen, "ties": ties, "seed": 3}
+        here = target_ranks(scores, truth, **options)
+        assert here.tobytes() == target_ranks(scores, truth, executor=executor, **options).tobytes()
+    assert target_ranks(factors, csr_array((50, 30)), executor=executor).size == 0
+
+
+@pytest.mark.parametrize("executor", EXECUTORS, ids=IDS)
+@pytest.mark.parametrize("model", [Popularity(), EASE(), Factorization(n_factors=4, n_epochs=2)])
+def test_lists_and_ranks_of_models_are_those_of_one_process(
+    monkeypatch: pytest.MonkeyPatch, executor: Threads, model: Any
+) -> None:
+    monkeypatch.setattr("podium.recommenders._base._PART", 7)
+    rng = np.random.default_rng(2)
+    likes = rng.random((40, 25)) < 0.2
+    fitted = model.fit(csr_array(likes, dtype=float))
+    options: dict[str, Any] = {"k": 5, "deny": [1, 2]}
+    here, there = (fitted.recommend(**options, executor=e) for e in (None, executor))
+    assert [part.tobytes() for part in here] == [part.tobytes() for part in there]
+    assert fitted.recommend([], 5, executor=executor)[0].shape == (0, 5)
+    held_out = csr_array((rng.random((40, 25)) < 0.1) & ~likes, dtype=float)
+    assert fitted.ranks(held_out).tobytes() == fitted.ranks(held_out, executor=executor).tobytes()
