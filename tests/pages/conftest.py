@@ -198,3 +198,18 @@ def ray() -> dict[str, Any]:
         "run": {"user": [1, 2], "item": [1, 3], "score": [1.0, 1.0]},
         "held_out": held_out,
     }
+
+
+@pytest.fixture
+def spark(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Write a truth and two runs; skip the page without Spark, and stop it at the end."""
+    sql = pytest.importorskip("pyspark.sql", reason="PySpark is absent: pip install pyspark")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    rng = np.random.default_rng(0)
+    user, item = np.divmod(np.arange(60 * 20), 20)
+    for name, column in (("truth", "relevance"), ("old", "score"), ("new", "score")):
+        rows = {"user": user, "item": item, column: rng.integers(0, 3, user.size)}
+        data.write_parts(rows, name)
+    session = sql.SparkSession.builder.master("local[2]").getOrCreate()
+    yield
+    session.stop()

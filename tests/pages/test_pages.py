@@ -33,6 +33,7 @@ NEEDS: dict[str, str] = {
     "ship.md": "demo long",
     "ship-looks.md": "demo long",
     "sound.md": "shop_parts",
+    "spark.md": "spark long",
     "start.md": "ratings_files",
     "theory.md": "long",
     "tuning.md": "rows feature_files purchases grid_search long",

@@ -180,8 +180,7 @@ def ranking_of_some(
 ) -> Ranking:
     """Rank the lists of some users of two tables.
 
-    The checks of whole tables (users and items in common, users that the run lacks) are left to
-    the caller.
+    The checks of whole tables (users and items in common) are left to the caller.
 
     Parameters
     ----------
@@ -196,11 +195,18 @@ def ranking_of_some(
     -------
     Ranking
         The lists that `ranking` gives for these users.
+
+    Raises
+    ------
+    ArgumentError
+        If missing="error" and the run lacks one of these users.
     """
     names = ("user", "item", "relevance", "score", "rank")
     rules = _Rules.checked(**{n: value for n, value in options.items() if n not in names})
     listed = rules.prepared(run)
     join = rules.joined(truth, listed)
+    if rules.missing == "error":
+        join.refuse_absent()
     return rules.ranked(join, truth, listed, rules.threshold(truth), whole)
 
 

@@ -121,11 +121,16 @@ class Join:
             If missing="error" and the run lacks users.
         """
         check_common(self.users, "user", *_sides(truth, run, "user"))
+        if missing == "error":
+            self.refuse_absent()
+        return check_common(self.items, "item", *_sides(truth, run, "item"))
+
+    def refuse_absent(self) -> None:
+        """Raise if the run lacks users of the truth."""
         is_absent = find(self.runs.labels, self.truths.labels) < 0
-        if missing == "error" and is_absent.any():
+        if is_absent.any():
             first = self.users.label(self.truths.labels[is_absent.argmax()])
             raise missing_users(int(is_absent.sum()), is_absent.size, first)
-        return check_common(self.items, "item", *_sides(truth, run, "item"))
 
     @property
     def result_is_run(self) -> bool:
@@ -156,7 +161,6 @@ class Join:
         keeps_scores = self.result_is_run and unjudged != "skip"
         offsets, ideal_offsets = np.zeros((2, n_groups + 1), np.int64)
         counts = np.empty((2, n_groups), np.int64)
-        lowest = truth.relevance.min(initial=np.inf) if whole is None else whole.lowest
         lowest = truth.relevance.min() if whole is None else whole.lowest
         score = np.empty(0 if keeps_scores else n_rows)
         relevance = np.empty(n_rows)

@@ -310,7 +310,7 @@ def read_interactions(
 
 
 def _not_negative(values: NDArray[np.float64], name: str, user: Ids, table: Source) -> None:
-    if values.min() < 0:
+    if values.min(initial=0.0) < 0:
         row = int(np.argmax(values < 0))
         raise DataError(
             f"{table.name}: {name} must be >= 0, got {values[row]:g} at {table.place_of(row)}"

@@ -32,7 +32,8 @@ class Source:
     `line` exists for text formats, in which numbers and ids are both text. It returns the line of a
     row, from 1. For other formats it is None and the columns have the source's types. `text_ids`
     states that ids of items are text even if they look like integers. `first_row` is the number of
-    the first row; it is None if the rows come from several places of a larger table.
+    the first row; it is None if the rows come from several places of a larger table. `can_be_empty`
+    states that a table without rows is no error.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Source:
     line: Callable[[int], int] | None = field(default=None, repr=False)
     text_ids: bool = False
     first_row: int | None = 0
+    can_be_empty: bool = False
 
     @property
     def text(self) -> bool:

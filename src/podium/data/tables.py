@@ -88,7 +88,7 @@ def fetch(table: Source, names: Mapping[str, str], kinds: Mapping[str, Kind]) ->
     """Return columns by role; `names` contains the name of each role's column, if there is one."""
     columns = table.fetch({names[role]: kind for role, kind in kinds.items() if role in names})
     columns_of_role = {role: columns[names[role]] for role in kinds if role in names}
-    if {len(column) for column in columns_of_role.values()} == {0}:
+    if not table.can_be_empty and {len(column) for column in columns_of_role.values()} == {0}:
         raise DataError(f"{table.name} has no rows.")
     return columns_of_role
 

@@ -9,6 +9,7 @@ from podium.evaluation.comparison import PAIRS, Comparison, Difference, compare_
 from podium.evaluation.evaluation import Evaluation, fill, per_user
 from podium.evaluation.from_rankings import evaluate
 from podium.evaluation.from_runs import divide, measure, measure_runs
+from podium.evaluation.of_part import measure_part
 from podium.evaluation.segments import BUILT_IN, Segment
 from podium.evaluation.several_runs import compare
 from podium.evaluation.shown import check_tables
@@ -41,6 +42,7 @@ __all__ = [
     "judgement_bounds",
     "labels_to_settle",
     "measure",
+    "measure_part",
     "measure_runs",
     "merge",
     "per_user",

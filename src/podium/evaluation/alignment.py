@@ -88,14 +88,19 @@ def merge(parts: Iterable[Evaluation]) -> Evaluation:
         del part  # an iterator may have no other reference to it
     if first is None:
         raise ArgumentError("parts must hold at least one Evaluation, got none.")
-    labels = np.concatenate(columns.pop(("labels",)))
+    labels = _concatenate(columns.pop(("labels",)))
     order = _increasing(labels)
     joined: dict[tuple[str, ...], NDArray[Any]] = {}
     joined["labels",] = labels if order is None else labels[order]
     for name in list(columns):  # one at a time, so that the parts of each column are freed
-        column = np.concatenate(columns.pop(name))
+        column = _concatenate(columns.pop(name))
         joined[name] = column if order is None else column[order]
     return _with_columns(first, joined)
+
+
+def _concatenate(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return columns one after the other; those without rows don't determine the type."""
+    return np.concatenate([column for column in columns if column.size] or columns[:1])
 
 
 def _columns(evaluation: Evaluation) -> dict[tuple[str, ...], NDArray[Any]]:

@@ -1,0 +1,145 @@
+"""The measurement of some users of larger tables, which a cluster has divided."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+
+from podium import _check
+from podium.errors import ArgumentError
+from podium.evaluation.conventions import conventions_of, ranking_options
+from podium.evaluation.evaluation import Evaluation
+from podium.evaluation.from_rankings import evaluate_ranking
+from podium.metrics import Measure, parse_all
+from podium.ranking import Ranking
+
+if TYPE_CHECKING:
+    from podium.data import RankingOptions, Run, Truth
+    from podium.data.columns import Role
+    from podium.data.join import Whole
+
+
+def measure_part(
+    truth: Any,
+    run: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    lowest: float,
+    lists_whole: bool | None = None,
+    **options: Unpack[RankingOptions],
+) -> Evaluation:
+    """Measure a run for some users of larger tables, with the values that `measure` gives them.
+
+    What `measure` checks and warns of in whole tables is left to the caller, such as tables without
+    an item in common.
+
+    Parameters
+    ----------
+    truth, run : frame
+        All rows of these users. A frame can be without rows.
+    measures : str, Measure, or several
+        The measures of relevance, such as ["pap@10", "ndcg@10"].
+    lowest : float
+        The smallest relevance of the whole truth; 1 if it has no column of relevances. If it is
+        below min_relevance, lists with exactly the truth's items of their users are whole lists.
+    lists_whole : bool, optional
+        Whether all lists of the whole run are whole lists. It is required with missing="zero" and
+        such a `lowest`, unless n_items is passed: for a user without a list, measures can then be
+        undefined.
+    **options
+        Conventions and column names, as in `podium.data.ranking`, except unjudged="bounds".
+
+    Returns
+    -------
+    Evaluation
+        The values of these users. `merge` joins those of all parts.
+
+    Raises
+    ------
+    ArgumentError
+        If `podium.data.ranking` raises, lowest or lists_whole is wrong, lists_whole is missing, or
+        unjudged is "bounds".
+    DataError
+        If a table is wrong.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> truth = pl.DataFrame({"user": [1, 2], "item": [10, 10]})
+    >>> run = pl.DataFrame({"user": [2], "item": [10], "score": [0.9]})
+    >>> measure_part(truth, run, "rr", lowest=1, missing="zero").values["rr"].tolist()
+    [0.0, 1.0]
+    """
+    from podium.data.build import ranking_of_some
+    from podium.data.shared_names import with_shared_names
+
+    if options.get("unjudged") == "bounds":
+        raise ArgumentError(
+            "unjudged='bounds' requires the whole truth, because a judgement can be each of its "
+            "relevances. Use podium.measure."
+        )
+    parsed = parse_all(measures)
+    chosen: Any = ranking_options(parsed, with_shared_names(options, (truth, run)))
+    judged, listed = _read(truth, run, chosen)
+    whole = _whole(judged, lowest, lists_whole, options)
+    ranking = ranking_of_some(judged, listed, whole, **chosen)
+    if whole.lists_whole:
+        _refuse_short(ranking)
+    result = evaluate_ranking(ranking, parsed)
+    conventions = {**result.conventions, **conventions_of(chosen)}
+    return replace(result, conventions=conventions, origin=judged.origin)
+
+
+def _read(truth: Any, run: Any, options: dict[str, Any]) -> tuple[Truth, Run]:
+    """Read two tables that can be without rows."""
+    from podium import data
+    from podium.data.columns import ITEM, RANK, RELEVANCE, SCORE, USER
+    from podium.data.frames import kind_of
+    from podium.data.tables import open_table
+
+    def read(table: Any, noun: str, roles: tuple[Role, ...], reader: Callable[..., Any]) -> Any:
+        source = replace(open_table(table, noun, roles), can_be_empty=True)
+        return reader(source, **{role.name: options.get(role.name) for role in roles})
+
+    judged = read(truth, "truth", (USER, ITEM, RELEVANCE), data.read_truth)
+    origin = replace(judged.origin, kind=kind_of(truth))
+    listed = read(run, "run", (USER, ITEM, SCORE, RANK), data.read_run)
+    return replace(judged, origin=origin), listed
+
+
+def _whole(truth: Truth, lowest: float, lists_whole: bool | None, options: RankingOptions) -> Whole:
+    """Return the facts of the whole tables, or raise if one is missing that matters."""
+    from podium.data.columns import threshold
+    from podium.data.join import Whole
+
+    lowest = _check.number(lowest, "lowest", low=0.0)
+    lowest_here = truth.relevance.min(initial=np.inf)
+    if lowest_here < lowest:
+        raise ArgumentError(
+            f"lowest must be the smallest relevance of the whole truth, got {lowest:g}, but a "
+            f"user has {lowest_here:g}."
+        )
+    positive = threshold(truth.name, options.get("min_relevance"), ratings=truth.is_rating)
+    can_be_whole = lowest < positive and options.get("n_items") is None
+    if can_be_whole and lists_whole is None and options.get("missing") == "zero":
+        raise ArgumentError(
+            f"lists_whole is required with missing='zero' and lowest={lowest:g}. Pass True if each "
+            "list of the run has exactly the items of the truth for its user, otherwise False."
+        )
+    return Whole(lowest, lists_whole=can_be_whole and bool(lists_whole))
+
+
+def _refuse_short(ranking: Ranking) -> None:
+    """Raise if a list is not whole."""
+    is_short = ranking.n_items < 0
+    if ranking.absent is not None:
+        is_short &= ~ranking.absent
+    if is_short.any():
+        first = ranking.groups.labels[is_short.argmax()]
+        raise ArgumentError(
+            "lists_whole=True requires lists with exactly the truth's items, but that of user "
+            f"{_check.label(first)} has others. Pass False."
+        )

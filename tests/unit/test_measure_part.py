@@ -1,0 +1,168 @@
+"""Parts of larger tables: their values, joined, have the bits of the whole tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.unit.test_in_buckets import FEW, OPTIONS, assert_equal, computable, tables
+
+import podium
+from podium.errors import ArgumentError, DataError, UnsettledError
+from podium.evaluation import Evaluation, compare_evaluations, measure_part, merge
+
+pa: Any = import_module("pyarrow")
+
+N_PARTS = 12
+LISTS_OF_OPTIONS = [name for name in OPTIONS if not {"like", "by"} & OPTIONS[name].keys()]
+RULES_OF_MEANS = ("undefined", "interval", "seed")
+
+
+def in_part(i: int) -> pl.Expr:
+    """Return whether the user of each row is in a part."""
+    return pl.col("user").cast(pl.String).hash(seed=0) % N_PARTS == i
+
+
+def divided(frame: pl.DataFrame) -> list[Any]:
+    """Return the rows of each part as Arrow tables."""
+    return [frame.filter(in_part(i)).to_arrow() for i in range(N_PARTS)]
+
+
+def parts_of(truth: pl.DataFrame, run: pl.DataFrame, *args: Any, **options: Any) -> Evaluation:
+    """Measure all parts and join them."""
+    lowest: Any = truth["relevance"].min() if "relevance" in truth.columns else 1
+
+    def parts() -> Iterator[Evaluation]:
+        for of_truth, of_run in zip(divided(truth), divided(run), strict=True):
+            yield measure_part(of_truth, of_run, *args, lowest=lowest, **options)
+
+    return merge(parts())
+
+
+def without_rules_of_means(evaluation: Evaluation) -> Evaluation:
+    """Return an evaluation whose conventions are those of lists."""
+    lists = {n: v for n, v in evaluation.conventions.items() if n not in RULES_OF_MEANS}
+    return replace(evaluation, conventions=lists)
+
+
+@pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
+@pytest.mark.parametrize("ids", ["int", "text", "mixed"])
+def test_all_measures_have_the_bits_of_whole_tables(ids: str) -> None:
+    frames = tables(ids)
+    truth = frames["truth"].filter(~in_part(3))  # a part has users of one table only
+    run = frames["a"].filter(~in_part(5))
+    options: dict[str, Any] = {"missing": "zero", "n_items": 60}
+    expected = podium.measure(truth, run, computable(), **options)
+    actual = parts_of(truth, run, computable(), **options)
+    assert_equal(without_rules_of_means(expected), actual)
+    assert expected.means == actual.means
+
+
+@pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
+@pytest.mark.parametrize("name", LISTS_OF_OPTIONS)
+@pytest.mark.parametrize("whole", [False, True], ids=["partial lists", "whole lists"])
+def test_options_give_the_bits_of_whole_tables(name: str, whole: bool) -> None:
+    frames = tables(whole=whole)
+    rules = {n: v for n, v in OPTIONS[name].items() if n in ("undefined", "interval")}
+    options = {n: v for n, v in OPTIONS[name].items() if n not in rules}
+    measures = ["ndcg@5", "recall@5"] if options.get("ties") == "average" else FEW
+    tables_of = frames["truth"], frames["a"]
+    try:
+        expected = podium.measure(*tables_of, measures, **options)
+    except ArgumentError as error:
+        with pytest.raises(type(error)):
+            parts_of(*tables_of, measures, lists_whole=whole, **options)
+    else:
+        actual = parts_of(*tables_of, measures, lists_whole=whole, **options)
+        assert_equal(without_rules_of_means(expected), actual)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_lists_of_absent_users_are_whole_if_the_caller_says_so(whole: bool) -> None:
+    frames = tables(whole=True)
+    users = frames["truth"]["user"].unique().sort().to_list()
+    run = frames["a"].filter(~pl.col("user").is_in(users[::9]))
+    if not whole:  # one list lacks items
+        run = run.filter((pl.col("user") != users[1]) | (pl.col("item") % 2 == 0))
+    measures = [*FEW, "auc@5"]
+    expected = podium.measure(frames["truth"], run, measures, missing="zero")
+    options: dict[str, Any] = {"missing": "zero"}
+    actual = parts_of(frames["truth"], run, measures, lists_whole=whole, **options)
+    assert_equal(without_rules_of_means(expected), actual)
+    with pytest.raises(ArgumentError, match="lists_whole is required with missing='zero'"):
+        parts_of(frames["truth"], run, measures, **options)
+    if whole:
+        wrong = parts_of(frames["truth"], run, measures, lists_whole=False, **options)
+        assert wrong.means["pap@3"] < expected.means["pap@3"]
+    else:
+        with pytest.raises(ArgumentError, match=f"that of user {users[1]} has others"):
+            parts_of(frames["truth"], run, measures, lists_whole=True, **options)
+
+
+def test_compared_parts_are_compared_whole_tables() -> None:
+    frames = tables("text")
+    options: dict[str, Any] = {"missing": "skip"}
+    runs = {name: frames[name] for name in ("a", "b")}
+    expected = podium.compare(frames["truth"], runs, FEW, **options)
+    parts = {name: parts_of(frames["truth"], run, FEW, **options) for name, run in runs.items()}
+    assert compare_evaluations(parts).differences == expected.differences
+
+
+def test_users_are_named_as_in_the_truth() -> None:
+    truth = pa.table({"who": ["a", "b"], "item": [1, 2]})
+    run = pa.table({"user": ["a", "b"], "item": [1, 2], "rank": [1, 1]})
+    part = measure_part(truth, run, "rr", lowest=1, user="who")
+    assert part.per_user().to_pydict() == {"who": ["a", "b"], "n_pos": [1, 1], "rr": [1.0, 1.0]}
+
+
+TRUTH = pa.table({"user": [1, 2], "item": [7, 7], "relevance": [1, 2]})
+RUN = pa.table({"user": [1], "item": [7], "score": [0.5]})
+NULLS = pa.table({"user": pa.array([None], pa.int64()), "item": [7], "score": [0.5]})
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({}, ArgumentError, "The run lacks 1 of 2 users, first 2"),
+        ({"missing": "none"}, ArgumentError, "missing must be one of"),
+        ({"lowest": 2}, ArgumentError, "lowest must be the smallest relevance of the whole truth"),
+        ({"lowest": None}, ArgumentError, "lowest must be a number >= 0, got None"),
+        ({"lowest": float("nan")}, ArgumentError, "lowest must be a number >= 0, got nan"),
+        ({"unjudged": "bounds"}, ArgumentError, "unjudged='bounds' requires the whole truth"),
+        ({"measures": "coverage@2", "missing": "skip"}, ArgumentError, "measures the items shown"),
+        ({"measures": "auc", "missing": "skip"}, UnsettledError, "auc needs the whole list"),
+        ({"truth": TRUTH.slice(0, 0), "run": NULLS}, DataError, "user has 1 missing value"),
+        ({"run": RUN.select(["user", "item"])}, DataError, "The run has no score or rank column"),
+        ({"truth": TRUTH.rename_columns(["user", "item", "rating"])}, ArgumentError, "ratings"),
+    ],
+)
+def test_wrong_parts_are_refused(options: dict[str, Any], error: Any, message: str) -> None:
+    arguments: dict[str, Any] = {"truth": TRUTH, "run": RUN, "measures": "rr", "lowest": 1}
+    with pytest.raises(error, match=message):
+        measure_part(**arguments | options)
+
+
+@pytest.mark.parametrize("ids", [[1, 2], ["a", "b"]])
+def test_part_without_judgements_has_no_users(ids: list[Any]) -> None:
+    truth = pa.table({"user": ids, "item": [7, 7]})
+    run = pa.table({"user": ids, "item": [7, 8], "score": [0.5, 0.5]})
+    some, none = (measure_part(rows, run, "rr", lowest=1) for rows in (truth, truth.slice(0, 0)))
+    assert none.n_groups == 0
+    assert none.per_user().column_names == ["user", "n_pos", "rr"]
+    assert_equal(merge([none, some, none]), some)
+
+
+def test_run_without_rows_has_the_worst_values_or_none() -> None:
+    zero, skipped = (
+        measure_part(TRUTH, RUN.slice(0, 0), ["rr", "topk_loss@5"], lowest=1, missing=missing)
+        for missing in ("zero", "skip")
+    )
+    np.testing.assert_array_equal(zero.values["rr"], [0.0, 0.0])
+    np.testing.assert_array_equal(zero.values["topk_loss@5"], [1.0, 1.0])
+    assert skipped.n_groups == 0
+    assert skipped.per_user().num_rows == 0
