@@ -70,6 +70,7 @@ _ELSEWHERE = {
     re.compile(r"\buser_items\b"): "INTERACTIONS",
     re.compile(r"\bwithout resume\b"): "without --resume",
     re.compile(r"^address\b"): "--ray",
+    re.compile(r"\bLeave out executor\b"): "Leave out --ray",
     re.compile(r"(?<= )\(loss=(?=')"): "(--loss ",
     re.compile(r"\buse rankers\.LightGBMRanker\b"): "use --model lightgbm",
     re.compile(r"\bwith value=(?=[.,])"): "with --value-col",
