@@ -78,6 +78,15 @@ def audit(
             rich_help_panel="Column names",
         ),
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="Memory for tables, such as 4GiB. If parquet and Arrow tables need more, some "
+            "users are audited. Default: half of the available memory.",
+            rich_help_panel="Large tables",
+        ),
+    ] = None,
     fail_on: Annotated[
         str,
         typer.Option(
@@ -122,6 +131,7 @@ def audit(
             n_negatives=negatives,
             **columns.names_by_role(),
             timestamp=time_col,
+            memory=memory,
         )
     _reports.write(result, report, (train, test, *(runs or [])))
     _decisions.results(partial(_decisions.audit_text, result.as_json()), format, out or [])

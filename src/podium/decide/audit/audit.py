@@ -18,6 +18,7 @@ from podium.decide.audit.context import read_context
 from podium.decide.audit.finding import SEVERITIES, Audit, Finding
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.reading import read_tables
+from podium.decide.audit.tables import Tables
 from podium.decide.audit.vocabulary import respell
 from podium.metrics import Measure
 
@@ -40,6 +41,7 @@ def audit(
     score: str | None = None,
     rank: str | None = None,
     timestamp: str | None = None,
+    memory: int | str | None = None,
 ) -> Audit:
     """Find and count the faults of an offline evaluation, and measure their effects.
 
@@ -65,6 +67,10 @@ def audit(
     user, item, relevance, score, rank, timestamp : str, optional
         The names of the columns, if they are not the usual ones. `user` and `item` apply to all
         tables.
+    memory : int or str, optional
+        The memory for tables, in bytes or as text, such as "4GiB". Default: half of what is
+        available. If parquet and Arrow files need more, the rows of some users are audited, chosen
+        by a hash of their id; a note says how many.
 
     Returns
     -------
@@ -105,8 +111,11 @@ def audit(
         candidates=candidates,
         n_negatives=n_negatives,
         columns={**columns, "rank": rank, "timestamp": timestamp},
+        memory=memory,
     )
     tables, findings = respell(tables, Pricing)
+    if tables.request.one_in > 1:
+        findings.append(_of_some_users(tables))
     if checks_time.differ_in_unit(tables):
         findings.append(checks_time.time_units(tables))
         tables = tables.without_times()
@@ -123,6 +132,17 @@ def audit(
             "n_negatives": n_negatives,
         },
         Origin(kind_of(test, train, *(runs or {}).values())),
+    )
+
+
+def _of_some_users(tables: Tables) -> Finding:
+    return Finding(
+        check="some-users",
+        severity="note",
+        text=f"The tables need more memory than there is. The audit read the rows of one in "
+        f"{tables.request.one_in} users, and all counts and effects are theirs.",
+        remedy="To audit all users, pass more memory: --memory SIZE.",
+        noun="users",
     )
 
 

@@ -148,7 +148,7 @@ def unknown_run_items(price: Pricing, name: str) -> Finding | None:
     """Items of a run that neither the training nor the test part has."""
     tables = price.tables
     run = tables.list_of(name)
-    is_unknown = ~(tables.in_train[1] | present(tables.test.item, tables.n_items))[run.item]
+    is_unknown = ~(tables.in_train[1] | tables.item_in_test)[run.item]
     if not is_unknown.any():
         return None
     count, total = int(is_unknown.sum()), run.n_rows

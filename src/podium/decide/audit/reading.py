@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,14 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
+from podium.data.columns import ITEM, RANK, RELEVANCE, SCORE, TIMESTAMP, USER
+from podium.data.convert import Ids
 from podium.data.several import read_pairs, read_times, share_all
 from podium.data.shared_names import with_shared_names
+from podium.data.some_users import n_rows_on_disk, of_some_users
+from podium.data.storage import Storage
 from podium.decide.audit.pricing import POPULARITY
 from podium.decide.audit.tables import Part, Request, Tables
 from podium.errors import ArgumentError
 from podium.metrics import Measure, parse_relevance
 
 _CANDIDATES = ("uniform",)
+_PAIR = (USER, ITEM)
+_ROW_BYTES = 200  # bytes that the audit takes per row of its tables
 
 
 def read_tables(
@@ -29,6 +36,7 @@ def read_tables(
     candidates: str | None,
     n_negatives: int | None,
     columns: Mapping[str, str | None],
+    memory: int | str | None = None,
 ) -> Tables:
     """Read the tables; `columns` are the names of columns by role. See `audit`."""
     from podium import data
@@ -45,6 +53,17 @@ def read_tables(
         _check.number(min_relevance, "min_relevance", low=0.0, strict=True)
     columns = with_shared_names(columns, (train, test, *runs.values()))
     columns = with_shared_names(columns, (train, test), ("timestamp",))
+    storage = Storage.of(memory)
+    one_in = math.ceil(_ROW_BYTES * n_rows_on_disk([train, test, *runs.values()]) / storage.memory)
+    other_items: list[Ids] = [np.empty(0, np.int64), np.empty(0, np.int64)]
+    if one_in > 1:
+        timed = (*_PAIR, TIMESTAMP)
+        train, other_items[0] = of_some_users(train, "training part", timed, columns, one_in)
+        test, other_items[1] = of_some_users(test, "truth", (*timed, RELEVANCE), columns, one_in)
+        runs = {
+            name: of_some_users(run, "run", (*_PAIR, SCORE, RANK), columns, one_in)[0]
+            for name, run in runs.items()
+        }
     pair = {name: columns[name] for name in ("user", "item")}
     past = read_pairs(train, "training part", **pair, timestamp=columns["timestamp"])
     truth = data.read_truth(test, **pair, relevance=columns["relevance"])
@@ -53,7 +72,7 @@ def read_tables(
     of_run = {**pair, "score": columns["score"], "rank": columns["rank"]}
     listed = {name: data.read_run(run, **of_run) for name, run in runs.items()}
     users = share_all([past.user, truth.user, *(run.user for run in listed.values())])
-    items = share_all([past.item, truth.item, *(run.item for run in listed.values())])
+    items = share_all([past.item, truth.item, *(run.item for run in listed.values()), *other_items])
     request = Request(
         parsed,
         1.0 if min_relevance is None else float(min_relevance),
@@ -61,6 +80,7 @@ def read_tables(
         truth.is_rating,
         candidates,
         n_drawn,
+        max(one_in, 1),
     )
     train_time, test_time = _comparable(past.timestamp if times is not None else None, times)
     return Tables(
@@ -73,6 +93,7 @@ def read_tables(
         users.labels,
         items.labels,
         request,
+        (items.columns[-2], items.columns[-1]),
     )
 
 

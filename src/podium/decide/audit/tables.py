@@ -16,6 +16,7 @@ from podium.types import Mask
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
 
+_NO_CODES = np.empty(0, np.int64)
 _N_EXAMPLES = 3
 _CACHED = 100_000  # rows; their keys take less than a megabyte
 _DEPTH = 100
@@ -51,7 +52,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Request:
-    """What the caller measures, and how the candidates of runs are said to be drawn."""
+    """What the caller measures, and how the candidates of runs are said to be drawn.
+
+    One in `one_in` users is audited.
+    """
 
     measure: Measure
     threshold: float
@@ -59,6 +63,7 @@ class Request:
     is_rating: bool
     candidates: str | None = None
     n_negatives: int | None = None
+    one_in: int = 1
 
     @property
     def is_sampled(self) -> bool:
@@ -86,6 +91,8 @@ class Tables:
     users, items : (n_users,), (n_items,)
         The id of each code.
     request : Request
+    other_items : pair of int64 arrays
+        Codes of all items of the training part and of the test part, if not all users are audited.
     """
 
     train: Part
@@ -94,6 +101,7 @@ class Tables:
     users: NDArray[Any]
     items: NDArray[Any]
     request: Request
+    other_items: tuple[Ints, Ints] = (_NO_CODES, _NO_CODES)
     _lists: dict[str, Part] = field(default_factory=dict[str, Part])
 
     @property
@@ -170,8 +178,13 @@ class Tables:
         """Which users and which items the training part has."""
         return (
             present(self.train.user, self.n_users),
-            present(self.train.item, self.n_items),
+            present(np.append(self.train.item, self.other_items[0]), self.n_items),
         )
+
+    @cached_property
+    def item_in_test(self) -> Mask:
+        """Which items the test part has."""
+        return present(np.append(self.test.item, self.other_items[1]), self.n_items)
 
     @cached_property
     def n_item_users(self) -> Ints:
@@ -195,8 +208,17 @@ class Tables:
             codes = twin[part.user if noun == "user" else part.item]
             return replace(part, user=codes) if noun == "user" else replace(part, item=codes)
 
-        runs = {name: one(part) for name, part in self.runs.items()}
-        return replace(self, train=one(self.train), test=one(self.test), runs=runs, _lists={})
+        others = self.other_items
+        if noun == "item":
+            others = twin[others[0]], twin[others[1]]
+        return replace(
+            self,
+            train=one(self.train),
+            test=one(self.test),
+            runs={name: one(part) for name, part in self.runs.items()},
+            other_items=others,
+            _lists={},
+        )
 
     def without_times(self) -> Tables:
         """Return the tables without times."""

@@ -97,7 +97,10 @@ def _twins_of(tables: Tables, noun: str, run: str) -> _Twins | None:
     labels = tables.users if noun == "user" else tables.items
     if labels.dtype.kind != "U":
         return None
-    test, train = (_has(part, noun, labels.size) for part in (tables.test, tables.train))
+    if noun == "user":
+        test, train = (present(p.user, labels.size) for p in (tables.test, tables.train))
+    else:
+        test, train = tables.item_in_test, tables.in_train[1]
     has_id = _has(tables.runs[run], noun, labels.size) if run else test
     # A run lists items of training, but its users are those of the test part.
     reference = train if not run else test if noun == "user" else train | test

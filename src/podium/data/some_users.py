@@ -1,0 +1,131 @@
+"""Tables with the rows of some users, for work that needs its tables in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from podium.data.columns import Role, resolve
+from podium.data.convert import Ids, to_ids
+from podium.data.ids import distinct_ids, joined_ids
+from podium.data.parts import StoredTable, stored_table
+from podium.data.runs import Run, Truth
+from podium.data.source import Kind, Source
+from podium.data.tables import fetch, open_table
+from podium.types import Mask
+
+# A number without the text before it and without zeros that do not change it: 7 of "u007".
+_NUMBER = r"^\D*?0*(\d+)(?:\.0*)?$"
+_IDS, _NUMBERS = ("user", "item"), ("relevance", "score", "rank")
+
+
+def of_some_users(
+    source: Any, noun: str, roles: Sequence[Role], names: Mapping[str, str | None], one_in: int
+) -> tuple[Any, Ids]:
+    """Return the rows of one in `one_in` users, and the distinct items of the whole table.
+
+    Users are chosen by a hash of their id, so that all tables have the rows of the same users. Two
+    spellings of a number, such as 7 and "u007", have the same hash.
+
+    Parameters
+    ----------
+    source : path, frame, mapping of columns, …; or Truth, Run
+        The table. Parquet and Arrow tables are read block by block.
+    noun : str
+        The kind of the table, for messages.
+    roles, names
+        The roles of the columns to keep, and the given names of columns by role.
+    one_in : int
+
+    Returns
+    -------
+    Source, or an object of the type of the argument
+    ids
+    """
+    if isinstance(source, Truth | Run):
+        rows = _is_chosen(source.user, one_in)
+        columns = {f.name: getattr(source, f.name) for f in fields(source)}
+        some = {n: _rows(c, rows) for n, c in columns.items() if hasattr(c, "dtype")}
+        return replace(source, **some), distinct_ids(source.item)
+    stored = stored_table(source, noun)
+    whole = open_table(source, noun, roles) if stored is None else _opened(stored)
+    by_role = resolve(whole.names, roles, names, whole.name)
+    pieces = [whole] if stored is None else _pieces(stored, list(by_role.values()))
+    frame, rows, items = _chosen(pieces, by_role, one_in)
+    some = replace(whole, names=tuple(frame.columns), fetch=_fetch_of(frame), first_row=None)
+    return replace(some, line=_line_of(whole.line, rows)), items
+
+
+def n_rows_on_disk(tables: Iterable[Any]) -> int:
+    """Return the number of rows of the parquet and Arrow tables among tables."""
+    stored = [stored_table(table, "table") for table in tables]
+    return sum(table.n_rows for table in stored if table is not None)
+
+
+def _chosen(
+    pieces: Iterable[Source], by_role: Mapping[str, str], one_in: int
+) -> tuple[pl.DataFrame, NDArray[np.int64], Ids]:
+    """Return the chosen rows, their numbers in the table, and the distinct items of all rows."""
+    frames: list[pl.DataFrame] = []
+    rows: list[NDArray[np.int64]] = []
+    items: Ids = np.empty(0, np.int64)
+    n_rows = 0
+    for piece in pieces:
+        columns = fetch(piece, by_role, {role: _kind(role) for role in by_role})
+        user = to_ids(columns["user"], by_role["user"], piece)
+        item = to_ids(columns["item"], by_role["item"], piece, guess=not piece.text_ids)
+        items = distinct_ids(joined_ids([items, distinct_ids(item)]))
+        chosen = np.flatnonzero(_is_chosen(user, one_in))
+        frame = pl.DataFrame({by_role[role]: column for role, column in columns.items()})
+        frames.append(frame[chosen])
+        rows.append(chosen + n_rows)
+        n_rows += frame.height
+    return pl.concat(frames, rechunk=True), np.concatenate(rows), items
+
+
+def _rows(column: Any, rows: Mask) -> Any:
+    return column.filter(rows) if isinstance(column, pl.Series) else column[rows]
+
+
+def _kind(role: str) -> Kind:
+    return "id" if role in _IDS else "number" if role in _NUMBERS else "any"
+
+
+def _line_of(
+    line: Callable[[int], int] | None, rows: NDArray[np.int64]
+) -> Callable[[int], int] | None:
+    """Return the function of lines for some of the rows."""
+
+    def of_row(row: int) -> int:
+        return line(int(rows[row])) if line is not None else row
+
+    return None if line is None else of_row
+
+
+def _is_chosen(users: Ids, one_in: int) -> Mask:
+    if isinstance(users, np.ndarray):
+        keys = pl.Series(users).hash()
+    else:
+        texts = users.str.strip_chars().str.to_lowercase()
+        numbers = texts.str.extract(_NUMBER).cast(pl.Int64, strict=False)
+        keys = numbers.hash().set(numbers.is_null(), None).fill_null(texts.hash())
+    return keys.to_numpy() % np.uint64(one_in) == 0
+
+
+def _pieces(stored: StoredTable, columns: list[str]) -> Iterator[Source]:
+    for block in stored.blocks():
+        for first_row, frame in stored.read(block, columns):
+            yield replace(_opened(stored), fetch=_fetch_of(frame), first_row=first_row)
+
+
+def _opened(stored: StoredTable) -> Source:
+    return Source(stored.name, stored.names, _fetch_of(pl.DataFrame()), can_be_empty=True)
+
+
+def _fetch_of(frame: pl.DataFrame) -> Callable[[Mapping[str, Kind]], Any]:
+    return lambda kinds: cast("Any", {name: frame[name] for name in kinds})
