@@ -69,7 +69,7 @@ def target_ranks(
     device : str, optional
         The device that counts, see `top_k`.
     executor : Executor, optional
-        What counts parts of the users, such as ``Ray("auto")`` on a cluster. Each node receives
+        The executor of parts of the users, such as ``Ray("auto")`` on a cluster. Each node receives
         `scores` once. Default: the threads of this process.
 
     Returns

@@ -144,8 +144,8 @@ class Lists:
 
     def of(self, parts: Sequence[NDArray[Any]]) -> Iterator[dict[str, Any]]:
         """Yield the rows of parts of the users."""
-        found = self._executor.map(_lists, parts, self._fitted, self.options)
-        for users, (items, scores) in zip(parts, found, strict=True):
+        lists = self._executor.map(_lists, parts, self._fitted, self.options)
+        for users, (items, scores) in zip(parts, lists, strict=True):
             self.n_empty += int((~_has_item(scores)).all(axis=1).sum())
             yield _rows(users, items, scores)
 

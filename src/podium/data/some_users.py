@@ -53,12 +53,12 @@ def of_some_users(
         some = {n: _rows(c, rows) for n, c in columns.items() if hasattr(c, "dtype")}
         return replace(source, **some), distinct_ids(source.item)
     stored = stored_table(source, noun)
-    whole = open_table(source, noun, roles) if stored is None else _opened(stored)
-    by_role = resolve(whole.names, roles, names, whole.name)
-    pieces = [whole] if stored is None else _pieces(stored, list(by_role.values()))
+    table = open_table(source, noun, roles) if stored is None else _opened(stored)
+    by_role = resolve(table.names, roles, names, table.name)
+    pieces = [table] if stored is None else _pieces(stored, list(by_role.values()))
     frame, rows, items = _chosen(pieces, by_role, one_in)
-    some = replace(whole, names=tuple(frame.columns), fetch=_fetch_of(frame), first_row=None)
-    return replace(some, line=_line_of(whole.line, rows)), items
+    some = replace(table, names=tuple(frame.columns), fetch=_fetch_of(frame), first_row=None)
+    return replace(some, line=_line_of(table.line, rows)), items
 
 
 def n_rows_on_disk(tables: Iterable[Any]) -> int:

@@ -33,7 +33,7 @@ class Storage:
         Whether the i-th files of all tables contain the same users.
     progress : callable
     executor : Executor
-        What reads and measures parts.
+        The executor that reads and measures parts.
     always_in_parts : bool
         Whether tables that fit in memory are measured in parts too, because an executor was given.
     """

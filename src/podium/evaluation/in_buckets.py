@@ -174,7 +174,7 @@ class _Plan:
     """What is computed of each bucket."""
 
     rows: BucketRows
-    whole: Whole
+    facts: Whole
     grades: NDArray[np.float64]
     jobs: list[_Job]
     depth: int | None
@@ -190,7 +190,7 @@ class _Plan:
         parts: list[_Part] = []
         best: dict[str, Run] = {}
         if truth is not None:
-            parts = [self._part(truth, runs[job.run], self.whole, job) for job in self.jobs]
+            parts = [self._part(truth, runs[job.run], self.facts, job) for job in self.jobs]
         if truth is not None and self.depth is not None:
             best = {n: best_rows(run, truth.user, self.depth) for n, run in runs.items()}
         ids: list[tuple[Ids, Ids]] = [
@@ -209,17 +209,17 @@ class _Plan:
     def measured_again(self, bucket: int, job: _Job) -> _Part:
         """Return the values of a bucket where absent lists are not whole."""
         truth, runs = self.rows.read(bucket)
-        whole = replace(self.whole, lists_whole=False)
-        return self._part(truth, runs[job.run], whole, job)  # pyright: ignore[reportArgumentType]
+        facts = replace(self.facts, lists_whole=False)
+        return self._part(truth, runs[job.run], facts, job)  # pyright: ignore[reportArgumentType]
 
-    def _part(self, truth: Truth, run: Run, whole: Whole, job: _Job) -> _Part:
+    def _part(self, truth: Truth, run: Run, facts: Whole, job: _Job) -> _Part:
         from podium.data.build import ranking_of_some
         from podium.data.sample_signs import SampleSigns
 
         options: Any = job.options
         if options.get("missing", "error") == "error":  # the whole tables are checked at the end
             options = {**options, "missing": "skip"}
-        ranking = ranking_of_some(truth, run, whole, **options)
+        ranking = ranking_of_some(truth, run, facts, **options)
         evaluation = evaluate_ranking(ranking, job.measures)
         if job.options.get("unjudged") == "bounds":
             bounds = {str(m): judgement_bounds(ranking, m, self.grades) for m in job.measures}

@@ -84,9 +84,9 @@ def measure_part(
     parsed = parse_all(measures)
     chosen: Any = ranking_options(parsed, with_shared_names(options, (truth, run)))
     judged, listed = _read(truth, run, chosen)
-    whole = _whole(judged, lowest, lists_whole, options)
-    ranking = ranking_of_some(judged, listed, whole, **chosen)
-    if whole.lists_whole:
+    facts = _facts(judged, lowest, lists_whole, options)
+    ranking = ranking_of_some(judged, listed, facts, **chosen)
+    if facts.lists_whole:
         _refuse_short(ranking)
     result = evaluate_ranking(ranking, parsed)
     conventions = {**result.conventions, **conventions_of(chosen)}
@@ -110,7 +110,7 @@ def _read(truth: Any, run: Any, options: dict[str, Any]) -> tuple[Truth, Run]:
     return replace(judged, origin=origin), listed
 
 
-def _whole(truth: Truth, lowest: float, lists_whole: bool | None, options: RankingOptions) -> Whole:
+def _facts(truth: Truth, lowest: float, lists_whole: bool | None, options: RankingOptions) -> Whole:
     """Return the facts of the whole tables, or raise if one is missing that matters."""
     from podium.data.columns import threshold
     from podium.data.join import Whole

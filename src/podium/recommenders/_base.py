@@ -175,7 +175,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         device : str, optional
             The device of torch, such as "cuda" or "auto"; see `podium.catalogue.top_k`.
         executor : Executor, optional
-            What computes parts of the lists, such as ``Ray("auto")`` on a cluster. Each node
+            The executor of parts of the users, such as ``Ray("auto")`` on a cluster. Each node
             receives the model once. Default: this process.
 
         Returns
@@ -236,7 +236,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         device : str, optional
             The device of torch that counts, see `recommend`.
         executor : Executor, optional
-            What counts parts of the users, see `podium.catalogue.target_ranks`.
+            The executor of parts of the users, see `podium.catalogue.target_ranks`.
 
         Returns
         -------
