@@ -99,8 +99,8 @@ optional
         Whether truth and run are folders whose i-th files contain the same users. Tables that need
         more than `memory` are then measured file by file, without spill files.
     executor : Executor, optional
-        The executor of the parts, such as ``Ray("auto")`` on a cluster. All tables are then measured
-        in parts. Its workers must see the files and `spill_dir`.
+        The executor of the parts, such as ``Ray("auto")`` on a cluster. All tables are then
+        measured in parts. Its workers must see the files and `spill_dir`.
     progress : callable, optional
         A function of (rows done, all rows, note); see `podium.progress`. It is called only for
         tables that are measured in parts.
