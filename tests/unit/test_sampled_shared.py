@@ -275,3 +275,13 @@ def test_scores_of_every_form_give_the_same_strata() -> None:
     for shared in samples[1:]:
         for name in ("above", "above_listed", "n_negatives", "n_listed", "n_items", "user"):
             np.testing.assert_array_equal(getattr(shared, name), getattr(samples[0], name))
+
+
+def test_intervals_do_not_depend_on_whether_bounds_are_shown() -> None:
+    for name in ("recall@20", "ndcg@5"):
+        with_bounds, without = (
+            evaluate_shared(strata(), name, bounds=shown).summary(name) for shown in (True, False)
+        )
+        assert without.bounds is None
+        assert without.interval == pytest.approx(with_bounds.interval, abs=1e-12)
+        assert without.std_error == with_bounds.std_error

@@ -8,7 +8,7 @@ position. The terms of these targets are those of `podium.sampled.shared.groups`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -44,22 +44,23 @@ class StrataFits:
     def mean(self, measure: Measure, level: float, confidence: float | None) -> SharedMean:
         """Estimate one measure, with bounds that have a confidence, or without bounds."""
         shared, k = self.shared, measure.k or 1
-        every_group = groups(shared, measure)
-        n_shapes = sum(len(group.shapes) for group in every_group)
-        totals = _Totals.zero(shared.n_users)
-        for group in every_group:
+        totals, parts = _Totals.zero(shared.n_users), list[_Part]()
+        for group in groups(shared, measure):
             fit, gradient = self._fit(group, k), np.zeros(4)
             for shape in group.shapes:
-                part = self._part(shape, measure, fit)
-                rows, share = shared.owner[shape.rows], shape.sizes.sum() / shared.n_users
-                np.add.at(totals.values, rows, shape.sizes * part.values)
+                parts.append(self._part(shape, measure, fit))
+                rows = shared.owner[shape.rows]
+                np.add.at(totals.values, rows, shape.sizes * parts[-1].values)
                 np.add.at(totals.largest, rows, shape.sizes)
-                gradient += share * part.gradient
-                if confidence is not None:
-                    totals.bounds += share * part.bounds(1.0 - (1.0 - confidence) / n_shapes)
+                gradient += parts[-1].share * parts[-1].gradient
             influences = fit.influences(self._scanned(group, k), shared.n_users * gradient)
             np.add.at(totals.influences, shared.owner[group.rows], influences)
-        return totals.mean(level, has_bounds=confidence is not None)
+        result = totals.mean(level)
+        if confidence is None and not result.prior_decides:
+            return result
+        bounds = _summed_bounds(parts, level if confidence is None else confidence)
+        result = _within(result, bounds)
+        return replace(result, bounds=None) if confidence is None else result
 
     def _scanned(self, targets: Group | Shape, k: int) -> ScannedRanks:
         return self.shared.scanned(targets.rows, targets.sizes, k)
@@ -73,7 +74,8 @@ class StrataFits:
     def _part(self, shape: Shape, measure: Measure, fit: OpenTargets) -> _Part:
         weights = shape.weights(measure, int(self.shared.n_candidates.max()))[: measure.k]
         ranks = self._scanned(shape, measure.k or 1)
-        return _Part(ranks, weights, fit, self.method == NAIVE)
+        share = float(shape.sizes.sum()) / self.shared.n_users
+        return _Part(ranks, weights, fit, share, self.method == NAIVE)
 
     @property
     def source(self) -> ErrorFrom:
@@ -118,11 +120,15 @@ class StrataFits:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The targets of a shape, with the values of their terms by rank and the fit of the group."""
+    """The targets of a shape, with the values of their terms by rank and the fit of the group.
+
+    The measure contains the mean value of these targets times `share`.
+    """
 
     ranks: ScannedRanks
     weights: Floats
     fit: OpenTargets
+    share: float
     is_naive: bool
 
     @property
@@ -143,27 +149,40 @@ class _Part:
 
 @dataclass(eq=False)
 class _Totals:
-    """Sums over the targets of users, float64, (n_users,) each, and the bounds of the mean."""
+    """Sums over the targets of users: float64, (n_users,) each."""
 
     values: Floats
     influences: Floats
     largest: Floats
-    bounds: Floats
 
     @classmethod
     def zero(cls, n_users: int) -> _Totals:
         values, influences, largest = np.zeros((3, n_users))
-        return cls(values, influences, largest, np.zeros(2))
+        return cls(values, influences, largest)
 
-    def mean(self, level: float, *, has_bounds: bool) -> SharedMean:
-        """Return the mean over users; its interval has the form of that of a scan."""
+    def mean(self, level: float) -> SharedMean:
+        """Return the mean over users, without bounds."""
         mean, effects = float(self.values.mean()), self.values + self.influences
         prior_decides = standard_error(self.influences) > standard_error(self.values)
         interval = t_interval(mean, standard_error(effects), self.values.size, level)
-        low, high = inside(interval, (0.0, float(self.largest.mean())))
-        bounds = Bounds(*self.bounds.tolist()) if has_bounds else None
-        if bounds is not None:
-            mean = min(max(mean, bounds.low), bounds.high)
-            if prior_decides:
-                low, high = min(low, bounds.low), max(high, bounds.high)
-        return SharedMean(mean, effects, 0.0, Interval(low, high), prior_decides, bounds)
+        within = inside(interval, (0.0, float(self.largest.mean())))
+        return SharedMean(mean, effects, 0.0, within, prior_decides)
+
+
+def _summed_bounds(parts: Sequence[_Part], confidence: float) -> Bounds:
+    """Return bounds of the measure, from bounds of its parts that hold together."""
+    each = 1.0 - (1.0 - confidence) / max(len(parts), 1)
+    low, high = sum((part.share * part.bounds(each) for part in parts), np.zeros(2)).tolist()
+    return Bounds(low, high)
+
+
+def _within(result: SharedMean, bounds: Bounds) -> SharedMean:
+    """Add bounds. If the parameters of fits decide, the interval contains the bounds, as in scans.
+
+    The exact mean can then be anywhere between them.
+    """
+    mean = min(max(result.mean, bounds.low), bounds.high)
+    low, high = result.own_interval
+    if result.prior_decides:
+        low, high = min(low, bounds.low), max(high, bounds.high)
+    return replace(result, mean=mean, interval=Interval(low, high), bounds=bounds)
