@@ -148,3 +148,12 @@ def test_table_shows_the_targets_that_the_proxy_lists() -> None:
     np.testing.assert_array_equal(
         stratum[~drawn.is_target] == "drawn", drawn.is_drawn[~drawn.is_target]
     )
+
+
+def test_factors_are_a_proxy() -> None:
+    rng = np.random.default_rng(0)
+    factors = rng.normal(size=(N_USERS, 3)), rng.normal(size=(N_ITEMS, 3))
+    options: dict[str, Any] = {"certain": 8, "uniform": 6}
+    by_factors = draw_strata(TARGETS, proxy=factors, **options)
+    by_scores = draw_strata(TARGETS, proxy=factors[0] @ factors[1].T, **options)
+    np.testing.assert_array_equal(by_factors.item, by_scores.item)

@@ -95,7 +95,7 @@ def read_order(
     depth = min(depth + 1, plan.catalogue_size)  # one more: a target may be on its user's list
     if lists is not None:
         return ProxyOrder(plan, candidates_only(plan, _read_lists(plan, lists), depth))
-    if np.ndim(proxy) == 1 and not isinstance(proxy, tuple):  # pyright: ignore[reportArgumentType]
+    if not isinstance(proxy, tuple) and np.ndim(proxy) == 1:  # pyright: ignore[reportArgumentType]
         return ProxyOrder(plan, _by_item_scores(plan, proxy, depth))
     return ProxyOrder(plan, _by_scores(plan, proxy, depth))
 
