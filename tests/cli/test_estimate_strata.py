@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from podium import sampled
-from podium.sampled.reading.strata import read_scan
+from podium.sampled.reading.strata import read_scan, read_shared
 
 ITEMS = ("--items", "500")
 
@@ -26,7 +26,7 @@ def files(folder: Path) -> Path:
             scores[0] += rng.choice([0.0, 3.0])
             items = [*range(11), *(11 + rng.choice(489, 20, replace=False))]
             lines += [
-                f"{user},{item},{score},{int(item == 0)},{'listed' if item < 11 else 'drawn'}"
+                f"{user},{item},{score},{int(item == 0)},{'listed' if 0 < item < 11 else 'drawn'}"
                 for item, score in zip(items, scores, strict=True)
             ]
         (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
@@ -85,3 +85,49 @@ def test_plan_from_a_pilot_with_strata(
     refused = podium("plan", *asked, "--sizes", "25,50")
     assert refused.status == 2
     assert "--sizes has no effect on scores with strata" in refused.message
+
+
+def test_whole_rankings_are_those_of_python(
+    json_of: Callable[..., dict[str, Any]], podium: Callable[..., Any]
+) -> None:
+    measures = ["pap@5", "recall@3"]
+    asked = (*ITEMS, "--shared", "-m", "pap@5", "-m", "recall@3")
+    models = {name: read_shared(f"{name}.csv", n_items=500) for name in "ab"}
+    found = json_of("estimate.json", "estimate", "a.csv", *asked)
+    assert found == sampled.evaluate_shared(models["a"], measures).as_json()
+    assert found["conventions"]["n_listed"] == 10
+    both = json_of("estimate-comparison.json", "estimate", "a.csv", "b.csv", *asked)
+    assert both == sampled.compare_shared(models, measures).as_json()
+    naive = json_of(
+        "estimate.json", "estimate", "a.csv", *asked, "--no-bounds", "--method", "naive"
+    )
+    assert naive["measures"]["pap@5"]["mean"] >= found["measures"]["pap@5"]["mean"]
+    text = podium("estimate", "a.csv", *asked).out
+    assert text.strip().splitlines()[-1] == "--items 500 --shared"
+    text = podium("estimate", "a.csv", *asked, "--method", "naive").out
+    assert text.strip().splitlines()[-1] == "--method naive --items 500 --shared"
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--method", "mle"), "mle cannot be used with strata"),
+        (("-m", "auc"), "auc has no cutoff, and strata show the top of lists only"),
+        (("--resamples", "50"), "--resamples has no effect on scores with strata"),
+        (("--ties", "random"), "--ties must be one of"),
+    ],
+)
+def test_whole_rankings_refuse_options(
+    podium: Callable[..., Any], options: tuple[str, ...], text: str
+) -> None:
+    done = podium("estimate", "a.csv", *ITEMS, "--shared", *options)
+    assert done.status == 2
+    assert text in done.message
+
+
+def test_proxy_that_knows_the_targets_is_named(podium: Callable[..., Any], folder: Path) -> None:
+    lines = (folder / "a.csv").read_text().replace(",1,drawn", ",1,listed")
+    (folder / "known.csv").write_text(lines)
+    for option in ((), ("--shared",)):
+        done = podium("estimate", "known.csv", *ITEMS, *option)
+        assert "the proxy lists 80 of 80 targets, but by their scores only about" in done.err

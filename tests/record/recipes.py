@@ -269,6 +269,12 @@ def _sampled_proxy(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"protocol": _PROTOCOL, "methods": _METHODS, **changes}
 
 
+def _sampled_shared(given: Mapping[str, Any]) -> dict[str, Any]:
+    del given
+    changes = {"compared": ["EASE", "itemKNN"], "proxies": ["popularity", "itemKNN"]}
+    return {"protocol": _PROTOCOL, "methods": _METHODS, "scored": 20, "listed": 10, **changes}
+
+
 def _sampled_error(given: Mapping[str, Any]) -> dict[str, Any]:
     del given
     return {
@@ -357,6 +363,10 @@ SMALL = {
     "sampled-error": _ERROR,
     "sampled-error-citeulike": _ERROR,
     "sampled-proxy": Small(_sampled_proxy, {"": recipe_data.two_tastes}, repeats=2),
+    **dict.fromkeys(
+        ("sampled-shared", "sampled-shared-citeulike"),
+        Small(_sampled_shared, {"": recipe_data.two_tastes}, repeats=2),
+    ),
     "sampled-figures": Small(_sampled_figures, {"": recipe_data.two_tastes}, repeats=2),
     "topk-consistency": Small(_consistency),
     "topk-factorization-amazon": Small(_top_factors, {"": recipe_data.published_split}),

@@ -131,3 +131,29 @@ def test_proxy_that_knows_the_targets_is_named() -> None:
     lone = csr_array(np.eye(N_USERS, N_ITEMS))
     with pytest.warns(PodiumWarning, match="The proxy ranks 100% of the targets first"):
         draw_strata(lone, proxy=PROXY + 9 * lone.toarray(), certain=8, uniform=6)
+
+
+def test_table_shows_the_targets_that_the_proxy_lists() -> None:
+    drawn = draw_strata(TARGETS, proxy=PROXY, **OPTIONS)
+    stratum = drawn.table()["stratum"]
+    for row, item, listed in zip(
+        drawn.row[drawn.is_target],
+        drawn.item[drawn.is_target],
+        stratum[drawn.is_target] == "listed",
+        strict=True,
+    ):
+        own, seen = TARGETS[[row]].indices.tolist(), SEEN[[row]].indices.tolist()
+        others = [i for i in range(N_ITEMS) if i not in own and i not in seen]
+        assert listed == (int((PROXY[row][others] > PROXY[row][item]).sum()) < 8)
+    np.testing.assert_array_equal(
+        stratum[~drawn.is_target] == "drawn", drawn.is_drawn[~drawn.is_target]
+    )
+
+
+def test_factors_are_a_proxy() -> None:
+    rng = np.random.default_rng(0)
+    factors = rng.normal(size=(N_USERS, 3)), rng.normal(size=(N_ITEMS, 3))
+    options: dict[str, Any] = {"certain": 8, "uniform": 6}
+    by_factors = draw_strata(TARGETS, proxy=factors, **options)
+    by_scores = draw_strata(TARGETS, proxy=factors[0] @ factors[1].T, **options)
+    np.testing.assert_array_equal(by_factors.item, by_scores.item)

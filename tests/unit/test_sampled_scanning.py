@@ -411,3 +411,47 @@ def test_combined_errors_have_the_degrees_of_freedom_of_their_parts() -> None:
 def test_one_user_has_no_standard_error() -> None:
     found = evaluate_scan(ScannedRanks([1], [9], [0], [50], 1000, k=K), "recall@5")
     assert np.isnan(found.estimates["recall@5"].std_error)
+
+
+def _changed(ranks: ScannedRanks, **changes: Any) -> ScannedRanks:
+    names = ("above_listed", "n_listed", "above_drawn", "n_drawn", "n_items", "k", "user")
+    return ScannedRanks(**{**{name: getattr(ranks, name) for name in names}, **changes})
+
+
+def test_targets_that_the_list_settles_do_not_change_a_fit() -> None:
+    open_ones = _random_scan()
+    n = open_ones.above.size
+    columns = {
+        "above_listed": np.r_[open_ones.above_listed, np.full(n, K)],
+        "above_drawn": np.r_[open_ones.above_drawn, np.full(n, 50)],
+    }
+    columns |= {name: np.tile(getattr(open_ones, name), 2) for name in ("n_listed", "n_drawn")}
+    both = _changed(open_ones, **columns, n_items=521, user=np.arange(2 * n))
+    fits = [open_targets.OpenTargets.fit(ranks).coefficients for ranks in (open_ones, both)]
+    np.testing.assert_array_equal(*fits)
+
+
+def test_weights_count_targets() -> None:
+    ranks, rng = _random_scan(), np.random.default_rng(0)
+    equal = _changed(ranks, row_weights=np.full(ranks.above.size, 0.3))
+    plain = open_targets.OpenTargets.fit(ranks)
+    np.testing.assert_allclose(open_targets.OpenTargets.fit(equal).coefficients, plain.coefficients)
+    weights = rng.random(ranks.above.size)
+    weighted = _changed(ranks, row_weights=weights)
+    assert weighted.counts.sum() == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+    values = rng.random(weights.size)
+    assert weighted.means_of_users(values).mean() == pytest.approx(
+        np.average(values, weights=weights)
+    )
+    assert weighted.largest_share == pytest.approx(weights.max() / weights.sum())
+    assert ranks.largest_share == pytest.approx(1 / ranks.n_users)
+
+
+def test_influences_vary_like_the_error_of_the_fit() -> None:
+    ranks, weights = _random_scan(), np.ones(K)
+    fit = open_targets.OpenTargets.fit(ranks)
+    gradient = fit.gradient(ranks, weights)
+    influences = fit.influences(ranks, gradient)
+    wanted = float(np.sqrt(gradient @ fit.covariance @ gradient))
+    assert np.linalg.norm(influences) == pytest.approx(wanted, rel=0.1)
+    assert abs(influences.sum()) < 0.2 * wanted  # 0 but for the prior

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from podium.catalogue import ScoreFunction
 from podium.errors import ArgumentError, PodiumWarning
 from podium.sampled import (
     REGISTRY,
     SampledRanks,
     SharedRanks,
     compare_shared,
+    draw_strata,
     evaluate,
     evaluate_shared,
     read,
@@ -178,3 +180,108 @@ def test_popular_candidates_in_a_table_are_named() -> None:
     assert read(uniform, **options).n_rows == 300
     common = scores_of(np.tile(np.arange(20), (300, 1)))  # the same list for all users
     assert read(common, **options).n_rows == 300
+
+
+def strata(seed: int = 0, hardness: float = 1.0) -> SharedRanks:
+    """Return the targets of `drawn`, with half of the items above them on a list of 50."""
+    rng, uniform = np.random.default_rng(seed), drawn(seed)
+    listed = np.minimum(rng.exponential(8.0 * hardness, uniform.n_rows), 50).astype(int)
+    rest = np.minimum(rng.exponential(5.0 * hardness, uniform.n_rows), 900).astype(int)
+    return SharedRanks(
+        rng.hypergeometric(rest, 946 - rest, 49),
+        49,
+        uniform.n_items,
+        user=uniform.user,
+        replacement=False,
+        above_listed=listed,
+        n_listed=50,
+    )
+
+
+def test_strata_have_intervals_and_paired_differences() -> None:
+    models = {"a": strata(), "same": strata(), "b": strata(0, 1.5)}
+    found = compare_shared(models, ["recall@20", "pap@10"])
+    for name in ("recall@20", "pap@10"):
+        estimate = found.evaluations["a"].summary(name)
+        assert estimate.bounds is not None
+        assert estimate.bounds.low <= estimate.mean <= estimate.bounds.high
+        assert estimate.interval.low <= estimate.mean <= estimate.interval.high
+        assert (estimate.method, estimate.error_from) == ("strata", "posterior")
+        assert found.comparisons["same"].summary(name).difference == 0
+        assert found.comparisons["same"].summary(name).std_error == 0
+        assert found.comparisons["b"].summary(name).difference < 0
+    assert "n_listed=50, n_negatives=49" in str(models["a"])
+    assert found.evaluations["a"].conventions["n_negatives"] == 99
+
+
+def test_naive_value_of_strata_is_too_large() -> None:
+    naive, auto = (
+        evaluate_shared(strata(), "recall@20", estimator=method, bounds=False).summary("recall@20")
+        for method in ("naive", "auto")
+    )
+    assert naive.mean > auto.mean
+    assert (naive.interval_of, naive.error_from) == ("expectation", "users")
+
+
+def test_strata_that_are_not_supported_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="mle cannot be used with strata"):
+        evaluate_shared(strata(), "recall@20", estimator="mle")
+    with pytest.raises(ArgumentError, match="ap has no cutoff"):
+        evaluate_shared(strata(), "ap")
+    mixed = {"a": strata(), "b": drawn()}
+    with pytest.raises(ArgumentError, match="must all have strata, or none"):
+        compare_shared(mixed, "recall@20")
+    options: dict[str, Any] = {"user": ["a", "a"], "replacement": False}
+    with pytest.raises(ArgumentError, match="above_listed is missing"):
+        SharedRanks([0, 1], 3, 100, n_listed=2, **options)
+    with pytest.raises(ArgumentError, match="n_listed must be the same for all targets"):
+        SharedRanks([0, 1], 3, 100, above_listed=[0, 1], n_listed=[2, 3], **options)
+    with pytest.raises(ArgumentError, match="replacement must be False"):
+        SharedRanks([0, 1], 3, 100, above_listed=[0, 1], n_listed=2, user=["a", "a"])
+    with pytest.raises(ArgumentError, match="more listed items above the target than listed"):
+        SharedRanks([0, 1], 3, 100, above_listed=[0, 3], n_listed=2, **options)
+    with pytest.raises(ArgumentError, match="10 items, 9 of them drawn or listed, and 2 targets"):
+        SharedRanks([0, 1], 4, 10, above_listed=[0, 3], n_listed=5, **options)
+
+
+def test_candidates_of_a_proxy_are_checked() -> None:
+    scores, held_out = [[0.1, 0.2, 0.3, 0.4]], csr_array([[1, 0, 0, 0]])
+    with pytest.raises(ArgumentError, match="uniform is missing"):
+        sample_shared(scores, held_out, 2, proxy=[3, 4, 2, 1])
+    with pytest.raises(ArgumentError, match="n_negatives and uniform are both"):
+        sample_shared(scores, held_out, 2, proxy=[3, 4, 2, 1], certain=1, uniform=1)
+    with pytest.raises(ArgumentError, match="Give either proxy"):
+        sample_shared(scores, held_out, certain=1, uniform=1)
+    with pytest.raises(ArgumentError, match="ties"):
+        sample_shared(scores, held_out, proxy=[3, 4, 2, 1], certain=1, uniform=1, ties="id")
+    bad = [[0.1, np.nan, 0.3, 0.4]]
+    with pytest.raises(ArgumentError, match="finite"):
+        sample_shared(bad, held_out, proxy=[3, 4, 2, 1], certain=1, uniform=9)
+
+
+def test_scores_of_every_form_give_the_same_strata() -> None:
+    rng = np.random.default_rng(0)
+    left, right = rng.integers(-9, 9, (30, 5)) * 1.0, rng.integers(-9, 9, (40, 5)) * 1.0
+    held_out = csr_array((rng.random((30, 40)) < 0.1).astype(float))
+    options: dict[str, Any] = {"proxy": rng.random(40), "certain": 5, "uniform": 6}
+    matrix = left @ right.T
+    samples = [
+        sample_shared(form, held_out, **options)
+        for form in (matrix, (left, right), ScoreFunction(lambda users: matrix[users], 30, 40))
+    ]
+    drawn_items = draw_strata(held_out, **options)
+    pairs = matrix[drawn_items.row, drawn_items.item]
+    samples.append(SharedRanks.of_candidates(drawn_items, pairs))
+    for shared in samples[1:]:
+        for name in ("above", "above_listed", "n_negatives", "n_listed", "n_items", "user"):
+            np.testing.assert_array_equal(getattr(shared, name), getattr(samples[0], name))
+
+
+def test_intervals_do_not_depend_on_whether_bounds_are_shown() -> None:
+    for name in ("recall@20", "ndcg@5"):
+        with_bounds, without = (
+            evaluate_shared(strata(), name, bounds=shown).summary(name) for shown in (True, False)
+        )
+        assert without.bounds is None
+        assert without.interval == pytest.approx(with_bounds.interval, abs=1e-12)
+        assert without.std_error == with_bounds.std_error

@@ -9,7 +9,7 @@ import pytest
 
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.sampled import evaluate_scan
-from podium.sampled.reading.strata import has_strata, read_scan
+from podium.sampled.reading.strata import has_strata, read_scan, read_shared
 
 Table = dict[str, list[Any]]
 
@@ -90,3 +90,43 @@ def test_popular_draws_are_named() -> None:
     }
     with pytest.warns(PodiumWarning, match="item 'hit' was drawn for 200 users"):
         read_scan(table, n_items=1000, k=5)
+
+
+def test_strata_are_counted_for_whole_rankings() -> None:
+    for ties, above in (("worst", [0, 1, 1]), ("best", [0, 1, 0])):
+        found = read_shared(_table(), n_items=40, ties=ties)
+        assert found.above_listed is not None
+        assert found.above_listed.tolist() == [1, 2, 1]  # without the other target
+        assert found.above.tolist() == above
+        assert found.position.tolist() == [1, 2, 1]
+        assert found.n_items.tolist() == [40, 40, 40]
+        assert found.n_candidates.tolist() == [39, 39, 40]
+    seen = {"user": ["a", "a", "b"], "item": ["s1", "s2", "s1"]}
+    assert read_shared(_table(), n_items=40, seen=seen).n_items.tolist() == [38, 38, 39]
+
+
+def _ranked(n_listed_targets: int, n_high: int) -> Table:
+    """Return 100 users with a target, of which some are listed, and some score high."""
+    users = np.repeat(np.arange(100), 8)
+    place = np.tile(np.arange(8), 100)  # the target, four listed items, three drawn ones
+    is_high = users < n_high
+    score = np.where(place == 0, np.where(is_high, 4.5, -1.0), 5.0 - place)
+    item = np.where(place > 4, 10 + (users * 13 + 7 * place) % 900, place)
+    is_listed = np.where(place == 0, users < n_listed_targets, place < 5)
+    return {
+        "user": users.tolist(),
+        "item": item.tolist(),
+        "score": score.tolist(),
+        "target": (place == 0).astype(int).tolist(),
+        "stratum": np.where(is_listed, "listed", "drawn").tolist(),
+    }
+
+
+@pytest.mark.parametrize("read", [read_scan, read_shared])
+def test_proxy_that_knows_the_targets_is_named(read: Any) -> None:
+    options: dict[str, Any] = {"n_items": 1000, **({"k": 2} if read is read_scan else {})}
+    text = "the proxy lists 95 of 100 targets, but by their scores only about 60 are among"
+    with pytest.warns(PodiumWarning, match=text):
+        read(_ranked(95, 60), **options)
+    for listed, high in ((89, 60), (60, 60), (0, 60), (100, 81)):  # no warning
+        read(_ranked(listed, high), **options)

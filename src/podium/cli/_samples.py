@@ -17,7 +17,13 @@ from podium.errors import ArgumentError, PodiumWarning
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from podium.sampled import CandidatePairs, SampledRanks, SampleReader, ScannedRanks
+    from podium.sampled import (
+        CandidatePairs,
+        SampledRanks,
+        SampleReader,
+        ScannedRanks,
+        SharedRanks,
+    )
 
 
 @dataclass(frozen=True)
@@ -222,8 +228,38 @@ def read_scans(
 
     `refused` are options of the command that have no effect on strata, with their values.
     """
+    from podium.sampled.reading.strata import read_scan
+
+    options = _strata_options(paths, samples, columns, ties=ties, refused=refused)
+    return None if options is None else [read_scan(path, k=k, **options) for path in paths]
+
+
+def read_shared_strata(
+    paths: Sequence[Path],
+    samples: Samples,
+    columns: SampleColumns,
+    *,
+    ties: str | None,
+    refused: Mapping[str, Any],
+) -> list[SharedRanks] | None:
+    """Read the same files for whole rankings."""
+    from podium.sampled.reading.strata import read_shared
+
+    options = _strata_options(paths, samples, columns, ties=ties, refused=refused)
+    return None if options is None else [read_shared(path, **options) for path in paths]
+
+
+def _strata_options(
+    paths: Sequence[Path],
+    samples: Samples,
+    columns: SampleColumns,
+    *,
+    ties: str | None,
+    refused: Mapping[str, Any],
+) -> dict[str, Any] | None:
+    """Return the options of readers, or None if no file has a column of strata."""
     from podium._arrays import holds_arrays
-    from podium.sampled.reading.strata import has_strata, read_scan
+    from podium.sampled.reading.strata import has_strata
 
     names = columns.names_by_role()
     if not any(has_strata(path, names) for path in paths if not holds_arrays(path)):
@@ -246,8 +282,8 @@ def read_scans(
                 f"{option} has no effect on scores with strata, which show how items were drawn "
                 "and have one method. Leave it out."
             )
-    options: dict[str, Any] = {"n_items": samples.items, "k": k, "ties": ties or "worst"}
-    return [read_scan(path, **options, seen=samples.seen, columns=names) for path in paths]
+    options = {"n_items": samples.items, "seen": samples.seen, "columns": names}
+    return {**options, "ties": ties or "worst"}
 
 
 def _read(path: Path, reader: SampleReader) -> SampledRanks:

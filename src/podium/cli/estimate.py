@@ -16,7 +16,7 @@ from podium.cli.compare import run_names
 
 if TYPE_CHECKING:
     from podium.report.results import Result
-    from podium.sampled import Estimator, SampledRanks, ScannedRanks
+    from podium.sampled import Estimator, SampledRanks, ScannedRanks, SharedRanks
 
 _DEFAULT = ("ndcg@10", "recall@10")
 _LEVEL = 0.95
@@ -117,7 +117,7 @@ def estimate(
     _reports.check(report)
     from podium import sampled
     from podium.cli import _render
-    from podium.cli._samples import largest_cutoff, read_all, read_scans, reader
+    from podium.cli._samples import largest_cutoff, read_all, read_scans, read_shared_strata, reader
     from podium.report import estimates
 
     with _messages.naming_options():
@@ -125,12 +125,18 @@ def estimate(
         options: dict[str, Any] = {"estimator": estimator, "level": level, "seed": seed}
         options |= {"bounds": bounds, **({} if resamples is None else {"n_bootstrap": resamples})}
         names = measures or _DEFAULT
-        refused = {"--method": method != "auto", "--no-bounds": not bounds}
-        refused |= {"--resamples": resamples is not None, "--shared": shared}
-        k, by_row = largest_cutoff(names), False
-        scans = read_scans(files, samples, columns, k=k, ties=ties, refused=refused)
+        reading: dict[str, Any] = {"ties": ties, "refused": {"--resamples": resamples is not None}}
+        scans, strata, by_row = None, None, False
+        if shared:
+            strata = read_shared_strata(files, samples, columns, **reading)
+        else:
+            reading["refused"] |= {"--method": method != "auto", "--no-bounds": not bounds}
+            scans = read_scans(files, samples, columns, k=largest_cutoff(names), **reading)
         if scans is not None:
             evaluated = _of_scans(scans, files, names, level)
+        elif strata is not None:
+            options["estimator"] = method  # a name: strata have a method of their own
+            evaluated = _of_shared(strata, files, names, options)
         else:
             all_ranks = read_all(
                 files, reader(samples, columns, scores=scores, ties=ties, seed=seed)
@@ -139,7 +145,8 @@ def estimate(
                 _refuse_resamples(estimator, all_ranks)
             if shared:
                 _refuse_unshared(samples, ties)
-                evaluated = _of_shared(all_ranks, files, names, options)
+                models = [sampled.SharedRanks.of(ranks) for ranks in all_ranks]
+                evaluated = _of_shared(models, files, names, options)
             else:
                 evaluated = _of_ranks(all_ranks, files, names, options)
             by_row = all_ranks[0].user is None
@@ -190,12 +197,11 @@ def _refuse_unshared(samples: Samples, ties: str | None) -> None:
 
 
 def _of_shared(
-    all_ranks: list[SampledRanks], files: list[Path], names: Sequence[str], options: dict[str, Any]
+    models: list[SharedRanks], files: list[Path], names: Sequence[str], options: dict[str, Any]
 ) -> Result:
     """Evaluate whole rankings of one file, or compare several."""
     from podium import sampled
 
-    models = [sampled.SharedRanks.of(ranks) for ranks in all_ranks]
     if len(files) == 1:
         return sampled.evaluate_shared(models[0], names, **options)
     by_name = dict(zip(run_names(files), models, strict=True))

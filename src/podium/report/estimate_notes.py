@@ -131,8 +131,8 @@ def _history(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def _each_option(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
     method, resamples = conventions["method"], conventions["n_bootstrap"]
-    is_scan = method.startswith("scan(")
-    if not is_scan:
+    is_scan = method.startswith("scan(") or "n_listed" in conventions
+    if not is_scan or method == "naive":
         yield f"--method {method!r}" if "(" in method else f"--method {method}"
     yield f"--items {given.get('--items') or _size_text(conventions['n_items'])}"
     if is_scan:

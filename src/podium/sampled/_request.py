@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,19 @@ from podium.sampled.likelihood import likelihood
 from podium.sampled.ranks import SampledRanks
 
 Pair = tuple[SampledRanks, SampledRanks]
+
+
+class Rows(Protocol):
+    """Observations of targets, with the user of each if users are known."""
+
+    @property
+    def user(self) -> NDArray[Any] | None: ...
+
+    @property
+    def n_rows(self) -> int: ...
+
+
+AnyRows = TypeVar("AnyRows", bound=Rows)
 
 _SAME_USERS = "Models are compared on the same users"
 
@@ -159,8 +172,8 @@ def comparable(
 
 
 def same_users(
-    samples: Sequence[SampledRanks], names: Sequence[str], *, noun: str = "sample"
-) -> list[SampledRanks]:
+    samples: Sequence[AnyRows], names: Sequence[str], *, noun: str = "sample"
+) -> list[AnyRows]:
     """Return samples whose users' labels have one type, if they have the same users."""
     names_without = [name for name, ranks in zip(names, samples, strict=True) if ranks.user is None]
     if names_without and len(names_without) < len(samples):
@@ -179,18 +192,18 @@ def same_users(
     return relabelled
 
 
-def _with_common_labels(samples: Sequence[SampledRanks]) -> list[SampledRanks]:
+def _with_common_labels(samples: Sequence[AnyRows]) -> list[AnyRows]:
     """Return samples whose users are all strings if one has strings, so that 7 becomes '7'."""
     labels: list[NDArray[Any]] = [np.asarray(ranks.user) for ranks in samples]
     if len({user.dtype.kind in "iu" for user in labels}) == 1:
         return list(samples)
     return [
-        replace(ranks, user=user.astype(np.str_))
+        replace(cast("Any", ranks), user=user.astype(np.str_))
         for ranks, user in zip(samples, labels, strict=True)
     ]
 
 
-def _refuse_unequal_lengths(samples: Sequence[SampledRanks], names: Sequence[str]) -> None:
+def _refuse_unequal_lengths(samples: Sequence[Rows], names: Sequence[str]) -> None:
     first = samples[0].n_rows
     for ranks, name in zip(samples[1:], names[1:], strict=True):
         if ranks.n_rows != first:

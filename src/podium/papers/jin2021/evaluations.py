@@ -57,8 +57,7 @@ class Evaluations:
 
     def fitted(self, method: str) -> Any:
         """Return a method with the recipe's options, fitted to the pairs that are not held out."""
-        options = self.recipe.parameters["methods"][method]
-        return _fit(method, options, self.held_out.train, self._seed(method))
+        return fit(self.recipe, method, self.held_out.train)
 
     def ranks(self, method: str) -> Ints:
         """Return the rank of each user's held-out item among all items, training items included.
@@ -134,6 +133,12 @@ def load(recipe: Recipe) -> None:
         _fit(
             name, {**options, **({"n_epochs": 1} if _accepts(make, "n_epochs") else {})}, _SMALL, 0
         )
+
+
+def fit(recipe: Recipe, method: str, train: sparse.csr_array[Any]) -> Any:
+    """Return a method with the recipe's options, fitted to pairs."""
+    options = recipe.parameters["methods"][method]
+    return _fit(method, options, train, seed_of(recipe, f"model {method}"))
 
 
 def _fit(name: str, options: Mapping[str, Any], pairs: Any, seed: int) -> Any:

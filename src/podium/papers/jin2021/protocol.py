@@ -69,6 +69,33 @@ def read(recipe: Recipe, paths: Mapping[str, Path]) -> HeldOut:
     DataError
         If a file is absent or malformed, or if the numbers differ from ``shape``.
     """
+    pairs, last, shape = _pairs(recipe, paths)
+    target = _drawn_items(recipe, pairs[1], np.bincount(pairs[0])) if last is None else last
+    is_train = pairs[1] != target[pairs[0]]
+    return HeldOut(matrix(pairs[0][is_train], pairs[1][is_train], shape), target)
+
+
+def split(
+    recipe: Recipe, paths: Mapping[str, Path], share: float
+) -> tuple[sparse.csr_array[Any], sparse.csr_array[Any]]:
+    """Read a recipe's data set and hold out a random share of each user's items, rounded down.
+
+    Returns
+    -------
+    train, targets : scipy.sparse.csr_array of float32, (n_users, n_items)
+    """
+    (user, item), _, shape = _pairs(recipe, paths)
+    sizes = np.bincount(user)
+    order = np.lexsort((generator(recipe, "held-out").random(user.size), user))
+    place = np.empty(user.size, np.int64)
+    place[order] = np.arange(user.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    is_target = place < (share * sizes).astype(np.int64)[user]
+    train, targets = (matrix(user[kept], item[kept], shape) for kept in (~is_target, is_target))
+    return train, targets
+
+
+def _pairs(recipe: Recipe, paths: Mapping[str, Path]) -> tuple[Pairs, Ints | None, tuple[int, int]]:
+    """Return the pairs of the selected users, the held-out items if known, and the shape."""
     settings: Mapping[str, Any] = recipe.parameters["protocol"]
     (source,) = recipe.data
     reader = FORMATS[_check.choice(settings["format"], "format", list(FORMATS))]
@@ -78,9 +105,7 @@ def read(recipe: Recipe, paths: Mapping[str, Path]) -> HeldOut:
     _require_shape(
         paths[source.folder], source, settings["shape"], (n_users, n_items, pairs[0].size)
     )
-    target = _drawn_items(recipe, pairs[1], np.bincount(pairs[0])) if last is None else last
-    is_train = pairs[1] != target[pairs[0]]
-    return HeldOut(matrix(pairs[0][is_train], pairs[1][is_train], (n_users, n_items)), target)
+    return pairs, last, (n_users, n_items)
 
 
 def _selected(recipe: Recipe, pairs: Pairs, last: Ints | None) -> tuple[Pairs, Ints | None]:

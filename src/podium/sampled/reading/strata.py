@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,10 @@ from podium.sampled.design import Ints
 from podium.sampled.reading.ranks import KINDS
 from podium.sampled.reading.scores import SCORE, TARGET, refuse_without
 from podium.sampled.reading.seen import catalogue_size, read_seen
-from podium.sampled.reading.uniform import warn_of_popular_draws
-from podium.sampled.scanning.ranks import ScannedRanks
+from podium.sampled.reading.uniform import warn_of_known_targets, warn_of_popular_draws
+from podium.sampled.scanning.ranks import Counts, ScannedRanks
 from podium.sampled.scanning.strata import DRAWN, LISTED, Strata
+from podium.sampled.shared.ranks import SharedRanks
 
 STRATUM = Role("stratum", ("stratum",))
 STRATA = {LISTED: (LISTED, "certain", "list"), DRAWN: (DRAWN, "uniform", "random")}
@@ -82,7 +84,9 @@ def read_scan(
     Warns
     -----
     PodiumWarning
-        If an item was drawn far more often than in a uniform sample.
+        If an item was drawn far more often than in a uniform sample. If nearly all targets are
+        listed, but many are not in the same number of first items by their scores: the proxy was
+        probably trained on them.
 
     Examples
     --------
@@ -91,40 +95,109 @@ def read_scan(
     >>> read_scan(table, n_items=100, k=1)
     ScannedRanks(1 targets of 1 users, k=1, 2 items scored per target, 0.0% open)
     """
-    roles = (USER, ITEM, SCORE, TARGET, STRATUM)
-    table = open_table(source, "strata's scores", roles, format)
-    names = resolve(table.names, roles, columns or {}, table.name)
-    values = fetch(table, names, {**KINDS, "stratum": "id"})
-    user, item = (to_ids(values[name], names[name], table) for name in ("user", "item"))
-    score, _ = to_scores(table, names["score"], values["score"], user)
-    target = to_numbers(values["target"], names["target"], table, user)
-    is_target = finite(target, names["target"], user, table) > 0
-    strata = label_array(to_ids(values["stratum"], names["stratum"], table))
-    is_listed = _is_listed(strata, table.name)
-    labels, codes = np.unique(label_array(user), return_inverse=True)
-    _refuse_repeats(codes, codes_of(item)[0], labels, table.name)
-    n_targets = np.bincount(codes[is_target], minlength=labels.size)
-    refuse_without("target", n_targets, labels, table.name)
-    catalogue_sizes: int | Ints = catalogue_size(n_items)
-    if seen is not None:
-        catalogue_sizes = read_seen(seen).sizes(user, n_items, table.name)[is_target]
-    scanned = Strata(codes, score, is_target, ~is_listed).ranks(
-        catalogue_sizes,
-        user=labels[codes[is_target]],
-        k=k,
-        ties=ties,
-        keeps_targets=True,
-    )
-    _test_draws(scanned, label_array(item)[~is_listed & ~is_target], table.name)
-    return scanned
+    table = _Table.read(source, n_items, seen, columns, format)
+    counts = table.strata.counts(ties, keeps_targets=True)
+    table.test(counts)
+    return counts.ranks(table.n_items, k=k, user=table.user)
 
 
-def _test_draws(ranks: ScannedRanks, drawn: NDArray[Any], source: str) -> None:
-    """Warn if an item was drawn more often than the same chance for all unlisted items allows."""
-    _, first_rows = np.unique(ranks.user, return_index=True)  # targets of a user share its draws
-    chances = ranks.n_drawn[first_rows] / (ranks.n_rest + ranks.n_drawn)[first_rows].clip(1)
-    advice = "The estimates assume that all items outside the list have the same chance."
-    warn_of_popular_draws(drawn, float(chances.sum()), advice, source)
+def read_shared(
+    source: Any,
+    *,
+    n_items: ArrayLike,
+    ties: str = "worst",
+    seen: Any = None,
+    columns: dict[str, str] | None = None,
+    format: str | None = None,
+) -> SharedRanks:
+    """Read the same table for whole rankings, with all targets of a user.
+
+    Parameters
+    ----------
+    source, ties, seen, columns, format
+        The parameters of `read_scan`.
+    n_items : int
+        The number of items of the catalogue, including all targets.
+
+    Returns
+    -------
+    SharedRanks
+        One row per target, in the order of the table.
+
+    Examples
+    --------
+    >>> table = {"user": [1, 1, 1, 1], "item": [5, 6, 7, 8], "score": [0.2, 0.9, 0.1, 0.5],
+    ...          "target": [1, 0, 0, 1], "stratum": ["listed", "listed", "drawn", "drawn"]}
+    >>> read_shared(table, n_items=100)
+    SharedRanks(2 targets of 1 users, n_listed=1, n_negatives=1, n_items=100, replacement=False)
+    """
+    table = _Table.read(source, n_items, seen, columns, format)
+    table.test(table.strata.counts(ties, keeps_targets=True))
+    counts = table.strata.counts(ties, keeps_targets=False)
+    return SharedRanks.of_counts(counts, table.n_items, table.user)
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """The rows of a table of strata.
+
+    Attributes
+    ----------
+    name : str
+    strata : Strata
+        The scores, and the stratum of each row.
+    item : (n,)
+    user : (n_targets,)
+    n_items : int, or int64, (n_targets,)
+    """
+
+    name: str
+    strata: Strata
+    item: NDArray[Any]
+    user: NDArray[Any]
+    n_items: int | Ints
+
+    @classmethod
+    def read(
+        cls,
+        source: Any,
+        n_items: ArrayLike,
+        seen: Any,
+        columns: dict[str, str] | None,
+        format: str | None,
+    ) -> _Table:
+        roles = (USER, ITEM, SCORE, TARGET, STRATUM)
+        table = open_table(source, "strata's scores", roles, format)
+        names = resolve(table.names, roles, columns or {}, table.name)
+        values = fetch(table, names, {**KINDS, "stratum": "id"})
+        user, item = (to_ids(values[name], names[name], table) for name in ("user", "item"))
+        score, _ = to_scores(table, names["score"], values["score"], user)
+        target = to_numbers(values["target"], names["target"], table, user)
+        is_target = finite(target, names["target"], user, table) > 0
+        strata = label_array(to_ids(values["stratum"], names["stratum"], table))
+        is_listed = _is_listed(strata, table.name)
+        labels, codes = np.unique(label_array(user), return_inverse=True)
+        _refuse_repeats(codes, codes_of(item)[0], labels, table.name)
+        n_targets = np.bincount(codes[is_target], minlength=labels.size)
+        refuse_without("target", n_targets, labels, table.name)
+        sizes: int | Ints = catalogue_size(n_items)
+        if seen is not None:
+            sizes = read_seen(seen).sizes(user, n_items, table.name)[is_target]
+        rows = Strata(codes, score, is_target, ~is_listed)
+        return cls(table.name, rows, label_array(item), labels[codes[is_target]], sizes)
+
+    def test(self, counts: Counts) -> None:
+        """Warn of items that were not drawn uniformly, and of a proxy that knew the targets."""
+        is_target, is_drawn = self.strata.is_target, self.strata.is_drawn
+        n_rest = self.n_items - 1 - counts.n_listed
+        _, first_rows = np.unique(self.user, return_index=True)  # they share their draws
+        chances = (counts.n_drawn / np.maximum(n_rest, 1))[first_rows]
+        advice = "The estimates assume that all items outside the list have the same chance."
+        drawn = self.item[is_drawn & ~is_target]
+        warn_of_popular_draws(drawn, float(chances.sum()), advice, self.name)
+        share_above = counts.above_drawn / np.maximum(counts.n_drawn, 1)
+        rank = counts.above_listed + share_above * n_rest
+        warn_of_known_targets(~is_drawn[is_target], rank < counts.n_listed, self.name)
 
 
 def _is_listed(strata: NDArray[Any], source: str) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""A test of whether drawn items had the same chance."""
+"""Tests of candidates in tables: whether draws had the same chance, and lists no leak."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from podium import _check
 from podium.errors import PodiumWarning
 
 _MOST_ERRORS = 6.0  # Poisson standard errors above the expected number of draws
+_LEAST_MISSES = 20  # with fewer, a list of the model's own would hardly miss targets either
+_MISS_RATIO = 0.25  # misses of a proxy that was not trained on the targets are more frequent
 
 
 def warn_of_popular_draws(drawn: NDArray[Any], expected: float, advice: str, source: str) -> None:
@@ -43,6 +45,39 @@ def warn_of_popular_draws(drawn: NDArray[Any], expected: float, advice: str, sou
         f"{source}: item {_check.label(names[most])} was drawn for {counts[most]} users, but a "
         f"uniform sample has it for about {expected:.0f}. {n_above} of {names.size} drawn "
         f"items have too many draws. {advice}",
+        PodiumWarning,
+        stacklevel=4,
+    )
+
+
+def warn_of_known_targets(
+    in_list: NDArray[np.bool_], in_top: NDArray[np.bool_], source: str
+) -> None:
+    """Warn if a proxy lists so many targets that it was probably trained on them.
+
+    Parameters
+    ----------
+    in_list : bool, (n,)
+        Whether the proxy lists each target.
+    in_top : bool, (n,)
+        Whether the scores place the target in a list of the same length.
+    source : str
+        The name of the table.
+
+    Warns
+    -----
+    PodiumWarning
+        If the list misses less than a quarter as many targets as the scores, which miss at least
+        20.
+    """
+    n_missed, n_low = int((~in_list).sum()), int((~in_top).sum())
+    if n_low < _LEAST_MISSES or n_missed >= _MISS_RATIO * n_low:
+        return
+    warnings.warn(
+        f"{source}: the proxy lists {in_list.sum()} of {in_list.size} targets, but by their scores "
+        f"only about {in_top.sum()} are among as many items. If the proxy was trained on the "
+        "targets, its lists do not help to evaluate a model that was not. If you do not know which "
+        "targets it lists, give all targets the stratum 'drawn'.",
         PodiumWarning,
         stacklevel=4,
     )

@@ -10,7 +10,7 @@ hypergeometric. A *penalty* D(b) is chosen such that, for every B,
 By Markov's inequality, the sum of all losses is then at most the sum of the penalties plus
 log(1 / alpha) / theta, with a probability of at least 1 - alpha. This holds for every distribution
 of B. Several targets of a user count with their mean, which satisfies (1) by Jensen's inequality,
-whatever the dependence of their draws.
+whatever the dependence of their draws. So does a share of the mean, of users with a lower weight.
 
 A penalty is linear, D(b) = a + d min(b, t), where t items above the target make its value 0. Then
 (1) has to be checked only for B <= t, because the expectation decreases in B beyond. It also
@@ -98,7 +98,7 @@ def _drawn_loss(ranks: ScannedRanks, padded: Floats, fit: OpenTargets, log_odds:
     best, loss = np.inf, np.inf
     for ratio in _RATIOS:
         theta = float(np.log1p((1.0 - ratio) * detection / (1.0 - detection))) / padded.max()
-        margin = log_odds / max(theta, 1e-300) / ranks.n_users
+        margin = log_odds / max(theta, 1e-300) * ranks.largest_share
         chosen = _chosen_penalties(cases, padded, theta, expected)
         planned = float((expected * chosen).sum()) + margin
         if planned < best:

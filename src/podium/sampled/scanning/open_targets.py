@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from podium.sampled.design import Floats, Ints
 from podium.sampled.scanning.ranks import ScannedRanks
@@ -80,6 +81,24 @@ class OpenTargets:
         ]
         return np.subtract(*np.transpose(ends)) / (2 * _STEP)
 
+    def influences(self, ranks: ScannedRanks, gradient: Floats) -> Floats:
+        """Return the effect of each target of the fit on a value through the coefficients.
+
+        float64, (n_targets,): to first order, the value loses this effect without the target. The
+        sums over users vary like the error that the coefficients cause, whatever the dependence of
+        a user's targets.
+
+        Parameters
+        ----------
+        ranks : ScannedRanks
+            The targets of the fit.
+        gradient : float64, (4,)
+            The derivative of the value by the coefficients.
+        """
+        every = Outcomes(ranks.above_listed, ranks.above_drawn, ranks.n_drawn, ranks.counts)
+        derivatives = every.densities(self.coefficients)[1] * ranks.counts[:, None]
+        return _is_used(ranks) * (derivatives @ self.covariance @ gradient)
+
     def shapes(self, above_listed: Ints) -> tuple[Floats, Floats]:
         """Return alpha and beta of targets with some listed items above: float64, (n,) each."""
         return _shapes(np.log1p(above_listed), self.coefficients)
@@ -110,20 +129,31 @@ class Outcomes:
     above_listed: Ints
     above_drawn: Ints
     n_drawn: Ints
-    n_targets: Ints
+    n_targets: Floats
 
     @classmethod
     def of(cls, ranks: ScannedRanks) -> Outcomes:
-        """Count the outcomes of the targets for which items were drawn."""
+        """Count the outcomes of the targets that the fit uses."""
+        is_used = _is_used(ranks)
         columns = np.stack([ranks.above_listed, ranks.above_drawn, ranks.n_drawn])
-        drawn = columns[:, ranks.n_drawn > 0]
-        (above_listed, above_drawn, n_drawn), n_targets = np.unique(
-            drawn, axis=1, return_counts=True
+        (above_listed, above_drawn, n_drawn), case = np.unique(
+            columns[:, is_used], axis=1, return_inverse=True
         )
-        return cls(above_listed, above_drawn, n_drawn, n_targets)
+        n_targets = np.bincount(case.ravel(), ranks.counts[is_used], above_listed.size)
+        return cls(above_listed, above_drawn, n_drawn, n_targets.astype(np.float64))
 
     def cost(self, coefficients: Floats) -> tuple[float, Floats]:
         """Return the negative log posterior density and its gradient by the coefficients."""
+        densities, derivatives = self.densities(coefficients)
+        deviation = coefficients - _MEANS
+        cost = -(densities @ self.n_targets) + (_PRECISIONS * deviation**2).sum() / 2
+        return float(cost), _PRECISIONS * deviation - self.n_targets @ derivatives
+
+    def densities(self, coefficients: Floats) -> tuple[Floats, Floats]:
+        """Return the log density of each outcome without a constant, and its derivatives.
+
+        float64, (n,) and (n, 4): the derivatives are by the coefficients.
+        """
         from scipy.special import digamma, gammaln
 
         x = np.log1p(self.above_listed)
@@ -133,13 +163,18 @@ class Outcomes:
         log_density += gammaln(alpha + b) - gammaln(alpha)
         log_density += gammaln(beta + n - b) - gammaln(beta)
         common = digamma(total) - digamma(total + n)
-        by_alpha = alpha * (common + digamma(alpha + b) - digamma(alpha)) * self.n_targets
-        by_beta = beta * (common + digamma(beta + n - b) - digamma(beta)) * self.n_targets
+        by_alpha = alpha * (common + digamma(alpha + b) - digamma(alpha))
+        by_beta = beta * (common + digamma(beta + n - b) - digamma(beta))
         by_s, by_w = by_alpha + by_beta, -by_beta
-        gradient = np.array([by_s.sum(), by_s @ x, by_w.sum(), by_w @ x])
-        deviation = coefficients - _MEANS
-        cost = -(log_density @ self.n_targets) + (_PRECISIONS * deviation**2).sum() / 2
-        return float(cost), _PRECISIONS * deviation - gradient
+        return log_density, np.stack([by_s, by_s * x, by_w, by_w * x], axis=1)
+
+
+def _is_used(ranks: ScannedRanks) -> NDArray[np.bool_]:
+    """Return whether each target has draws, and is open after the listed items.
+
+    With strata, other targets have draws too, but their distribution is of no use.
+    """
+    return (ranks.n_drawn > 0) & (ranks.above_listed < ranks.k)
 
 
 def _shapes(x: Floats, coefficients: Floats) -> tuple[Floats, Floats]:

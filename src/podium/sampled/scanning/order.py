@@ -59,6 +59,20 @@ class ProxyOrder:
                 stacklevel=3,
             )
 
+    def n_others_above(self, rows: Ints) -> Ints:
+        """Return the number of items above each target that are no targets of its user: (n,).
+
+        Parameters
+        ----------
+        rows : int64, (n_targets,)
+            The user's row of each target, in increasing order.
+        """
+        by_place = np.lexsort((self._places, rows))
+        starts = np.searchsorted(rows, rows)  # the first target of the same user
+        n_own = np.empty(rows.size, np.int64)
+        n_own[by_place] = np.arange(rows.size) - starts
+        return self._places - n_own
+
     def items(self, targets: Ints, start: int, stop: int) -> Ints:
         """Return the items at places start .. stop - 1 of some targets; -1 after the last one."""
         places = np.arange(start, stop) + (
@@ -81,7 +95,7 @@ def read_order(
     depth = min(depth + 1, plan.catalogue_size)  # one more: a target may be on its user's list
     if lists is not None:
         return ProxyOrder(plan, candidates_only(plan, _read_lists(plan, lists), depth))
-    if np.ndim(proxy) == 1 and not isinstance(proxy, tuple):  # pyright: ignore[reportArgumentType]
+    if not isinstance(proxy, tuple) and np.ndim(proxy) == 1:  # pyright: ignore[reportArgumentType]
         return ProxyOrder(plan, _by_item_scores(plan, proxy, depth))
     return ProxyOrder(plan, _by_scores(plan, proxy, depth))
 

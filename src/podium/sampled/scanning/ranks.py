@@ -40,6 +40,8 @@ class ScannedRanks:
     user : (n,), optional
         The user of each target, integers or strings. All users have the same weight, and so do the
         targets of one user. By default, each target is a separate user.
+    row_weights : (n,), optional
+        The weight of each target, instead of equal weights of users.
 
     Raises
     ------
@@ -69,6 +71,7 @@ class ScannedRanks:
     k: int
     above_all: Ints
     user: NDArray[Any]
+    row_weights: Floats | None
 
     def __init__(
         self,
@@ -81,6 +84,7 @@ class ScannedRanks:
         k: int,
         above_all: ArrayLike | None = None,
         user: ArrayLike | None = None,
+        row_weights: ArrayLike | None = None,
     ) -> None:
         columns = {
             "above_listed": _counts(above_listed, "above_listed"),
@@ -98,6 +102,8 @@ class ScannedRanks:
         for name, value in {**columns, "n_items": sizes, "user": labels}.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "k", _check.cutoff(k))
+        shares = None if row_weights is None else _check.weights(row_weights, n_rows)
+        object.__setattr__(self, "row_weights", shares)
         audited = np.full(n_rows, -1) if above_all is None else np.asarray(above_all)
         object.__setattr__(self, "above_all", _check.one_dimensional(audited, "above_all"))
         _check.equal_length(above_listed=columns["above_listed"], above_all=audited)
@@ -142,13 +148,37 @@ class ScannedRanks:
     @property
     def shares_of_users(self) -> Floats:
         """The weight of each target in the mean over users: float64, (n,); the sum is 1."""
+        if self.row_weights is not None:
+            return self.row_weights / self.row_weights.sum()
         owner, sizes = self._owner_and_sizes
         return 1.0 / (sizes.size * sizes[owner])
 
+    @property
+    def largest_share(self) -> float:
+        """The largest weight of a user in the mean."""
+        return float(np.bincount(self._owner_and_sizes[0], self.shares_of_users).max())
+
+    @property
+    def counts(self) -> Floats:
+        """How often each target counts in fits: float64, (n,); 1 for targets of equal weight.
+
+        The sum is the number of targets of equal weight whose mean would vary as much (Kish).
+        """
+        if self.row_weights is None:
+            return np.ones(self.above_listed.size)
+        return self.row_weights * self.row_weights.sum() / (self.row_weights @ self.row_weights)
+
     def means_of_users(self, values: PerRow) -> Floats:
-        """Return the mean value of each user, by increasing label: float64, (n_users,)."""
+        """Return values of users whose mean is that of all targets: float64, (n_users,).
+
+        They are in the order of increasing labels. Without `row_weights`, the value of a user is
+        the mean of its targets.
+        """
         owner, sizes = self._owner_and_sizes
-        return np.bincount(owner, values) / sizes
+        if self.row_weights is None:
+            return np.bincount(owner, values) / sizes
+        sums = np.bincount(owner, values * self.shares_of_users)
+        return (sums * sizes.size).astype(np.float64)
 
     @cached_property
     def _owner_and_sizes(self) -> tuple[Ints, Ints]:
@@ -186,12 +216,24 @@ class ScannedRanks:
 
 @dataclass
 class Counts:
-    """The counts of `ScannedRanks` during a scan: int64, (n_targets,) each."""
+    """The counts of `ScannedRanks`: int64, (n_targets,) each."""
 
     above_listed: Ints
     n_listed: Ints
     above_drawn: Ints
     n_drawn: Ints
+
+    def ranks(
+        self,
+        n_items: ArrayLike,
+        *,
+        k: int,
+        user: NDArray[Any],
+        row_weights: Floats | None = None,
+    ) -> ScannedRanks:
+        """Return them with the number of items, the user and the weight of each target."""
+        counts = (self.above_listed, self.n_listed, self.above_drawn, self.n_drawn)
+        return ScannedRanks(*counts, n_items, k=k, user=user, row_weights=row_weights)
 
 
 def _counts(values: ArrayLike, name: str) -> Ints:

@@ -16,7 +16,7 @@ from podium.sampled._draws import DrawPlan, read_plan
 from podium.sampled.candidates import counts_above
 from podium.sampled.design import Floats, Ints
 from podium.sampled.scanning.order import ProxyOrder, candidates_only, read_order
-from podium.sampled.scanning.ranks import ScannedRanks
+from podium.sampled.scanning.ranks import Counts, ScannedRanks
 from podium.sampled.scanning.rest import draw_rest
 from podium.types import Labels
 
@@ -39,6 +39,8 @@ class StratifiedCandidates:
         The user's row of `targets`, and the item.
     is_target, is_drawn : bool, (n,)
         Whether the item is a target, and whether it was drawn. The others are listed.
+    in_list : bool, (n,)
+        Whether the proxy ranks the item among the first ones: the listed items, and some targets.
     n_items : int64, (n_targets,)
         The number of items that each target is ranked among, including itself.
     keeps_targets : bool
@@ -50,6 +52,7 @@ class StratifiedCandidates:
     item: Ints
     is_target: NDArray[np.bool_]
     is_drawn: NDArray[np.bool_]
+    in_list: NDArray[np.bool_]
     n_items: Ints
     keeps_targets: bool
 
@@ -78,14 +81,16 @@ class StratifiedCandidates:
         ArgumentError
             If the number of scores is wrong, or if a score is not finite.
         """
+        counts = self.counts(scores, ties=ties, keeps_targets=self.keeps_targets)
+        return counts.ranks(self.n_items, k=k, user=self.user[self.is_target])
+
+    def counts(self, scores: ArrayLike, *, ties: str, keeps_targets: bool) -> Counts:
+        """Return the number of items of each stratum above each target, and of all its items.
+
+        If other targets are kept, they count as listed items.
+        """
         strata = Strata(self.row, self._checked(scores), self.is_target, self.is_drawn)
-        return strata.ranks(
-            self.n_items,
-            user=self.user[self.is_target],
-            k=k,
-            ties=ties,
-            keeps_targets=self.keeps_targets,
-        )
+        return strata.counts(ties, keeps_targets=keeps_targets)
 
     def table(self, scores: ArrayLike | None = None) -> dict[str, NDArray[Any]]:
         """Return columns for `podium estimate` and `read_scan`: user, item, target and stratum.
@@ -99,7 +104,7 @@ class StratifiedCandidates:
             "user": self.user,
             "item": self.item,
             "target": self.is_target.astype(np.int64),
-            "stratum": np.where(self.is_drawn, DRAWN, LISTED),
+            "stratum": np.where(self.in_list, LISTED, DRAWN),
         }
         return columns if scores is None else {**columns, "score": self._checked(scores)}
 
@@ -129,30 +134,19 @@ class Strata:
     is_target: NDArray[np.bool_]
     is_drawn: NDArray[np.bool_]
 
-    def ranks(
-        self,
-        n_items: ArrayLike,
-        *,
-        user: NDArray[Any],
-        k: int,
-        ties: str,
-        keeps_targets: bool,
-    ) -> ScannedRanks:
+    def counts(self, ties: str, *, keeps_targets: bool) -> Counts:
         """Count the items above each target, in the order of the rows of targets.
 
-        `user` has the label of each target's user. If other targets are kept, they are listed.
+        If other targets are kept, they are listed.
         """
         is_worst = _check.choice(ties, "ties", ("worst", "best")) == "worst"
         is_listed, n_own = ~(self.is_drawn | self.is_target), int(keeps_targets)
         listed = is_listed | self.is_target if keeps_targets else is_listed
         above_listed, n_listed = self._counts(listed, is_worst)
-        return ScannedRanks(
+        return Counts(
             above_listed - n_own * is_worst,
             n_listed - n_own,
             *self._counts(self.is_drawn & ~self.is_target, is_worst),
-            n_items,
-            k=k,
-            user=user,
         )
 
     def _counts(self, is_in: NDArray[np.bool_], is_worst: bool) -> tuple[Ints, Ints]:
@@ -240,6 +234,8 @@ def draw_strata(
     parts = (np.stack([plan.rows, plan.targets]), listed, drawn)
     kinds = np.repeat([0, 1, 2], [part.shape[1] for part in parts])
     rows, items = np.concatenate(parts, axis=1)
+    in_list = kinds == 1
+    in_list[: plan.rows.size] = order.n_others_above(plan.rows) < n_listed
     by_user = np.argsort(rows, kind="stable")
     return StratifiedCandidates(
         plan.labels[rows[by_user]],
@@ -247,6 +243,7 @@ def draw_strata(
         items[by_user],
         kinds[by_user] == 0,
         kinds[by_user] == 2,
+        in_list[by_user],
         (with_targets if keeps_targets else plan).n_items,
         keeps_targets,
     )

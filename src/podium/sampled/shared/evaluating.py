@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -14,8 +13,6 @@ from podium.evaluation.stats.intervals import inside, t_interval, t_p_value, t_s
 from podium.metrics import Measure
 from podium.sampled import _uncertainty
 from podium.sampled._request import (
-    conventions,
-    extent,
     read_measures,
     read_resamples,
     require_defined,
@@ -25,17 +22,12 @@ from podium.sampled._request import (
 from podium.sampled.bounds import Bounds
 from podium.sampled.comparing import SampledComparison, SampledComparisons
 from podium.sampled.difference import Difference
-from podium.sampled.distribution import RANK_AUC, depends_on_order
+from podium.sampled.distribution import RANK_AUC
 from podium.sampled.estimators import Estimator, get
-from podium.sampled.estimators.smooth import Smooth
 from podium.sampled.evaluating import N_BOOTSTRAP, Estimate, SampledEvaluation
-from podium.sampled.shared.means import (
-    Fits,
-    SharedMean,
-    source_of_error,
-    standard_error,
-)
+from podium.sampled.shared.means import Fits, SharedMean, standard_error
 from podium.sampled.shared.ranks import SharedRanks
+from podium.sampled.shared.strata import NAIVE, STRATA, StrataFits
 
 
 def evaluate_shared(
@@ -92,10 +84,10 @@ def evaluate_shared(
     >>> 0 < found["pap@10"] < found["recall@20"] < 1
     True
     """
-    method, parsed = _request(estimator, measures, [shared])
+    parsed = _read([shared], measures)
     level, n_bootstrap = _check.open_fraction(level, "level"), read_resamples(n_bootstrap)
     with _uncertainty.distinct_warnings():
-        fits = Fits(method, shared)
+        fits = _fits(estimator, shared)
         means = [fits.mean(measure, level, level if bounds else None) for measure in parsed]
         (result,) = _with_resamples([fits], [means], parsed, n_bootstrap, seed)
     return _evaluation(fits, parsed, result, level, n_bootstrap, seed)
@@ -135,11 +127,11 @@ def compare_shared(
     Differences are paired by user, as in `compare`.
     """
     require_several(models, "evaluate_shared")
-    method, parsed = _request(estimator, measures, list(models.values()))
+    parsed = _read(list(models.values()), measures)
     level, n_bootstrap = _check.open_fraction(level, "level"), read_resamples(n_bootstrap)
     models = _refuse_other_targets(models)
     confidence = (1 + level) / 2 if bounds else None  # so that the bounds of two models hold
-    fits = {name: Fits(method, shared) for name, shared in models.items()}
+    fits = {name: _fits(estimator, shared) for name, shared in models.items()}
     with _uncertainty.distinct_warnings():
         means = [[of.mean(m, level, confidence) for m in parsed] for of in fits.values()]
         resampled = _with_resamples(list(fits.values()), means, parsed, n_bootstrap, seed)
@@ -162,32 +154,49 @@ def compare_shared(
     return SampledComparisons(evaluations, comparisons)
 
 
-def _request(
-    estimator: str | Estimator,
-    measures: str | Measure | Iterable[str | Measure],
-    samples: Sequence[SharedRanks],
-) -> tuple[Estimator, list[Measure]]:
-    method, parsed = get(estimator), read_measures(measures)
+def _read(
+    samples: Sequence[SharedRanks], measures: str | Measure | Iterable[str | Measure]
+) -> list[Measure]:
+    parsed = read_measures(measures)
     for measure in parsed:
         if measure.name == RANK_AUC:
             raise ArgumentError(
                 f"{RANK_AUC} is defined for users with one target only. Use auc or pauc@k."
             )
+        if measure.k is None and any(shared.has_strata for shared in samples):
+            raise ArgumentError(
+                f"{measure} has no cutoff, and strata show the top of lists only. Add a cutoff, "
+                f"such as {measure}@10."
+            )
     for shared in samples:
+        require_defined(parsed, int(shared.n_candidates.min()))
+    return parsed
+
+
+def _fits(estimator: str | Estimator, shared: SharedRanks) -> Fits | StrataFits:
+    method = get(estimator)
+    if not shared.has_strata:
         method.check(shared.targets)
-        require_defined(parsed, int(np.min(shared.targets.n_items)))
-    return method, parsed
+        return Fits(method, shared)
+    if estimator == "auto":
+        return StrataFits(STRATA, shared)
+    if method.name == NAIVE:
+        return StrataFits(NAIVE, shared)
+    raise ArgumentError(
+        f"{method} cannot be used with strata, which have a method of their own. Use 'auto' or "
+        "'naive'."
+    )
 
 
 def _with_resamples(
-    fits: Sequence[Fits],
+    fits: Sequence[Fits | StrataFits],
     means: list[list[SharedMean]],
     measures: Sequence[Measure],
     n_bootstrap: int,
     seed: int,
 ) -> list[list[SharedMean]]:
     """Add the estimates of resampled users, who are the same for all models, if they are needed."""
-    if all(source_of_error(of.method, of.shared) != "bootstrap" for of in fits):
+    if all(of.source != "bootstrap" for of in fits):
         return means
     n_users = fits[0].shared.n_users
     if n_users < 2:
@@ -207,47 +216,36 @@ def _with_resamples(
 
 
 def _evaluation(
-    fits: Fits,
+    fits: Fits | StrataFits,
     measures: Sequence[Measure],
     means: Sequence[SharedMean],
     level: float,
     n_bootstrap: int,
     seed: int,
 ) -> SampledEvaluation:
-    shared, targets = fits.shared, fits.shared.targets
-    source = source_of_error(fits.method, shared)
-    n_first = int(np.min(np.asarray(targets.n_items) // np.asarray(targets.n_negatives)))
+    n_users = fits.shared.n_users
     estimates = {
         str(measure): Estimate(
             mean.mean,
             mean.std_error,
-            mean.interval_at(level, shared.n_users),
+            mean.interval_at(level, n_users),
             level,
-            shared.n_users,
+            n_users,
             str(fits.method),
-            *_interval_kind(fits),
-            source,
+            fits.is_biased,
+            fits.interval_of,
+            fits.source,
             mean.bounds,
             mean.prior_decides,
-            depends_on_order(measure, targets.most_items, n_first),
+            fits.orders(measure),
         )
         for measure, mean in zip(measures, means, strict=True)
     }
-    recorded = conventions(
-        fits.method, targets, seed, n_bootstrap if source == "bootstrap" else None
-    )
-    return SampledEvaluation(
-        estimates, {**recorded, "n_items": extent(shared.n_items), "shared": True}
-    )
+    n_used = n_bootstrap if fits.source == "bootstrap" else None
+    return SampledEvaluation(estimates, fits.conventions(seed, n_used))
 
 
-def _interval_kind(fits: Fits) -> tuple[bool, Any]:
-    """Return whether the method is biased here, and the quantity that its interval is for."""
-    biased = fits.method.biased and not (fits.method.consistent and fits.shared.is_exact)
-    return biased, "expectation" if biased and not isinstance(fits.method, Smooth) else "exact"
-
-
-def _difference(fits: Fits, a: SharedMean, b: SharedMean, level: float) -> Difference:
+def _difference(fits: Fits | StrataFits, a: SharedMean, b: SharedMean, level: float) -> Difference:
     n_users = fits.shared.n_users
     error = float(np.hypot(standard_error(b.variation - a.variation), np.hypot(a.other, b.other)))
     difference = b.mean - a.mean
@@ -255,7 +253,7 @@ def _difference(fits: Fits, a: SharedMean, b: SharedMean, level: float) -> Diffe
     interval = t_interval(difference, error, n_users, level)
     if a.bounds is not None and b.bounds is not None:
         bounds = Bounds(b.bounds.low - a.bounds.high, b.bounds.high - a.bounds.low)
-        if source_of_error(fits.method, fits.shared) == "posterior":
+        if fits.source == "posterior":
             interval = inside(interval, bounds)
     return Difference(
         a.mean,
@@ -266,8 +264,9 @@ def _difference(fits: Fits, a: SharedMean, b: SharedMean, level: float) -> Diffe
         level,
         n_users,
         str(fits.method),
-        *_interval_kind(fits),
-        source_of_error(fits.method, fits.shared),
+        fits.is_biased,
+        fits.interval_of,
+        fits.source,
         1.0 - t_p_value(t_statistic(difference, error), n_users) / 2,
         bounds,
         a.prior_decides or b.prior_decides,
@@ -277,16 +276,16 @@ def _difference(fits: Fits, a: SharedMean, b: SharedMean, level: float) -> Diffe
 def _refuse_other_targets(models: Mapping[str, SharedRanks]) -> dict[str, SharedRanks]:
     """Return models whose users' labels have one type; raise if their targets differ."""
     names = list(models)
-    samples = same_users([shared.targets for shared in models.values()], names, noun="model")
-    for name, ranks in zip(names[1:], samples[1:], strict=True):
-        if not np.array_equal(np.bincount(samples[0].owner), np.bincount(ranks.owner)):
+    if len({shared.has_strata for shared in models.values()}) > 1:
+        raise ArgumentError(
+            "models must all have strata, or none of them, because the methods differ. Give all "
+            "models the same candidates."
+        )
+    samples = same_users(list(models.values()), names, noun="model")
+    for name, shared in zip(names[1:], samples[1:], strict=True):
+        if not np.array_equal(np.bincount(samples[0].owner), np.bincount(shared.owner)):
             raise ArgumentError(
                 f"{name} and {names[0]} must have the same targets, but users have different "
                 "numbers of them. Rank the same held-out items by all models."
             )
-    return {
-        name: shared
-        if ranks is shared.targets
-        else SharedRanks.of(replace(ranks, n_items=shared.n_items))
-        for (name, shared), ranks in zip(models.items(), samples, strict=True)
-    }
+    return dict(zip(names, samples, strict=True))

@@ -44,6 +44,11 @@ class Shape:
     rows: Ints
     sizes: Floats
 
+    def weights(self, measure: Measure, n_items: int) -> Floats:
+        """Return the term by the number of other items above, with the largest value 1."""
+        values = _weights(measure, self.place, n_items)
+        return values / float(np.abs(values).max())
+
 
 @dataclass(frozen=True, eq=False)
 class Group:
@@ -56,11 +61,14 @@ class Group:
     rows : int64, (n,)
     sizes : float64, (n,)
         The weights of the targets.
+    shapes : tuple of Shape
+        The targets by their own terms.
     """
 
     term: Terms
     rows: Ints
     sizes: Floats
+    shapes: tuple[Shape, ...]
 
     @property
     def key(self) -> tuple[bytes, bytes]:
@@ -96,7 +104,7 @@ def groups(shared: SharedRanks, measure: Measure) -> list[Group]:
             merged.append([shape])
     if len(merged) > 1 and sum(s.rows.size for s in merged[-1]) < _LEAST_TARGETS:
         merged[-2].extend(merged.pop())
-    n_items = shared.targets.most_items
+    n_items = int(shared.n_candidates.max())
     return [_group(shapes, measure, n_items) for shapes in merged]
 
 
@@ -107,14 +115,14 @@ def _group(shapes: list[Shape], measure: Measure, n_items: int) -> Group:
     for shape in shapes:
         largest = float(np.abs(_weights(measure, shape.place, n_items)).max())
         places.append((*shape.place, float(shape.sizes.sum()) / float(sizes.sum()) / largest))
-    return Group(Terms.of(measure, *places), rows, sizes)
+    return Group(Terms.of(measure, *places), rows, sizes, tuple(shapes))
 
 
 def _shapes(shared: SharedRanks, measure: Measure) -> Iterator[Shape]:
     """Yield the targets by form, in the order of positions."""
     places, rows_of_place = _by_place(shared)
     forms: dict[tuple[int, bytes], list[tuple[int, float]]] = {}
-    n_items = shared.targets.most_items
+    n_items = int(shared.n_candidates.max())
     for i, (position, n_pos) in enumerate(places):
         weights = _weights(measure, (position, n_pos), n_items)
         largest = float(np.abs(weights).max(initial=0.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,10 +12,11 @@ from podium.evaluation import stats
 from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import inside
 from podium.metrics import Measure
-from podium.sampled._uncertainty import ErrorFrom, ExactMeasure, by_bootstrap
+from podium.sampled._request import conventions, extent
+from podium.sampled._uncertainty import ErrorFrom, ExactMeasure, IntervalOf, by_bootstrap
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.design import Floats, Ints
-from podium.sampled.distribution import RankDistribution, rank_weights
+from podium.sampled.distribution import RankDistribution, depends_on_order, rank_weights
 from podium.sampled.estimators import Estimator, LinearEstimator
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.shared.groups import Group, groups, user_values
@@ -92,13 +93,6 @@ def linear_form(method: Estimator, shared: SharedRanks) -> LinearEstimator | Non
     return method if isinstance(method, LinearEstimator) else None
 
 
-def source_of_error(method: Estimator, shared: SharedRanks) -> ErrorFrom:
-    """Return where the standard error comes from."""
-    if linear_form(method, shared) is not None:
-        return "users"
-    return "posterior" if isinstance(method, Smooth) else "bootstrap"
-
-
 @dataclass(frozen=True, eq=False)
 class Fits:
     """Fits of one method to the groups of several measures; equal groups are fitted once."""
@@ -109,6 +103,34 @@ class Fits:
     _known: dict[tuple[bytes, bytes], SmoothFit | RankDistribution] = field(
         default_factory=dict[tuple[bytes, bytes], SmoothFit | RankDistribution]
     )
+
+    @property
+    def source(self) -> ErrorFrom:
+        """Where the standard error comes from."""
+        if linear_form(self.method, self.shared) is not None:
+            return "users"
+        return "posterior" if isinstance(self.method, Smooth) else "bootstrap"
+
+    @property
+    def is_biased(self) -> bool:
+        return self.method.biased and not (self.method.consistent and self.shared.is_exact)
+
+    @property
+    def interval_of(self) -> IntervalOf:
+        """The quantity that intervals are for."""
+        is_short = self.is_biased and not isinstance(self.method, Smooth)
+        return "expectation" if is_short else "exact"
+
+    def orders(self, measure: Measure) -> bool:
+        """Return whether the order of the first ranks, which samples hardly show, is assumed."""
+        targets = self.shared.targets
+        n_first = int(np.min(np.asarray(targets.n_items) // np.asarray(targets.n_negatives)))
+        return depends_on_order(measure, targets.most_items, n_first)
+
+    def conventions(self, seed: int, n_bootstrap: int | None) -> dict[str, Any]:
+        """Return the method and the design as JSON values."""
+        recorded = conventions(self.method, self.shared.targets, seed, n_bootstrap)
+        return {**recorded, "n_items": extent(self.shared.n_items), "shared": True}
 
     def groups(self, measure: Measure) -> list[Group]:
         """Return the groups of a measure, which are computed once."""
@@ -138,7 +160,7 @@ class Fits:
 
     def resampled(self, measures: Sequence[Measure], users: Ints) -> list[float]:
         """Estimate measures from users that count several times: int64, (n_users,)."""
-        owner, means = self.shared.targets.owner, list[float]()
+        owner, means = self.shared.owner, list[float]()
         known: dict[tuple[bytes, bytes], RankDistribution] = {}
         for measure in measures:
             total = 0.0
@@ -205,7 +227,7 @@ class Fits:
         effects = np.zeros(n_users)
         if fit.states:
             of_rows = share * fit.influences(part.term) * fit.ranks.weights * n_users
-            np.add.at(effects, self.shared.targets.owner[part.rows], of_rows)
+            np.add.at(effects, self.shared.owner[part.rows], of_rows)
         error = share * fit.std_error(part.term)
         other = np.sqrt(max(error**2 - standard_error(effects) ** 2, 0.0))
         low, high = fit.interval(part.term, level=level, bounds=bounds)

@@ -10,14 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.catalogue.source import Scores
-from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError
-from podium.sampled._draws import read_plan
-from podium.sampled.design import Ints
+from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.sampling import rank_targets
-from podium.types import Ties
+from podium.sampled.scanning.ranks import Counts, ScannedRanks
+from podium.sampled.scanning.strata import StratifiedCandidates
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,14 +22,15 @@ class SharedRanks:
     """The number of sampled items above each target, for targets of users that share a sample.
 
     The items of a user are drawn once, uniformly from those that are not targets of the user. All
-    targets of the user are ranked among them.
+    targets of the user are ranked among them. If the first items of a proxy's list are ranked for
+    certain, they are counted separately, and items are drawn from the rest.
 
     Parameters
     ----------
     above : int, (n,)
-        The number of the user's sampled items that rank above each target.
+        The number of the user's drawn items that rank above each target.
     n_negatives : int or int, (n,)
-        The number of the user's sampled items, the same for all targets of a user.
+        The number of the user's drawn items, the same for all targets of a user.
     n_items : int or int, (n,)
         The number of items that are ranked for the user, including all targets of the user. Pass an
         array if seen items are left out.
@@ -40,14 +38,21 @@ class SharedRanks:
         The user of each target, integers or strings. Each row is one target, and a user has one row
         for each.
     replacement : bool
-        Whether an item could be drawn twice.
+        Whether an item could be drawn twice. With listed items, it must be False.
+    above_listed : int, (n,), optional
+        The number of the user's listed items that rank above each target. By default, no items are
+        listed.
+    n_listed : int or int, (n,), optional
+        The number of the user's listed items, the same for all targets of a user. They are the
+        first items of a proxy's list without the targets.
 
     Raises
     ------
     ArgumentError
         If columns differ in length, if a number is not an integer, or if more items are above a
-        target than were drawn. If n_negatives or n_items differ between the targets of a user, or
-        if a user has fewer items besides the targets than were drawn.
+        target than were drawn or listed. If n_negatives, n_items or n_listed differ between the
+        targets of a user, or if a user has fewer items besides the targets than were drawn. If
+        only one of above_listed and n_listed is given.
 
     Notes
     -----
@@ -60,8 +65,13 @@ class SharedRanks:
     SharedRanks(3 targets of 2 users, n_negatives=4, n_items=100, replacement=True)
     """
 
-    targets: SampledRanks
-    """The rank of each target among the sampled items alone, as for a user with one target."""
+    above: Ints
+    n_negatives: int | Ints
+    n_items: Ints
+    user: NDArray[Any]
+    replacement: bool
+    above_listed: Ints | None
+    n_listed: Ints | None
 
     def __init__(
         self,
@@ -71,23 +81,20 @@ class SharedRanks:
         *,
         user: ArrayLike,
         replacement: bool = True,
+        above_listed: ArrayLike | None = None,
+        n_listed: ArrayLike | None = None,
     ) -> None:
-        ranks = np.asarray(above) + 1
-        observed = SampledRanks(ranks, n_negatives, n_items, replacement=replacement, user=user)
-        sizes = np.bincount(observed.owner)
-        for name, values in (("n_negatives", observed.n_negatives), ("n_items", observed.n_items)):
-            _refuse_different(observed, values, name)
-        n_candidates = observed.n_items - sizes[observed.owner] + 1
-        _refuse_short(observed, n_candidates, sizes)
-        is_same = bool((n_candidates == n_candidates[0]).all())
-        targets = SampledRanks(
-            ranks,
-            observed.n_negatives,
-            int(n_candidates[0]) if is_same else n_candidates,
-            replacement=replacement,
-            user=user,
-        )
-        object.__setattr__(self, "targets", targets)
+        _refuse_half_strata(above_listed, n_listed, replacement)
+        if n_listed is None or not np.any(n_listed):
+            above_listed = n_listed = None
+        counts = (above, n_negatives, n_items, user, above_listed, n_listed)
+        columns = {**_checked_columns(*counts, replacement=replacement), "replacement": replacement}
+        for name, value in columns.items():
+            object.__setattr__(self, name, value)
+        for name in ("n_negatives", "n_items", "n_listed"):
+            if columns[name] is not None:
+                _refuse_different(self, columns[name], name)
+        _refuse_short(self)
 
     @classmethod
     def of(cls, ranks: SampledRanks) -> SharedRanks:
@@ -105,30 +112,105 @@ class SharedRanks:
         options: dict[str, Any] = {"user": ranks.user, "replacement": ranks.replacement}
         return cls(ranks.ranks - 1, ranks.n_negatives, ranks.n_items, **options)
 
+    @classmethod
+    def of_candidates(
+        cls, candidates: StratifiedCandidates, scores: ArrayLike, *, ties: str = "worst"
+    ) -> SharedRanks:
+        """Rank all targets of each user among the user's listed and drawn items.
+
+        Parameters
+        ----------
+        candidates : StratifiedCandidates
+            The result of `draw_strata`, with any `other_targets`.
+        scores : float64, (n,)
+            The score of each row of the candidates. Higher is better.
+        ties : {"worst", "best"}
+            Whether items with the target's score count as above it.
+        """
+        counts = candidates.counts(scores, ties=ties, keeps_targets=False)
+        row = candidates.row[candidates.is_target]
+        n_others = 0 if candidates.keeps_targets else np.bincount(row)[row] - 1
+        return cls.of_counts(
+            counts, candidates.n_items + n_others, candidates.user[candidates.is_target]
+        )
+
+    @classmethod
+    def of_counts(cls, counts: Counts, n_items: ArrayLike, user: NDArray[Any]) -> SharedRanks:
+        """Return ranks from the counts of strata without other targets."""
+        return cls(
+            counts.above_drawn,
+            counts.n_drawn,
+            n_items,
+            user=user,
+            replacement=False,
+            above_listed=counts.above_listed,
+            n_listed=counts.n_listed,
+        )
+
     def __repr__(self) -> str:
-        n_negatives, n_items = (
-            str(np.min(v)) if np.min(v) == np.max(v) else f"{np.min(v)} .. {np.max(v)}"
-            for v in (self.targets.n_negatives, self.n_items)
-        )
+        n_listed = f"n_listed={_span(self.n_listed)}, " if self.n_listed is not None else ""
         return (
-            f"SharedRanks({self.targets.n_rows} targets of {self.n_users} users, "
-            f"n_negatives={n_negatives}, n_items={n_items}, "
-            f"replacement={self.targets.replacement})"
+            f"SharedRanks({self.n_rows} targets of {self.n_users} users, {n_listed}"
+            f"n_negatives={_span(self.n_negatives)}, n_items={_span(self.n_items)}, "
+            f"replacement={self.replacement})"
         )
+
+    @property
+    def has_strata(self) -> bool:
+        """Whether items of a proxy's list are ranked for certain."""
+        return self.n_listed is not None
+
+    @cached_property
+    def targets(self) -> SampledRanks:
+        """The rank of each target among the sampled items alone, as for a user with one target.
+
+        It is defined without strata.
+        """
+        sizes = self.n_candidates
+        is_same = bool((sizes == sizes[0]).all())
+        return SampledRanks(
+            self.above + 1,
+            self.n_negatives,
+            int(sizes[0]) if is_same else sizes,
+            replacement=self.replacement,
+            user=self.user,
+        )
+
+    def scanned(self, rows: Ints, weights: Floats, k: int) -> ScannedRanks:
+        """Return the counts of some targets with weights, as for users with one target."""
+        zeros = np.zeros(self.n_rows, np.int64)
+        listed = [zeros if c is None else c for c in (self.above_listed, self.n_listed)]
+        n_drawn = np.broadcast_to(np.asarray(self.n_negatives), self.n_rows)
+        columns = (*listed, self.above, n_drawn, self.n_candidates, self.owner)
+        above_listed, n_listed, above, n_drawn, n_items, user = (c[rows] for c in columns)
+        counts = Counts(above_listed, n_listed, above, n_drawn)
+        return counts.ranks(n_items, k=k, user=user, row_weights=weights)
+
+    @property
+    def n_rows(self) -> int:
+        return self.above.size
+
+    @cached_property
+    def owner(self) -> Ints:
+        """The number of each row's user, from 0 to n_users - 1: int64, (n,)."""
+        return np.unique(self.user, return_inverse=True)[1].astype(np.int64)
 
     @property
     def n_users(self) -> int:
-        return self.targets.n_users
+        return int(self.owner.max()) + 1
 
     @property
-    def n_items(self) -> Ints:
-        """The number of items that are ranked for the user of each target: int64, (n,)."""
-        return np.asarray(self.targets.n_items) + self.n_pos - 1
+    def n_candidates(self) -> Ints:
+        """The number of items that each target is ranked among, without the user's other targets.
+
+        int64, (n,); including the target itself.
+        """
+        return self.n_items.astype(np.int64) - self.n_pos + 1
 
     @cached_property
     def n_pos(self) -> Ints:
         """The number of targets of each row's user: int64, (n,)."""
-        return np.bincount(self.targets.owner)[self.targets.owner].astype(np.int64)
+        return np.bincount(self.owner)[self.owner].astype(np.int64)
 
     @cached_property
     def position(self) -> Ints:
@@ -137,106 +219,90 @@ class SharedRanks:
         Targets with equally many sampled items above them have the order of their rows, which
         changes nothing.
         """
-        owner = self.targets.owner
-        order = np.lexsort((self.targets.ranks, owner))
-        first_rows = np.cumsum(np.bincount(owner)) - np.bincount(owner)
-        position = np.empty(owner.size, np.int64)
-        position[order] = np.arange(owner.size) - first_rows[owner[order]] + 1
+        above = self.above if self.above_listed is None else self.above + self.above_listed
+        order = np.lexsort((above, self.owner))
+        first_rows = np.cumsum(np.bincount(self.owner)) - np.bincount(self.owner)
+        position = np.empty(self.n_rows, np.int64)
+        position[order] = np.arange(self.n_rows) - first_rows[self.owner[order]] + 1
         return position
 
     @property
     def is_exact(self) -> bool:
-        """Whether all items of all users were drawn, so that the ranks are exact."""
-        is_whole = np.asarray(self.targets.n_negatives) == np.asarray(self.targets.n_items) - 1
-        return bool(is_whole.all()) and not self.targets.replacement
+        """Whether all items of all users were ranked, so that the ranks are exact."""
+        n_listed = 0 if self.n_listed is None else self.n_listed
+        is_whole = np.asarray(self.n_negatives) + n_listed == self.n_candidates - 1
+        return bool(is_whole.all()) and not self.replacement
 
 
-def _refuse_different(ranks: SampledRanks, values: int | Ints, name: str) -> None:
+def _span(size: int | Ints) -> str:
+    low, high = int(np.min(size)), int(np.max(size))
+    return str(low) if low == high else f"{low} .. {high}"
+
+
+def _refuse_half_strata(
+    above_listed: ArrayLike | None, n_listed: ArrayLike | None, replacement: bool
+) -> None:
+    """Raise if listed items have only one of two columns, or with draws that can repeat."""
+    if (above_listed is None) != (n_listed is None):
+        missing = "n_listed" if n_listed is None else "above_listed"
+        raise ArgumentError(f"{missing} is missing: listed items need above_listed and n_listed.")
+    if n_listed is not None and _check.flag(replacement, "replacement"):
+        raise ArgumentError(
+            "replacement must be False with listed items: the others are drawn without it."
+        )
+
+
+def _checked_columns(
+    above: ArrayLike,
+    n_negatives: ArrayLike,
+    n_items: ArrayLike,
+    user: ArrayLike,
+    above_listed: ArrayLike | None,
+    n_listed: ArrayLike | None,
+    *,
+    replacement: bool,
+) -> dict[str, Any]:
+    """Return the columns of `SharedRanks`, with numbers that are possible for single targets."""
+    if above_listed is None or n_listed is None:
+        ranks = np.asarray(above) + 1
+        found = SampledRanks(ranks, n_negatives, n_items, replacement=replacement, user=user)
+        sizes = np.broadcast_to(np.asarray(found.n_items), found.n_rows)
+        columns = found.ranks - 1, found.n_negatives, sizes, found.user, None, None
+    else:
+        drawn, listed = (
+            np.broadcast_to(np.asarray(n), np.shape(above)) for n in (n_negatives, n_listed)
+        )
+        strata = ScannedRanks(above_listed, listed, above, drawn, n_items, k=1, user=user)
+        columns = (strata.above_drawn, strata.n_drawn, strata.n_items, strata.user)
+        columns = (*columns, strata.above_listed, strata.n_listed)
+    names = ("above", "n_negatives", "n_items", "user", "above_listed", "n_listed")
+    return dict(zip(names, columns, strict=True))
+
+
+def _refuse_different(ranks: SharedRanks, values: int | Ints, name: str) -> None:
     """Raise if the targets of a user have different sizes."""
     column = np.broadcast_to(values, ranks.n_rows)
     order = np.argsort(ranks.owner, kind="stable")
     is_different = (np.diff(ranks.owner[order]) == 0) & (np.diff(column[order]) != 0)
     if is_different.any():
-        labels: NDArray[Any] = np.asarray(ranks.user)
         row = order[1:][np.argmax(is_different)]
         raise ArgumentError(
             f"{name} must be the same for all targets of a user, which share one sample, got "
-            f"different numbers for user {_check.label(labels[row])}."
+            f"different numbers for user {_check.label(ranks.user[row])}."
         )
 
 
-def _refuse_short(ranks: SampledRanks, n_candidates: Ints, n_targets: Ints) -> None:
-    """Raise if a user has fewer items besides the targets than were drawn."""
-    is_short = n_candidates <= np.asarray(ranks.n_negatives)
+def _refuse_short(ranks: SharedRanks) -> None:
+    """Raise if a user has fewer items besides the targets than were drawn and listed."""
+    n_ranked = np.asarray(ranks.n_negatives) + (0 if ranks.n_listed is None else ranks.n_listed)
+    is_short = ranks.n_candidates <= n_ranked
     if not is_short.any():
         return
-    row, labels = int(np.argmax(is_short)), np.asarray(ranks.user)
-    n_items, n_drawn = (
-        int(np.broadcast_to(sizes, ranks.n_rows)[row])
-        for sizes in (ranks.n_items, ranks.n_negatives)
-    )
+    row = int(np.argmax(is_short))
+    n_drawn = int(np.broadcast_to(n_ranked, ranks.n_rows)[row])
     raise ArgumentError(
         "n_items must be at least n_negatives plus the number of the user's targets, got "
-        f"{n_items} items, {n_drawn} of them drawn, and {n_targets[ranks.owner[row]]} targets of "
-        f"user {_check.label(labels[row])}. n_items includes all targets of a user."
-    )
-
-
-def sample_shared(
-    scores: Scores,
-    targets: Any,
-    n_negatives: int,
-    *,
-    replacement: bool = True,
-    exclude: Any = None,
-    overlap: Overlap = "error",
-    ties: Ties = "worst",
-    users: ArrayLike | None = None,
-    seed: int = 0,
-) -> SharedRanks:
-    """Rank the targets of each user among items that are drawn once for the user.
-
-    Parameters
-    ----------
-    scores, targets, replacement, exclude, overlap, users, seed
-        The parameters of `sample_ranks`. Targets of the user are not drawn.
-    n_negatives : int
-        The number of items drawn for each user.
-    ties : {"worst", "best", "id", "random"}
-        The order of equal scores, as in `sample_ranks`.
-
-    Returns
-    -------
-    SharedRanks
-
-    Raises
-    ------
-    ArgumentError
-        If fewer than n_negatives items can be drawn, or for a reason listed in `sample_ranks`.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> held_out = csr_array([[1, 0, 1, 0]])
-    >>> sample_shared([[0.3, 0.2, 0.1, 0.4]], held_out, 2, replacement=False)
-    SharedRanks(2 targets of 1 users, n_negatives=2, n_items=4, replacement=False)
-    """
-    if ties == "average":
-        raise ArgumentError(
-            "ties='average' is undefined for targets that share a sample, because it gives ranks "
-            "between two items. Use 'worst', 'best', 'random' or 'id'."
-        )
-    plan = read_plan(
-        targets, exclude=exclude, overlap=overlap, other_targets="exclude", users=users
-    )
-    size = _check.cutoff(n_negatives, name="n_negatives")
-    options: dict[str, Any] = {"replacement": replacement, "ties": ties, "seed": seed}
-    doubled_above, _ = rank_targets(scores, plan, np.zeros_like(plan.targets), (size,), **options)
-    n_targets = np.bincount(plan.rows)[plan.rows]
-    return SharedRanks(
-        doubled_above // 2,
-        size,
-        plan.n_items + n_targets - 1,
-        user=plan.user,
-        replacement=replacement,
+        f"{ranks.n_items[row]} items, {n_drawn} of them drawn{' or listed' * ranks.has_strata}, "
+        f"and {ranks.n_pos[row]} targets of user {_check.label(ranks.user[row])}. n_items includes "
+        "all targets of a user."
     )

@@ -1,0 +1,188 @@
+"""Means of measures of whole rankings, from samples with the first items of a proxy's list.
+
+The number of listed items above a target is known. The number of unlisted items above it has a
+distribution of `podium.sampled.scanning.open_targets`, which is fitted to the targets of each
+position. The terms of these targets are those of `podium.sampled.shared.groups`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+
+from podium.evaluation.stats import Interval
+from podium.evaluation.stats.intervals import inside, t_interval
+from podium.metrics import Measure
+from podium.sampled._request import extent
+from podium.sampled._uncertainty import ErrorFrom, IntervalOf
+from podium.sampled.bounds import Bounds
+from podium.sampled.design import Floats, Ints
+from podium.sampled.scanning.bounds import scan_bounds
+from podium.sampled.scanning.open_targets import OpenTargets
+from podium.sampled.scanning.ranks import ScannedRanks
+from podium.sampled.shared.groups import Group, Shape, groups
+from podium.sampled.shared.means import SharedMean, standard_error
+from podium.sampled.shared.ranks import SharedRanks
+
+STRATA, NAIVE = "strata", "naive"
+"""The methods: the expected value given the counts, and the value among the ranked items."""
+
+
+@dataclass(frozen=True, eq=False)
+class StrataFits:
+    """Fits of the unlisted items above targets; those of equal groups are done once."""
+
+    method: str
+    shared: SharedRanks
+    _known: dict[tuple[bytes, bytes, int], OpenTargets] = field(
+        default_factory=dict[tuple[bytes, bytes, int], OpenTargets]
+    )
+
+    def mean(self, measure: Measure, level: float, confidence: float | None) -> SharedMean:
+        """Estimate one measure, with bounds that have a confidence, or without bounds."""
+        shared, k = self.shared, measure.k or 1
+        totals, parts = _Totals.zero(shared.n_users), list[_Part]()
+        for group in groups(shared, measure):
+            fit, gradient = self._fit(group, k), np.zeros(4)
+            for shape in group.shapes:
+                parts.append(self._part(shape, measure, fit))
+                rows = shared.owner[shape.rows]
+                np.add.at(totals.values, rows, shape.sizes * parts[-1].values)
+                np.add.at(totals.largest, rows, shape.sizes)
+                gradient += parts[-1].share * parts[-1].gradient
+            influences = fit.influences(self._scanned(group, k), shared.n_users * gradient)
+            np.add.at(totals.influences, shared.owner[group.rows], influences)
+        result = totals.mean(level)
+        if confidence is None and not result.prior_decides:
+            return result
+        bounds = _summed_bounds(parts, level if confidence is None else confidence)
+        result = _within(result, bounds)
+        return replace(result, bounds=None) if confidence is None else result
+
+    def _scanned(self, targets: Group | Shape, k: int) -> ScannedRanks:
+        return self.shared.scanned(targets.rows, targets.sizes, k)
+
+    def _fit(self, group: Group, k: int) -> OpenTargets:
+        key = (*group.key, k)
+        if key not in self._known:
+            self._known[key] = OpenTargets.fit(self._scanned(group, k))
+        return self._known[key]
+
+    def _part(self, shape: Shape, measure: Measure, fit: OpenTargets) -> _Part:
+        weights = shape.weights(measure, int(self.shared.n_candidates.max()))[: measure.k]
+        ranks = self._scanned(shape, measure.k or 1)
+        share = float(shape.sizes.sum()) / self.shared.n_users
+        return _Part(ranks, weights, fit, share, self.method == NAIVE)
+
+    @property
+    def source(self) -> ErrorFrom:
+        """Where the standard error comes from."""
+        return "posterior" if self.is_biased and self.method == STRATA else "users"
+
+    @property
+    def is_biased(self) -> bool:
+        return not self.shared.is_exact
+
+    @property
+    def interval_of(self) -> IntervalOf:
+        """The quantity that intervals are for."""
+        return "expectation" if self.is_biased and self.method == NAIVE else "exact"
+
+    def orders(self, measure: Measure) -> bool:
+        """Return whether the order of the first ranks is assumed: a list observes them."""
+        return False
+
+    def conventions(self, seed: int, n_bootstrap: int | None) -> dict[str, Any]:
+        """Return the method and the design as JSON values."""
+        shared = self.shared
+        n_listed = cast("Ints", shared.n_listed)
+        return {
+            "method": self.method,
+            "n_users": shared.n_users,
+            "n_items": extent(shared.n_items),
+            "n_negatives": extent(np.asarray(shared.n_negatives) + n_listed),
+            "n_listed": extent(n_listed),
+            "replacement": False,
+            "stages": None,
+            "history": None,
+            "n_bootstrap": n_bootstrap,
+            "seed": seed,
+            "shared": True,
+        }
+
+    def resampled(self, measures: Sequence[Measure], users: Ints) -> list[float]:
+        """Raise: the errors of samples with strata need no resamples."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The targets of a shape, with the values of their terms by rank and the fit of the group.
+
+    The measure contains the mean value of these targets times `share`.
+    """
+
+    ranks: ScannedRanks
+    weights: Floats
+    fit: OpenTargets
+    share: float
+    is_naive: bool
+
+    @property
+    def values(self) -> Floats:
+        """The value of each target's term, divided by its size: float64, (n,)."""
+        if not self.is_naive:
+            return self.fit.values(self.ranks, self.weights)
+        return np.append(self.weights, 0.0)[np.minimum(self.ranks.above, self.weights.size)]
+
+    @property
+    def gradient(self) -> Floats:
+        """The derivative of the mean value by the parameters of the fit: float64, (4,)."""
+        return np.zeros(4) if self.is_naive else self.fit.gradient(self.ranks, self.weights)
+
+    def bounds(self, confidence: float) -> Floats:
+        return np.array(scan_bounds(self.ranks, self.weights, self.fit, confidence))
+
+
+@dataclass(eq=False)
+class _Totals:
+    """Sums over the targets of users: float64, (n_users,) each."""
+
+    values: Floats
+    influences: Floats
+    largest: Floats
+
+    @classmethod
+    def zero(cls, n_users: int) -> _Totals:
+        values, influences, largest = np.zeros((3, n_users))
+        return cls(values, influences, largest)
+
+    def mean(self, level: float) -> SharedMean:
+        """Return the mean over users, without bounds."""
+        mean, effects = float(self.values.mean()), self.values + self.influences
+        prior_decides = standard_error(self.influences) > standard_error(self.values)
+        interval = t_interval(mean, standard_error(effects), self.values.size, level)
+        within = inside(interval, (0.0, float(self.largest.mean())))
+        return SharedMean(mean, effects, 0.0, within, prior_decides)
+
+
+def _summed_bounds(parts: Sequence[_Part], confidence: float) -> Bounds:
+    """Return bounds of the measure, from bounds of its parts that hold together."""
+    each = 1.0 - (1.0 - confidence) / max(len(parts), 1)
+    low, high = sum((part.share * part.bounds(each) for part in parts), np.zeros(2)).tolist()
+    return Bounds(low, high)
+
+
+def _within(result: SharedMean, bounds: Bounds) -> SharedMean:
+    """Add bounds. If the parameters of fits decide, the interval contains the bounds, as in scans.
+
+    The exact mean can then be anywhere between them.
+    """
+    mean = min(max(result.mean, bounds.low), bounds.high)
+    low, high = result.own_interval
+    if result.prior_decides:
+        low, high = min(low, bounds.low), max(high, bounds.high)
+    return replace(result, mean=mean, interval=Interval(low, high), bounds=bounds)
