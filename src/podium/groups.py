@@ -58,12 +58,11 @@ class Groups:
         integers in a narrow range; otherwise a stable sort.
         """
         labels = _labels(qid)
+        if np.any(labels[1:] < labels[:-1]):
+            return cls._sorted(labels)
         starts = np.flatnonzero(labels[1:] != labels[:-1]) + 1
         starts = np.concatenate([np.zeros(min(1, labels.size), np.int64), starts])
-        runs = labels[starts]
-        if np.all(runs[1:] > runs[:-1]):
-            return cls(runs, np.append(starts, labels.size))
-        return cls._sorted(labels)
+        return cls(labels[starts], np.append(starts, labels.size))
 
     @classmethod
     def from_sizes(cls, sizes: ArrayLike) -> Groups:
@@ -80,13 +79,21 @@ class Groups:
 
     @classmethod
     def _sorted(cls, labels: NDArray[Any]) -> Groups:
-        codes, distinct = encode(labels)
-        from podium._kernels import counting_order
+        from podium._kernels import counting_order, read_only
 
+        bounds = _dense_bounds(labels)
+        if bounds is None:
+            codes, distinct = encode(labels)
+            low = 0
+        else:
+            low, high = bounds
+            codes = labels.astype(np.int64, copy=False)
+            distinct = np.arange(low, high + 1).astype(labels.dtype)
         offsets = np.zeros(distinct.size + 1, np.int64)
         order = np.empty(codes.size, np.int64)
-        counting_order(codes, offsets, order)
-        return cls(distinct, offsets, order)
+        counting_order(read_only(codes), low, offsets, order)
+        used = np.flatnonzero(offsets[1:] > offsets[:-1])
+        return cls(distinct[used], np.append(offsets[used], codes.size), order)
 
     @property
     def n_groups(self) -> int:
@@ -121,16 +128,16 @@ class Groups:
 
 def encode(labels: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return codes and the distinct labels, increasing, with ``distinct[codes] == labels``."""
-    if labels.dtype.kind in "iu" and labels.size:
-        low, high = int(labels.min()), int(labels.max())
-        if high <= _LARGEST and high - low < _DENSE * labels.size + 1000:
-            shifted = np.subtract(labels, low, dtype=np.int64)
-            present = np.zeros(high - low + 1, np.bool_)
-            present[shifted] = True
-            if present.all():
-                return shifted, (low + np.arange(present.size, dtype=np.int64)).astype(labels.dtype)
-            number = np.cumsum(present) - 1
-            return number[shifted], (np.flatnonzero(present) + low).astype(labels.dtype)
+    bounds = _dense_bounds(labels)
+    if bounds is not None:
+        low, high = bounds
+        shifted = np.subtract(labels, low, dtype=np.int64)
+        present = np.zeros(high - low + 1, np.bool_)
+        present[shifted] = True
+        if present.all():
+            return shifted, (low + np.arange(present.size, dtype=np.int64)).astype(labels.dtype)
+        number = np.cumsum(present) - 1
+        return number[shifted], (np.flatnonzero(present) + low).astype(labels.dtype)
     try:
         distinct, codes = np.unique(labels, return_inverse=True)
     except TypeError:  # objects of several types that cannot be compared
@@ -140,6 +147,15 @@ def encode(labels: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
             "column, or leave out rows without an id."
         ) from None
     return codes.astype(np.int64, copy=False), distinct
+
+
+def _dense_bounds(labels: NDArray[Any]) -> tuple[int, int] | None:
+    """Return the smallest and the largest label if they are integers in a narrow range."""
+    if labels.dtype.kind not in "iu" or not labels.size:
+        return None
+    low, high = int(labels.min()), int(labels.max())
+    is_dense = high <= _LARGEST and high - low < _DENSE * labels.size + 1000
+    return (low, high) if is_dense else None
 
 
 def _labels(qid: ArrayLike) -> NDArray[Any]:

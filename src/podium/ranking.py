@@ -253,6 +253,8 @@ def kept_offsets(keep: Mask, offsets: Offsets) -> Offsets:
     >>> kept_offsets(np.array([True, False, True, True]), np.array([0, 2, 2, 4]))
     array([0, 1, 1, 3])
     """
+    if keep.all():  # often the case of positives, if relevances are integers
+        return offsets
     return np.concatenate([[0], np.cumsum(keep)])[offsets]
 
 

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._kernels import kernel, mix
+from podium._kernels import kernel, mix, prefetch
 
 NEGATIVE, SKIP, ERROR, BOUNDS = 0, 1, 2, 3  # the treatment of items that are not in the truth
 DUPLICATE_RUN, DUPLICATE_TRUTH, UNJUDGED = 1, 2, 3
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio
+_AHEAD = 24  # rows between a prefetch and its use
 _TRUTH, _BOTH, _RUN = 0, 1, 2  # the tables that contain the item of a slot
 
 
@@ -132,6 +133,9 @@ def join_groups(run, truth, names_negatives, unjudged, joined, ideal, problem):
         shift = np.uint64(64 - bits)
         # Build the table from the truth's items with their grades.
         for i in range(lo, hi):
+            if i + _AHEAD < truth_order.size:
+                prefetch(truth_item, truth_order[i + _AHEAD], 0)
+                prefetch(truth_relevance, truth_order[i + _AHEAD], 0)
             row = truth_order[i] if truth_order.size else i
             slot = _slot(truth_item[row], g, keys, marks, mask, shift)
             if marks[slot] >> 2 == g:
@@ -149,6 +153,9 @@ def join_groups(run, truth, names_negatives, unjudged, joined, ideal, problem):
         n_judged = 0
         start = n_rows
         for i in range(first, last):
+            if i + _AHEAD < run_order.size:
+                prefetch(run_item, run_order[i + _AHEAD], 0)
+                prefetch(run_score, run_order[i + _AHEAD], 0)
             row = run_order[i] if run_order.size else i
             item = run_item[row]
             slot = _slot(item, g, keys, marks, mask, shift)

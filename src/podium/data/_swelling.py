@@ -30,6 +30,8 @@ def refuse_texts(path: Path, names: list[str]) -> None:
 
     A file can store a long text once and repeat it, or compress similar texts.
     """
+    if not names:
+        return
     parquet: Any = import_module("pyarrow.parquet")
     with parquet.ParquetFile(path, read_dictionary=names) as file:
         _check(path, _unpacked(file.metadata, names))

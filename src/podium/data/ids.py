@@ -14,6 +14,7 @@ from podium._kernels import read_only
 from podium.data.convert import Ids, as_integers, one_chunk
 from podium.data.source import POLARS
 
+_BLOCK = 1 << 16  # codes whose differences stay in the cache
 _FIRST_BITS = 16  # log2 of the size of the first hash table for distinct codes
 
 
@@ -91,7 +92,8 @@ def distinct(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     low, high = int(codes.min()), int(codes.max())
     if high - low < 4 * codes.size:
         present = np.zeros(high - low + 1, np.bool_)
-        present[codes - low] = True
+        for start in range(0, codes.size, _BLOCK):  # differences of all codes would fill new memory
+            present[codes[start : start + _BLOCK] - low] = True
         return np.flatnonzero(present) + low
     bits = _FIRST_BITS
     while 4 << bits < codes.size:  # in most columns each id occurs often: a small table suffices

@@ -120,7 +120,8 @@ class Join:
         ArgumentError
             If missing="error" and the run lacks users.
         """
-        check_common(self.users, "user", *_sides(truth, run, "user"))
+        users = replace(self.users, left=self.truths.labels, right=self.runs.labels)
+        check_common(users, "user", *_sides(truth, run, "user"))
         if missing == "error":
             self.refuse_absent()
         return check_common(self.items, "item", *_sides(truth, run, "item"))

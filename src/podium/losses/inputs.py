@@ -92,11 +92,11 @@ def rows_by_group(groups: Groups) -> RowIndex:
 
 def positives_first(positive: Mask, groups: Groups) -> tuple[RowIndex, Offsets]:
     """Return the rows sorted by (group, negative), stably, and where each of these parts begins."""
-    from podium._kernels import counting_order
+    from podium._kernels import counting_order, read_only
 
     rows = np.empty(positive.size, np.int64)
     bounds = np.zeros(2 * groups.n_groups + 1, np.int64)
-    counting_order(2 * groups.index + ~positive, bounds, rows)
+    counting_order(read_only(2 * groups.index + ~positive), 0, bounds, rows)
     return rows, bounds
 
 
