@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from scipy import linalg, sparse
 
 from podium import _check
 from podium._arrays import Arrays
+from podium._one_thread import one_blas_thread
 from podium.catalogue import top_k
 from podium.errors import ArgumentError
 from podium.recommenders._base import Floats, Ints
@@ -21,6 +23,8 @@ from podium.recommenders._pairs import is_matrix
 
 _BLOCK = 2**22  # entries of the item x item matrix that are computed at a time
 _PRECISIONS = ("double", "single")
+# With several threads, potrf of OpenBLAS 0.3.30 crashes for 16,980 items, but not for 12,000.
+_THREADED = 2**13  # items up to which BLAS may use its threads
 
 
 class _ItemItem(MatrixRecommender, abc.ABC):
@@ -185,9 +189,10 @@ def _invert(matrix: NDArray[Any]) -> None:
     """
     routines: Any = linalg.get_lapack_funcs(("potrf", "potri"), (matrix,))
     factorize, invert = routines
-    result, info = factorize(matrix, lower=False, clean=False, overwrite_a=True)
-    if not info:
-        result, info = invert(result, lower=False, overwrite_c=True)
+    with nullcontext() if len(matrix) <= _THREADED else one_blas_thread:
+        result, info = factorize(matrix, lower=False, clean=False, overwrite_a=True)
+        if not info:
+            result, info = invert(result, lower=False, overwrite_c=True)
     if info:
         raise ArgumentError(
             "l2 is too small for these pairs: the matrix has no inverse in this precision. Pass "
