@@ -256,6 +256,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
 
         Examples
         --------
+        >>> from scipy import sparse
         >>> from podium.recommenders import Popularity
         >>> likes = sparse.csr_array([[1, 0, 1, 1], [0, 0, 1, 1], [0, 0, 1, 0]])
         >>> held_out = sparse.csr_array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]])
@@ -312,6 +313,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         Examples
         --------
         >>> from podium.catalogue import top_k_factors
+        >>> from scipy import sparse
         >>> from podium.recommenders import Popularity
         >>> likes = sparse.csr_array([[1, 0, 1], [0, 0, 1]])
         >>> top_k_factors(*Popularity().fit(likes).as_scores(), 1, exclude=likes)[0]
