@@ -90,7 +90,7 @@ def split(
     place = np.empty(user.size, np.int64)
     place[order] = np.arange(user.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     is_target = place < (share * sizes).astype(np.int64)[user]
-    train, targets = (matrix(user[kept], item[kept], shape) for kept in (~is_target, is_target))
+    train, targets = (matrix(user[rows], item[rows], shape) for rows in (~is_target, is_target))
     return train, targets
 
 

@@ -53,8 +53,8 @@ class Rankings:
         """Return the estimates of all measures."""
         measures = self.recipe.parameters["measures"]
         with quiet(), threadpool_limits(1):
-            found = evaluate_shared(shared, measures, estimator=estimator, bounds=False)
-        return [found.means[measure] for measure in measures]
+            estimate = evaluate_shared(shared, measures, estimator=estimator, bounds=False)
+        return [estimate.means[measure] for measure in measures]
 
     def sample(self, method: str, proxy: str, seed: int) -> SharedRanks:
         """Rank the targets among random items, or with the first items of a proxy's list."""
@@ -175,15 +175,15 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
     for name in (ESTIMATE, NAIVE):
 
         def error(row: str, measure: str, name: str = name) -> str:
-            found = figures.get(_label(*rows[row], name, measure))
-            return "" if found is None else f"{found.value:.3f}"
+            figure = figures.get(_label(*rows[row], name, measure))
+            return "" if figure is None else f"{figure.value:.3f}"
 
         caption = f"relative errors with {recipe.parameters['scored']} scored items: {name}"
         yield views.table(caption, "model and candidates", rows, measures, error)
 
     def exact(method: str, measure: str) -> str:
-        found = figures.get(f"{method} {measure}: exact")
-        return "" if found is None else f"{found.value:.3f}"
+        figure = figures.get(f"{method} {measure}: exact")
+        return "" if figure is None else f"{figure.value:.3f}"
 
     yield views.table("exact values", "model", recipe.parameters["compared"], measures, exact)
 

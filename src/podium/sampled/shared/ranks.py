@@ -265,9 +265,9 @@ def _checked_columns(
     """Return the columns of `SharedRanks`, with numbers that are possible for single targets."""
     if above_listed is None or n_listed is None:
         ranks = np.asarray(above) + 1
-        found = SampledRanks(ranks, n_negatives, n_items, replacement=replacement, user=user)
-        sizes = np.broadcast_to(np.asarray(found.n_items), found.n_rows)
-        columns = found.ranks - 1, found.n_negatives, sizes, found.user, None, None
+        single = SampledRanks(ranks, n_negatives, n_items, replacement=replacement, user=user)
+        sizes = np.broadcast_to(np.asarray(single.n_items), single.n_rows)
+        columns = single.ranks - 1, single.n_negatives, sizes, single.user, None, None
     else:
         drawn, listed = (
             np.broadcast_to(np.asarray(n), np.shape(above)) for n in (n_negatives, n_listed)

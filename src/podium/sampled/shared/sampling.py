@@ -127,7 +127,7 @@ def _uniform(
 
 def _pair_scores(scores: Scores, shape: tuple[int, int], drawn: StratifiedCandidates) -> Floats:
     """Return the score of each row of candidates, which are in the order of users."""
-    source, found = read(scores), np.empty(drawn.row.size)
+    source, pair_scores = read(scores), np.empty(drawn.row.size)
     require_shape(source, shape)
     for start, left, right in score_blocks(scores, source):
         first, end = np.searchsorted(drawn.row, [start, start + left.shape[0]]).tolist()
@@ -138,8 +138,8 @@ def _pair_scores(scores: Scores, shape: tuple[int, int], drawn: StratifiedCandid
             if not np.isfinite(values).all():
                 bad = int(np.argmin(np.isfinite(values)))
                 refuse_nonfinite(start, (left, right), int(rows[bad]), int(items[bad]))
-            found[part] = values
-    return found
+            pair_scores[part] = values
+    return pair_scores
 
 
 def _refuse_half_design(proxy: Any, lists: Any, certain: int) -> None:

@@ -171,8 +171,8 @@ class _Totals:
 
 def _summed_bounds(parts: Sequence[_Part], confidence: float) -> Bounds:
     """Return bounds of the measure, from bounds of its parts that hold together."""
-    each = 1.0 - (1.0 - confidence) / max(len(parts), 1)
-    low, high = sum((part.share * part.bounds(each) for part in parts), np.zeros(2)).tolist()
+    of_part = 1.0 - (1.0 - confidence) / max(len(parts), 1)
+    low, high = sum((part.share * part.bounds(of_part) for part in parts), np.zeros(2)).tolist()
     return Bounds(low, high)
 
 
