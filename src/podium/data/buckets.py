@@ -72,9 +72,9 @@ class Buckets:
 
     def match_files(self) -> None:
         """Let each bucket be the files of one number."""
-        first = _n_files(self.truth)
-        for side in self._sides:
-            paths = side.stored.paths if side.stored is not None else []
+        paths_of_sides = [s.stored.paths if s.stored is not None else [] for s in self._sides]
+        first = len(paths_of_sides[0])
+        for side, paths in zip(self._sides, paths_of_sides, strict=True):
             if len(paths) != first or not first:
                 raise ArgumentError(
                     "grouped=True requires folders with the same number of files, whose i-th files "
@@ -236,10 +236,6 @@ class Buckets:
 
 def _sum_rows(blocks: list[Block]) -> int:
     return sum(block.n_rows for block in blocks)
-
-
-def _n_files(side: Side) -> int:
-    return 0 if side.stored is None else len(side.stored.paths)
 
 
 def _n_rows(side: Side) -> int:

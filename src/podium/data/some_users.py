@@ -48,9 +48,9 @@ def of_some_users(
     ids
     """
     if isinstance(source, Truth | Run):
-        rows = _is_chosen(source.user, one_in)
+        rows = np.flatnonzero(_is_chosen(source.user, one_in))
         columns = {f.name: getattr(source, f.name) for f in fields(source)}
-        some = {n: _rows(c, rows) for n, c in columns.items() if hasattr(c, "dtype")}
+        some = {n: c[rows] for n, c in columns.items() if hasattr(c, "dtype")}
         return replace(source, **some), distinct_ids(source.item)
     stored = stored_table(source, noun)
     table = open_table(source, noun, roles) if stored is None else _opened(stored)
@@ -88,10 +88,6 @@ def _chosen(
     return pl.concat(frames, rechunk=True), np.concatenate(rows), items
 
 
-def _rows(column: Any, rows: Mask) -> Any:
-    return column.filter(rows) if isinstance(column, pl.Series) else column[rows]
-
-
 def _kind(role: str) -> Kind:
     return "id" if role in _IDS else "number" if role in _NUMBERS else "any"
 
@@ -100,11 +96,13 @@ def _line_of(
     line: Callable[[int], int] | None, rows: NDArray[np.int64]
 ) -> Callable[[int], int] | None:
     """Return the function of lines for some of the rows."""
+    if line is None:
+        return None
 
     def of_row(row: int) -> int:
-        return line(int(rows[row])) if line is not None else row
+        return line(int(rows[row]))
 
-    return None if line is None else of_row
+    return of_row
 
 
 def _is_chosen(users: Ids, one_in: int) -> Mask:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from podium import _check
 from podium.catalogue import ScoreFunction, target_ranks, top_k
 from podium.errors import ArgumentError
-from podium.executors import Executor
+from podium.executors import Executor, or_threads
 from podium.recommenders import _pairs
 from podium.recommenders._files import Saved
 from podium.recommenders._pairs import Labels
@@ -194,7 +194,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
             columns, scores = _best_of(rows, self, *options)
         else:
             parts = [rows[i : i + _PART] for i in range(0, max(rows.size, 1), _PART)]
-            lists = list(executor.map(_best_of, parts, self, *options))
+            lists = list(or_threads(executor).map(_best_of, parts, self, *options))
             columns, scores = (np.concatenate(part) for part in zip(*lists, strict=True))
         return self._with_labels(columns), scores
 

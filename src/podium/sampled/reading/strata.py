@@ -54,7 +54,7 @@ def read_scan(
         columns user, item, score, target (above 0 for held-out items) and stratum. The stratum of
         an item is "listed" if it is at the top of the proxy's list, which all these items must be
         in, and "drawn" if it was drawn uniformly without replacement from the other items. The
-        stratum of a target has no effect.
+        stratum of a target shows whether the proxy lists it, and only serves for the warning.
     n_items : int
         The number of items of the catalogue, including the target.
     k : int
