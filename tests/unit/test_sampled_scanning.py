@@ -145,6 +145,7 @@ def test_order_of_users_changes_nothing(scores: Matrix, proxy: Matrix, targets: 
     np.testing.assert_array_equal(a.n_drawn[order_a], b.n_drawn[order_b])
 
 
+@pytest.mark.filterwarnings("ignore:Of the items that the proxy lists")
 def test_good_proxy_gives_small_errors_and_a_random_one_no_bias(
     scores: Matrix, targets: Any
 ) -> None:
@@ -350,6 +351,15 @@ def test_proxy_that_knows_the_targets_is_named(scores: Matrix, targets: Any) -> 
     leaked = np.random.default_rng(10).normal(size=scores.shape) + 9 * targets.toarray()
     with pytest.warns(PodiumWarning, match="The proxy ranks [78][0-9]% of the targets first"):
         scan(scores, targets, k=K, proxy=leaked, budget=20)
+
+
+def test_list_in_random_order_is_named(scores: Matrix, proxy: Matrix, targets: Any) -> None:
+    noise = np.random.default_rng(12).normal(size=scores.shape)
+    good, bad = (scan(scores, targets, k=K, proxy=by, budget=40) for by in (proxy, noise))
+    with pytest.warns(PodiumWarning, match="hardly better than a random one"):
+        evaluate_scan(bad, "recall@5")
+    with pytest.warns(PodiumWarning, match="the proxy lists for b, "):
+        compare_scans({"a": good, "b": bad}, "recall@5")
 
 
 def test_audit_removes_the_bias_of_a_bad_proxy(scores: Matrix, targets: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,9 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, PodiumWarning
 from podium.sampled.design import Floats, Ints
 from podium.types import PerRow
+
+_LEAST_GAIN = 2  # useful proxies have 5 or more times as many listed as drawn items above targets
+_FEW_ABOVE = 10  # fewer drawn items above targets say nothing about the proxy
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +171,24 @@ class ScannedRanks:
         if self.row_weights is None:
             return np.ones(self.above_listed.size)
         return self.row_weights * self.row_weights.sum() / (self.row_weights @ self.row_weights)
+
+    def warn_of_random_list(self, name: str = "") -> None:
+        """Warn if listed items are hardly better than random ones, unless there is an audit."""
+        is_used = (self.n_listed > 0) & (self.n_drawn > 0) & (self.above_listed < self.k)
+        if self.is_audited.any() or self.above_drawn[is_used].sum() < _FEW_ABOVE:
+            return
+        listed = float((self.above_listed[is_used] / self.n_listed[is_used]).mean())
+        drawn = float((self.above_drawn[is_used] / self.n_drawn[is_used]).mean())
+        if listed < _LEAST_GAIN * drawn:
+            model = name and f" for {name}"
+            warnings.warn(
+                f"Of the items that the proxy lists{model}, {listed:.2%} are above an open target, "
+                f"and of the random items {drawn:.2%}. The list is hardly better than a random one, "
+                "with which estimates can be biased. Use a better proxy, an audit, or random "
+                "candidates without a proxy.",
+                PodiumWarning,
+                stacklevel=3,
+            )
 
     def means_of_users(self, values: PerRow) -> Floats:
         """Return values of users whose mean is that of all targets: float64, (n_users,).

@@ -48,6 +48,12 @@ def evaluate_scan(
         If a measure has no cutoff or one above `ranks.k`, if the rank of the target does not
         determine it, or if it is undefined in this catalogue.
 
+    Warns
+    -----
+    PodiumWarning
+        If the proxy's list is hardly better than a random one: the mean share of listed items above
+        open targets is less than twice that of random items.
+
     Notes
     -----
     Settled targets have exact values. An open target counts with its expected value, given the
@@ -75,6 +81,7 @@ def evaluate_scan(
     True
     """
     parsed, level = _read(measures, (ranks,)), _check.open_fraction(level, "level")
+    ranks.warn_of_random_list()
     return _evaluation(ranks, measure_scan(ranks, parsed, level), level)
 
 
@@ -110,6 +117,8 @@ def compare_scans(
     baseline, *others = models
     for name in others:
         _refuse_other_targets(models[baseline], models[name], (baseline, name))
+    for name, ranks in models.items():
+        ranks.warn_of_random_list(name)
     measured = {name: measure_scan(ranks, parsed, level) for name, ranks in models.items()}
     evaluations = {
         name: _evaluation(ranks, measured[name], level) for name, ranks in models.items()
