@@ -183,8 +183,8 @@ class ScannedRanks:
             model = name and f" for {name}"
             warnings.warn(
                 f"Of the items that the proxy lists{model}, {listed:.2%} are above an open target, "
-                f"and of the random items {drawn:.2%}. The list is hardly better than a random one, "
-                "with which estimates can be biased. Use a better proxy, an audit, or random "
+                f"and of the random items {drawn:.2%}. The list is hardly better than a random "
+                "one, with which estimates can be biased. Use a better proxy, an audit, or random "
                 "candidates without a proxy.",
                 PodiumWarning,
                 stacklevel=3,
