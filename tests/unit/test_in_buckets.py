@@ -17,7 +17,8 @@ import podium
 from podium import metrics
 from podium.data import buckets
 from podium.errors import ArgumentError, PodiumError
-from podium.evaluation import Evaluation, merge
+from podium.evaluation import Evaluation, details, merge
+from podium.executors import Threads
 from podium.testing.strategies import all_measures
 
 Tables = dict[str, pl.DataFrame]
@@ -411,3 +412,36 @@ def test_merge_joins_disjoint_users_in_any_order() -> None:
         merge([parts[0], podium.measure(frames["truth"], frames["b"], FEW, ties="best")])
     with pytest.raises(ArgumentError, match="the same measures, got ndcg@5"):
         merge([parts[0], podium.measure(frames["truth"], frames["b"], "rr")])
+
+
+@pytest.mark.parametrize("ids", ["int", "text", "mixed"])
+@pytest.mark.parametrize(
+    "options", [{"memory": SMALL}, {"executor": Threads(2)}], ids=["memory", "executor"]
+)
+def test_report_lists_the_users_of_the_files(
+    tmp_path: Path, ids: str, options: dict[str, Any]
+) -> None:
+    paths = written(tmp_path, tables(ids), files=2, seed=3)
+    truth, runs = paths["truth"], {name: paths[name] for name in ("a", "b")}
+    given: dict[str, Any] = {"missing": "zero", "keep_lists": True}
+    in_parts, whole = (
+        podium.compare(truth, runs, ["ndcg@5"], **given, **other) for other in (options, {})
+    )
+    found, expected = (details.of_comparison(c)["users"] for c in (in_parts, whole))
+    assert found == expected
+    assert len(found["users"]) == 10
+    assert not details.of_comparison(in_parts)["curves"]
+
+
+def test_report_lists_the_users_of_tables_in_memory(tmp_path: Path) -> None:
+    frames = tables()
+    file = written(tmp_path, frames)["a"]
+    found, expected = (
+        details.of_evaluation(
+            podium.measure(
+                frames["truth"], file, "ndcg@5", missing="zero", keep_lists=True, **options
+            )
+        )["users"]
+        for options in ({"executor": Threads(2)}, {})
+    )
+    assert found == expected

@@ -263,6 +263,8 @@ def in_buckets(
     ArgumentError
         If grouped=True, and the tables are not folders with equally many files.
     """
+    truth = stored_table(truth, "truth") or truth
+    runs = {name: stored_table(run, "run") or run for name, run in runs.items()}
     if not is_large(truth, runs, storage):
         yield None
         return

@@ -77,6 +77,7 @@ class StoredTable:
         self.name = str(path)
         self.paths = part_files(path, noun) if path.is_dir() else [path]
         self.format = check_file(self.paths[0], noun) or "parquet"
+        self._blocks: dict[str | None, list[Block]] = {}
         self.types = self._types(self.paths[0])
         self.names = tuple(self.types)
         for other in self.paths[1:]:
@@ -87,7 +88,15 @@ class StoredTable:
         return sum(block.n_rows for block in self.blocks())
 
     def blocks(self, column: str | None = None) -> list[Block]:
-        """Return all blocks, with the bounds of a column of integers if there are statistics."""
+        """Return all blocks, with the bounds of a column of integers if there are statistics.
+
+        The metadata of the files are read once for each column.
+        """
+        if column not in self._blocks:
+            self._blocks[column] = self._read_blocks(column)
+        return self._blocks[column]
+
+    def _read_blocks(self, column: str | None) -> list[Block]:
         blocks: list[Block] = []
         for path in self.paths:
             with self._opened(path) as file:
@@ -142,7 +151,12 @@ class StoredTable:
 
 
 def stored_table(source: Any, noun: str) -> StoredTable | None:
-    """Return a path to a parquet or Arrow table as a StoredTable; None for any other source."""
+    """Return a path to a parquet or Arrow table as a StoredTable; None for any other source.
+
+    A StoredTable is returned as it is.
+    """
+    if isinstance(source, StoredTable):
+        return source
     if not isinstance(source, str | Path):
         return None
     path = Path(source)

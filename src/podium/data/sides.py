@@ -18,6 +18,8 @@ from podium.data.frames import NO_FRAMES, Origin, kind_of
 from podium.data.parts import Block, StoredTable, stored_table
 from podium.data.runs import Truth
 from podium.data.source import Source
+from podium.data.users import user_positions
+from podium.types import Labels
 
 _SAMPLED_BLOCKS, _SAMPLED_ROWS = 16, 20_000
 _HIGHEST = np.iinfo(np.int64).max
@@ -50,7 +52,7 @@ class Side:
         read: Callable[..., Any],
     ) -> None:
         self._names = {role.name: names.get(role.name) for role in roles}
-        self._read = read
+        self._read, self._source = read, source
         self.origin = NO_FRAMES
         self.table: Any = None
         self.stored = stored_table(source, noun)
@@ -137,6 +139,20 @@ class Side:
             first_row=first_row,
         )
         return self._read(source, **self._names)
+
+    def of_users(self, labels: Labels) -> Any:
+        """Return a Truth or Run with all rows of these users; None if a file has none of them.
+
+        Files are read once more. A table in memory is returned whole.
+        """
+        if self.stored is None:
+            return self._read(self._source, **self._names)
+        frames: list[pl.DataFrame] = []
+        for block in self.stored.blocks():
+            for rows, users in self.read(block):
+                chosen = rows.filter(user_positions(users, labels) >= 0)
+                frames += [chosen] if chosen.height else []
+        return self.of_rows(frames)
 
     def sample(self) -> tuple[NDArray[np.int64], float]:
         """Return the users of some rows, and the number of rows that each of them stands for."""

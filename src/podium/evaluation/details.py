@@ -21,7 +21,7 @@ from podium.evaluation.segments import by_quantile
 from podium.evaluation.served import worst_served
 from podium.metrics import Measure, parse
 from podium.report.figures import bin_values
-from podium.types import PerGroup
+from podium.types import Labels, PerGroup
 
 if TYPE_CHECKING:
     from podium.data import Run, Truth
@@ -41,15 +41,27 @@ class Tables:
 
     Attributes
     ----------
-    truth : Truth
-    run : Run
+    truth : Truth, or podium.data.sides.Side
+        A side is a table on disk, which was measured in parts.
+    run : Run, or podium.data.sides.Side
     options : dict of str to dict
         The keyword arguments of `podium.data.ranking` by measure of relevance.
+    on_disk : bool
+        Whether the tables are sides.
     """
 
-    truth: Truth
-    run: Run
+    truth: Any
+    run: Any
     options: dict[str, dict[str, Any]]
+    on_disk: bool = False
+
+    def truth_of(self, labels: Labels) -> Truth | None:
+        """Return a truth with all rows of these users; None for a file without any."""
+        return self.truth.of_users(labels) if self.on_disk else self.truth
+
+    def run_of(self, labels: Labels) -> Run | None:
+        """Return a run with all rows of these users; None for a file without any."""
+        return self.run.of_users(labels) if self.on_disk else self.run
 
 
 def of_evaluation(evaluation: Evaluation, titles: Any = None) -> dict[str, Any]:
@@ -211,9 +223,11 @@ def curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> di
 
 
 def has_curve(measure: Measure, evaluation: Evaluation) -> bool:
-    """Return whether the tables are kept from which other cutoffs of a measure can be computed."""
+    """Return whether other cutoffs of a measure can be computed from tables in memory."""
     tables = evaluation.tables
-    return measure.k is not None and tables is not None and str(measure) in tables.options
+    if measure.k is None or tables is None or tables.on_disk:
+        return False
+    return str(measure) in tables.options
 
 
 def _run_curves(

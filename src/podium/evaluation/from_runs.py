@@ -87,7 +87,8 @@ optional
         The package whose conventions apply to users, lists and measures. The result lists them.
     keep_lists : bool
         Whether the result keeps the tables, so that `write_report` can show lists of users and the
-        measures at other cutoffs. It has no effect on tables that are measured in parts.
+        measures at other cutoffs. Tables that are measured in parts stay on disk: the report reads
+        them once more for the lists, and has no other cutoffs.
     memory : int or str, optional
         The memory for tables, in bytes or as text, such as "4GiB". Default: half of what is
         available. Parquet and Arrow files that need more are measured in parts, with the same
@@ -239,24 +240,24 @@ def measure_runs(
             evaluation,
             values={str(m): (evaluation.values | shown[name])[str(m)] for m in measures},
             origin=measured.origin,
-            tables=measured.tables(name, used) if keep_lists else None,
+            tables=Tables(measured.truth, measured.lists[name], used, measured.on_disk)
+            if keep_lists
+            else None,
         )
         for name, evaluation in evaluations.items()
     }
 
 
 class _Measured(NamedTuple):
-    """The evaluations of runs by task, and the tables that further measures read."""
+    """The evaluations of runs by task, the tables that further measures read, and all tables."""
 
     by_task: list[dict[str, Evaluation]]
     runs: Mapping[str, Any]
     items: dict[str, Ids]
     origin: Origin
-    truth: Truth | None
-
-    def tables(self, name: str, options: dict[str, dict[str, Any]]) -> Tables | None:
-        """Return the tables of a run; None if they were measured in parts."""
-        return None if self.truth is None else Tables(self.truth, self.runs[name], options)
+    truth: Any
+    lists: Mapping[str, Any]
+    on_disk: bool
 
 
 def _measured(
@@ -282,8 +283,10 @@ def _measured(
             result = measure_buckets(
                 buckets, todo, like=like, level=level, interval=interval, depth=depth
             )
+            tables = buckets.truth, buckets.runs
+            best = result.best or runs
             return _Measured(
-                result.evaluations, result.best or runs, result.items, buckets.origin, None
+                result.evaluations, best, result.items, buckets.origin, *tables, on_disk=True
             )
     names = {name: options.get(name) for name in ("user", "item", "relevance")}
     judged = data.read_truth(truth, **names)
@@ -295,7 +298,7 @@ def _measured(
         _measure_task(judged, runs, task, like=like, level=level, interval=interval)
         for task in todo
     ]
-    return _Measured(by_task, runs, {}, origin, judged)
+    return _Measured(by_task, runs, {}, origin, judged, runs, on_disk=False)
 
 
 def _measure_task(

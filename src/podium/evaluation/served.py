@@ -69,12 +69,12 @@ class _Lists:
     """The best items of some users in each run, and their relevant items, as text."""
 
     def __init__(self, evaluations: Mapping[str, Evaluation], measure: str, labels: Labels) -> None:
-        tables: dict[str, Any] = {run: e.tables for run, e in evaluations.items()}
+        tables = {run: e.tables for run, e in evaluations.items() if e.tables}
         first = next(iter(tables.values()))
         n_items = min(parse(measure).k or _MOST_ITEMS, _MOST_ITEMS)
         threshold = _threshold(next(iter(evaluations.values())), measure)
-        self.shown = {run: _top(t.run, labels, n_items) for run, t in tables.items()}
-        self.relevant = _relevant(first.truth, labels, threshold)
+        self.shown = {run: _top(t.run_of(labels), labels, n_items) for run, t in tables.items()}
+        self.relevant = _relevant(first.truth_of(labels), labels, threshold)
 
     def ids(self) -> set[str]:
         """Return the ids of all items that may be shown."""
@@ -102,14 +102,14 @@ class _Lists:
         }
 
 
-def _top(run: Run, labels: Labels, n_items: int) -> list[list[str]]:
+def _top(run: Run | None, labels: Labels, n_items: int) -> list[list[str]]:
     """Return the best items of each user; equal scores in the order of ids."""
     from podium import data
 
     lists: Any = run
-    places = data.user_positions(lists.user, labels)
-    rows = np.flatnonzero(places >= 0)
     result: list[list[str]] = [[] for _ in labels]
+    places = np.empty(0) if run is None else data.user_positions(lists.user, labels)
+    rows = np.flatnonzero(places >= 0)
     if not rows.size:
         return result
     part = replace(lists, user=places[rows], item=lists.item[rows], score=lists.score[rows])
@@ -119,10 +119,12 @@ def _top(run: Run, labels: Labels, n_items: int) -> list[list[str]]:
     return result
 
 
-def _relevant(truth: Truth, labels: Labels, threshold: float) -> list[list[str]]:
+def _relevant(truth: Truth | None, labels: Labels, threshold: float) -> list[list[str]]:
     """Return the relevant items of each user, the most relevant first."""
     from podium import data
 
+    if truth is None:
+        return [[] for _ in labels]
     places = data.user_positions(truth.user, labels)
     items: Any = truth.item
     rows = np.flatnonzero((places >= 0) & (truth.relevance >= threshold))
