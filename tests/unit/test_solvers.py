@@ -221,10 +221,10 @@ def test_each_rule_keeps_its_iterate() -> None:
         for keep in ("best", "best_loss", "last", "average")
     }
     history = runs["best"].history
-    assert history.kept == int(np.argmin(history.objectives))
-    assert runs["best_loss"].history.kept == int(np.argmin(history.losses))
-    assert runs["best_loss"].history.kept != history.kept
-    assert runs["last"].history.kept == 14
+    assert history.kept_at == int(np.argmin(history.objectives))
+    assert runs["best_loss"].history.kept_at == int(np.argmin(history.losses))
+    assert runs["best_loss"].history.kept_at != history.kept_at
+    assert runs["last"].history.kept_at == 14
     assert runs["last"].objective == history.objectives[-1]
     assert runs["average"].objective == given.evaluate(runs["average"].parameters).objective
     assert len({run.objective for run in runs.values()}) == 4
@@ -253,7 +253,7 @@ def test_validation_chooses_and_patience_stops_every_solver() -> None:
         settings = replace(SETTINGS, tol=0.0, patience=3, learning_rate=1.0)
         found = SOLVERS[solver](given, settings, lambda _, s=seen: next(s), or_silent(None))
         assert found.stop_reason == "patience", solver
-        assert (found.history.kept, len(found.history.objectives)) == (1, 5)
+        assert (found.history.kept_at, len(found.history.objectives)) == (1, 5)
 
 
 def test_mini_batches_add_up_to_the_objective() -> None:

@@ -269,7 +269,7 @@ def format_of(path: Path) -> str:
 
 
 def expand(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command in which each field of a dataclass parameter is an option of its own.
+    """Return a command in which each field of a dataclass parameter is an option.
 
     In the help, the options of a dataclass are in the panel of its `panel` attribute, unless they
     have their own panel.

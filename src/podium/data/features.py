@@ -132,7 +132,7 @@ def read_features(
         Columns that are not features.
     n_features : int, optional
         The width of X. For svmlight, at least the highest id; a file may lack the last features.
-        For a table, the number of features that it must have.
+        A table must have this number of features.
     dtype : float64 or float32
         The type of X.
     format : {"parquet", "csv", "tsv", "arrow", "svmlight"}, optional

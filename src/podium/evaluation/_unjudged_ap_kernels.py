@@ -75,13 +75,13 @@ def precision_minima(items, base, candidate, one_list, divisors, out):
     work, pairs = np.empty((4, most + 1)), np.empty((min(most, _PAIRED), _PAIRED + 1))
     for g in range(offsets.size - 1):
         lo, n = offsets[g], offsets[g + 1] - offsets[g]
-        own = order[lo : lo + n]
+        rows = order[lo : lo + n]
         for i in range(n):
-            own[i] = lo + i
-        sort_falling(keys, own, n, spare)
+            rows[i] = lo + i
+        sort_falling(keys, rows, n, spare)
         for i in range(n):
-            gains[0, i], gains[1, i] = base.gain[own[i]], candidate.gain[own[i]]
-            singles[0, i], singles[1, i] = base.single[own[i]], candidate.single[own[i]]
+            gains[0, i], gains[1, i] = base.gain[rows[i]], candidate.gain[rows[i]]
+            singles[0, i], singles[1, i] = base.single[rows[i]], candidate.single[rows[i]]
         start = (base.start[g], candidate.start[g])
         hits = (base.n_hits[g], candidate.n_hits[g])
         by_count = divisors.values[divisors.n_pos[g] :]

@@ -39,10 +39,10 @@ def linear_minima(items, weights, difference, counts, gains, divisors, out):
     keys = -weights
     for g in range(offsets.size - 1):
         lo, n = offsets[g], offsets[g + 1] - offsets[g]
-        own = order[lo : lo + n]
+        rows = order[lo : lo + n]
         for i in range(n):
-            own[i] = lo + i
-        sort_falling(keys, own, n, spare)
+            rows[i] = lo + i
+        sort_falling(keys, rows, n, spare)
         ideal = 0.0
         for level in range(n_levels):
             ideal += gains[level] * divisors[counts[g, level]]
@@ -51,7 +51,7 @@ def linear_minima(items, weights, difference, counts, gains, divisors, out):
             # sums[m]: the sum of the m smallest weights of the items that are not fixed.
             sums[0] = 0.0
             for m in range(n - fixed):
-                sums[m + 1] = sums[m] + weights[own[fixed + m]]
+                sums[m + 1] = sums[m] + weights[rows[fixed + m]]
             place = bounds_at[g] + fixed
             if np.isnan(start):
                 out[place] = start
@@ -120,14 +120,14 @@ def first_minima(items, base_gain, gain, base_value, value, out):
     keys = np.empty(base_gain.size)
     for g in range(offsets.size - 1):
         lo, n = offsets[g], offsets[g + 1] - offsets[g]
-        own = order[lo : lo + n]
+        rows = order[lo : lo + n]
         for i in range(n):
-            own[i] = lo + i
+            rows[i] = lo + i
             keys[lo + i] = max(base_value[g], base_gain[lo + i]) - max(value[g], gain[lo + i])
-        sort_falling(keys, own, n, spare)
+        sort_falling(keys, rows, n, spare)
         none = value[g] - base_value[g]
         for fixed in range(bounds_at[g + 1] - bounds_at[g]):
-            lowest = none if fixed == n else min(none, -keys[own[fixed]])
+            lowest = none if fixed == n else min(none, -keys[rows[fixed]])
             out[bounds_at[g] + fixed] = lowest if not np.isnan(none) else none
 
 

@@ -128,9 +128,9 @@ class Comparison(Result):
             If the comparison does not contain this difference.
         """
         start = self.baseline if baseline is None else baseline
-        wanted = (parse(measure), run, start, by, segment)
+        key = (parse(measure), run, start, by, segment)
         for d in self.differences:
-            if (parse(d.measure), d.run, d.baseline, d.by, d.segment) == wanted:
+            if (parse(d.measure), d.run, d.baseline, d.by, d.segment) == key:
                 return d
         where = f" in segment {segment!r} of {by!r}" if by else ""
         raise ArgumentError(

@@ -157,7 +157,7 @@ class Evaluation(Result):
     def pooled(self, measure: str | Measure) -> Summary:
         """Return the sum of value x weight over the sum of weights.
 
-        For pap that is the share of correct pairs among all pairs. The weight of a group is its
+        The pooled pap is the share of correct pairs among all pairs. The weight of a group is its
         number of pairs (or positives, or ranks); undefined groups do not count. The interval is
         always a t interval, whatever `interval` is.
 

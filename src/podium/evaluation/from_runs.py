@@ -221,7 +221,7 @@ def measure_runs(
     if len(runs) > 1:
         evaluations = align(evaluations)
     labels = next(iter(evaluations.values())).labels
-    shown = shown_values(
+    values_of_shown = shown_values(
         measured.runs,
         of_shown,
         labels,
@@ -232,13 +232,13 @@ def measure_runs(
         items_of_runs=measured.items,
     )
     if undefined == "error":
-        for values in shown.values():
+        for values in values_of_shown.values():
             refuse_undefined(values, labels)
     used = {str(m): task.options for task in todo for m in task.measures}
     return {
         name: replace(
             evaluation,
-            values={str(m): (evaluation.values | shown[name])[str(m)] for m in measures},
+            values={str(m): (evaluation.values | values_of_shown[name])[str(m)] for m in measures},
             origin=measured.origin,
             tables=Tables(measured.truth, measured.lists[name], used, measured.on_disk)
             if keep_lists

@@ -66,7 +66,7 @@ class UnjudgedRange:
     low, high : float
         The smallest and the largest mean difference, in units of the measure; nan without users.
     exact : bool
-        As in `DifferenceBounds`.
+        See `DifferenceBounds`.
     """
 
     low: float

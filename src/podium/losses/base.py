@@ -193,7 +193,7 @@ class Loss(abc.ABC):
         """Return a positive second-order bound per row, for boosting and for step lengths.
 
         The Hessian of the mean, where it exists, is at most the diagonal matrix of these bounds.
-        For a loss with kinks, the bounds are those of the loss with each kink rounded over one
+        If a loss has kinks, the bounds are those of the loss with each kink rounded over one
         unit of score.
         """
 

@@ -61,22 +61,22 @@ def _mark_pap(worth, n_top, n_neg, upper, lower):
 
     A list is a path in the grid of positives by negatives, and its correct pairs are the cells on
     one side of it. A swap of the ranks a < b moves the part of the path from a to b - 1 by one cell
-    per rank. `fall` counts the cells lost up to a rank if the upper row is the positive, and `rise`
-    those won if it is the negative.
+    per rank. `n_lost` counts the cells lost up to a rank if the upper row is the positive, and
+    `n_won` those won if it is the negative.
     """
-    depth, positives, negatives, fall, rise = 0, 0, 0, 0, 0
+    depth, positives, negatives, n_lost, n_won = 0, 0, 0, 0, 0
     for p in range(upper.size):
         if worth[p] > 0.0:
-            upper[p], lower[p] = -fall, rise
+            upper[p], lower[p] = -n_lost, n_won
             positives += 1
         else:
-            upper[p], lower[p] = -rise, fall
+            upper[p], lower[p] = -n_won, n_lost
             negatives += 1
         if positives <= n_top and negatives < n_neg:
-            fall += 1
+            n_lost += 1
             depth = p + 1
         if positives < n_top and negatives <= n_neg:
-            rise += 1
+            n_won += 1
             depth = p + 1
     return depth
 
@@ -246,11 +246,11 @@ def weighted_pairs(scores, offsets, worth, share, marks, sigma, unit, count, out
         for p in range(depth[g]):
             r, m = p + 1, n - p - 1  # the first row below, and the number of these rows
             _signed_weights(upper[lo + p], w[p], w[r:n], lower[lo + r : hi], signed[:m])
-            own, units = (s[p], up[p], down[p]), (unit, sigma)
+            row, units = (s[p], up[p], down[p]), (unit, sigma)
             if is_close:
-                _near_costs(own, units, s[r:n], up[r:n], down[r:n], signed[:m], curve[:m], cost[:m])
+                _near_costs(row, units, s[r:n], up[r:n], down[r:n], signed[:m], curve[:m], cost[:m])
             else:
-                _far_costs(own, units, s[r:n], signed[:m], curve[:m], cost[:m])
+                _far_costs(row, units, s[r:n], signed[:m], curve[:m], cost[:m])
             _add(signed[:m], slopes[r:n])
             _add(curve[:m], bends[r:n])
             total += lane_sum(cost[:m])

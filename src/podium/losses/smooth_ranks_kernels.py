@@ -98,13 +98,13 @@ def approx_ndcg(scores, rows, offsets, worth, share, k, temperature, count, out)
             value, first, second = _discount(0.5 + above, k, temperature)
             total += weight * value
             # The chain rule: each row above pushes the rank up, and the row itself pulls it down.
-            pull = -weight * first / temperature
+            change = -weight * first / temperature
             for q in range(n):
-                slopes[q] += pull * slope[q]
-            slopes[p] -= pull * steep
+                slopes[q] += change * slope[q]
+            slopes[p] -= change * steep
             if curvature.size:
                 # Twice the slope bounds a sigmoid's Hessian; |g| sum |g| bounds that of g g^T.
-                bend = 2.0 * pull / temperature
+                bend = 2.0 * change / temperature
                 bend += 2.0 * weight * max(-second, 0.0) * steep / (temperature * temperature)
                 for q in range(n):
                     bends[q] += bend * slope[q]

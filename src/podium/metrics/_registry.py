@@ -111,7 +111,7 @@ class Metric:
         it, the values of lists with one positive are computed up to a cutoff
         (`podium.metrics.rank_weights`).
     reads : {"relevance", "catalogue", "items"}
-        What the metric is computed from: the relevance in a Ranking; the items shown and the
+        The input of the metric: the relevance in a Ranking; the items shown and the
         catalogue of past interactions; or the items shown and a table of items. Only metrics that
         read relevance have a value for a Ranking; `podium.measure` computes the others.
     is_mean : bool

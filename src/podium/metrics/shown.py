@@ -145,9 +145,9 @@ def novelty(items: ArrayLike, groups: Groups, interactions: ArrayLike) -> PerGro
     >>> novelty(["a", "b"], Groups.single(2), ["a", "a", "b", "c"])
     array([1.5])
     """
-    shown, counts, n_interactions = _past_counts(items, groups, interactions)
+    codes, counts, n_interactions = _past_counts(items, groups, interactions)
     surprise = -np.log2(np.where(counts == 0, 0.5, counts) / n_interactions)
-    return _list_means(surprise[shown], groups)
+    return _list_means(surprise[codes], groups)
 
 
 def popularity(items: ArrayLike, groups: Groups, interactions: ArrayLike) -> PerGroup:
@@ -176,8 +176,8 @@ def popularity(items: ArrayLike, groups: Groups, interactions: ArrayLike) -> Per
     >>> popularity(["a", "b"], Groups.single(2), ["a", "a", "b", "c"])
     array([1.5])
     """
-    shown, counts, _ = _past_counts(items, groups, interactions)
-    return _list_means(counts[shown].astype(np.float64), groups)
+    codes, counts, _ = _past_counts(items, groups, interactions)
+    return _list_means(counts[codes].astype(np.float64), groups)
 
 
 def diversity(
@@ -260,29 +260,29 @@ def _unit_rows(features: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
 
 
 def _rows_of(items: ArrayLike, groups: Groups) -> NDArray[Any]:
-    shown = np.asarray(items)
-    if shown.shape != (groups.n_rows,):
+    ids = np.asarray(items)
+    if ids.shape != (groups.n_rows,):
         raise ArgumentError(
-            f"items must have one id per row of groups ({groups.n_rows}), got shape {shown.shape}."
+            f"items must have one id per row of groups ({groups.n_rows}), got shape {ids.shape}."
         )
-    return shown
+    return ids
 
 
 def _past_counts(
     items: ArrayLike, groups: Groups, interactions: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     """Return a code of each item shown, the past interactions of each code, and their number."""
-    shown, past = _rows_of(items, groups), np.asarray(interactions)
-    if (shown.dtype.kind in "iu") != (past.dtype.kind in "iu") and past.size:
+    ids, past = _rows_of(items, groups), np.asarray(interactions)
+    if (ids.dtype.kind in "iu") != (past.dtype.kind in "iu") and past.size:
         raise ArgumentError(
-            f"items and interactions must be ids of the same kind, got {shown.dtype} and "
+            f"items and interactions must be ids of the same kind, got {ids.dtype} and "
             f"{past.dtype}."
         )
     if not past.size:
         raise ArgumentError("interactions must hold at least one past interaction, got none.")
     past_codes, past_items = encode(past)
     past_counts = np.bincount(past_codes)
-    codes, shown_items = encode(shown)
+    codes, shown_items = encode(ids)
     positions = find(past_items, shown_items)
     return codes, np.where(positions < 0, 0, past_counts[positions]), past.size
 

@@ -55,13 +55,13 @@ class Form:
     Attributes
     ----------
     name : str
-        What the package calls it, such as "RetrievalMAP(top_k=10)", with 10 as the cutoff.
+        The name in the package, such as "RetrievalMAP(top_k=10)", with 10 as the cutoff.
     options : mapping
         The options of podium's metric that the package fixes.
     conventions : mapping
         The fields of `UsersAndLists` that are different for this metric.
     note : str
-        What else users should know; empty if nothing.
+        A further difference that users should know; empty if there is none.
     """
 
     name: str

@@ -288,7 +288,7 @@ class LinearRanker(LinearScores):
         self.history_ = {"objective": np.array(history.objectives)}
         if history.validation:
             self.history_["validation"] = np.array(history.validation)
-        self.best_iteration_ = history.kept
+        self.best_iteration_ = history.kept_at
         self.objective_ = solution.objective
         self.gap_ = solution.gap
         self.n_iter_ = len(history.objectives)

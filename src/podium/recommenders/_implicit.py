@@ -167,10 +167,10 @@ def _scaled_als(
     ]
     with threadpool_limits(1, "blas"):
         for _ in range(parameters["iterations"]):
-            for side, (own, other) in zip(sides, (factors, factors[::-1]), strict=True):
+            for side, (solved, fixed) in zip(sides, (factors, factors[::-1]), strict=True):
                 for rows, matrix, penalty in side:
                     package._als.least_squares_cg(
-                        matrix, own[rows], other, penalty, num_threads=parameters["num_threads"]
+                        matrix, solved[rows], fixed, penalty, num_threads=parameters["num_threads"]
                     )
     users, items = (f[np.argsort(order)] for f, order in zip(factors, orders, strict=True))
     return users, items

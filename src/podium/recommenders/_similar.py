@@ -227,7 +227,7 @@ def _unit_columns(pairs: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
 def _nearest(cosines: Any, start: int, k: int) -> sparse.csr_array[Any]:
     """Return the k greatest cosines > 0 of each row.
 
-    Row i belongs to item ``start + i``, which is left out of its own neighbours.
+    Row i belongs to item ``start + i``, which is not its neighbour.
     """
     n_rows, n_items = map(int, cosines.shape)
     rows = np.arange(n_rows)

@@ -175,7 +175,7 @@ class Result(ABC):
         path : str or path
             The path of the file. An existing file is replaced.
         title, titles, provenance
-            As in `to_report`.
+            See `to_report`.
 
         Raises
         ------

@@ -74,9 +74,9 @@ class Finding:
         "error" if the measure is wrong, "warning" if its meaning differs from the expected one,
         and "note" for other facts that a reader of the results should know.
     text : str
-        What was found, in one or two sentences.
+        The fault, in one or two sentences.
     remedy : str
-        What to do: a command or a sentence.
+        The command or the change that removes the fault.
     run : str
         The name of the run, or "" if the fault is in the training or test part.
     count, total : int

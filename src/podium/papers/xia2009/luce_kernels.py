@@ -8,19 +8,19 @@ from podium._kernels import kernel
 
 
 @kernel
-def chances(values, taken, part, chance, complement):
-    """Write the softmax p of the values not taken to `chance`, and 1 - p to `complement`.
+def chances(values, is_placed, part, chance, complement):
+    """Write the softmax p of the values without a place to `chance`, and 1 - p to `complement`.
 
     Return (top, rest), with which logsumexp is ``top + log1p(rest)``. Both p and 1 - p are precise
     near 0. Taken values have p = 0.
     """
     best = -1
     for i in range(values.size):
-        if not taken[i] and (best < 0 or values[i] > values[best]):
+        if not is_placed[i] and (best < 0 or values[i] > values[best]):
             best = i
     rest = 0.0
     for i in range(values.size):
-        part[i] = 0.0 if taken[i] else np.exp(values[i] - values[best])
+        part[i] = 0.0 if is_placed[i] else np.exp(values[i] - values[best])
         if i != best:
             rest += part[i]
     inverse = 1.0 / (1.0 + rest)
@@ -32,19 +32,19 @@ def chances(values, taken, part, chance, complement):
 
 
 @kernel
-def next_place(scores, grades, taken, weight, part, chance, truth_chance, sums):
-    """Return weight times the cross entropy of the next place after the taken rows.
+def next_place(scores, grades, is_placed, weight, part, chance, truth_chance, sums):
+    """Return weight times the cross entropy of the next place after the rows with a place.
 
     The function writes the ground-truth probability of each row to `truth_chance`, and the
     probability by the scores to `chance`. Both have two rows, p and 1 - p. It adds weight times the
     gradient to `slopes` and weight times the probability by the scores to `bounds`.
     """
     slopes, bounds = sums
-    chances(grades, taken, part, truth_chance[0], truth_chance[1])
-    top, rest = chances(scores, taken, part, chance[0], chance[1])
+    chances(grades, is_placed, part, truth_chance[0], truth_chance[1])
+    top, rest = chances(scores, is_placed, part, chance[0], chance[1])
     mean_gap = 0.0
     for i in range(scores.size):
-        if not taken[i]:
+        if not is_placed[i]:
             # Halve the scores, because an infinite difference times 0 would be nan.
             mean_gap += 2.0 * (truth_chance[0, i] * (0.5 * top - 0.5 * scores[i]))
             slope = truth_chance[1, i] * chance[0, i] - truth_chance[0, i] * chance[1, i]
@@ -61,30 +61,30 @@ def luce_entropy(scores, grades, depth, slopes, bounds):
     probability of the first d rows of the current prefix, and `prefix[d]` is the row after them.
     """
     n = scores.size
-    taken = np.zeros(n, np.bool_)
+    is_placed = np.zeros(n, np.bool_)
     part, chance = np.empty(n), np.empty((2, n))
     truth_chances = np.empty((depth, 2, n))
     weights = np.ones(depth)
     prefix = np.full(depth, -1)
     sums = slopes, bounds
-    total = next_place(scores, grades, taken, 1.0, part, chance, truth_chances[0], sums)
+    total = next_place(scores, grades, is_placed, 1.0, part, chance, truth_chances[0], sums)
     d = 0
     while d >= 0 and depth > 1:
         if prefix[d] >= 0:
-            taken[prefix[d]] = False
+            is_placed[prefix[d]] = False
         i = prefix[d] + 1
-        while i < n and (taken[i] or truth_chances[d, 0, i] == 0.0):
+        while i < n and (is_placed[i] or truth_chances[d, 0, i] == 0.0):
             i += 1
         if i == n:  # all rows have been at this place
             prefix[d] = -1
             d -= 1
             continue
         prefix[d] = i
-        taken[i] = True
+        is_placed[i] = True
         prefix_weight = weights[d] * truth_chances[d, 0, i]
         next_depth = d + 1
         total += next_place(
-            scores, grades, taken, prefix_weight, part, chance, truth_chances[next_depth], sums
+            scores, grades, is_placed, prefix_weight, part, chance, truth_chances[next_depth], sums
         )
         if next_depth + 1 < depth:
             weights[next_depth] = prefix_weight

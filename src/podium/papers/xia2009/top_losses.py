@@ -51,8 +51,8 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
         if collection not in read:
             options = recipe.parameters["readers"][collection]
             source = sources.get(folder, DataSet("", "", "", ""))
-            found = READERS[collection](paths.get(folder, Path()), source, options)
-            read[collection] = tuple(map(standardized, found))
+            folds = READERS[collection](paths.get(folder, Path()), source, options)
+            read[collection] = tuple(map(standardized, folds))
         tasks[name] = read[collection]
         if task["labels"] == BINARY:
             tasks[name] = tuple(binary(fold, task["least"]) for fold in tasks[name])
@@ -165,8 +165,8 @@ def _of_labels(
 
 def best_own(recipe: Recipe, labels: str, figures: Figures, measure: str) -> str:
     """Return LightGBM's own objective with the highest mean over tasks."""
-    own = [name for name in names(recipe, labels, "trees") if OWN in name]
-    return max(own, key=lambda name: figures[f"{labels}, mean {name} {measure}"].value)
+    objectives = [name for name in names(recipe, labels, "trees") if OWN in name]
+    return max(objectives, key=lambda name: figures[f"{labels}, mean {name} {measure}"].value)
 
 
 def _mean(measured: Sequence[Measured]) -> Measured:

@@ -283,7 +283,7 @@ class NeuralRanker(Ranker):
         self.layer_sizes_ = np.array(problem.network.sizes, np.int64)
         self.activation_ = problem.network.activation
         self.mean_, self.scale_ = problem.standard.mean, problem.standard.scale
-        self.objective_, self.best_iteration_ = solution.objective, history.kept
+        self.objective_, self.best_iteration_ = solution.objective, history.kept_at
         self.n_iter_, self.stop_reason_ = len(history.objectives), solution.stop_reason
         self.history_ = {"objective": np.array(history.objectives)}
         if history.validation:

@@ -79,7 +79,7 @@ class History:
     losses: list[float] = field(default_factory=list[float])
     validation: list[float] = field(default_factory=list[float])
     best: int = -1
-    kept: int = -1
+    kept_at: int = -1
     kept_point: Point | None = None
     _mean: Parameters | None = None
 
@@ -96,7 +96,7 @@ class History:
         if self._improves(now):
             self.best = now
         if self._keeps_now(now):
-            self.kept, self.kept_point = now, point
+            self.kept_at, self.kept_point = now, point
         if self.keep == "average":
             self._mean = rising_mean(self._mean, point.parameters, now)
 
@@ -143,7 +143,7 @@ class History:
         if self.keep == "best":
             return self.best == now
         if self.keep == "best_loss":
-            return self.kept < 0 or self.losses[now] < self.losses[self.kept]
+            return self.kept_at < 0 or self.losses[now] < self.losses[self.kept_at]
         return True
 
 

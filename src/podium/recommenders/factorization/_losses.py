@@ -1,7 +1,7 @@
 """The losses of the factorization: what a positive costs beside the negatives of its batch.
 
 The steps of all losses are one compiled kernel. A loss is a small declaration: its form in the
-kernel (`in_kernel`), and what it needs to know of each positive before a pass (`states`). To add
+kernel (`in_kernel`), and the state of each positive before a pass (`states`). To add
 one, write its sigma and its rho in `_loss_kernels`, and register a class here. The tests compare
 each loss with its definition.
 """

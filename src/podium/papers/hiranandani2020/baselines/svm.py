@@ -145,7 +145,7 @@ class SVMpAUC(LinearBaseline):
         history = solution.history
         self.coef_, self.intercept_ = solution.parameters, 0.0
         self.objective_, self.gap_ = solution.objective, solution.gap
-        self.best_iteration_, self.n_iter_ = history.kept, len(history.objectives)
+        self.best_iteration_, self.n_iter_ = history.kept_at, len(history.objectives)
         self.stop_reason_ = solution.stop_reason
         self.history_ = {"objective": np.array(history.objectives)}
         if history.validation:

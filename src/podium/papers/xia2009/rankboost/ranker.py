@@ -186,7 +186,7 @@ class RankBoost(Ranker):
         rows = inputs.rows_of(features, y, qid, group, reader=self._reader("RankBoost"))
         pairs = pairs_of(rows, inputs.row_weights(sample_weight, rows.groups), per)
         judge = None if eval_set is None else self._judge(eval_set)
-        pair_features = features if pairs.kept.size == rows.relevance.size else features[pairs.kept]
+        pair_features = features if pairs.rows.size == rows.relevance.size else features[pairs.rows]
         self._set_attributes(
             boost(coded(pair_features, n_thresholds), pairs, judge, *limits, or_silent(progress))
         )

@@ -33,7 +33,7 @@ class Pairs:
 
     Attributes
     ----------
-    kept : int64, (n_kept,)
+    rows : int64, (n_rows,)
         The positions of these rows in the caller's rows.
     target : PairTarget
         The target of these rows.
@@ -41,12 +41,12 @@ class Pairs:
         The initial weight of a pair of each group. The sum over all pairs is 1.
     """
 
-    kept: RowIndex
+    rows: RowIndex
     target: PairTarget
     scale: PerGroup
 
     def potentials(self, scores: PerRow) -> tuple[float, PerRow]:
-        """Return the mean exponential loss and the potential of each row, float64 (n_kept,).
+        """Return the mean exponential loss and the potential of each row, float64 (n_rows,).
 
         The weight of a pair with upper row i and lower row j is proportional to
         ``exp(s_j - s_i)`` and to the pair's initial weight; all weights sum to 1. The potential of
