@@ -37,7 +37,11 @@ def main() -> None:
     words = [a for a in sys.argv[1:] if a != "--small"]
     if "--small" in sys.argv[1:]:
         _harness.run_small()
-    parts = [a for a in words if a in PARTS] or list(PARTS)
+    chosen = [a for a in words if a in PARTS]
+    if not chosen and words:
+        print(__doc__, f"The parts are {', '.join(PARTS)}.", sep="\n")
+        return
+    parts = chosen or list(PARTS)
     options = [a for a in words if a not in PARTS] if len(parts) == 1 else []
     for part in parts:
         _run(part, options)
