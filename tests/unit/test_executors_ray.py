@@ -327,10 +327,25 @@ def test_fit_goes_on_with_other_workers_than_it_began_with(cluster: Any, tmp_pat
     assert _bits(ended) == _in_one_thread()
 
 
+def _sleep(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
 def test_map_is_in_the_tasks_order(cluster: Any) -> None:
     executor = _ray(2)
     assert list(executor.map(pow, [2, 3, 4, 5], 3)) == [8, 27, 64, 125]
     assert list(executor.map(pow, [], 3)) == []
+
+
+def test_tasks_that_wait_for_long_are_named(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from podium.executors import _cluster
+
+    executor = _ray(2)
+    monkeypatch.setattr(_cluster, "START_TIMEOUT", 0.01)
+    with pytest.warns(PodiumWarning, match=r"^No task has ended within 0 s\.") as caught:
+        assert list(executor.map(_sleep, [0.3, 0.2, 0.2])) == [0.3, 0.2, 0.2]
+    assert len(caught) == 1
 
 
 def _tables(folder: Path) -> tuple[Path, Path]:

@@ -54,7 +54,8 @@ class Ray:
     Warns
     -----
     PodiumWarning
-        If some workers did not start in time and the fit continues with the others.
+        If some workers did not start in time and the fit continues with the others, or if no task
+        has ended after a minute.
 
     Notes
     -----
@@ -129,10 +130,15 @@ class Ray:
         unread: deque[Any] = deque()
         running: list[Any] = []
         values: dict[Any, Any] = {}
+        patience: float | None = _cluster.START_TIMEOUT  # for the first task that ends
 
         def end_one() -> None:
-            nonlocal running
-            ended, running = ray.wait(running)
+            nonlocal running, patience
+            ended, waiting = ray.wait(running, timeout=patience)
+            if not ended:
+                _warn_of_busy_cluster()
+                ended, waiting = ray.wait(running)
+            running, patience = waiting, None
             values.update(zip(ended, self.get(ended), strict=True))
 
         def first() -> Any:
@@ -286,6 +292,15 @@ def _reason(calls: list[Any]) -> str:
 def _kill(workers: list[Any]) -> None:
     for worker in workers:
         ray.kill(worker)
+
+
+def _warn_of_busy_cluster() -> None:
+    warnings.warn(
+        f"No task has ended within {_cluster.START_TIMEOUT:.0f} s. Check with `ray status` whether "
+        "other jobs use the processors of the cluster: tasks wait for free ones without a limit.",
+        PodiumWarning,
+        stacklevel=4,
+    )
 
 
 def _call(task: Any, function: Callable[..., Any], *shared: Any) -> Any:
