@@ -80,7 +80,10 @@ _AXES = {
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
-    """Return the seconds, memory and speed of each kind of fit, averaged over repeats."""
+    """Return the seconds, memory and speed of each kind of fit, averaged over repeats.
+
+    The CPU seconds of Ray workers are not known, and left out.
+    """
     kinds: dict[str, list[Result]] = {}
     for key_parts, result in views.select(cells):
         kinds.setdefault(_name(key_parts), []).append(result)
@@ -93,7 +96,7 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
         )
         figures[f"{name}: peak memory, MiB"] = mean(r["memory"] for r in results)
     figures[DIFFERING] = Measured(float(n_differing(cells)))
-    return figures
+    return {name: figure for name, figure in figures.items() if np.isfinite(figure.value)}
 
 
 def n_differing(cells: Cells) -> int:
