@@ -40,13 +40,17 @@ def _model(**changes: Any) -> Factorization:
 
 @pytest.mark.parametrize("loss", ["softmax", "sl@20"])
 def test_new_users_get_lists_as_good_as_those_of_fitted_users(loss: str) -> None:
-    known, new = _likes(200, 0), _likes(100, 1)
-    folded = _model(loss=loss).fit(csr_array(known.astype(float)), executor=ONE)
-    both = _model(loss=loss).fit(csr_array(np.concatenate([known, new]).astype(float)))
-    of_folded = folded.recommend_new(csr_array(new.astype(float)), 4)[0]
-    of_fitted = both.recommend(np.arange(200, 300), 4)[0]
-    assert _share_of_taste(of_fitted) > 0.85
-    assert _share_of_taste(of_folded) > _share_of_taste(of_fitted) - 0.03
+    shares: list[tuple[float, float]] = []
+    for seed in (0, 2, 4):
+        known, new = _likes(200, seed), _likes(100, seed + 1)
+        folded = _model(loss=loss).fit(csr_array(known.astype(float)), executor=ONE)
+        both = _model(loss=loss).fit(csr_array(np.concatenate([known, new]).astype(float)))
+        of_folded = folded.recommend_new(csr_array(new.astype(float)), 4)[0]
+        of_fitted = both.recommend(np.arange(200, 300), 4)[0]
+        shares.append((_share_of_taste(of_folded), _share_of_taste(of_fitted)))
+    share_of_folded, share_of_fitted = np.mean(shares, axis=0)
+    assert share_of_fitted > 0.85
+    assert share_of_folded > share_of_fitted - 0.03
 
 
 def test_fitted_users_get_nearly_the_same_lists_by_folding_in() -> None:

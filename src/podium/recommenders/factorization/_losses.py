@@ -22,7 +22,8 @@ from podium.registry import Values
 Floats = NDArray[np.float32]
 
 _L2 = 0.025  # the default penalty of losses whose rule has not been studied
-_COSINE_L2, _COSINE_RATE, _RATE = 0.002, 0.3, 0.1  # defaults of softmax of cosines, and the others
+_COSINE_L2, _COSINE_RATE, _COSINE_POPULARITY = 0.002, 0.3, 0.5  # defaults of softmax of cosines
+_RATE = 0.1  # the default of other losses
 _FEWEST_FACTORS = 64  # from which on softmax compares cosines by default
 _COLDEST, _WARMEST = 0.08, 0.16  # limits of the default temperature of cosines
 _SAMPLE = 1024  # items from which the level of a user is estimated
@@ -82,6 +83,11 @@ class FactorLoss:
         """Return the initial step without a `learning_rate`."""
         del cosine
         return _RATE
+
+    def default_popularity(self, *, cosine: bool) -> float:
+        """Return the power of popularity that negatives are drawn by without a `popularity`."""
+        del cosine
+        return 0.0
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""
@@ -194,6 +200,10 @@ class Softmax(FactorLoss):
     def default_rate(self, *, cosine: bool) -> float:
         """Return the initial step without a `learning_rate`."""
         return _COSINE_RATE if cosine else _RATE
+
+    def default_popularity(self, *, cosine: bool) -> float:
+        """Return the power without a `popularity`."""
+        return _COSINE_POPULARITY if cosine else 0.0
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""

@@ -76,9 +76,10 @@ class Factorization(FactorRecommender):
     negatives : {"all", "unseen"}
         The items to compare with: all other items, as in the paper, or only those that the user has
         no pair with. With "unseen", use an l2 about 1.6 times as large.
-    popularity : float
+    popularity : float, optional
         A negative is drawn in proportion to this power of its number of users: uniformly with 0.
-        The loss weights the drawn items, so that its expected value stays the same.
+        The loss weights the drawn items, so that its expected value stays the same. By default 0.5
+        for softmax and sl of cosines, and 0 otherwise.
     popularity_share : float
         The share of the draws that follow popularity, in (0, 1]; the rest is uniform.
     similarity : {"dot", "cosine"}, optional
@@ -156,7 +157,7 @@ class Factorization(FactorRecommender):
         xi: str = "running",
         xi_rate: float = 0.7,
         negatives: str = "all",
-        popularity: float = 0.0,
+        popularity: float | None = None,
         popularity_share: float = 1.0,
         similarity: str | None = None,
         item_bias: bool = True,
@@ -262,10 +263,10 @@ class Factorization(FactorRecommender):
         read_settings(self)
 
     def for_data(self, user_items: Any) -> Self:
-        """Return a copy in which `learning_rate`, `l2` and `n_epochs` have the values of a fit."""
+        """Return a copy in which parameters that depend on the data have the values of a fit."""
         pairs = _pairs.read(user_items, self.gain)
         settings = read_settings(self, DataSize.of(pairs), cap_blocks=True)
-        names = ("learning_rate", "l2", "n_epochs")
+        names = ("learning_rate", "l2", "n_epochs", "popularity")
         return clone(self).set_params(**{name: getattr(settings, name) for name in names})
 
     def partial_fit(

@@ -119,7 +119,9 @@ def read_settings(
     cosine = _check.choice(similarity, "similarity", SIMILARITIES) == "cosine"
     if size is not None:
         loss = loss.for_data(size.n_used_items, size.density, cosine=cosine)
-    popularity = _check.number(model.popularity, "popularity", low=0.0)
+    popularity = loss.default_popularity(cosine=cosine)
+    if model.popularity is not None:
+        popularity = _check.number(model.popularity, "popularity", low=0.0)
     _check_combination(loss, exact=exact, popularity=popularity)
     return Settings(
         loss=str(loss),
