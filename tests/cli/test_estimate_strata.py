@@ -23,7 +23,8 @@ def files(folder: Path) -> Path:
         lines = ["user,item,score,target,stratum"]
         for user in range(80):
             scores = rng.normal(size=31)
-            scores[0] += rng.choice([0.0, 3.0])
+            scores[0] += rng.choice([1.5, 4.5])
+            scores[1:11] += 1.5  # the list of a proxy
             items = [*range(11), *(11 + rng.choice(489, 20, replace=False))]
             lines += [
                 f"{user},{item},{score},{int(item == 0)},{'listed' if 0 < item < 11 else 'drawn'}"

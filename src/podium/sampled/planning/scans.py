@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, PodiumWarning
 from podium.metrics import Measure
 from podium.sampled.design import Floats, Ints
 from podium.sampled.distribution import rank_weights, read_measure
@@ -65,6 +66,11 @@ def plan_scan(
         If the error is not above 0, if a pilot has no random items, or for a reason listed in
         `evaluate_scan`.
 
+    Warns
+    -----
+    PodiumWarning
+        If the list of a pilot is hardly better than a random one.
+
     Notes
     -----
     For each target, a number of unlisted items above it is drawn from the distribution that was
@@ -89,6 +95,7 @@ def plan_scan(
     designs: list[PlannedDesign] = []
     everything: list[Floats] = []
     for number, pilot in enumerate(several):
+        pilot.warn_of_random_list()
         simulation = _Simulation.of(pilot, np.random.default_rng([seed, number]))
         everything.append(simulation.exact(parsed))
         designs += [simulation.design(times, parsed, n_planned) for times in _MULTIPLES]
@@ -143,7 +150,10 @@ class _Simulation:
     def design(self, times: float, measure: Measure, n_users: int) -> PlannedDesign:
         """Return the cost and the standard error with some times the random items of the pilot."""
         scans = [self._drawn(times) for _ in range(N_REPEATS)]
-        errors = [evaluate_scan(ranks, measure).summary(str(measure)).std_error for ranks in scans]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PodiumWarning)  # the pilot's is enough
+            estimates = [evaluate_scan(ranks, measure).summary(str(measure)) for ranks in scans]
+        errors = [estimate.std_error for estimate in estimates]
         ratio = self.pilot.n_users / n_users
         std_error = float(np.sqrt(np.mean(np.square(errors)) * ratio))
         n_listed = float(self.pilot.n_listed.mean())

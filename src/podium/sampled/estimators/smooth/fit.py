@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -20,6 +21,8 @@ _LEAST_STEP = 1e-4
 _UNCONVERGED = 0.5  # the squared distance to the mode from which a climb failed
 _RESTART_USERS = (1e2, 1e3, 1e4, 1e5)  # numbers of users that are fitted first after a failure
 _TINY = 1e-300
+_BLOCK = 64  # columns that are multiplied together
+_IMPOSSIBLE = 1e-20  # chances up to this one make no difference
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +60,21 @@ class Sample:
             for group_counts in counts
         ]
         return cls(chances, counts, np.array(users))
+
+    @cached_property
+    def blocks(self) -> list[tuple[slice, slice, Floats]]:
+        """Blocks of neighbouring columns: the columns, their cells, and their chances there.
+
+        An outcome of many draws has a chance in few cells. The other cells are left out.
+        """
+        blocks: list[tuple[slice, slice, Floats]] = []
+        for start in range(0, self.chances.shape[1], _BLOCK):
+            columns = slice(start, start + _BLOCK)
+            possible = np.flatnonzero((self.chances[:, columns] > _IMPOSSIBLE).any(axis=1))
+            if possible.size:
+                cells = slice(int(possible[0]), int(possible[-1]) + 1)
+                blocks.append((columns, cells, self.chances[cells, columns]))
+        return blocks
 
     def scaled_to(self, n_users: float) -> Sample:
         """Return the same shares of a smaller number of users."""
@@ -180,7 +198,9 @@ def _value(
     logs = prior.design @ point + prior.sizes
     mass = np.exp(logs - logs.max(axis=1, keepdims=True))
     mass /= mass.sum(axis=1, keepdims=True)
-    outcome_chances = np.maximum(mass @ sample.chances, _TINY)
+    outcome_chances = np.full_like(sample.counts, _TINY)
+    for columns, cells, chances in sample.blocks:
+        outcome_chances[:, columns] = np.maximum(mass[:, cells] @ chances, _TINY)
     value = float((sample.counts * np.log(outcome_chances)).sum() - 0.5 * point @ penalty @ point)
     return value, mass, outcome_chances
 
@@ -198,9 +218,9 @@ def _second_order(
     # that the mean of the design is subtracted.
     weighted = mass[:, :, None] * prior.design
     means = weighted.sum(axis=1)
-    changes = (
-        np.matmul(sample.chances.T, weighted) - outcome_chances[:, :, None] * means[:, None, :]
-    )
+    changes = -outcome_chances[:, :, None] * means[:, None, :]
+    for columns, cells, chances in sample.blocks:
+        changes[:, columns] += np.matmul(chances.T, weighted[:, cells])
     slope = np.einsum("jr,jrp->p", sample.counts / outcome_chances, changes) - penalty @ point
     # Fisher's information of multinomial counts: users / chance, per outcome. Unlike the observed
     # curvature, it is never negative.
