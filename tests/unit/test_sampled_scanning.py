@@ -353,6 +353,17 @@ def test_proxy_that_knows_the_targets_is_named(scores: Matrix, targets: Any) -> 
         scan(scores, targets, k=K, proxy=leaked, budget=20)
 
 
+def test_budget_that_is_too_small_for_k_is_named(
+    scores: Matrix, proxy: Matrix, targets: Any
+) -> None:
+    with pytest.warns(PodiumWarning, match="at k = 20.* Pass a budget of at least 60, or"):
+        found = scan(scores, targets, k=20, proxy=proxy, budget=40)
+    low, high = evaluate_scan(found, "recall@20").estimates["recall@20"].interval
+    exact = (_exact_ranks(scores, targets, None) <= 20).astype(float)
+    assert low < found.means_of_users(exact).mean() < high
+    assert evaluate_scan(found, "recall@20").estimates["recall@20"].prior_decides
+
+
 def test_list_in_random_order_is_named(scores: Matrix, proxy: Matrix, targets: Any) -> None:
     noise = np.random.default_rng(12).normal(size=scores.shape)
     good, bad = (scan(scores, targets, k=K, proxy=by, budget=40) for by in (proxy, noise))

@@ -89,16 +89,17 @@ def run(recipe: Recipe, context: Proxies, cell: str) -> Result:
         return result | {
             "estimates": {label: estimates(by, ranks, measures) for label, by, ranks in readings}
         }
-    ranks = scan(
-        context.fitted(method).score_pairs,
-        context.evaluations.held_out.targets,
-        k=parameters["k"],
-        **context.order(proxy, parameters["depth"]),
-        budget=budget,
-        seed=seed,
-    )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PodiumWarning)  # the study also has useless proxies
+        # The study also has useless proxies and small budgets.
+        warnings.simplefilter("ignore", PodiumWarning)
+        ranks = scan(
+            context.fitted(method).score_pairs,
+            context.evaluations.held_out.targets,
+            k=parameters["k"],
+            **context.order(proxy, parameters["depth"]),
+            budget=budget,
+            seed=seed,
+        )
         evaluation = evaluate_scan(ranks, measures)
     return result | {
         "estimates": {"scan": [evaluation.means[measure] for measure in measures]},

@@ -67,6 +67,8 @@ class MeasuredScan:
         The largest value of a user.
     is_audited, is_settled : bool
         Whether there is an audit, and whether no target is open.
+    has_short_lists : bool
+        Whether the lists settle too few targets.
     """
 
     k: int
@@ -77,6 +79,7 @@ class MeasuredScan:
     largest: float
     is_audited: bool
     is_settled: bool
+    has_short_lists: bool
 
     @property
     def mean(self) -> float:
@@ -91,8 +94,10 @@ class MeasuredScan:
 
     @property
     def prior_decides(self) -> bool:
-        """Whether the error of the fit is the larger part."""
-        return not self.is_audited and self.other.variance > spread(self.values).variance
+        """Whether the error of the fit is the larger part, or unknown because of short lists."""
+        is_unknown = self.has_short_lists and not self.is_settled
+        is_larger = self.other.variance > spread(self.values).variance
+        return not self.is_audited and (is_unknown or is_larger)
 
 
 def measure_scan(
@@ -124,6 +129,7 @@ def _measured(
         float(weights.max(initial=0.0)),
         is_audited,
         not ranks.is_open.any(),
+        ranks.has_short_lists,
     )
 
 

@@ -15,6 +15,9 @@ from podium.errors import ArgumentError, PodiumWarning
 from podium.sampled.design import Floats, Ints
 from podium.types import PerRow
 
+LEAST_DEPTH = 1.5
+"""The depth of lists, in multiples of k, from which on the open targets can be extrapolated."""
+
 _LEAST_GAIN = 2  # useful proxies have 5 or more times as many listed as drawn items above targets
 _FEW_ABOVE = 10  # fewer drawn items above targets say nothing about the proxy
 
@@ -144,6 +147,11 @@ class ScannedRanks:
     def is_open(self) -> NDArray[np.bool_]:
         """Whether unscored items can change a measure at k: bool, (n,)."""
         return (self.above < self.k) & (self.n_rest > 0)
+
+    @property
+    def has_short_lists(self) -> bool:
+        """Whether lists are too short to settle most targets that rank far below the first k."""
+        return bool(self.n_listed.max() < LEAST_DEPTH * self.k)
 
     @property
     def n_users(self) -> int:

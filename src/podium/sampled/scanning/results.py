@@ -61,7 +61,8 @@ def evaluate_scan(
     parameters that all targets share; see `podium.sampled.scanning.open_targets`. Intervals are for
     the mean of a population of similar users. They include the variation between users, the chance
     of the draws, and the uncertainty of the shared parameters. If this last part is larger than the
-    others, `prior_decides` is true, and the interval contains the bounds.
+    others, or if the lists have fewer than 1.5 k items, `prior_decides` is true, and the interval
+    contains the bounds.
     With an audit, the mean is corrected by the mean error of the values of audited targets, whose
     exact values are known. It is then unbiased, whatever the proxy and the distribution. The error
     of the correction replaces that of the parameters. Its variance is that of the audited targets,

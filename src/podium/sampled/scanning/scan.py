@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from math import ceil
 from typing import Any
 
@@ -11,12 +12,12 @@ from numpy.typing import ArrayLike
 from podium import _check
 from podium.catalogue.source import Scores
 from podium.catalogue.sparse import Overlap
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, PodiumWarning
 from podium.progress import or_silent
 from podium.sampled._draws import DrawPlan, read_plan
 from podium.sampled.scanning.checkpoint import ScanCheckpoint
 from podium.sampled.scanning.order import read_order
-from podium.sampled.scanning.ranks import ScannedRanks
+from podium.sampled.scanning.ranks import LEAST_DEPTH, ScannedRanks
 from podium.sampled.scanning.rounds import Rounds
 from podium.sampled.scanning.scorers import PairScores, Scorer
 from podium.types import Progress
@@ -64,8 +65,8 @@ def scan(
         The items of each user in the order of a proxy, best first, and -1 after the last one. Give
         either `proxy` or `lists`.
     budget : float
-        The mean number of items that may be scored per target, at least 1. The target itself does
-        not count.
+        The mean number of items that may be scored per target, without the target itself. At least
+        3 k are needed, and 5 k or more are better.
     list_share : float
         The share of the budget for listed items, above 0 and at most 1. The rest is for items that
         are drawn from the other candidates. With 1, items that the proxy misses are never scored.
@@ -101,7 +102,7 @@ def scan(
     -----
     PodiumWarning
         If the proxy ranks more than half of the targets first. They may have been in its training
-        data.
+        data. If the budget is too small for k.
 
     Notes
     -----
@@ -134,6 +135,8 @@ def scan(
     k = _check.cutoff(k)
     order = read_order(plan, proxy, lists, max(k, ceil(_DEEPEST * budget)))
     order.warn_of_leak()
+    if budget < plan.n_items.max() - 1:
+        _warn_of_small_budget(budget, share, k)
     audit = _check.number(audit, "audit", low=0, high=0.99)
     total = int(budget * plan.targets.size)
     _require_audit(int(audit * total), plan)
@@ -165,6 +168,18 @@ def scan(
         above_all=rounds.audited(for_audit),
         user=plan.user,
     )
+
+
+def _warn_of_small_budget(budget: float, share: float, k: int) -> None:
+    least = ceil(LEAST_DEPTH * k / share)
+    if budget < least:
+        warnings.warn(
+            f"A budget of {budget:g} items per target lists too few of them to settle targets at "
+            f"k = {k}. Estimates can then be far off, and intervals contain the bounds. Pass a "
+            f"budget of at least {least}, or a smaller k.",
+            PodiumWarning,
+            stacklevel=3,
+        )
 
 
 def _require_audit(total: int, plan: DrawPlan) -> None:
