@@ -199,10 +199,10 @@ class ScannedRanks:
             )
 
     def means_of_users(self, values: PerRow) -> Floats:
-        """Return values of users whose mean is that of all targets: float64, (n_users,).
+        """Return a value of each user, by increasing label: float64, (n_users,).
 
-        They are in the order of increasing labels. Without `row_weights`, the value of a user is
-        the mean of its targets.
+        Their mean is that of the targets, weighted by `shares_of_users`. Without `row_weights`, the
+        value of a user is the mean of its targets.
         """
         owner, sizes = self._owner_and_sizes
         if self.row_weights is None:

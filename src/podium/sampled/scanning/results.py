@@ -65,9 +65,9 @@ def evaluate_scan(
     contains the bounds.
     With an audit, the mean is corrected by the mean error of the values of audited targets, whose
     exact values are known. It is then unbiased, whatever the proxy and the distribution. The error
-    of the correction replaces that of the parameters. Its variance is that of the audited targets,
-    and of the distribution with the weight of five more: few audited targets rarely contain one
-    that the proxy misses.
+    of the correction replaces that of the parameters. Its variance is a weighted mean of that of
+    the audited targets and that of the fitted distribution, which counts as five targets: a small
+    audit often has no target with an error, and its own variance would then be too small.
     The bounds contain the exact mean of these users, whatever the distribution of unscored items.
     At the upper bound, no unscored item is above an open target. The lower bound follows from the
     random items and the audit, and may fail by the chance of the draws, with a probability of at

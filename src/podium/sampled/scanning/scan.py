@@ -45,7 +45,7 @@ def scan(
     resume: bool = False,
     progress: Progress | None = None,
 ) -> ScannedRanks:
-    """Rank targets by an expensive model that scores few items, in the order of a cheap proxy.
+    """Rank held-out items by an expensive model, which scores a few items that a proxy helps find.
 
     Parameters
     ----------
@@ -65,14 +65,16 @@ def scan(
         The items of each user in the order of a proxy, best first, and -1 after the last one. Give
         either `proxy` or `lists`.
     budget : float
-        The mean number of items that may be scored per target, without the target itself. At least
-        3 k are needed, and 5 k or more are better.
+        The mean number of items that may be scored per target, without the target itself. Use 5 k
+        or more.
     list_share : float
-        The share of the budget for listed items, above 0 and at most 1. The rest is for items that
-        are drawn from the other candidates. With 1, items that the proxy misses are never scored.
+        The share for listed items, of the budget that an audit leaves: above 0 and at most 1. The
+        rest is for items that are drawn from the other candidates. With 1, items that the proxy
+        misses are never scored.
     audit : float
-        The share of the budget for an audit, from 0 to .99: random open targets are ranked among
-        all items. The estimates are then unbiased for every proxy and model.
+        The share of the budget for an audit, from 0 to .99: some random targets with fewer than k
+        scored items above them are ranked among all items. The estimates are then unbiased for
+        every proxy and model.
     exclude, overlap, other_targets, users
         The parameters of `sample_ranks`.
     ties : {"worst", "best"}
@@ -101,8 +103,8 @@ def scan(
     Warns
     -----
     PodiumWarning
-        If the proxy ranks more than half of the targets first. They may have been in its training
-        data. If the budget is too small for k.
+        If the proxy ranks more than half of the targets first (they may have been in its training
+        data), or if less than 1.5 k items per target can be listed.
 
     Notes
     -----
@@ -135,9 +137,9 @@ def scan(
     k = _check.cutoff(k)
     order = read_order(plan, proxy, lists, max(k, ceil(_DEEPEST * budget)))
     order.warn_of_leak()
-    if budget < plan.n_items.max() - 1:
-        _warn_of_small_budget(budget, share, k)
     audit = _check.number(audit, "audit", low=0, high=0.99)
+    if budget < plan.n_items.max() - 1:
+        _warn_of_small_budget(budget, share * (1.0 - audit), k)
     total = int(budget * plan.targets.size)
     _require_audit(int(audit * total), plan)
     rounds = Rounds(
