@@ -59,8 +59,9 @@ class Likelihood:
         """Return 1 plus the gain in mean log likelihood of moving mass to each rank: (n_items,).
 
         The value of a rank is the sum of share * chance / outcome_chance over the observed
-        outcomes, where chance is that of the outcome at this rank. Its mean under the distribution is 1. At the maximum of the
-        likelihood, it is 1 at each rank with mass and at most 1 elsewhere.
+        outcomes, where chance is that of the outcome at this rank. Its mean under the
+        distribution is 1. At the maximum of the likelihood, it is 1 at each rank with mass and at
+        most 1 elsewhere.
 
         Parameters
         ----------
