@@ -138,8 +138,7 @@ def scan(
     order = read_order(plan, proxy, lists, max(k, ceil(_DEEPEST * budget)))
     order.warn_of_leak()
     audit = _check.number(audit, "audit", low=0, high=0.99)
-    if budget < plan.n_items.max() - 1:
-        _warn_of_small_budget(budget, share * (1.0 - audit), k)
+    _warn_of_small_budget(budget, share * (1.0 - audit), k, int(plan.n_items.max()))
     total = int(budget * plan.targets.size)
     _require_audit(int(audit * total), plan)
     rounds = Rounds(
@@ -172,9 +171,9 @@ def scan(
     )
 
 
-def _warn_of_small_budget(budget: float, share: float, k: int) -> None:
+def _warn_of_small_budget(budget: float, share: float, k: int, n_items: int) -> None:
     least = ceil(LEAST_DEPTH * k / share)
-    if budget < least:
+    if budget < min(least, n_items - 1):
         warnings.warn(
             f"A budget of {budget:g} items per target lists too few of them to settle targets at "
             f"k = {k}. Estimates can then be far off, and intervals contain the bounds. Pass a "
