@@ -254,7 +254,8 @@ def test_every_model_is_trained_saved_and_ranks(podium: Callable[..., Any], name
 
 
 _SLOW = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
 from podium.cli import main
 import podium.cli.train as train
 from contextlib import contextmanager
