@@ -263,10 +263,10 @@ class Factorization(FactorRecommender):
         read_settings(self)
 
     def for_data(self, user_items: Any) -> Self:
-        """Return a copy in which parameters that depend on the data have the values of a fit."""
+        """Return a copy in which `learning_rate`, `l2` and `n_epochs` have the values of a fit."""
         pairs = _pairs.read(user_items, self.gain)
         settings = read_settings(self, DataSize.of(pairs), cap_blocks=True)
-        names = ("learning_rate", "l2", "n_epochs", "popularity")
+        names = ("learning_rate", "l2", "n_epochs")
         return clone(self).set_params(**{name: getattr(settings, name) for name in names})
 
     def partial_fit(
