@@ -52,7 +52,7 @@ class Side:
         read: Callable[..., Any],
     ) -> None:
         self._names = {role.name: names.get(role.name) for role in roles}
-        self._read, self._source = read, source
+        self._read = read
         self.origin = NO_FRAMES
         self.table: Any = None
         self.stored = stored_table(source, noun)
@@ -140,13 +140,14 @@ class Side:
         )
         return self._read(source, **self._names)
 
-    def of_users(self, labels: Labels) -> Any:
+    def of_users(self, labels: Labels, source: Any) -> Any:
         """Return a Truth or Run with all rows of these users; None if a file has none of them.
 
-        Files are read once more. A table in memory is returned whole.
+        Files are read once more. A table in memory is read whole from `source`, because this object
+        has given its rows to the buckets.
         """
         if self.stored is None:
-            return self._read(self._source, **self._names)
+            return self._read(source, **self._names)
         frames: list[pl.DataFrame] = []
         for block in self.stored.blocks():
             for rows, users in self.read(block):

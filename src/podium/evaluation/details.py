@@ -25,6 +25,7 @@ from podium.types import Labels, PerGroup
 
 if TYPE_CHECKING:
     from podium.data import Run, Truth
+    from podium.data.sides import Side
     from podium.evaluation.comparison import Comparison
     from podium.evaluation.evaluation import Evaluation
 
@@ -41,27 +42,28 @@ class Tables:
 
     Attributes
     ----------
-    truth : Truth, or podium.data.sides.Side
-        A side is a table on disk, which was measured in parts.
-    run : Run, or podium.data.sides.Side
+    truth : Truth
+        The table as it was passed to `measure` if it was measured in parts.
+    run : Run
+        The same.
     options : dict of str to dict
         The keyword arguments of `podium.data.ranking` by measure of relevance.
-    on_disk : bool
-        Whether the tables are sides.
+    sides : (Side, Side), optional
+        The truth and the run that were measured in parts, and can be read again.
     """
 
     truth: Any
     run: Any
     options: dict[str, dict[str, Any]]
-    on_disk: bool = False
+    sides: tuple[Side, Side] | None = None
 
     def truth_of(self, labels: Labels) -> Truth | None:
         """Return a truth with all rows of these users; None for a file without any."""
-        return self.truth.of_users(labels) if self.on_disk else self.truth
+        return self.sides[0].of_users(labels, self.truth) if self.sides else self.truth
 
     def run_of(self, labels: Labels) -> Run | None:
         """Return a run with all rows of these users; None for a file without any."""
-        return self.run.of_users(labels) if self.on_disk else self.run
+        return self.sides[1].of_users(labels, self.run) if self.sides else self.run
 
 
 def of_evaluation(evaluation: Evaluation, titles: Any = None) -> dict[str, Any]:
@@ -225,7 +227,7 @@ def curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> di
 def has_curve(measure: Measure, evaluation: Evaluation) -> bool:
     """Return whether other cutoffs of a measure can be computed from tables in memory."""
     tables = evaluation.tables
-    if measure.k is None or tables is None or tables.on_disk:
+    if measure.k is None or tables is None or tables.sides:
         return False
     return str(measure) in tables.options
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from podium.data import RankingOptions, Truth
     from podium.data.convert import Ids
     from podium.data.frames import Origin
+    from podium.data.sides import Side
     from podium.data.storage import Storage
     from podium.executors import Executor
 
@@ -240,16 +241,18 @@ def measure_runs(
             evaluation,
             values={str(m): (evaluation.values | values_of_shown[name])[str(m)] for m in measures},
             origin=measured.origin,
-            tables=Tables(measured.truth, measured.lists[name], used, measured.on_disk)
-            if keep_lists
-            else None,
+            tables=measured.tables(name, used) if keep_lists else None,
         )
         for name, evaluation in evaluations.items()
     }
 
 
 class _Measured(NamedTuple):
-    """The evaluations of runs by task, the tables that further measures read, and all tables."""
+    """The evaluations of runs by task, the tables that further measures read, and all tables.
+
+    `sides` has the truth and the runs that were measured in parts; `truth` and `lists` are then as
+    they were passed.
+    """
 
     by_task: list[dict[str, Evaluation]]
     runs: Mapping[str, Any]
@@ -257,7 +260,12 @@ class _Measured(NamedTuple):
     origin: Origin
     truth: Any
     lists: Mapping[str, Any]
-    on_disk: bool
+    sides: tuple[Side, dict[str, Side]] | None = None
+
+    def tables(self, name: str, options: dict[str, dict[str, Any]]) -> Tables:
+        """Return the tables of a run, for lists and curves."""
+        sides = None if self.sides is None else (self.sides[0], self.sides[1][name])
+        return Tables(self.truth, self.lists[name], options, sides)
 
 
 def _measured(
@@ -283,10 +291,9 @@ def _measured(
             result = measure_buckets(
                 buckets, todo, like=like, level=level, interval=interval, depth=depth
             )
-            tables = buckets.truth, buckets.runs
-            best = result.best or runs
+            sides, best = (buckets.truth, buckets.runs), result.best or runs
             return _Measured(
-                result.evaluations, best, result.items, buckets.origin, *tables, on_disk=True
+                result.evaluations, best, result.items, buckets.origin, truth, runs, sides
             )
     names = {name: options.get(name) for name in ("user", "item", "relevance")}
     judged = data.read_truth(truth, **names)
@@ -298,7 +305,7 @@ def _measured(
         _measure_task(judged, runs, task, like=like, level=level, interval=interval)
         for task in todo
     ]
-    return _Measured(by_task, runs, {}, origin, judged, runs, on_disk=False)
+    return _Measured(by_task, runs, {}, origin, judged, runs)
 
 
 def _measure_task(

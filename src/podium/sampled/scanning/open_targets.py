@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium.sampled.design import Floats, Ints
 from podium.sampled.scanning.ranks import ScannedRanks
@@ -97,7 +96,7 @@ class OpenTargets:
         """
         every = Outcomes(ranks.above_listed, ranks.above_drawn, ranks.n_drawn, ranks.counts)
         derivatives = every.densities(self.coefficients)[1] * ranks.counts[:, None]
-        return _is_used(ranks) * (derivatives @ self.covariance @ gradient)
+        return ranks.is_fitted * (derivatives @ self.covariance @ gradient)
 
     def shapes(self, above_listed: Ints) -> tuple[Floats, Floats]:
         """Return alpha and beta of targets with some listed items above: float64, (n,) each."""
@@ -134,7 +133,7 @@ class Outcomes:
     @classmethod
     def of(cls, ranks: ScannedRanks) -> Outcomes:
         """Count the outcomes of the targets that the fit uses."""
-        is_used = _is_used(ranks)
+        is_used = ranks.is_fitted
         columns = np.stack([ranks.above_listed, ranks.above_drawn, ranks.n_drawn])
         (above_listed, above_drawn, n_drawn), case = np.unique(
             columns[:, is_used], axis=1, return_inverse=True
@@ -167,14 +166,6 @@ class Outcomes:
         by_beta = beta * (common + digamma(beta + n - b) - digamma(beta))
         by_s, by_w = by_alpha + by_beta, -by_beta
         return log_density, np.stack([by_s, by_s * x, by_w, by_w * x], axis=1)
-
-
-def _is_used(ranks: ScannedRanks) -> NDArray[np.bool_]:
-    """Return whether each target has draws, and is open after the listed items.
-
-    With strata, other targets have draws too, but their distribution is of no use.
-    """
-    return (ranks.n_drawn > 0) & (ranks.above_listed < ranks.k)
 
 
 def _shapes(x: Floats, coefficients: Floats) -> tuple[Floats, Floats]:

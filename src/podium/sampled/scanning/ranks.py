@@ -149,6 +149,14 @@ class ScannedRanks:
         return (self.above < self.k) & (self.n_rest > 0)
 
     @property
+    def is_fitted(self) -> NDArray[np.bool_]:
+        """Whether each target has draws, and is open after the listed items: bool, (n,).
+
+        With strata, other targets have draws too, but their distribution is of no use.
+        """
+        return (self.n_drawn > 0) & (self.above_listed < self.k)
+
+    @property
     def has_short_lists(self) -> bool:
         """Whether lists are too short to settle most targets that rank far below the first k."""
         return bool(self.n_listed.max() < LEAST_DEPTH * self.k)
@@ -182,7 +190,7 @@ class ScannedRanks:
 
     def warn_of_random_list(self, name: str = "") -> None:
         """Warn if listed items are hardly better than random ones, unless there is an audit."""
-        is_used = (self.n_listed > 0) & (self.n_drawn > 0) & (self.above_listed < self.k)
+        is_used = self.is_fitted & (self.n_listed > 0)
         if self.is_audited.any() or self.above_drawn[is_used].sum() < _FEW_ABOVE:
             return
         listed = float((self.above_listed[is_used] / self.n_listed[is_used]).mean())
