@@ -240,10 +240,10 @@ def make(objective: Objective, passes: Passes, held_out: HeldOut, *, tune: bool 
     options["gain"] = objective.gain
     other_names = sorted(set(Factorization().get_params()) - set(options))
     set_parameters = assignments(objective.set)
-    for name, value in set_parameters.items():
+    for name in set_parameters:
         _check.choice(name, "the NAME of --set", other_names)
-        # "none" is a value of decay; no other parameter accepts None.
-        set_parameters[name] = "none" if value is None else value
+    if set_parameters.get("decay", "") is None:
+        set_parameters["decay"] = "none"  # a value of decay; other parameters have None
     given_options = {name: value for name, value in options.items() if value is not None}
     model = Factorization(**given_options, **set_parameters)
     model.check()

@@ -98,8 +98,9 @@ def make_recommender(model: Model, solver: Solver, fitting: dict[str, Any], seed
         )
     names = list(inspect.signature(cls).parameters)
     set_parameters = assignments(model.set)
-    # "none" is a value of decay; no other parameter accepts None.
-    params = {n: "none" if value is None else value for n, value in set_parameters.items()}
+    params = dict(set_parameters)
+    if params.get("decay", "") is None:
+        params["decay"] = "none"  # a value of decay; other parameters have None
     for name, value in {
         **solver.explicit_parameters(), "loss": model.loss, "l2": model.l2, **fitting,
     }.items():  # fmt: skip
