@@ -8,9 +8,9 @@ from podium.evaluation.alignment import align, merge
 from podium.evaluation.comparison import PAIRS, Comparison, Difference, compare_evaluations
 from podium.evaluation.evaluation import Evaluation, fill, per_user
 from podium.evaluation.from_rankings import evaluate
-from podium.evaluation.from_runs import divide, measure, measure_runs
+from podium.evaluation.from_runs import measure, measure_runs
 from podium.evaluation.of_part import measure_part
-from podium.evaluation.segments import BUILT_IN, Segment
+from podium.evaluation.segments import BUILT_IN, Segment, divide
 from podium.evaluation.several_runs import compare
 from podium.evaluation.shown import check_tables
 from podium.evaluation.unjudged import (

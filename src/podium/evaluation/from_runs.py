@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from podium import presets
-from podium.errors import ArgumentError
 from podium.evaluation import _hints
 from podium.evaluation.alignment import align
 from podium.evaluation.conventions import (
@@ -26,7 +25,7 @@ from podium.evaluation.details import Tables
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import Relevances, evaluate_parsed, refuse_undefined
 from podium.evaluation.in_buckets import measure_buckets
-from podium.evaluation.segments import BUILT_IN
+from podium.evaluation.segments import divide
 from podium.evaluation.shown import RUN_COLUMNS, check_tables, shown_values
 from podium.evaluation.stats import IntervalMethod
 from podium.evaluation.unjudged import judgement_bounds
@@ -363,40 +362,3 @@ def _measure_relevance(
         bounds = {str(m): judgement_bounds(ranking, m, grades) for m in task.measures}
         result = replace(result, bounds=bounds)
     return replace(result, conventions={**result.conventions, **conventions_of(options)})
-
-
-def divide(
-    evaluation: Evaluation, by: Sequence[str], users: Any = None, *, user: str | None = None
-) -> Evaluation:
-    """Add segments: built-in ones by name, all others by a column of `users`.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-    by : sequence of str
-        The segments: "engagement", "n_pos", or columns of `users`.
-    users : path, frame or mapping of columns, optional
-        A table with a user column and the columns that `by` names.
-    user : str, optional
-        The name of the user column, if it is not a usual one.
-
-    Raises
-    ------
-    ArgumentError
-        If `users` is passed and `by` names none of its columns.
-    """
-    from podium import data
-
-    if isinstance(by, str) or not isinstance(by, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"by must be a sequence of names of segments, got {by!r}.")
-    if users is not None and all(name in BUILT_IN for name in by):
-        raise ArgumentError(
-            "users has no effect, because by names none of its columns. Add a column of users to "
-            "by, or leave out users."
-        )
-    labels = evaluation.labels if evaluation.users is None else evaluation.users
-    for name in by:
-        has_no_column = users is None or name in BUILT_IN
-        key = None if has_no_column else data.user_column(users, name, labels, user=user)
-        evaluation = evaluation.segmented(name, key)
-    return evaluation

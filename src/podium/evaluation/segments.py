@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from podium.errors import ArgumentError
 from podium.types import Counts, Labels, Mask
+
+if TYPE_CHECKING:
+    from podium.evaluation.evaluation import Evaluation
 
 BUILT_IN = ("engagement", "n_pos")
 """The segments that need no table of users."""
@@ -60,3 +65,40 @@ def by_value(by: str, key: Labels, n_groups: int) -> tuple[Segment, ...]:
         ["unknown" if value is None or value != value else str(value) for value in key.tolist()]
     )
     return tuple(Segment(by, str(name), names == name) for name in np.unique(names))
+
+
+def divide(
+    evaluation: Evaluation, by: Sequence[str], users: Any = None, *, user: str | None = None
+) -> Evaluation:
+    """Add segments: built-in ones by name, all others by a column of `users`.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    by : sequence of str
+        The segments: "engagement", "n_pos", or columns of `users`.
+    users : path, frame or mapping of columns, optional
+        A table with a user column and the columns that `by` names.
+    user : str, optional
+        The name of the user column, if it is not a usual one.
+
+    Raises
+    ------
+    ArgumentError
+        If `users` is passed and `by` names none of its columns.
+    """
+    from podium import data
+
+    if isinstance(by, str) or not isinstance(by, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"by must be a sequence of names of segments, got {by!r}.")
+    if users is not None and all(name in BUILT_IN for name in by):
+        raise ArgumentError(
+            "users has no effect, because by names none of its columns. Add a column of users to "
+            "by, or leave out users."
+        )
+    labels = evaluation.labels if evaluation.users is None else evaluation.users
+    for name in by:
+        has_no_column = users is None or name in BUILT_IN
+        key = None if has_no_column else data.user_column(users, name, labels, user=user)
+        evaluation = evaluation.segmented(name, key)
+    return evaluation

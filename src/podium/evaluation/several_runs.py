@@ -12,7 +12,8 @@ from podium.errors import ArgumentError
 from podium.evaluation.alignment import join_splits
 from podium.evaluation.comparison import PAIRS, Comparison, PairsCompared, compare_evaluations
 from podium.evaluation.evaluation import Evaluation
-from podium.evaluation.from_runs import divide, measure_runs
+from podium.evaluation.from_runs import measure_runs
+from podium.evaluation.segments import divide
 from podium.evaluation.stats import IntervalMethod
 from podium.evaluation.unjudged import difference_bounds, labels_to_settle, range_of_mean
 from podium.metrics import Measure, parse_all
