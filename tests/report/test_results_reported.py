@@ -145,6 +145,16 @@ def test_curves_have_the_value_of_the_measure_at_its_cutoff() -> None:
             assert value == pytest.approx(expected, rel=1e-12)
 
 
+def test_curves_are_of_the_users_of_all_runs() -> None:
+    first_user = {name: column[:2] for name, column in RUN.items()}
+    comparison = compared(TRUTH, RUN, first_user, missing="skip")
+    sections = comparison.to_report()["sections"]
+    (section,) = [s for s in sections if s["title"] == "Measures at other cutoffs"]
+    for line in section["figures"][0]["series"]:
+        expected = comparison.evaluations[line["label"]].summary("ndcg@2").mean
+        assert line["y"][line["x"].index(2)] == expected
+
+
 @pytest.mark.parametrize(
     "make",
     [

@@ -418,7 +418,7 @@ def test_merge_joins_disjoint_users_in_any_order() -> None:
 @pytest.mark.parametrize(
     "options", [{"memory": SMALL}, {"executor": Threads(2)}], ids=["memory", "executor"]
 )
-def test_report_lists_the_users_of_the_files(
+def test_report_of_files_is_that_of_tables_in_memory(
     tmp_path: Path, ids: str, options: dict[str, Any]
 ) -> None:
     paths = written(tmp_path, tables(ids), files=2, seed=3)
@@ -427,21 +427,34 @@ def test_report_lists_the_users_of_the_files(
     in_parts, whole = (
         podium.compare(truth, runs, ["ndcg@5"], **given, **other) for other in (options, {})
     )
-    found, expected = (details.of_comparison(c)["users"] for c in (in_parts, whole))
+    found, expected = (details.of_comparison(c) for c in (in_parts, whole))
     assert found == expected
-    assert len(found["users"]) == 10
-    assert not details.of_comparison(in_parts)["curves"]
+    assert len(found["users"]["users"]) == 10
+    assert len(found["curves"]["ndcg"]["k"]) > 2
 
 
-def test_report_lists_the_users_of_tables_in_memory(tmp_path: Path) -> None:
+def test_report_of_a_file_and_a_frame_is_that_of_tables_in_memory(tmp_path: Path) -> None:
     frames = tables()
     file = written(tmp_path, frames)["a"]
-    found, expected = (
-        details.of_evaluation(
-            podium.measure(
-                frames["truth"], file, "ndcg@5", missing="zero", keep_lists=True, **options
-            )
-        )["users"]
+    given: dict[str, Any] = {"missing": "zero", "keep_lists": True}
+    in_parts, whole = (
+        podium.measure(frames["truth"], file, "ndcg@5", **given, **options)
         for options in ({"executor": Threads(2)}, {})
     )
-    assert found == expected
+    assert details.of_evaluation(in_parts) == details.of_evaluation(whole)
+
+
+@pytest.mark.parametrize("in_memory", ["", "truth", "a"])
+def test_curves_of_files_are_the_means_of_some_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_memory: str
+) -> None:
+    monkeypatch.setattr(details, "_SAMPLED_USERS", 100)
+    frames = tables()
+    given: dict[str, Any] = {**written(tmp_path, frames), in_memory: frames.get(in_memory)}
+    options: dict[str, Any] = {"missing": "zero", "keep_lists": True, "executor": Threads(2)}
+    result = podium.measure(given["truth"], given["a"], "ndcg@5", **options)
+    curve = details.of_evaluation(result)["curves"]["ndcg"]
+    step = result.n_groups // 100 + 1
+    assert curve["n_users"] == result.values["ndcg@5"][::step].size < result.n_groups
+    assert curve["means"][""][curve["k"].index(5)] == np.mean(result.values["ndcg@5"][::step])
+    assert details.of_evaluation(result)["users"]["users"]

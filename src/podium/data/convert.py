@@ -72,7 +72,7 @@ def to_scores(
     dense ranks among the distinct integers. Distinct integers therefore remain distinct.
     """
     values = finite(to_numbers(column, name, table, user), name, user, table)
-    if not values.size or np.abs(values).max() < _EXACT:
+    if not values.size or max(values.max(), -values.min()) < _EXACT:
         return values, True
     POLARS.enter()
     exact = pl.Series(table.fetch({name: "id"})[name] if table.text else column)
@@ -103,10 +103,9 @@ def finite(
     values: NDArray[np.float64], name: str, user: Ids | None, source: Source
 ) -> NDArray[np.float64]:
     """Return the values, or raise with the number of non-finite ones and the row of the first."""
-    is_finite = np.isfinite(values)
-    if is_finite.all():
+    if not values.size or np.isfinite([values.min(), values.max()]).all():
         return values
-    bad = np.flatnonzero(~is_finite)
+    bad = np.flatnonzero(~np.isfinite(values))
     raise DataError(
         f"{source.name}: {name} has {bad.size} non-finite value{'s' if bad.size > 1 else ''}, "
         f"first at {source.place_of(int(bad[0]))}{of_user(user, int(bad[0]))}. "

@@ -141,13 +141,16 @@ class Side:
         return self._read(source, **self._names)
 
     def of_users(self, labels: Labels, source: Any) -> Any:
-        """Return a Truth or Run with all rows of these users; None if a file has none of them.
+        """Return a Truth or Run with all rows of these users; None if there are none.
 
-        Files are read once more. A table in memory is read whole from `source`, because this object
-        has given its rows to the buckets.
+        Files are read once more. A table in memory is read from `source`, because this object has
+        given its rows to the buckets.
         """
         if self.stored is None:
-            return self._read(source, **self._names)
+            self.table = self._read(source, **self._names)
+            rows = self.rows().filter(user_positions(self.table.user, labels) >= 0)
+            self.clear()
+            return self.of_rows([rows] if rows.height else [])
         frames: list[pl.DataFrame] = []
         for block in self.stored.blocks():
             for rows, users in self.read(block):

@@ -7,8 +7,9 @@ that the values came from; without them, these keys are left out.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,14 +26,18 @@ from podium.types import Labels, PerGroup
 
 if TYPE_CHECKING:
     from podium.data import Run, Truth
+    from podium.data.join import Whole
     from podium.data.sides import Side
     from podium.evaluation.comparison import Comparison
     from podium.evaluation.evaluation import Evaluation
+    from podium.ranking import Ranking
 
 _CUTOFFS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000)
 _FURTHER = 10  # curves go up to this many times the cutoff of the measure
 _MOST_MEASURES = 4
 _MOST_RUNS = 6
+_SAMPLED_USERS = 10_000
+"""The users of curves if the tables are on disk, at equal distances in the order of ids."""
 _N_BINS = 24
 
 
@@ -50,20 +55,39 @@ class Tables:
         The keyword arguments of `podium.data.ranking` by measure of relevance.
     sides : (Side, Side), optional
         The truth and the run that were measured in parts, and can be read again.
+    whole : Whole, optional
+        The facts of these whole tables.
     """
 
     truth: Any
     run: Any
     options: dict[str, dict[str, Any]]
     sides: tuple[Side, Side] | None = None
+    whole: Whole | None = None
 
     def truth_of(self, labels: Labels) -> Truth | None:
-        """Return a truth with all rows of these users; None for a file without any."""
+        """Return a truth with all rows of these users; None if there are none."""
         return self.sides[0].of_users(labels, self.truth) if self.sides else self.truth
 
     def run_of(self, labels: Labels) -> Run | None:
-        """Return a run with all rows of these users; None for a file without any."""
+        """Return a run with all rows of these users; None if there are none."""
         return self.sides[1].of_users(labels, self.run) if self.sides else self.run
+
+    def sampled(self, labels: Labels) -> Labels:
+        """Return the users whose lists give a curve: all of them, or some of tables on disk."""
+        return labels if self.sides is None else labels[:: labels.size // _SAMPLED_USERS + 1]
+
+    def ranker(self, labels: Labels) -> Callable[..., Ranking] | None:
+        """Return a function from conventions to the lists of users; None without lists."""
+        from podium import data
+        from podium.data.build import ranking_of_some
+
+        if self.whole is None:
+            return partial(data.ranking, self.truth, self.run)
+        truth, run = self.truth_of(labels), self.run_of(labels)
+        if truth is None or run is None:
+            return None
+        return partial(ranking_of_some, truth, run, self.whole)
 
 
 def of_evaluation(evaluation: Evaluation, titles: Any = None) -> dict[str, Any]:
@@ -206,13 +230,11 @@ def curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> di
     with_curve = [m for m in map(parse, measures) if has_curve(m, first)]
     by_metric = {str(replace(m, k=None, text="")): m for m in with_curve}
     chosen = dict([*by_metric.items()][:_MOST_MEASURES])
-    values = {
-        run: _run_curves(evaluation, chosen)
-        for run, evaluation in evaluations.items()
-        if evaluation.tables is not None
-    }
-    if len(values) < len(evaluations):
+    if not chosen or any(evaluation.tables is None for evaluation in evaluations.values()):
         return {}
+    values = {run: _run_curves(evaluation, chosen) for run, evaluation in evaluations.items()}
+    tables: Any = first.tables
+    users = tables.sampled(first.labels)
     result: dict[str, Any] = {}
     for name in chosen:
         first_curve, *others = (curve[name] for curve in values.values())
@@ -221,39 +243,42 @@ def curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> di
         is_known = any(mean is not None for curve in means.values() for mean in curve)
         if len(cutoffs) > 1 and is_known:
             result[name] = {"k": cutoffs, "means": means}
+            if users.size < first.labels.size:
+                result[name]["n_users"] = users.size
     return result
 
 
 def has_curve(measure: Measure, evaluation: Evaluation) -> bool:
-    """Return whether other cutoffs of a measure can be computed from tables in memory."""
+    """Return whether other cutoffs of a measure can be computed from the tables."""
     tables = evaluation.tables
-    if measure.k is None or tables is None or tables.sides:
-        return False
-    return str(measure) in tables.options
+    return measure.k is not None and tables is not None and str(measure) in tables.options
 
 
 def _run_curves(
     evaluation: Evaluation, measures: Mapping[str, Measure]
 ) -> dict[str, dict[int, float | None]]:
-    """Return the means of one run by metric and cutoff; the lists are joined once."""
+    """Return the means of one run by metric and cutoff; lists of equal options are joined once."""
     from podium import data
 
     tables: Any = evaluation.tables
+    users = tables.sampled(evaluation.labels)
     rankings: dict[str, Any] = {}
     result: dict[str, dict[int, float | None]] = {}
-    for name, measure in measures.items():
-        options = tables.options[str(measure)]
-        key = repr(sorted(options.items()))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # each was given with the values
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # each was given with the values
+        rank = tables.ranker(users)
+        if rank is None:
+            return {name: {} for name in measures}
+        for name, measure in measures.items():
+            options = tables.options[str(measure)]
+            key = repr(sorted(options.items()))
             if key not in rankings:
-                rankings[key] = data.ranking(tables.truth, tables.run, **options)
+                rankings[key] = rank(**options)
             ranking = rankings[key]
-            rows = data.user_positions(evaluation.labels, ranking.groups.labels)
-            lengths = np.diff(ranking.groups.offsets)
+            is_included = data.user_positions(ranking.groups.labels, users) >= 0
             result[name] = {
-                k: _mean_at(replace(measure, k=k, text=""), ranking, rows, evaluation)
-                for k in _cutoffs(measure, lengths)
+                k: _mean_at(replace(measure, k=k, text=""), ranking, is_included, evaluation)
+                for k in _cutoffs(measure, np.diff(ranking.groups.offsets))
             }
     return result
 
@@ -266,13 +291,13 @@ def _cutoffs(measure: Measure, lengths: NDArray[np.int64]) -> list[int]:
 
 
 def _mean_at(
-    measure: Measure, ranking: Any, rows: NDArray[np.int64], evaluation: Evaluation
+    measure: Measure, ranking: Any, is_included: NDArray[np.bool_], evaluation: Evaluation
 ) -> float | None:
-    """Return the mean of a measure over the users of the evaluation; None if it is undefined."""
+    """Return the mean of a measure over the included lists; None if it is undefined."""
     from podium.evaluation.evaluation import fill
 
     try:
-        values = measure(ranking)[rows >= 0]
+        values = measure(ranking)[is_included]
     except PodiumError:  # the lists are too short for this cutoff
         return None
     values = fill(values, evaluation.undefined_rule(measure))

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from podium.data import RankingOptions, Truth
     from podium.data.convert import Ids
     from podium.data.frames import Origin
+    from podium.data.join import Whole
     from podium.data.sides import Side
     from podium.data.storage import Storage
     from podium.executors import Executor
@@ -88,7 +89,7 @@ optional
     keep_lists : bool
         Whether the result keeps the tables, so that `write_report` can show lists of users and the
         measures at other cutoffs. Tables that are measured in parts stay on disk: the report reads
-        them once more for the lists, and has no other cutoffs.
+        them again, and shows the other cutoffs for at most 10,000 users.
     memory : int or str, optional
         The memory for tables, in bytes or as text, such as "4GiB". Default: half of what is
         available. Parquet and Arrow files that need more are measured in parts, with the same
@@ -249,8 +250,8 @@ def measure_runs(
 class _Measured(NamedTuple):
     """The evaluations of runs by task, the tables that further measures read, and all tables.
 
-    `sides` has the truth and the runs that were measured in parts; `truth` and `lists` are then as
-    they were passed.
+    `sides` has the truth and the runs that were measured in parts, and `whole` their facts; `truth`
+    and `lists` are then as they were passed.
     """
 
     by_task: list[dict[str, Evaluation]]
@@ -260,11 +261,12 @@ class _Measured(NamedTuple):
     truth: Any
     lists: Mapping[str, Any]
     sides: tuple[Side, dict[str, Side]] | None = None
+    whole: Whole | None = None
 
     def tables(self, name: str, options: dict[str, dict[str, Any]]) -> Tables:
         """Return the tables of a run, for lists and curves."""
         sides = None if self.sides is None else (self.sides[0], self.sides[1][name])
-        return Tables(self.truth, self.lists[name], options, sides)
+        return Tables(self.truth, self.lists[name], options, sides, self.whole)
 
 
 def _measured(
@@ -290,9 +292,15 @@ def _measured(
             result = measure_buckets(
                 buckets, todo, like=like, level=level, interval=interval, depth=depth
             )
-            sides, best = (buckets.truth, buckets.runs), result.best or runs
             return _Measured(
-                result.evaluations, best, result.items, buckets.origin, truth, runs, sides
+                result.evaluations,
+                result.best or runs,
+                result.items,
+                buckets.origin,
+                truth,
+                runs,
+                (buckets.truth, buckets.runs),
+                buckets.whole,
             )
     names = {name: options.get(name) for name in ("user", "item", "relevance")}
     judged = data.read_truth(truth, **names)

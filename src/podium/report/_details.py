@@ -29,6 +29,12 @@ def curves(details: Mapping[str, Any]) -> Iterator[Section]:
     figures = [measured.curve(name, curve) for name, curve in details.get("curves", {}).items()]
     if figures:
         text = "The mean of each measure, if the list is cut after k items."
+        n_users = next(iter(details["curves"].values())).get("n_users")
+        if n_users is not None:
+            text += (
+                f" The tables are on disk: these are the means of {n_users:,} users, at equal "
+                "distances in the order of ids."
+            )
         if left_out := details.get("runs_left_out", 0):
             text += f" The best runs and the baseline are shown; {left_out} others are not."
         yield {"title": "Measures at other cutoffs", "text": text, "figures": figures}

@@ -72,9 +72,10 @@ def distribution(measure: str, bins: Mapping[str, Any], groups: str = "users") -
 
 def curve(metric: str, curve: Mapping[str, Any]) -> Figure:
     """Return the means of a metric at several cutoffs, in the form of `evaluation.details`."""
+    sampled = f" ({curve['n_users']:,} users)" if "n_users" in curve else ""
     return {
         "kind": "line_plot",
-        "title": f"{metric} at k",
+        "title": f"{metric} at k{sampled}",
         "x_label": "k",
         "y_label": f"mean {metric}",
         "log_x": True,
