@@ -111,8 +111,8 @@ def pairs_of(table: Columns) -> tuple[str, ...]:
     return tuple(f"user {user}, item {item}" for user, item in pairs[:3])
 
 
-def ids_of(ids: Any) -> tuple[str, ...]:
-    return tuple(map(str, sorted(set(np.asarray(ids).tolist()))[:3]))
+def ids_of(ids: Any, noun: str = "user") -> tuple[str, ...]:
+    return tuple(f"{noun} {label}" for label in sorted(set(np.asarray(ids).tolist()))[:3])
 
 
 def pairs_of_all(table: Columns) -> list[tuple[int, int]]:

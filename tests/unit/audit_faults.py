@@ -125,13 +125,13 @@ def planted_unknown_items(case: Case) -> Planted:
     is_lost = np.isin(case.test["item"], items)
     effect = case.value(), case.value(rows(case.test, ~is_lost))
     n = int(is_lost.sum())
-    return Planted(damaged, "unknown-items", n, ids_of(items), effect, "warning")
+    return Planted(damaged, "unknown-items", n, ids_of(items, "item"), effect, "warning")
 
 
 def planted_prefix(case: Case) -> Planted:
     test = {**case.test, "item": np.char.add("i", case.test["item"].astype(str))}
     n = np.unique(case.test["item"]).size
-    ids = tuple(sorted(set(test["item"].tolist()))[:3])
+    ids = ids_of(test["item"], "item")
     return Planted(replace(case, test=test), "item-spelling", n, ids, (0.0, case.value()))
 
 
@@ -139,7 +139,7 @@ def planted_floats(case: Case) -> Planted:
     run = {**case.runs["model"]}
     run["item"] = np.char.add(run["item"].astype(str), ".0")
     n = np.unique(run["item"]).size
-    ids = tuple(sorted(set(run["item"].tolist()))[:3])
+    ids = ids_of(run["item"], "item")
     return Planted(with_run(case, run), "item-spelling", n, ids, (0.0, case.value()))
 
 
@@ -147,7 +147,7 @@ def planted_zeros(case: Case) -> Planted:
     run = {**case.runs["model"]}
     run["user"] = np.char.zfill(run["user"].astype(str), 6)
     n = np.unique(run["user"]).size
-    ids = tuple(sorted(set(run["user"].tolist()))[:3])
+    ids = ids_of(run["user"])
     return Planted(with_run(case, run), "user-spelling", n, ids, (0.0, case.value()))
 
 
@@ -157,7 +157,7 @@ def planted_blanks(case: Case) -> Planted:
     is_odd = np.isin(case.test["item"], np.unique(case.test["item"])[::9])
     test = {**case.test, "item": np.where(is_odd, np.char.add(" ", text), text)}
     n = np.unique(test["item"][is_odd]).size
-    ids = tuple(sorted(set(test["item"][is_odd].tolist()))[:3])
+    ids = ids_of(test["item"][is_odd], "item")
     with_fault = case.value({**case.test, "item": case.test["item"] + 5000 * is_odd})
     return Planted(replace(case, test=test), "item-spelling", n, ids, (with_fault, case.value()))
 
@@ -267,7 +267,7 @@ def planted_unknown_run_items(case: Case) -> Planted:
     is_odd = np.arange(run["user"].size) % (3 * N_LISTED) == 0
     run["item"] = np.where(is_odd, 7000 + np.arange(run["user"].size), run["item"])
     effect = case.value(run=run), case.value(run=rows(run, ~is_odd))
-    ids = ids_of(run["item"][is_odd])
+    ids = ids_of(run["item"][is_odd], "item")
     n = int(is_odd.sum())
     return Planted(with_run(case, run), "unknown-run-items", n, ids, effect, "warning")
 
@@ -368,7 +368,7 @@ def planted_few_candidates(case: Case) -> Planted:
         user = int(run["user"][start])
         free = [item for item in allowed if (user, item) not in taken]
         run["item"][start + 1 : start + 9] = rng.choice(free, 8, replace=False)
-    n, ids = len(order) - len(allowed), ids_of(order[::2])
+    n, ids = len(order) - len(allowed), ids_of(order[::2], "item")
     return Planted(with_run(sample, run), "negatives-few-items", n, ids)
 
 

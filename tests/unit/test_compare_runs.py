@@ -48,6 +48,17 @@ def test_all_pairs_are_tested_once_and_corrected_together() -> None:
         assert comparison.difference(d.measure, d.run, d.baseline).test == d.test
 
 
+@pytest.mark.parametrize(("n_permutations", "is_drawn"), [(239, True), (238, False)])
+def test_many_tests_are_t_tests_if_sign_patterns_could_not_be_significant(
+    n_permutations: int, is_drawn: bool
+) -> None:
+    comparison = podium.compare(truth(), RUNS, MEASURES, pairs="all", n_permutations=n_permutations)
+    assert len(comparison.differences) == 12  # 12 / (1 + 239) = 0.05
+    for d in comparison.differences:
+        assert np.isnan(d.test.randomisation_p_value) != is_drawn
+    assert comparison.difference("ndcg@3", "good", "weak").holm_p_value <= 0.05
+
+
 @pytest.mark.parametrize("measure", MEASURES)
 def test_runs_have_a_letter_in_common_if_they_do_not_differ(measure: str) -> None:
     comparison = podium.compare(truth(), RUNS, MEASURES, pairs="all")

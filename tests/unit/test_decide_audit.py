@@ -41,6 +41,7 @@ from tests.unit.audit_faults import (
     planted_ties,
 )
 
+import podium
 from podium.decide import Audit, Effect, Finding, audit
 from podium.decide.audit.finding import weigh
 from podium.errors import ArgumentError
@@ -196,7 +197,28 @@ def test_users_that_only_a_run_has_are_a_note() -> None:
     run = case.runs["model"]
     more = {**rows(run, run["user"] == 0), "user": np.full(N_LISTED, 5000)}
     finding = found(with_run(case, joined(run, more)).audit(), "extra-users")
-    assert (finding.severity, finding.count, finding.examples) == ("note", 1, ("5000",))
+    assert (finding.severity, finding.count, finding.examples) == ("note", 1, ("user 5000",))
+
+
+def test_measures_of_grades_do_not_lose_users_without_a_positive() -> None:
+    train = {"user": [1, 2], "item": [10, 11]}
+    test = {"user": [1, 2], "item": [11, 10], "rating": [4.0, 3.0]}
+    run = {"user": [1, 2], "item": [11, 10], "score": [1.0, 1.0]}
+    for measure, n_lost in (("ndcg@1", 0), ("recall@1", 1)):
+        result = audit(train, test, {"a": run}, measure=measure, min_relevance=4)
+        lost = [f.count for f in result.findings if f.check == "users-without-positives"]
+        assert sum(lost) == n_lost
+        measured = podium.measure(test, run, measure, min_relevance=4)
+        assert measured.summary(measure).n_undefined == n_lost
+
+
+def test_the_value_of_one_user_has_no_standard_error() -> None:
+    train, test = {"user": [1], "item": [10]}, {"user": [1], "item": [11]}
+    result = audit(train, test, {"a": {"user": [1], "item": [11], "score": [1.0]}})
+    assert found(result, "few-users").text == (
+        "With 1 user, the ndcg@10 of a has no standard error."
+    )
+    assert "nan" not in str(result)
 
 
 def test_a_run_that_lists_one_item_first_for_all_is_noted() -> None:
@@ -206,7 +228,7 @@ def test_a_run_that_lists_one_item_first_for_all_is_noted() -> None:
     first["score"] = first["item"] + 100.0
     run = joined(first, rows(run, run["item"] != 4))
     finding = found(with_run(case, run).audit(), "same-lists")
-    assert (finding.severity, finding.examples) == ("note", ("4",))
+    assert (finding.severity, finding.examples) == ("note", ("item 4",))
 
 
 def test_a_new_prefix_with_few_twins_and_a_sign_are_other_ids() -> None:
@@ -234,8 +256,8 @@ def test_another_case_of_text_is_a_second_spelling() -> None:
     train = {"user": ["a", "a", "b"], "item": ["B00X1Y", "B00Z", "C1"]}
     test = {"user": ["A", "b"], "item": ["C1", "b00z"]}
     result = audit(train, test)
-    assert found(result, "user-spelling").examples == ("A",)
-    assert found(result, "item-spelling").examples == ("b00z",)
+    assert found(result, "user-spelling").examples == ("user A",)
+    assert found(result, "item-spelling").examples == ("item b00z",)
 
 
 @pytest.mark.parametrize("measure", ["pap@10", "topk_loss@1", "auc", "recall@3", "rr"])

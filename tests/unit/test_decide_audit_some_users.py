@@ -75,7 +75,7 @@ def test_items_of_other_users_are_known(tmp_path: Path) -> None:
     for memory in (None, SMALL):
         result = audited(written(tmp_path, frames), memory=memory)
         found = next(f for f in result.findings if f.check == "unknown-run-items")
-        assert "999" not in found.examples
+        assert not any("999" in example for example in found.examples)
 
 
 @pytest.mark.parametrize("spelling", ["u{:03}", "{}.0", "USER {}"])

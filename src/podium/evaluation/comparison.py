@@ -273,7 +273,8 @@ def compare_evaluations(
     pairs : {"first", "all"}
         The pairs to compare: each run with the first one, or all pairs.
     n_permutations : int
-        The number of sign patterns of each randomisation test; see `stats.paired`.
+        The number of sign patterns of each randomisation test; see `stats.paired`. If there are so
+        many tests that none could be significant after the correction, all are t tests.
 
     Raises
     ------
@@ -287,7 +288,13 @@ def compare_evaluations(
     chosen = (
         [*combinations(aligned, 2)] if pairs == "all" else [(baseline, other) for other in others]
     )
-    differences = list(_differences(aligned, chosen, n_permutations))
+    compared = list(_compared(aligned, chosen))
+    # The smallest p value that sign patterns can have, corrected, must be able to be significant.
+    smallest = len(compared) / (_check.cutoff(n_permutations, name="n_permutations") + 1)
+    n_drawn = n_permutations if smallest <= 1 - aligned[chosen[0][0]].level else None
+    differences = [
+        _difference(aligned, measure, segment, pair, n_drawn) for measure, segment, pair in compared
+    ]
     corrected = stats.holm([d.p_value for d in differences]).tolist()
     return Comparison(
         aligned,
@@ -296,17 +303,27 @@ def compare_evaluations(
     )
 
 
-def _differences(
-    evaluations: Mapping[str, Evaluation], pairs: Sequence[tuple[str, str]], n_permutations: int
-) -> Iterator[Difference]:
-    """Yield the differences of all pairs, in every measure, over all groups and segments."""
+def _compared(
+    evaluations: Mapping[str, Evaluation], pairs: Sequence[tuple[str, str]]
+) -> Iterator[tuple[str, Segment | None, tuple[str, str]]]:
+    """Yield every measure, over all groups and in segments, with every pair of runs."""
     first = next(iter(evaluations.values()))
     for segment in (None, *first.segments):
-        by, name = _names_of(segment)
         for measure in _measures_of(first, segment):
-            for a, b in pairs:
-                test = _paired(evaluations[a], evaluations[b], measure, segment, n_permutations)
-                yield Difference(measure, b, a, test, by, name)
+            for pair in pairs:
+                yield measure, segment, pair
+
+
+def _difference(
+    evaluations: Mapping[str, Evaluation],
+    measure: str,
+    segment: Segment | None,
+    pair: tuple[str, str],
+    n_permutations: int | None,
+) -> Difference:
+    baseline, run = pair
+    test = _paired(evaluations[baseline], evaluations[run], measure, segment, n_permutations)
+    return Difference(measure, run, baseline, test, *_names_of(segment))
 
 
 def _names_of(segment: Segment | None) -> tuple[str, str]:
@@ -320,7 +337,7 @@ def _measures_of(evaluation: Evaluation, segment: Segment | None) -> list[str]:
 
 
 def _paired(
-    a: Evaluation, b: Evaluation, name: str, segment: Segment | None, n_permutations: int
+    a: Evaluation, b: Evaluation, name: str, segment: Segment | None, n_permutations: int | None
 ) -> PairedTest:
     """Test b - a; a win of b is a better value, which is a lower one if lower is better.
 

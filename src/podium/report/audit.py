@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from podium import _numbers
-from podium._text import printable
+from podium._text import counted, printable
 from podium.report import pages, tables
 from podium.report._types import Report, Section, Table
 from podium.report.pictures import decided
@@ -15,6 +15,8 @@ from podium.report.views import Numbers, Tables, Text, View
 _FLAT = ("check", "run", "severity", "count", "total", "noun", "text", "remedy")
 _EFFECT = ("with", "without", "std_error")
 _POPULARITY = "a popularity list"
+PER_USER = "positives per user"
+"""The name of this number in the context."""
 
 
 def headline(result: Mapping[str, Any]) -> str:
@@ -105,7 +107,7 @@ def findings_table(result: Mapping[str, Any]) -> Table:
 
 def context_table(result: Mapping[str, Any]) -> Table:
     """Return the values that put the measure into context."""
-    rows = [[name, _value(value)] for name, value in result["context"].items()]
+    rows = [[name, _value(name, value)] for name, value in result["context"].items()]
     return {"columns": ["context", "value"], "rows": rows, "align": ["left", "right"]}
 
 
@@ -113,19 +115,21 @@ def paragraphs(finding: Mapping[str, Any], measure: str) -> Iterator[str]:
     """Yield what is wrong, what it does to the measure, examples, and the remedy."""
     yield finding["text"]
     for effect in finding["effects"]:
+        error = effect["std_error"]
+        of_error = "" if error is None else f" (standard error {_number(error)})"
         yield (
             f"{measure} of {effect['run']}: {_number(effect['with'])} with the fault, "
-            f"{_number(effect['without'])} without (standard error {_number(effect['std_error'])})."
+            f"{_number(effect['without'])} without{of_error}."
         )
     if finding["examples"]:
-        yield f"Such as {'; '.join(finding['examples'])}."
+        yield f"For example, {'; '.join(finding['examples'])}."
     yield f"Remedy: {finding['remedy']}"
 
 
 def title(finding: Mapping[str, Any]) -> str:
     """Return the severity, the check and the count of a finding."""
     place = f" in {finding['run']}" if finding["run"] else ""
-    count = f"{finding['count']:,} of {finding['total']:,} {finding['noun']}"
+    count = f"{finding['count']:,} of {counted(finding['total'], finding['noun'])}"
     return f"{finding['severity']}: {finding['check']}{place}, {count}"
 
 
@@ -145,7 +149,7 @@ def _cells(finding: Mapping[str, Any]) -> list[Any]:
     effect = _largest(finding["effects"])
     return [
         finding["check"],
-        finding["run"],
+        finding["run"] or effect.get("run", ""),
         finding["severity"],
         str(finding["count"]),
         str(finding["total"]),
@@ -167,7 +171,7 @@ def _number(value: float | None) -> str:
     return _numbers.NOTHING if value is None else f"{value:.4f}"
 
 
-def _value(value: float | int | None) -> str:
+def _value(name: str, value: float | int | None) -> str:
     if isinstance(value, int):
         return f"{value:,}"
-    return _number(value)
+    return f"{value:.1f}" if value is not None and name == PER_USER else _number(value)

@@ -81,7 +81,12 @@ def of_comparison(result: Mapping[str, Any]) -> list[str]:
     leads = {measure: lead(measure, results) for measure, results in tested.items()}
     measures = list(leads)
     same = [m for m in measures[1:] if _outcome(leads[m]) == _outcome(leads[measures[0]])]
-    sentences = [_of(m, leads[m]) for m in measures if m not in same]
+    n_tests = sum(
+        len(results["differences"])
+        for part in (result, *result["segments"])
+        for results in part["measures"].values()
+    )
+    sentences = [_of(m, leads[m], n_tests) for m in measures if m not in same]
     if same:
         text = f"In {_names(same)}, the same run is best, and the same differences are significant."
         sentences.insert(1, text)
@@ -93,7 +98,7 @@ def _outcome(best: Lead | None) -> tuple[Any, ...]:
     return () if best is None else (best.run, set(best.significant), set(best.others))
 
 
-def _of(measure: str, best: Lead | None) -> str:
+def _of(measure: str, best: Lead | None, n_tests: int) -> str:
     """Return the sentences on one measure."""
     if best is None:
         return f"No run has a value of {measure}."
@@ -107,7 +112,7 @@ def _of(measure: str, best: Lead | None) -> str:
         sentences.append(f"It is not significantly better than {not_better}.")
     if best.untested:
         sentences.append(f"It was not compared with {_names(best.untested)}.")
-    return " ".join([*sentences, *_detectable(best)])
+    return " ".join([*sentences, *_detectable(best, n_tests)])
 
 
 def _tests(best: Lead, tests: Mapping[str, Mapping[str, Any]]) -> str:
@@ -130,13 +135,16 @@ def _p(value: float) -> str:
     return f" {text[0]} {text[1:]}" if text.startswith("<") else f" = {text}"
 
 
-def _detectable(best: Lead) -> list[str]:
+def _detectable(best: Lead, n_tests: int) -> list[str]:
     """Return the difference that would probably be significant, if none is."""
     sizes = [test["detectable"] for test in best.others.values() if test["detectable"]]
     if best.significant or not sizes:
         return []
+    start = "A" if n_tests == 1 else "Without the correction for several tests, a"
     size = number(max(sizes))
-    return [f"A true difference of {size} would probably be significant; a smaller one may exist."]
+    return [
+        f"{start} true difference of {size} would probably be significant; a smaller one may exist."
+    ]
 
 
 def _names(names: Sequence[str]) -> str:

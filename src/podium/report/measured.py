@@ -249,7 +249,10 @@ def tests_notes(result: Mapping[str, Any]) -> list[str]:
             "all tests here. p t: paired t test."
         )
         if any(test["randomisation_p_value"] is None for _, test in _tests(result)):
-            notes[-1] += " Without p rand., p Holm corrects p t."
+            notes[-1] += (
+                " Without p rand., which measures that are not means and large numbers of tests "
+                "leave out, p Holm corrects p t."
+            )
     else:
         notes.append(
             f"There are {result['splits']} splits, and users counts each user once per split. The "

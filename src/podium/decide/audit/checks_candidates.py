@@ -38,7 +38,7 @@ def sampled_lists(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="sampled-lists",
         severity="note" if price.request.is_sampled else "error",
-        text=f"Run {name} lists {length} of {n_items} items for almost every user, and "
+        text=f"Run {name} lists {length} of {n_items:,} items for almost every user, and "
         f"almost all relevant items. The lists are probably samples. Their {price.request.measure} "
         "is not that of a ranking of all items, and can order models differently.",
         remedy=f"Rank all items. If that is impossible, add a column target to RUN, and estimate "
@@ -63,7 +63,7 @@ def seen_negatives(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="negatives-seen",
         severity="error",
-        text=f"TRAIN has {int(is_seen.sum())} of the {lists.negatives.n_rows} negatives of run "
+        text=f"TRAIN has {int(is_seen.sum()):,} of the {lists.negatives.n_rows:,} negatives of run "
         f"{name} as items of the same user. Models often rank these items above the targets, so "
         "that the ranks of the targets are too low.",
         remedy="Draw negatives without seen items: podium.sampled.draw_candidates(..., "
@@ -125,10 +125,10 @@ def number_of_negatives(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="number-of-negatives",
         severity="error",
-        text=f"In {count} of its {total} lists, run {name} does not have {n_drawn} negatives: "
-        f"the numbers range from {int(n_listed.min())} to {int(n_listed.max())}. Targets among "
-        "fewer items have better ranks.",
-        remedy=f"Draw {n_drawn} distinct negatives for each user, or pass the true number with "
+        text=f"In {count:,} of its {total:,} lists, run {name} does not have {n_drawn:,} "
+        f"negatives: the numbers range from {int(n_listed.min()):,} to {int(n_listed.max()):,}. "
+        "Targets among fewer items have better ranks.",
+        remedy=f"Draw {n_drawn:,} distinct negatives for each user, or pass the true number with "
         "--negatives.",
         run=name,
         count=count,
@@ -153,7 +153,7 @@ def unlisted_targets(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="targets-not-listed",
         severity="error",
-        text=f"Run {name} lacks {lost.n_rows} of the {listed.size} positives in its lists of "
+        text=f"Run {name} lacks {lost.n_rows:,} of the {listed.size:,} positives in its lists of "
         "candidates. They count as missed, although the model could not rank them.",
         remedy="Add each target to its list of candidates.",
         run=name,
@@ -182,7 +182,7 @@ def few_candidates(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="negatives-few-items",
         severity="error",
-        text=f"The negatives of run {name} are only {n_drawn} of {n_items} items, and uniform "
+        text=f"The negatives of run {name} are only {n_drawn:,} of {n_items:,} items, and uniform "
         f"draws would give about {n_items - n_never:.0f}. The same items were drawn for many "
         "users, or a part of the catalogue was left out.",
         remedy="Draw negatives anew for each user, from all items: podium.sampled.draw_candidates.",

@@ -25,7 +25,7 @@ def missing_users(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="missing-users",
         severity="error" if none else weigh("warning", lost.size, users.size, effects),
-        text=f"Run {name} lacks {lost.size} of the {users.size} users of TEST with positives. "
+        text=f"Run {name} lacks {lost.size:,} of the {users.size:,} users of TEST with positives. "
         + (
             "It has none of them. Check the user ids."
             if none
@@ -132,8 +132,8 @@ def seen_items(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="seen-items",
         severity=weigh("warning", count, total, effects),
-        text=f"Run {name} uses {count} of its {total} rows for items that the user has in TRAIN, "
-        "and that are not relevant in TEST. They take the places of new items.",
+        text=f"Run {name} uses {count:,} of its {total:,} rows for items that the user has in "
+        "TRAIN, and that are not relevant in TEST. They take the places of new items.",
         remedy="Leave seen items out of lists: podium recommend leaves them out, and "
         "run.join(train, on=['user', 'item'], how='anti') removes them.",
         run=name,
@@ -156,8 +156,8 @@ def unknown_run_items(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="unknown-run-items",
         severity="error" if count == total else weigh("warning", count, total, effects),
-        text=f"Run {name} uses {count} of its {total} rows for items that neither TRAIN nor TEST "
-        "has. They can't be relevant, and take the places of other items.",
+        text=f"Run {name} uses {count:,} of its {total:,} rows for items that neither TRAIN nor "
+        "TEST has. They can't be relevant, and take the places of other items.",
         remedy="Check the item ids of the run, and the mapping from the model's columns to ids.",
         run=name,
         count=count,

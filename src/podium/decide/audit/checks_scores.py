@@ -29,9 +29,9 @@ def tied_scores(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="ties",
         severity=weigh("warning", count, total, effects),
-        text=f"The value of {count} of the {total} lists of run {name} changes with the order of "
-        "equal scores. The value with the fault places positives first, and the value without it "
-        "places them last, as podium does by default.",
+        text=f"The value of {count:,} of the {total:,} lists of run {name} changes with the order "
+        "of equal scores. The value with the fault places positives first, and the value without "
+        "it places them last, as podium does by default.",
         remedy="Write scores with more digits, or break ties in the model. podium measure TEST "
         "RUN --ties average reports the mean over orders.",
         run=name,
@@ -63,7 +63,7 @@ def saturated_scores(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="saturated-scores",
         severity=weigh("warning", users.size, n_lists, effects),
-        text=f"Run {name} begins {users.size} of its {n_lists} lists with several items of its "
+        text=f"Run {name} begins {users.size:,} of its {n_lists:,} lists with several items of its "
         f"highest score, {run.values.max():g}. Scores that are cut off at a limit lose the order "
         "of the best items.",
         remedy="Write scores before the sigmoid, clipping or rounding.",

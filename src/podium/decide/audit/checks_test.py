@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium.decide.audit.finding import Finding, counted, weigh
-from podium.decide.audit.pricing import Pricing
+from podium.decide.audit.pricing import POPULARITY, Pricing
 from podium.decide.audit.tables import Part, Tables, present
 
 _HIGH = 0.8  # share of the highest rating from which a rating is positive: 4 of 5
@@ -50,7 +50,7 @@ def ratings(price: Pricing) -> Finding | None:
         check="ratings",
         severity="error",
         text=f"The relevance of TEST is a rating, and min_relevance is missing. All ratings from 1 "
-        f"count as positive, {int(is_low.sum())} of them below {high:g}.",
+        f"count as positive, {int(is_low.sum()):,} of them below {high:g}.",
         remedy=f"Pass the lowest rating of a positive item, such as --min-relevance {high:g}.",
         count=int(is_low.sum()),
         total=tables.truth.n_rows,
@@ -89,10 +89,11 @@ def low_grades(price: Pricing) -> Finding | None:
 
 
 def users_without_positives(price: Pricing) -> Finding | None:
-    """Users of the test part without a positive, whom the mean leaves out."""
+    """Users of the test part without a positive for whom the measure is undefined."""
     tables = price.tables
     users = tables.test_users
     is_lost = ~present(tables.positives.user, tables.n_users)[users]
+    is_lost &= np.isnan(price.base[POPULARITY])  # measures of grades need no positive
     if not is_lost.any():
         return None
     count, total = int(is_lost.sum()), users.size
@@ -105,7 +106,7 @@ def users_without_positives(price: Pricing) -> Finding | None:
         check="users-without-positives",
         severity="note" if count < _FEW * total else "warning" if count < total else "error",
         text="TEST has no pair with a relevance of at least "
-        f"{price.request.threshold:g} for {count} of its {total} users. Means leave them out.",
+        f"{price.request.threshold:g} for {count:,} of its {total:,} users. Means leave them out.",
         remedy="Lower --min-relevance, or count these users as 0 with podium measure TEST RUN "
         "--undefined zero.",
         count=count,
@@ -120,15 +121,19 @@ def few_users(price: Pricing) -> Finding | None:
     """Too few users for the differences that are usual between models."""
     name = next(iter(price.base))
     summary = price.summary(price.base[name])
-    width = 2 * summary.std_error
+    width, users = 2 * summary.std_error, counted(summary.n_groups, "user")
     if not summary.mean > 0 or width <= _WIDE * summary.mean:
         return None
-    share = width / summary.mean
+    text = f"With {users}, the {price.request.measure} of {name} has no standard error."
+    if not np.isnan(width):
+        text = (
+            f"With {users}, the {price.request.measure} of {name} is known only to within "
+            f"{width / summary.mean:.0%} of its value (two standard errors)."
+        )
     return Finding(
         check="few-users",
         severity="note",
-        text=f"With {summary.n_groups} users, the {price.request.measure} of {name} is known only "
-        f"to within {share:.0%} of its value (two standard errors).",
+        text=text,
         remedy="Compare runs on the same users with podium compare TEST RUN_A RUN_B. Paired "
         "differences usually have smaller standard errors than separate means.",
         count=summary.n_groups,

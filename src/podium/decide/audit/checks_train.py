@@ -65,7 +65,7 @@ def unknown_users(price: Pricing) -> Finding | None:
     return Finding(
         check="unknown-users",
         severity=weigh("warning", count, total, effects) if is_known.any() else "error",
-        text=f"TRAIN lacks {count} of the {total} users of TEST. "
+        text=f"TRAIN lacks {count:,} of the {total:,} users of TEST. "
         + (
             "Models have no data on them, and the mean combines them with users who have a history."
             if is_known.any()
@@ -93,7 +93,7 @@ def unknown_items(price: Pricing) -> Finding | None:
     return Finding(
         check="unknown-items",
         severity=weigh("warning", count, total, effects) if count < total else "error",
-        text=f"TRAIN lacks the item of {count} of the {total} positive test pairs: "
+        text=f"TRAIN lacks the item of {count:,} of the {total:,} positive test pairs: "
         f"{counted(distinct(lost).size, 'item')}. "
         + (
             "Most models can't recommend them, and so can't reach the highest value."
@@ -184,7 +184,7 @@ def _of_pairs(
     return Finding(
         check=check,
         severity=weigh(severity, count, total, effects),
-        text=text.format(f"{count} of the {total}"),
+        text=text.format(f"{count:,} of the {total:,}"),
         remedy=remedy,
         count=count,
         total=total,

@@ -8,6 +8,7 @@ import numpy as np
 
 from podium.decide.audit.pricing import POPULARITY, Pricing
 from podium.decide.audit.tables import distinct, present
+from podium.report.audit import PER_USER
 
 _TOP = 0.01  # the share of items that are called the most popular
 
@@ -24,7 +25,7 @@ def read_context(price: Pricing) -> dict[str, Any]:
         "items of TRAIN": int(tables.in_train[1].sum()),
         "users of TEST with positives": n_users,
         "positives of TEST": n_positives,
-        "positives per user": n_positives / n_users if n_users else float("nan"),
+        PER_USER: n_positives / n_users if n_users else float("nan"),
         "share of positives on the top 1 % of items": _share_on_top(price),
         **values,
         "value of a popularity list": price.summary(price.base[POPULARITY]).mean,

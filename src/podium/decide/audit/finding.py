@@ -197,7 +197,7 @@ class Audit(Result):
 
 def counted(n: int, noun: str) -> str:
     """Return a number with its noun, such as "1 pair" or "2 pairs"."""
-    return f"{n} {noun}{'s' * (n != 1)}"
+    return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
 def weigh(severity: Severity, count: int, total: int, effects: Sequence[Effect]) -> Severity:

@@ -254,11 +254,11 @@ class Tables:
 
     def user_examples(self, codes: Ints) -> tuple[str, ...]:
         """Return the first users as texts, in the order of ids."""
-        return tuple(str(self.users[code]) for code in _smallest(codes))
+        return tuple(f"user {self.users[code]}" for code in _smallest(codes))
 
     def item_examples(self, codes: Ints) -> tuple[str, ...]:
         """Return the first items as texts, in the order of ids."""
-        return tuple(str(self.items[code]) for code in _smallest(codes))
+        return tuple(f"item {self.items[code]}" for code in _smallest(codes))
 
 
 def distinct(values: Ints) -> Ints:

@@ -75,15 +75,15 @@ def _finding(twins: _Twins, noun: str, name: str, before: Pricing, after: Pricin
     return Finding(
         check=f"{noun}-spelling",
         severity="error",
-        text=f"{table} spells {twins.respelled.size} of its {twins.n_ids} {noun} ids differently "
-        f"from {reference}, such as {pair}. They count as different {noun}s.",
+        text=f"{table} spells {twins.respelled.size:,} of its {twins.n_ids:,} {noun} ids "
+        f"differently from {reference}, such as {pair}. They count as different {noun}s.",
         remedy=f"Spell the {noun} ids of all tables in the same way, for example with polars: "
         f"table.with_columns(pl.col('{noun}').cast(pl.String).{one_form}).",
         run=name,
         count=int(twins.respelled.size),
         total=twins.n_ids,
         noun=f"{noun}s",
-        examples=tuple(str(label) for label in twins.labels[twins.respelled[:3]]),
+        examples=tuple(f"{noun} {label}" for label in twins.labels[twins.respelled[:3]]),
         effects=tuple(
             before.effect(run, before.base[run], after.base[run])
             for run in before.base

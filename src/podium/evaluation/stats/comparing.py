@@ -51,7 +51,7 @@ def paired(
     level: float = 0.95,
     alpha: float = 0.05,
     power: float = 0.8,
-    n_permutations: int = 10_000,
+    n_permutations: int | None = 10_000,
     seed: int = 0,
     bounds: tuple[float, float] = (-np.inf, np.inf),
     users: ArrayLike | None = None,
@@ -67,8 +67,9 @@ def paired(
         The coverage of the t interval of the mean difference.
     alpha, power : float
         The size and power of the two-sided test that `detectable` assumes.
-    n_permutations : int
-        The number of sign patterns drawn for the randomisation test.
+    n_permutations : int, optional
+        The number of sign patterns drawn for the randomisation test. None leaves this test out
+        (nan).
     seed : int
         The seed of the drawn patterns.
     bounds : (low, high)
@@ -116,10 +117,11 @@ def paired(
     is_defined = ~np.isnan(run_values - baseline_values)
     differences = (run_values - baseline_values)[is_defined]
     level = _check.open_fraction(level, "level")
-    n_permutations = _check.cutoff(n_permutations, name="n_permutations")
+    n_permutations = _check.cutoff(n_permutations, name="n_permutations", required=False)
     estimate = crossed.estimate(run_values - baseline_values, users, splits)
     t_statistic = intervals.t_statistic(estimate.mean, estimate.std_error)
     standard_deviation = intervals.std_error(differences) * np.sqrt(differences.size)
+    has_test = splits is None and n_permutations is not None
     return PairedTest(
         difference=estimate.mean,
         std_error=estimate.std_error,
@@ -128,7 +130,7 @@ def paired(
         t_statistic=t_statistic,
         t_p_value=intervals.t_p_value(t_statistic, estimate.n_clusters),
         randomisation_p_value=(
-            sign_flip_p_value(differences, n_permutations, seed) if splits is None else np.nan
+            sign_flip_p_value(differences, n_permutations, seed) if has_test else np.nan
         ),
         effect_size=intervals.t_statistic(estimate.mean, standard_deviation),
         relative_difference=_relative(estimate.mean, baseline_values[is_defined]),
