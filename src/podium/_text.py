@@ -37,12 +37,19 @@ def columns(text: str) -> int:
 
 
 def shorten(text: str, size: float, room: float) -> str:
-    """Shorten text to the given width, with an ellipsis if anything is cut."""
+    """Shorten text to the given width, with an ellipsis in its middle if anything is cut.
+
+    Names of runs often begin alike and end with a parameter or a seed.
+    """
     if width(text, size) <= room:
         return text
-    while text and width(text + "…", size) > room:
-        text = text[:-1]
-    return text.rstrip() + "…"
+    shorter = "…"
+    for n in range(1, len(text)):
+        start, end = text[: n - n // 2].rstrip(), text[len(text) - n // 2 :].lstrip()
+        if width(f"{start}…{end}", size) > room:
+            break
+        shorter = f"{start}…{end}"
+    return shorter
 
 
 def wrap(text: str, size: float, room: float) -> list[str]:

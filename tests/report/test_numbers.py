@@ -82,5 +82,5 @@ def test_text_is_wrapped_between_words_and_loses_none() -> None:
 def test_text_is_shortened_only_where_it_must() -> None:
     assert _text.shorten("linear", 10, _text.width("linear", 10)) == "linear"
     short = _text.shorten("linear ranker", 10, _text.width("linear", 10))
-    assert short.endswith("…")
+    assert short == "li…er"
     assert _text.width(short, 10) <= _text.width("linear", 10)

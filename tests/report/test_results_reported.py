@@ -51,7 +51,7 @@ RESULTS: dict[str, tuple[Callable[[], Result], str]] = {
     "one user, compared": (lambda: compared(ONE_USER, MISS, HIT), "b has the best mean ndcg@2, 1."),
     "equal runs": (
         lambda: compared(TRUTH, RUN, RUN),
-        "a has the best mean ndcg@2, 0.3066, and b the ",
+        "a and b have the same mean ndcg@2, 0.3066.",
     ),
     "no positives": (
         lambda: measured(NO_POSITIVES, RUN, "ndcg@2", "recall@1"),
@@ -99,7 +99,7 @@ def test_of_many_models_the_figures_show_the_best_and_the_baseline() -> None:
     content = many_models().to_report()
     means, *_ = content["sections"]
     (figure,) = means["figures"]
-    assert "best 20 of 200 runs" in figure["title"].lower()
+    assert "the baseline and the best 19 of 200 runs" in figure["title"].lower()
     labels = [row["label"] for row in figure["panels"][0]["rows"]]
     assert len(labels) == 20
     assert "model 000" in labels

@@ -293,7 +293,7 @@ def test_200_runs_are_the_best_ones() -> None:
     for kind in compared._pictures(None):
         said = words(compared.plot(kind))
         assert kind in ("users", "gains") or said.count("run 1") < 41
-    assert "the best 20 of 200 runs" in words(compared.plot("means", measure="rr"))
+    assert "the baseline and the best 19 of 200 runs" in words(compared.plot("means", measure="rr"))
     assert "run 0" in words(compared.plot("means"))  # the baseline
 
 

@@ -45,7 +45,7 @@ def summary(results: Results) -> str:
     """Return the result in some sentences, all of them computed from the numbers."""
     claim, base, choice = results.gate.primary, results.base, results.choice
     on_test: Mapping[str, Any] = {**results.comparison.to_report()}
-    gain = f"{claim.difference / claim.base:+.0%}".replace("%", " %")
+    gain = f"{100 * claim.difference / claim.base:+.0f} %"
     return (
         f"{_capitalized(choice)} against {base}: mean {TARGET} {claim.candidate:.4f} instead of "
         f"{claim.base:.4f} ({gain}) on {claim.n_users:,} customers of the test weeks. Both were "
@@ -78,7 +78,7 @@ def report(results: Results) -> Report:
             "customers": test.customers.size,
             "new products bought": test.new.size,
             "products proposed to each": round(candidates.row.size / test.customers.size),
-            "of the new products proposed": f"{candidates.bought.sum() / test.new.size:.0%}",
+            "of the new products proposed": _share(candidates.bought.sum(), test.new.size),
         },
         "sections": sections,
         "conventions": compared["conventions"],
@@ -106,7 +106,7 @@ def _job(results: Results) -> Section:
         [
             *(name, _dates(results.shop, part), part.customers.size, part.new.size),
             results.candidates[name].row.size,
-            f"{results.candidates[name].bought.sum() / part.new.size:.0%}",
+            _share(results.candidates[name].bought.sum(), part.new.size),
         ]
         for name, part in results.windows.items()
     ]
@@ -185,3 +185,7 @@ def _dates(shop: OnlineRetail, part: Window) -> str:
     seconds = (shop.epoch0 + minute * 60 for minute in (part.start, part.stop - 1))
     first, last = (datetime.fromtimestamp(second, UTC).date().isoformat() for second in seconds)
     return f"{first} to {last}"
+
+
+def _share(part: float, whole: int) -> str:
+    return f"{100 * part / whole:.0f} %"

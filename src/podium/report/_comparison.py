@@ -15,7 +15,7 @@ from podium.report.measured import (
     undefined_note,
     wins_table,
 )
-from podium.report.pages import complete, conventions, dashes, without
+from podium.report.pages import complete, conventions, dashes, without, without_empty_segments
 from podium.report.pictures import measured
 
 
@@ -57,7 +57,7 @@ def comparison_report(
     ['Means']
     """
     defaults: dict[str, Any] = {"segments": [], "conventions": {}, "pairs": "first", "splits": 1}
-    result = {**defaults, **comparison}
+    result, empty = without_empty_segments({**defaults, **comparison})
     more, measures = details or {}, result["measures"]
     against = "" if result["pairs"] == "all" else f", compared with {result['baseline']}"
     leads = [headlines.lead(name, tested) for name, tested in measures.items()][:1]
@@ -67,7 +67,7 @@ def comparison_report(
         "status": "good" if all(best and best.is_proven for best in leads) and leads else "open",
         "summary": headlines.of_comparison(result),
         "sections": [
-            *_means(result, groups),
+            *_means(result, groups, empty),
             *(section for name in measures for section in _differences(result, name)),
             *_details.gains(more, groups),
             *_details.curves(more),
@@ -77,7 +77,7 @@ def comparison_report(
     }
 
 
-def _means(result: Mapping[str, Any], groups: str) -> Iterator[Section]:
+def _means(result: Mapping[str, Any], groups: str, empty: Sequence[str]) -> Iterator[Section]:
     measures = result["measures"]
     if not measures or not result["runs"]:
         return
@@ -85,7 +85,7 @@ def _means(result: Mapping[str, Any], groups: str) -> Iterator[Section]:
     table = complete(run_means_table(result))
     means = [m for tested in measures.values() for m in tested["means"].values()]
     bold = [BOLD] if table.get("highlight") else []
-    notes = [*bold, *undefined_note(result, means), *dashes([table])]
+    notes = [*bold, *empty, *undefined_note(result, means), *dashes([table])]
     yield {"title": "Means", "figures": [figure], "tables": [table], "notes": notes}
 
 
@@ -105,7 +105,8 @@ def _differences(result: Mapping[str, Any], measure: str) -> Iterator[Section]:
         complete(differences_table(of_measure), "Paired tests"),
         complete(wins_table(of_measure), "Wins, losses and the size of effects"),
     ]
-    bold = [i for i, test in enumerate(tests) if headlines.is_significant(test)]
+    in_order = [*tests, *(t for s in segments for t in s["measures"][measure]["differences"])]
+    bold = [i for i, test in enumerate(in_order) if headlines.is_significant(test)]
     tables[0]["highlight"] = [(i, 2) for i in bold if i < len(tables[0]["rows"])]
     if not segments:
         tables = [without(table, "measure") for table in tables]

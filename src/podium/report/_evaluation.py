@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from podium.report import _details, headlines
@@ -10,7 +10,7 @@ from podium.report._types import Report, Section
 from podium.report.cells import number
 from podium.report.flat import summaries
 from podium.report.measured import means_table, undefined_note, without_segments
-from podium.report.pages import complete, conventions, dashes
+from podium.report.pages import complete, conventions, dashes, without_empty_segments
 from podium.report.pictures import measured
 
 _MOST_FACTS = 6
@@ -51,7 +51,7 @@ def evaluation_report(
     >>> report["summary"][0].partition(", with")[0]
     'Mean pap@10 is 0.5000 over 9 users'
     """
-    result: dict[str, Any] = {"segments": [], "conventions": {}, **evaluation}
+    result, empty = without_empty_segments({"segments": [], "conventions": {}, **evaluation})
     measures, more = result["measures"], details or {}
     return {
         "title": title,
@@ -59,7 +59,7 @@ def evaluation_report(
         "summary": headlines.of_evaluation(result, groups),
         "facts": {name: number(s["mean"]) for name, s in [*measures.items()][:_MOST_FACTS]},
         "sections": [
-            *_means(result, groups),
+            *_means(result, groups, empty),
             *_segments(result),
             *_details.distributions(more, groups),
             *_details.curves(more),
@@ -69,13 +69,14 @@ def evaluation_report(
     }
 
 
-def _means(result: Mapping[str, Any], groups: str) -> Iterator[Section]:
+def _means(result: Mapping[str, Any], groups: str, empty: Sequence[str]) -> Iterator[Section]:
     if not result["measures"]:
         return
     table = complete(means_table(result))
     figure = measured.means(result, groups)
     means = [summary for *_, summary in summaries(result)]
-    notes = [without_segments(result).strip(), *undefined_note(result, means), *dashes([table])]
+    without = without_segments(result).strip()
+    notes = [without, *empty, *undefined_note(result, means), *dashes([table])]
     yield {
         "title": "Measures",
         "figures": [figure] if figure["rows"] else [],

@@ -97,7 +97,8 @@ def numbers(result: Mapping[str, Any]) -> Numbers:
 def gate_table(result: Mapping[str, Any]) -> Table:
     """Return one row for each claim, with the segment in its first row only."""
     places = [claim["place"] for claim in result["claims"]]
-    columns = ["measure", "diff.", "interval", "limit", "verdict", "base", "candidate", "users"]
+    interval = f"{result['claims'][0]['level']:.4g} interval"
+    columns = ["measure", "diff.", interval, "limit", "verdict", "base", "candidate", "users"]
     rows = [_cells(claim) for claim in result["claims"]]
     if result["unjudged"]:
         place = columns.index("base")

@@ -102,6 +102,10 @@ def _of(measure: str, best: Lead | None, n_tests: int) -> str:
     """Return the sentences on one measure."""
     if best is None:
         return f"No run has a value of {measure}."
+    if best.equal and set(best.equal) == {*best.others, *best.untested}:
+        runs = _names([best.run, *best.equal])
+        same = f"{runs} have the same mean {measure}, {number(best.mean)}."
+        return " ".join([same, *_detectable(best, n_tests)])
     same = f", and {_names(best.equal)} the same" if best.equal else ""
     sentences = [f"{best.run} has the best mean {best.measure}, {number(best.mean)}{same}."]
     better, not_better = (_tests(best, tests) for tests in (best.significant, best.others))

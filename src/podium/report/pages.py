@@ -113,6 +113,15 @@ def without(table: Table, column: str) -> Table:
     }
 
 
+def without_empty_segments(result: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return a result without segments that contain no users, and a note that names them."""
+    segments = result["segments"]
+    empty = [segment["name"] for segment in segments if not segment["n_groups"]]
+    note = f"Left out, because no user is in them: {', '.join(empty)}."
+    filled = [segment for segment in segments if segment["n_groups"]]
+    return {**result, "segments": filled}, [note] if empty else []
+
+
 def conventions(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the conventions that were set, by name, and how each measure was computed."""
     values = dict(result.get("conventions") or {})

@@ -100,8 +100,8 @@ def _short_parts(view: View) -> Iterator[Text | Tables]:
         if isinstance(part, Tables):
             tables = tuple(map(_short_table, part.tables))
             yield Tables(tables)
-            rows = sum(len(table["rows"]) for table in part.tables)
-            if left_out := rows - sum(len(table["rows"]) for table in tables):
+            lengths = {len(table["rows"]) for table in part.tables}  # of equal ones, rows are equal
+            if left_out := sum(max(0, length - MOST_ROWS) for length in lengths):
                 yield Text((f"{left_out:,} more rows are not shown. to_frame() has all of them.",))
             continue
         n_titled += bool(part.title)

@@ -94,9 +94,9 @@ def uneven_negatives(price: Pricing, name: str) -> Finding | None:
         check="negatives-popular" if mean > expected else "negatives-unpopular",
         severity="error",
         text=f"The negatives of run {name} are {more} popular than uniform draws: on average, "
-        f"they are more popular than {mean:.0%} of the items, and uniform draws would be more "
-        f"popular than {expected:.0%}. Ranks among them can't be converted to ranks among all "
-        "items.",
+        f"they are more popular than {100 * mean:.0f} % of the items, and uniform draws would be "
+        f"more popular than {100 * expected:.0f} %. Ranks among them can't be converted to ranks "
+        "among all items.",
         remedy="Draw negatives with equal probabilities: podium.sampled.draw_candidates without "
         "popularity.",
         run=name,

@@ -136,8 +136,8 @@ def same_lists(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="same-lists",
         severity="note",
-        text=f"Run {name} has the same first item for {share:.0%} of its users. Its lists may "
-        "not be personal.",
+        text=f"Run {name} has the same first item for {100 * share:.0f} % of its users. Its "
+        "lists may not be personal.",
         remedy="Check that the list of each user was computed from this user's row of the model.",
         run=name,
         count=int(np.bincount(best).max()),

@@ -128,7 +128,7 @@ def few_users(price: Pricing) -> Finding | None:
     if not np.isnan(width):
         text = (
             f"With {users}, the {price.request.measure} of {name} is known only to within "
-            f"{width / summary.mean:.0%} of its value (two standard errors)."
+            f"{100 * width / summary.mean:.0f} % of its value (two standard errors)."
         )
     return Finding(
         check="few-users",

@@ -139,7 +139,9 @@ def run_means(result: Mapping[str, Any], groups: str = "users", measure: str = "
     level = next(iter(next(iter(measures.values()))["means"].values()))["level"]
     title = f"means over {groups}, with {percentage(level)} intervals"
     if len(runs) < len(result["runs"]):
-        title = f"the best {len(runs)} of {len(result['runs'])} runs, {title}"
+        n_best = len(runs) - (result["pairs"] == "first")
+        baseline = "the baseline and " if n_best < len(runs) else ""
+        title = f"{baseline}the best {n_best} of {len(result['runs'])} runs, {title}"
     panels = [
         {"title": name, "rows": [interval_row(run, results["means"][run], run) for run in runs]}
         for name, results in measures.items()
@@ -156,7 +158,7 @@ def run_means(result: Mapping[str, Any], groups: str = "users", measure: str = "
 
 
 def runs_in_figures(result: Mapping[str, Any], measure: str = "") -> list[str]:
-    """Return the runs in figures: all, or the baseline and the best ones in a measure."""
+    """Return the runs in figures: all, or the best ones in a measure, and the baseline if any."""
     runs = list(result["runs"])
     if len(runs) <= MOST_IN_FIGURE:
         return runs
@@ -164,7 +166,11 @@ def runs_in_figures(result: Mapping[str, Any], measure: str = "") -> list[str]:
     sign = -1 if tested.get("higher_is_better") is False else 1
     known = [run for run in runs if tested["means"][run]["mean"] is not None]
     best = sorted(known, key=lambda run: -sign * tested["means"][run]["mean"])
-    leaders = {result["baseline"], *best[: MOST_IN_FIGURE - 1]}
+    if result["pairs"] == "all":
+        leaders = set(best[:MOST_IN_FIGURE])
+    else:
+        others = [run for run in best if run != result["baseline"]]
+        leaders = {result["baseline"], *others[: MOST_IN_FIGURE - 1]}
     return [run for run in runs if run in leaders]
 
 
