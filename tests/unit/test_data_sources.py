@@ -269,6 +269,17 @@ def test_times_are_read_in_any_unit_and_never_wrapped() -> None:
         data.read_interactions(ids)
 
 
+@pytest.mark.parametrize(("kind", "largest"), [(np.float32, 2**24), (np.float16, 2**11)])
+def test_ids_that_a_type_of_floats_confuses_are_refused(kind: Any, largest: int) -> None:
+    run = {"user": [1, 1], "score": [2.0, 1.0]}
+    truth = {"user": [1], "item": [largest - 1]}
+    exact = {**run, "item": np.array([largest - 1, 5], kind)}
+    assert podium.measure(truth, exact, "rr").means == {"rr": 1.0}
+    confused = {**run, "item": np.array([largest, 5], kind)}
+    with pytest.raises(DataError, match=f"does not distinguish all integers from {largest} on"):
+        podium.measure(truth, confused, "rr")
+
+
 def test_features_are_the_other_numeric_columns() -> None:
     table = {
         "user_id": ["a", "b", "a"],

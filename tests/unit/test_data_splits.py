@@ -61,6 +61,25 @@ def test_by_time_never_looks_ahead(table: list[tuple[int, int]], test: float, va
     assert split.test.size >= int(test * len(table))
 
 
+@pytest.mark.parametrize(
+    "at", ["20120608", "2012-06-08", "2012-06-08T00", "2012-06-08T02:00+02:00", "20120608T000000Z"]
+)
+def test_forms_of_a_moment_are_the_same_moment(at: str) -> None:
+    days = pd.date_range("2010-01-01", "2020-12-31").to_numpy().astype("datetime64[ns]")
+    test = data.splits.by_time(days, at=at).test
+    assert days[test[0]] == np.datetime64("2012-06-08")
+
+
+@pytest.mark.parametrize(("at", "year"), [("2012", 2012), ("2300-01-01", None), ("1500", None)])
+def test_moments_outside_of_nanoseconds_are_refused(at: str, year: int | None) -> None:
+    days = pd.date_range("2010-01-01", "2020-12-31").to_numpy().astype("datetime64[ns]")
+    if year is not None:
+        assert days[data.splits.by_time(days, at=at).test[0]] == np.datetime64(str(year))
+        return
+    with pytest.raises(ArgumentError, match="must be between 1678 and 2261"):
+        data.splits.by_time(days, at=at)
+
+
 def test_by_time_at_a_moment() -> None:
     split = data.splits.by_time([1, 5, 3, 4], at=4, valid_at=3)
     assert split.train.tolist() == [0]

@@ -107,6 +107,19 @@ def test_users_are_shuffled_within_a_look_only() -> None:
     assert labels != sorted(labels)
 
 
+def test_clusters_count_once_and_arrive_together_at_any_time() -> None:
+    homes = np.minimum(np.arange(N), 30)  # 30 homes of one user, and one home of all others
+    users = {"user": USERS["user"], "home": homes}
+    claim = look(set(range(N)), users=users, cluster="home", guards={}).primary
+    pairs = podium.compare(TRUTH, {"base": BASE, "candidate": CANDIDATE}, "ndcg@5")
+    base, candidate = (pairs.evaluations[name].values["ndcg@5"] for name in pairs.evaluations)
+    of_home = [np.nanmean((candidate - base)[homes == home]) for home in range(31)]
+    assert claim.difference == pytest.approx(np.nanmean(of_home))
+    assert claim.candidate - claim.base == pytest.approx(claim.difference)
+    order = read_arrays("s", "podium_gate", 1)[1]["cluster"]
+    assert np.count_nonzero(order[1:] != order[:-1]) == 30
+
+
 def as_text(table: Mapping[str, Any]) -> Table:
     return {name: [str(v) for v in c] if name == "user" else c for name, c in table.items()}
 

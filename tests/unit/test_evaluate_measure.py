@@ -151,3 +151,15 @@ def test_users_that_a_package_refuses_can_have_a_rule() -> None:
     assert given.means == measure(TRUTH, RUN, "rr@5", missing="zero").means
     with pytest.raises(ArgumentError, match=r"missing='zero' and like='trec_eval' both set"):
         measure(TRUTH, RUN, "rr", like="trec_eval", missing="zero")
+
+
+@pytest.mark.parametrize("undefined", ["skip", "one"])
+def test_missing_users_have_the_worst_value_if_unretrieved_items_are_dropped(
+    undefined: Any,
+) -> None:
+    truth = {"user": [1, 2, 3], "item": [1, 1, 1], "relevance": [1, 1, 0]}
+    run = {"user": [1], "item": [1], "score": [1.0]}
+    for name in ("recall@1", "ndcg@1", "rr"):
+        result = measure(truth, run, name, missing="zero", unretrieved="drop", undefined=undefined)
+        assert result.values[name].tolist()[:2] == [1.0, 0.0]
+        assert np.isnan(result.values[name][2])  # no item is relevant to user 3

@@ -54,12 +54,31 @@ def test_first_boundary_spends_the_first_error(fraction: float) -> None:
 
 @pytest.mark.parametrize("alpha", [0.025, 0.2])
 @pytest.mark.parametrize(
-    ("first", "second"), [(0.2, 0.4), (0.5, 1.0), (0.1, 0.95), (0.6, 0.61), (0.999, 1.0)]
+    ("first", "second"),
+    [(0.2, 0.4), (0.5, 1.0), (0.1, 0.95), (0.6, 0.61), (0.999, 1.0), (0.95, 4.0), (0.5, 1.2)],
 )
 def test_two_looks_spend_the_error_by_an_adaptive_integral(
     first: float, second: float, alpha: float
 ) -> None:
     c, d = spending_boundaries([first, second], alpha)
+    crossing = _crossing_of_two(first, second, c, d)
+    assert crossing == pytest.approx(_spent(min(second, 1.0), alpha), rel=1e-7)
+
+
+def test_looks_with_other_counts_spend_by_their_fractions() -> None:
+    c, d = spending_boundaries([0.5, 1.0], 0.05, counts=[10, 90])
+    assert _crossing_of_two(1 / 9, 1.0, c, d) == pytest.approx(0.05, rel=1e-7)
+    assert ndtr(-c) == pytest.approx(_spent(0.5, 0.05), rel=1e-7)
+
+
+def test_a_look_without_new_users_spends_nothing() -> None:
+    boundaries = spending_boundaries([0.3, 0.6, 1.0], 0.05, counts=[0, 40, 40])
+    assert np.isinf(boundaries).tolist() == [True, False, True]
+    assert np.isinf(spending_boundaries([0.5, 1.0], 0.05, counts=[0, 0])).all()
+
+
+def _crossing_of_two(first: float, second: float, c: float, d: float) -> float:
+    """Return the probability of crossing at one of two looks, by an adaptive integral."""
     root, spread = math.sqrt(first), math.sqrt(second - first)
 
     def crosses_second(z: float) -> float:
@@ -68,7 +87,7 @@ def test_two_looks_spend_the_error_by_an_adaptive_integral(
 
     steps = [c - k * spread for k in (1, 3, 10) if c - k * spread > -9]
     at_second = quad(crosses_second, -9, c, points=steps, epsabs=1e-13, limit=500)[0]
-    assert ndtr(-c) + at_second == pytest.approx(_spent(second, alpha), rel=1e-7)
+    return float(ndtr(-c) + at_second)
 
 
 def _crossing_on_a_grid(fractions: list[float], boundaries: NDArray[np.float64]) -> float:
@@ -181,7 +200,7 @@ def test_without_looks_there_are_no_boundaries() -> None:
         ([0.5, 0.5], 0.05, "fractions must increase and be > 0, got 0.5 at position 1"),
         ([0.0, 0.5], 0.05, "got 0 at position 0"),
         ([0.5, math.nan], 0.05, "got nan at position 1"),
-        ([0.5, 1.1], 0.05, r"fractions must lie in \[0, 1\], got 1.1 at position 1"),
+        ([0.5, np.inf], 0.05, "got inf at position 1"),
         ([0.5, 1.0], 0.0, "alpha must be a number > 0 and < 1, got 0.0"),
     ],
 )

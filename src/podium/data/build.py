@@ -273,7 +273,7 @@ class _Rules(NamedTuple):
         if self.unjudged == "bounds":
             refuse_tied(rows, join.labels, self.ties)
         if self.unretrieved == "drop":
-            rows = rows.listed_only()
+            rows = rows.listed_only((join.run_group < 0) & (self.missing == "zero"))
         if self.score_above is not None:
             rows = rows.above(self.score_above)
         return ranked(join, rows, positive, self.ties, self.missing, self.n_items, self.seed)

@@ -16,6 +16,7 @@ Ids: TypeAlias = "NDArray[np.int64] | pl.Series"  # integers, or strings as a Po
 
 _HIGHEST = np.iinfo(np.int64).max
 _EXACT = 2.0**53  # float64 represents all integers up to here
+_EXACT_OF = {"Float32": 2.0**24, "Float16": 2.0**11}
 
 
 def to_ids(column: Column, name: str, source: Source, *, guess: bool = True) -> Ids:
@@ -162,11 +163,16 @@ def _iso(series: pl.Series, name: str, source: Source) -> pl.Series:
 
 def _whole_floats(series: pl.Series, name: str, source: Source) -> NDArray[np.int64]:
     values = one_chunk(series.cast(pl.Float64))
-    is_whole = np.isfinite(values) & (values == np.trunc(values)) & (np.abs(values) < _EXACT)
+    kind = str(series.dtype)
+    largest = _EXACT_OF.get(kind, _EXACT)
+    is_whole = np.isfinite(values) & (values == np.trunc(values)) & (np.abs(values) < largest)
     if is_whole.all():
         return values.astype(np.int64)
     row = int(np.argmin(is_whole))
+    advice = "Convert the column."
+    if np.isfinite(values[row]) and np.abs(values[row]) >= largest:
+        advice = f"{kind} does not distinguish all integers from {largest:.0f} on: write integers."
     raise DataError(
-        f"{source.name}: {name} must hold integers or strings, got {values[row]:g} at "
-        f"{source.place_of(row)}. Convert the column."
+        f"{source.name}: {name} must hold integers or strings, got {values[row]:.17g} at "
+        f"{source.place_of(row)}. {advice}"
     )

@@ -16,9 +16,9 @@ from podium.data.ids import Shared, share
 from podium.data.overlap import CommonIds, Side, check_common
 from podium.data.runs import Run, Truth
 from podium.errors import ArgumentError, DataError
-from podium.groups import Groups, find
+from podium.groups import Groups, find, row_offsets
 from podium.ranking import count_between, kept_offsets
-from podium.types import Counts, Labels, Mask, Offsets, Ties
+from podium.types import Counts, Labels, Mask, Offsets, PerRow, Ties
 
 Missing: TypeAlias = Literal["error", "zero", "skip"]
 Unjudged: TypeAlias = Literal["negative", "skip", "error", "bounds"]
@@ -45,13 +45,22 @@ class Rows:
     n_judged: Counts
     judged: Mask | None
 
-    def listed_only(self) -> Rows:
-        """Return the rows with the relevances of listed items only; each list is then whole."""
+    def listed_only(self, absent: Mask) -> Rows:
+        """Return the rows with the relevances of listed items only; each list is then whole.
+
+        Groups with `absent` have no list: all their relevances remain.
+        """
         sizes = np.diff(self.offsets)
         is_relevant = self.relevance > 0
-        ideal = kept_offsets(is_relevant, self.offsets), self.relevance[is_relevant]
+        listed = kept_offsets(is_relevant, self.offsets), self.relevance[is_relevant]
         n_judged = sizes if self.judged is None else count_between(self.judged, self.offsets)
-        return replace(self, ideal=ideal, n_distinct=sizes, n_whole=sizes, n_judged=n_judged)
+        return replace(
+            self,
+            ideal=_chosen(absent, self.ideal, listed),
+            n_distinct=sizes,
+            n_whole=np.where(absent, -1, sizes),
+            n_judged=n_judged,
+        )
 
     def above(self, score: float) -> Rows:
         """Return the rows with a higher score; the relevances of the others still count."""
@@ -64,6 +73,18 @@ class Rows:
             item=None if self.item is None else self.item[keep],
             judged=None if self.judged is None else self.judged[keep],
         )
+
+
+def _chosen(
+    is_first: Mask, first: tuple[Offsets, PerRow], second: tuple[Offsets, PerRow]
+) -> tuple[Offsets, PerRow]:
+    """Return the offsets and values of `first` in some groups, and of `second` in the others."""
+    sizes = [np.diff(offsets) for offsets, _ in (first, second)]
+    group = [np.repeat(np.arange(is_first.size), size) for size in sizes]
+    keep = is_first[group[0]], ~is_first[group[1]]
+    groups = np.concatenate([g[k] for g, k in zip(group, keep, strict=True)])
+    values = np.concatenate([v[k] for (_, v), k in zip((first, second), keep, strict=True)])
+    return row_offsets(np.where(is_first, *sizes)), values[np.argsort(groups, kind="stable")]
 
 
 @dataclass(frozen=True)

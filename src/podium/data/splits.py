@@ -6,6 +6,7 @@ training always has rows. Random draws depend only on the seed.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from numbers import Real
@@ -21,6 +22,9 @@ from podium.data.ids import codes_of
 from podium.data.source import Source, as_column
 from podium.errors import ArgumentError
 from podium.types import RowIndex
+
+_PLAIN = re.compile(r"\d{4}(-\d\d(-\d\d([T ][\d:.]+)?)?)?")
+_FIRST_YEAR, _LAST_YEAR = 1678, 2261  # whole years of times in nanoseconds
 
 _ROWS, _GROUPS = 1, 2  # parts of the seeds that separate the draws of rows and of groups
 _SPLIT = Source("The split", (), lambda kinds: {})
@@ -331,12 +335,25 @@ def _moment(at: Any, name: str, times: NDArray[Any]) -> Any:
         if isinstance(at, bool) or not isinstance(at, Real) or at != at:
             raise ArgumentError(f"{name} must be a number, as the timestamps are, got {at!r}.")
         return at
-    if isinstance(at, datetime) and at.tzinfo is not None:
-        at = at.astimezone(UTC).replace(tzinfo=None)
     try:
-        moment = np.datetime64(at)
+        moment = _as_datetime64(at)
     except (TypeError, ValueError):
         moment = np.datetime64("NaT")
     if np.isnat(moment):
         raise ArgumentError(f"{name} must be a date or time such as '2011-10-01', got {at!r}.")
+    year = int(moment.astype("datetime64[Y]").astype(np.int64)) + 1970
+    if np.datetime_data(times.dtype)[0] == "ns" and not _FIRST_YEAR <= year <= _LAST_YEAR:
+        raise ArgumentError(
+            f"{name} must be between {_FIRST_YEAR} and {_LAST_YEAR}, as times in nanoseconds are, "
+            f"got {at!r}."
+        )
     return moment
+
+
+def _as_datetime64(at: Any) -> np.datetime64:
+    """Return a date or time, in UTC if it has a zone."""
+    if isinstance(at, str) and not _PLAIN.fullmatch(at):
+        at = datetime.fromisoformat(at)  # NumPy would read 20120608 as a year
+    if isinstance(at, datetime) and at.tzinfo is not None:
+        at = at.astimezone(UTC).replace(tzinfo=None)
+    return np.datetime64(at)

@@ -141,9 +141,10 @@ def gate(
     Without this, sparse measures such as recall@10 give false claims in up to a quarter of small
     samples.
     Intervals without a horizon: a confidence sequence by betting, over clusters in the order of
-    arrival.
+    arrival. All means and differences then give each cluster the same weight.
     Intervals with a horizon: repeated confidence intervals with O'Brien-Fleming-type spending, and
-    the same increase of the variance.
+    the same increase of the variance. If the last look has more users than the horizon, its
+    interval allows for it.
 
     References
     ----------
@@ -261,6 +262,8 @@ def _claim(
 ) -> Claim:
     measure, rules = state.rules.measures[number], state.rules
     pairs = state.pairs if rows.size == state.pairs.n_users else state.pairs.rows(rows)
+    if rules.looks == "any time":
+        pairs = pairs.with_equal_clusters(measure)
     estimate = difference(pairs, measure)
     base, candidate = pairs.means(measure)
     is_defined = ~np.isnan(pairs.candidate[str(measure)] - pairs.base[str(measure)])

@@ -24,7 +24,7 @@ from podium.types import PerGroup
 
 
 def difference(pairs: Pairs, measure: Measure) -> ClusteredMean:
-    """Return the mean of candidate - base over users."""
+    """Return the weighted mean of candidate - base over users."""
     return clustered_mean(_differences(pairs, measure), pairs.weights(measure), pairs.cluster)
 
 
@@ -65,8 +65,10 @@ def interval(
     if rules.looks == "once":
         return estimate.interval(level, width(measure), widened=_widening(measure))
     horizon = rules.horizon or looks[-1]
-    boundaries = _boundaries(tuple(min(n / horizon, 1.0) for n in looks), (1 - level) / 2)
-    estimates = _estimates(pairs, measure, np.searchsorted(arrival, looks))
+    counts = np.searchsorted(arrival, looks)
+    fractions = tuple(n / horizon for n in looks)
+    boundaries = _boundaries(fractions, (1 - level) / 2, tuple(counts.tolist()))
+    estimates = _estimates(pairs, measure, counts)
     low, high = -width(measure), width(measure)
     for estimate, boundary in zip(estimates, boundaries, strict=True):
         error = estimate.error(_widening(measure))
@@ -105,5 +107,5 @@ def _by_cluster(pairs: Pairs, measure: Measure) -> PerGroup:
 
 
 @lru_cache(maxsize=64)
-def _boundaries(fractions: tuple[float, ...], alpha: float) -> list[float]:
-    return spending_boundaries(fractions, alpha).tolist()
+def _boundaries(fractions: tuple[float, ...], alpha: float, counts: tuple[int, ...]) -> list[float]:
+    return spending_boundaries(fractions, alpha, counts=counts).tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +50,15 @@ class Pairs:
     def weights(self, measure: Measure) -> PerGroup | None:
         """Return the weights of users; None if the measure is not a mean over users."""
         return self.weight if measure.metric.is_mean else None
+
+    def with_equal_clusters(self, measure: Measure) -> Pairs:
+        """Return the users with weights that sum to 1 in each cluster, over defined values."""
+        if self.cluster is None:
+            return self
+        is_defined = ~np.isnan(self.base[str(measure)] + self.candidate[str(measure)])
+        codes = np.unique(self.cluster, return_inverse=True)[1]
+        sizes = np.bincount(codes, is_defined)[codes]
+        return replace(self, weight=is_defined / np.maximum(sizes, 1.0))
 
     def means(self, measure: Measure) -> tuple[float, float]:
         """Return the weighted means of base and candidate over users who have both values."""

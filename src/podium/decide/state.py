@@ -166,11 +166,16 @@ def _refuse_other(path: Path, header: Mapping[str, Any], rules: Rules, pairs: Pa
 
 
 def _shuffled(pairs: Pairs, look: int) -> Pairs:
-    """Return new users in a random order, which depends on nothing but their number.
+    """Return new users in a random order of users, or of clusters, which depends on nothing else.
 
-    In the order of their ids, the first users could be the oldest ones.
+    In the order of their ids, the first users could be the oldest ones. In a random order of the
+    users of clusters, the first clusters would be the largest ones.
     """
-    return pairs.rows(np.random.default_rng([look, _ORDER]).permutation(pairs.n_users))
+    rng = np.random.default_rng([look, _ORDER])
+    if pairs.cluster is None:
+        return pairs.rows(rng.permutation(pairs.n_users))
+    labels, codes = np.unique(pairs.cluster, return_inverse=True)
+    return pairs.rows(np.argsort(rng.permutation(labels.size)[codes], kind="stable"))
 
 
 def _joined(first: Pairs, second: Pairs) -> Pairs:

@@ -15,6 +15,7 @@ from podium.ranking import Ranking
 from podium.types import PerGroup, PerRow
 
 _LARGEST = 1000.0  # up to this grade, sums of 2 ** grade stay finite
+_MOST_RANKS = 10_000_000  # the weights of all ranks are added up
 
 
 def _dcg_terms(places: Places, *, k: int | None, discount: Discount, **_: Any) -> PerRow:
@@ -147,6 +148,11 @@ def ndcg(
 
 def _full_gain(ranking: Ranking, k: int | None, discount: Discount, gain: MetricGain) -> PerGroup:
     """Return the gain of lists with the group's highest grade at each rank; 0 without one."""
+    if k is not None and k > _MOST_RANKS:
+        raise ArgumentError(
+            f"ideal='full' takes cutoffs up to {_MOST_RANKS:,}, got {k:,}. Leave the cutoff out to "
+            "use whole lists."
+        )
     n_ranks = np.full(ranking.n_groups, k) if k is not None else np.maximum(ranking.groups.sizes, 1)
     sums = np.cumsum(discounts(int(n_ranks.max(initial=1)), discount))
     highest = np.zeros(ranking.n_groups)

@@ -143,23 +143,24 @@ class Lists:
         rank_rows(joined.offsets, read_only(joined.score), joined.relevance, 1.0, order, nothing)
         by_rank = order.astype(np.int64)
         relevance = joined.relevance[by_rank]
-        is_relevant = relevance > 0
-        listed = kept_offsets(is_relevant, joined.offsets), relevance[is_relevant]
+        absent = join.run_group < 0
+        listed = joined.listed_only(absent)
         rows = _Rows(
             joined.offsets,
             joined.score[by_rank],
             relevance,
             _taken(join.tie_items(joined.item, "id"), by_rank),
             _taken(joined.judged, by_rank),
-            {"count": _sorted(*joined.ideal), "drop": _sorted(*listed)},
-            {"count": joined.n_whole, "drop": np.diff(joined.offsets)},
-            {"count": joined.n_judged, "drop": joined.listed_only().n_judged},
+            {"count": _sorted(*joined.ideal), "drop": _sorted(*listed.ideal)},
+            {"count": joined.n_whole, "drop": listed.n_whole},
+            {"count": joined.n_judged, "drop": listed.n_judged},
         )
         judged = rows.rows(rows.judged)
         n_whole = join.n_judged_whole(truth, joined, 1.0)
-        judged = replace(judged, n_items={"count": n_whole, "drop": np.diff(judged.offsets)})
+        n_listed = np.where(absent, -1, np.diff(judged.offsets))
+        judged = replace(judged, n_items={"count": n_whole, "drop": n_listed})
         both = {"negative": rows, "skip": judged}
-        return cls(join.labels, join.run_group < 0, both, is_order=run.is_order)
+        return cls(join.labels, absent, both, is_order=run.is_order)
 
     def top(self, k: int) -> Lists:
         """Return the lists to rank k, with all rows that a tie could move there."""

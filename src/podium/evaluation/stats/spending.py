@@ -22,7 +22,9 @@ _ORDER = 8  # Gauss-Legendre points per panel
 _N_HALVINGS = 60
 
 
-def spending_boundaries(fractions: ArrayLike, alpha: float) -> NDArray[np.float64]:
+def spending_boundaries(
+    fractions: ArrayLike, alpha: float, *, counts: ArrayLike | None = None
+) -> NDArray[np.float64]:
     """One-sided normal boundaries for repeated looks, by error spending of O'Brien-Fleming type.
 
     Z_j is the z statistic of all data up to look j. If the true effect is 0, the probability that
@@ -33,9 +35,14 @@ def spending_boundaries(fractions: ArrayLike, alpha: float) -> NDArray[np.float6
     ----------
     fractions : float, (n_looks,)
         The share of the final information at each look, such as the number of users over the
-        planned number; > 0, <= 1 and increasing.
+        planned number; > 0 and increasing. At the first look with 1 or more, the rest of alpha is
+        spent.
     alpha : float
         The one-sided error, such as 0.025 for each end of a 95 % interval.
+    counts : float, (n_looks,), optional
+        The information at each look, >= 0 and not decreasing, if it is not in proportion to the
+        fractions: such as the number of users of a segment. A look without new information spends
+        nothing.
 
     Returns
     -------
@@ -45,15 +52,17 @@ def spending_boundaries(fractions: ArrayLike, alpha: float) -> NDArray[np.float6
     Raises
     ------
     ArgumentError
-        If the fractions do not increase or are outside (0, 1], or if alpha is not in (0, 1).
+        If the fractions do not increase or are not > 0, the counts decrease or have another
+        length, or alpha is not in (0, 1).
 
     Notes
     -----
     Later looks: a boundary depends on its own look and on earlier ones. The number and the times of
     looks need not be planned, but the times must not depend on the results.
     Looks that spend nothing: a look spends nothing if it is less than 0.005 after the last look
-    that spent, or after 0, unless its fraction is 1. It also spends nothing if it would spend less
-    than 1e-12. Its boundary is infinite, and its error is left to the next look that spends.
+    that spent, or after 0, unless its fraction is 1 or more. It also spends nothing if it would
+    spend less than 1e-12. Its boundary is infinite, and its error is left to the next look that
+    spends.
     Precision: boundaries are accurate to about 1e-8.
     Cost: a few hundred integration points per look, and a square matrix of their densities; 100
     looks take 0.2 seconds.
@@ -68,18 +77,20 @@ def spending_boundaries(fractions: ArrayLike, alpha: float) -> NDArray[np.float6
     array([4.8769, 3.357 , 2.6803, 2.2898, 2.031 ])
     """
     looks = _increasing(fractions)
-    spent = _spent(looks, _check.open_fraction(alpha, "alpha"))
+    spent = _spent(np.minimum(looks, 1.0), _check.open_fraction(alpha, "alpha"))
+    information = looks if counts is None else _information(counts, looks)
     boundaries = np.full(looks.size, np.inf)
-    last_fraction = last_spent = 0.0
+    last_fraction = last_information = last_spent = 0.0
     paths = _Paths(np.zeros(1), np.ones(1))
-    for look, fraction in enumerate(looks):
-        is_near = fraction - last_fraction < _MIN_STEP and fraction < 1
-        if is_near or spent[look] - last_spent < _MIN_SPENT:
+    for look, (fraction, reached) in enumerate(zip(looks, information, strict=True)):
+        step = reached - last_information
+        is_near = min(fraction - last_fraction, step) < _MIN_STEP and fraction < 1
+        if is_near or step <= 0 or spent[look] - last_spent < _MIN_SPENT:
             continue
-        paths = _continued(paths, last_fraction, fraction - last_fraction)
-        paths = _stopped(paths, fraction, spent[look] - last_spent)
-        boundaries[look] = paths.boundary / np.sqrt(fraction)
-        last_fraction, last_spent = fraction, spent[look]
+        paths = _continued(paths, last_information, step)
+        paths = _stopped(paths, reached, spent[look] - last_spent)
+        boundaries[look] = paths.boundary / np.sqrt(reached)
+        last_fraction, last_information, last_spent = fraction, reached, spent[look]
     return boundaries
 
 
@@ -142,9 +153,9 @@ def _t_boundary(boundary: float, dof: float) -> float:
 
 
 def _increasing(fractions: ArrayLike) -> NDArray[np.float64]:
-    """Return increasing fractions in (0, 1]."""
-    looks = _check.probabilities(fractions, "fractions")
-    is_bad = ~(np.diff(looks, prepend=0.0) > 0)
+    """Return increasing fractions > 0."""
+    looks = _check.column(fractions, "fractions")
+    is_bad = ~((np.diff(looks, prepend=0.0) > 0) & (looks < np.inf))
     if is_bad.any():
         first = int(np.argmax(is_bad))
         raise ArgumentError(
@@ -152,6 +163,15 @@ def _increasing(fractions: ArrayLike) -> NDArray[np.float64]:
             "Pass the share of the final information at each look."
         )
     return looks
+
+
+def _information(counts: ArrayLike, looks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the information at each look, in the unit of the fractions at the last look."""
+    information = _check.column(counts, "counts")
+    _check.equal_length(fractions=looks, counts=information)
+    if not (np.diff(information, prepend=0.0) >= 0).all():
+        raise ArgumentError(f"counts must be >= 0 and not decrease, got {information.tolist()}.")
+    return information * (looks[-1] / max(information[-1], 1.0)) if looks.size else information
 
 
 def _spent(fractions: NDArray[np.float64], alpha: float) -> NDArray[np.float64]:
