@@ -39,7 +39,7 @@ def test_list_that_is_too_short_for_pap_says_so() -> None:
     scores = [[5.0, 4.0, 3.0, 2.0, 1.0], [5.0, 4.0, 3.0, 2.0, 1.0]]
     truth = csr_array([[0, 0, 0, 1, 1], [0, 1, 1, 0, 0]])
     assert pap(rank_all(scores, truth, depth=3), k=2).tolist() == [0, 1 / 2]
-    with pytest.raises(UnsettledError, match="does not hold for 1 of 2 groups, first qid 1"):
+    with pytest.raises(UnsettledError, match="does not hold for 1 of 2 groups, first group 1"):
         pap(rank_all(scores, truth, depth=2), k=2)
 
 

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from tests.cli.conftest import SCHEMAS
 
 import podium
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, PodiumWarning
 from podium.evaluation import stats
 
 N, K = 120, 8
@@ -172,6 +172,20 @@ def test_wrong_requests_are_refused(
 ) -> None:
     with pytest.raises(ArgumentError, match=message):
         podium.compare(truth(), runs, "rr", **options).as_json()
+
+
+def test_a_run_can_not_have_the_name_of_a_difference() -> None:
+    runs = {"a": RUNS["weak"], "b": RUNS["fair"], "b - a": RUNS["good"]}
+    with pytest.raises(ArgumentError, match="'b - a', which is the name of a difference"):
+        podium.compare(truth(), runs, "ndcg@3")
+
+
+def test_open_ties_are_said_of_each_run() -> None:
+    judged = {"user": [1], "item": [1]}
+    tied = {"user": [1, 1], "item": [1, 2], "score": [1.0, 1.0]}
+    clear = {**tied, "score": [2.0, 1.0]}
+    with pytest.warns(PodiumWarning, match=r"rr of b is between .* also matters for rr of c\.$"):
+        podium.compare(judged, {"a": clear, "b": tied, "c": tied}, "rr", like="ranx")
 
 
 def test_a_difference_that_was_not_tested_names_the_option() -> None:

@@ -59,7 +59,7 @@ def test_undefined_groups_count_as_the_policy_says(
 
 
 def test_undefined_groups_can_be_refused(ranking: Ranking) -> None:
-    with pytest.raises(ArgumentError, match="rr is undefined for 1 of 3 groups, first qid 3"):
+    with pytest.raises(ArgumentError, match="rr is undefined for 1 of 3 groups, first group 3"):
         evaluate(ranking, "rr", undefined="error")
     defined = Ranking.from_scores(SCORES[:7], RELEVANCE[:7], QID[:7])
     assert evaluate(defined, "rr", undefined="error").means == {"rr": (1 + 1 / 3) / 2}
@@ -261,7 +261,7 @@ def test_a_stream_must_hold_each_group_once(ranking: Ranking) -> None:
 
 def test_undefined_groups_of_a_stream_are_counted_over_all_blocks(ranking: Ranking) -> None:
     other = Ranking.from_scores([1.0], [0], [0])
-    with pytest.raises(ArgumentError, match="rr is undefined for 2 of 4 groups, first qid 0"):
+    with pytest.raises(ArgumentError, match="rr is undefined for 2 of 4 groups, first group 0"):
         evaluate([ranking, other], "rr", undefined="error")
 
 

@@ -95,7 +95,7 @@ def test_lists_that_are_too_short_are_counted() -> None:
     truth = {"user": [1, 1, 2], "item": ["a", "b", "a"]}
     run = {"user": [1, 2], "item": ["a", "a"], "score": [1.0, 1.0]}
     with pytest.raises(
-        UnsettledError, match=r"for 1 of 2 groups, first qid 1 \(a list of length 1\)"
+        UnsettledError, match=r"for 1 of 2 groups, first group 1 \(a list of length 1\)"
     ):
         measure(truth, run, "pap@2")
 

@@ -173,13 +173,13 @@ def test_unretrieved_positives_count(text: str, ranking: Ranking, expected: floa
             "pap@2",
             (
                 r"pap@2 needs min\(k, n_pos\) positives or k negatives in each list\. This does "
-                r"not hold for 2 of 4 groups, first qid 'b' \(a list of length 2\)\. List at least "
-                r"2k - 1 = 3 items"
+                r"not hold for 2 of 4 groups, first group 'b' \(a list of length 2\)\. List at "
+                r"least 2k - 1 = 3 items"
             ),
         ),
         ("pauc@2", r"pauc@2 needs all positives or k negatives in each list\. .* 2 of 4 groups"),
-        ("auc", r"auc needs the whole list\. .* 3 of 4 groups, first qid 'a'.* pass n_items"),
-        ("auc@3", r"auc@3 needs k items in each list\. .* 3 of 4 groups, first qid 'a'"),
+        ("auc", r"auc needs the whole list\. .* 3 of 4 groups, first group 'a'.* pass n_items"),
+        ("auc@3", r"auc@3 needs k items in each list\. .* 3 of 4 groups, first group 'a'"),
     ],
 )
 def test_unsettled_lists_are_counted(text: str, message: str) -> None:

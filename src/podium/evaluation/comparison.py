@@ -288,6 +288,7 @@ def compare_evaluations(
     chosen = (
         [*combinations(aligned, 2)] if pairs == "all" else [(baseline, other) for other in others]
     )
+    _refuse_difference_names(chosen)
     compared = list(_compared(aligned, chosen))
     # The smallest p value that sign patterns can have, corrected, must be able to be significant.
     smallest = len(compared) / (_check.cutoff(n_permutations, name="n_permutations") + 1)
@@ -301,6 +302,16 @@ def compare_evaluations(
         tuple(replace(d, holm_p_value=p) for d, p in zip(differences, corrected, strict=True)),
         pairs,
     )
+
+
+def _refuse_difference_names(pairs: Sequence[tuple[str, str]]) -> None:
+    """Raise if a run has the name under which the results list a difference."""
+    runs = {run for pair in pairs for run in pair}
+    for baseline, run in pairs:
+        if (name := f"{run} - {baseline}") in runs:
+            raise ArgumentError(
+                f"runs can't contain {name!r}, which is the name of a difference. Rename this run."
+            )
 
 
 def _compared(

@@ -107,19 +107,25 @@ def warn_of_open_ties(
     worst, best : mapping of run to Evaluation
         The values with relevant items last and first among equal scores.
     """
-    for run, evaluation in worst.items():
-        for name, values in evaluation.values.items():
-            differs = ~np.isclose(values, best[run].values[name], equal_nan=True)
-            if differs.any():
-                means = [e.summary(name).mean for e in (evaluation, best[run])]
-                warnings.warn(
-                    f"{like} leaves the order of equal scores open, and {differs.sum()} of "
-                    f"{differs.size} users have such scores where they matter. {name} is between "
-                    f"{means[0]:.4f} (relevant items last, as reported) and {means[1]:.4f}.",
-                    PodiumWarning,
-                    stacklevel=5,
-                )
-                return
+    open_values = [
+        (f"{name} of {run}" if run else name, differs, e.summary(name), best[run].summary(name))
+        for run, e in worst.items()
+        for name, values in e.values.items()
+        for differs in [~np.isclose(values, best[run].values[name], equal_nan=True)]
+        if differs.any()
+    ]
+    if not open_values:
+        return
+    name, differs, low, high = open_values[0]
+    more = [other for other, *_ in open_values[1:]]
+    warnings.warn(
+        f"{like} leaves the order of equal scores open, and {differs.sum()} of {differs.size} "
+        f"users have such scores where they matter. {name} is between {low.mean:.4f} (relevant "
+        f"items last, as reported) and {high.mean:.4f}."
+        + (f" It also matters for {', '.join(more)}." if more else ""),
+        PodiumWarning,
+        stacklevel=5,
+    )
 
 
 def joined(like: str | None, done: Sequence[tuple[Task, Evaluation]]) -> Evaluation:

@@ -191,6 +191,6 @@ def refuse_undefined(values: Mapping[str, PerGroup], labels: Labels) -> None:
         bad = np.flatnonzero(np.isnan(column))
         if bad.size:
             raise ArgumentError(
-                f"{name} is undefined for {bad.size} of {labels.size} groups, first qid "
+                f"{name} is undefined for {bad.size} of {labels.size} groups, first group "
                 f"{_check.label(labels[bad[0]])}. Pass undefined='skip', 'zero' or 'one'."
             )

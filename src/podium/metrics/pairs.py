@@ -297,5 +297,5 @@ def _require_settled(ranking: Ranking, settled: Mask, need: str, advice: str) ->
     label, length = _check.label(ranking.groups.labels[first]), ranking.groups.sizes[first]
     raise UnsettledError(
         f"{need}. This does not hold for {int(is_unsettled.sum())} of {ranking.n_groups} groups, "
-        f"first qid {label} (a list of length {length}). {advice}"
+        f"first group {label} (a list of length {length}). {advice}"
     )

@@ -121,7 +121,9 @@ def paired(
     estimate = crossed.estimate(run_values - baseline_values, users, splits)
     t_statistic = intervals.t_statistic(estimate.mean, estimate.std_error)
     standard_deviation = intervals.std_error(differences) * np.sqrt(differences.size)
-    has_test = splits is None and n_permutations is not None
+    randomisation_p_value = np.nan
+    if splits is None and n_permutations is not None:
+        randomisation_p_value = sign_flip_p_value(differences, n_permutations, seed)
     return PairedTest(
         difference=estimate.mean,
         std_error=estimate.std_error,
@@ -129,9 +131,7 @@ def paired(
         level=level,
         t_statistic=t_statistic,
         t_p_value=intervals.t_p_value(t_statistic, estimate.n_clusters),
-        randomisation_p_value=(
-            sign_flip_p_value(differences, n_permutations, seed) if has_test else np.nan
-        ),
+        randomisation_p_value=randomisation_p_value,
         effect_size=intervals.t_statistic(estimate.mean, standard_deviation),
         relative_difference=_relative(estimate.mean, baseline_values[is_defined]),
         wins=int((differences > 0).sum()),
