@@ -352,3 +352,18 @@ def test_names_differ_from_those_of_metrics_of_relevance() -> None:
     assert not of_relevance & {*SHOWN, *SHOWN.aliases}
     assert {m.reads for m in SHOWN.values()} == {"catalogue", "items"}
     assert {m.reads for m in REGISTRY.values()} == {"relevance"}
+
+
+def test_titles_are_not_categories() -> None:
+    run = {"user": [1, 1], "item": [1, 2], "score": [2.0, 1.0]}
+    truth, titles = {"user": [1], "item": [1]}, {"item": [1, 2], "title": ["Heat", "Alien"]}
+    with pytest.raises(DataError, match="no column besides the items and their titles"):
+        podium.measure(truth, run, "diversity@2", items=titles)
+    result = podium.measure(truth, run, "diversity@2", items={**titles, "genre": ["a", "a"]})
+    assert result.means == {"diversity@2": 0.0}
+    features = {"item": [1, 2], "year": [1, 2], "length": [5, 3]}
+    values = [
+        podium.measure(truth, run, "diversity@2", items=table).means["diversity@2"]
+        for table in (features, {**titles, **features})
+    ]
+    assert values[0] == values[1] > 0

@@ -73,7 +73,7 @@ class ItemTable:
         ----------
         column : str
             The column of categories, with "|" between several categories of an item. Default: the
-            only column besides the items.
+            only column besides the items and their titles.
 
         Returns
         -------
@@ -84,7 +84,7 @@ class ItemTable:
         ------
         DataError
             If the column does not exist or holds decimal numbers, or the table has several columns
-            besides the items and some of them are not numbers.
+            besides the items and titles, and some of them are not numbers.
 
         Examples
         --------
@@ -116,23 +116,30 @@ class ItemTable:
         return next((by_name[name] for name in TITLES if name in by_name), None)
 
     def features(self) -> NDArray[np.float64]:
-        """Return all columns besides the items, (n_items, n_columns); nan if missing."""
-        return np.stack([one_chunk(s.cast(pl.Float64)) for s in self.columns.values()], axis=1)
+        """Return the columns besides items and titles, (n_items, n_columns); nan if missing."""
+        columns = self._without_titles().values()
+        return np.stack([one_chunk(series.cast(pl.Float64)) for series in columns], axis=1)
+
+    def _without_titles(self) -> dict[str, pl.Series]:
+        """Return the columns without titles, which are not categories: each item has its own."""
+        return {n: series for n, series in self.columns.items() if n.lower() not in TITLES}
 
     def _only_column(self) -> str | None:
         """Return the only column, None if all of several are numbers, or raise."""
-        if len(self.columns) == 1:
-            return next(iter(self.columns))
-        if not self.columns:
+        columns = self._without_titles()
+        if len(columns) == 1:
+            return next(iter(columns))
+        if not columns:
+            titles = " and their titles" if self.columns else ""
             raise DataError(
-                f"{self.name} has no column besides the items. Add a column of categories, or "
-                "columns of features."
+                f"{self.name} has no column besides the items{titles}. Add a column of categories, "
+                "or columns of features."
             )
-        others = [name for name, series in self.columns.items() if not _is_number(series)]
+        others = [name for name, series in columns.items() if not _is_number(series)]
         if not others:
             return None
         raise DataError(
-            f"{self.name} has {len(self.columns)} columns besides the items, and "
+            f"{self.name} has {len(columns)} columns besides the items, and "
             f"{' and '.join(map(repr, others[:3]))} {'is' if len(others) == 1 else 'are'} not of "
             f"numbers. Name the column of categories, such as diversity(column={others[0]})@10, or "
             "leave only columns of features."
