@@ -147,9 +147,10 @@ def to_markdown(result: Mapping[str, Any]) -> str:
 
 def _cells(finding: Mapping[str, Any]) -> list[Any]:
     effect = _largest(finding["effects"])
+    run = str(effect.get("run", ""))
     return [
         finding["check"],
-        finding["run"] or effect.get("run", ""),
+        finding["run"] or ("" if run.startswith(_POPULARITY) else run),
         finding["severity"],
         str(finding["count"]),
         str(finding["total"]),
