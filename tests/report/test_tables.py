@@ -10,6 +10,7 @@ import pytest
 
 from podium.errors import ArgumentError
 from podium.report import tables
+from podium.report.narrowing import narrow
 
 NAN = float("nan")
 
@@ -111,3 +112,13 @@ def test_alignment_can_be_given() -> None:
 def test_row_that_does_not_fit_is_named(write: Any) -> None:
     with pytest.raises(ArgumentError, match="2 columns, got 1 in row 1"):
         write({"columns": ["a", "b"], "rows": [[1, 2], [3]]})
+
+
+def test_long_names_are_cut_only_if_they_stay_different() -> None:
+    start = "a-name-that-begins-like-all-others-and-" * 2
+    for ends in (("seed=1", "seed=2"), ("same-end" * 5, "x" + "same-end" * 5)):
+        rows = [[start + end, *["0.1234567890"] * 4] for end in ends]
+        (first, *_) = narrow([{"columns": ["run", *"abcd"], "rows": rows}])
+        names = [row[0] for row in first["rows"]]
+        assert len(set(names)) == 2
+        assert all("…" in name for name in names) == (ends[0] == "seed=1")

@@ -12,16 +12,18 @@ Table: TypeAlias = dict[str, Any]
 
 WIDTH = 80
 _RARE = "undefined"
+_HALF = 19  # characters of a long name that are kept at either end
 _NAMES = ("segment", "measure", "run")  # columns that name the content of a row
 
 
 def narrow(tables: list[Table]) -> list[Table]:
     """Return tables that fit the width.
 
-    If a table is too wide, all are nested. Tables that are still too wide are divided.
+    If a table is too wide, all are nested, and long names are cut in the middle. Tables that are
+    still too wide are divided.
     """
     if any(_width(content) > WIDTH for content in tables):
-        tables = [_nested(content) for content in tables]
+        tables = _with_short_names([_nested(content) for content in tables])
     return [part for content in tables for part in _parts(_without_zeros(content))]
 
 
@@ -36,6 +38,19 @@ def _nested(content: Table) -> Table:
             lines.append([name] + [""] * (len(row) - 1))
         lines.append([f"  {row[0]}", *row[1:]])
     return {"columns": columns, "rows": lines}
+
+
+def _with_short_names(tables: list[Table]) -> list[Table]:
+    """Cut long names of rows in the middle, unless two of them would become the same."""
+    named = [content for content in tables if content["columns"][0] in _NAMES]
+    names = {row[0] for content in named for row in content["rows"]}
+    short = {n: f"{n[:_HALF]}…{n[-_HALF:]}" if len(n) > 2 * _HALF + 1 else n for n in names}
+    if len(set(short.values())) < len(names):
+        return tables
+    return [
+        {**content, "rows": [[short.get(row[0], row[0]), *row[1:]] for row in content["rows"]]}
+        for content in tables
+    ]
 
 
 def _without_zeros(content: Table) -> Table:
