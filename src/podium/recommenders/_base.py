@@ -15,9 +15,9 @@ from podium import _check
 from podium.catalogue import ScoreFunction, target_ranks, top_k
 from podium.errors import ArgumentError
 from podium.executors import Executor, or_threads
-from podium.recommenders import _pairs
+from podium.recommenders import _ids, _pairs
 from podium.recommenders._files import Saved
-from podium.recommenders._pairs import Labels
+from podium.recommenders._ids import Labels
 from podium.types import PerRow, Ties
 
 Floats: TypeAlias = "NDArray[np.float32]"
@@ -127,14 +127,11 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
     def places(self, user: ArrayLike, item: ArrayLike) -> tuple[Ints, Ints]:
         """Return the row of each pair's user and the column of its item, -1 if unknown."""
         check_is_fitted(self)
-        users, items = (np.atleast_1d(np.asarray(ids)) for ids in (user, item))
-        if users.ndim != 1 or users.shape != items.shape:
-            raise ArgumentError(
-                f"user and item must have equal length, got shapes {users.shape} and {items.shape}."
-            )
+        users, items = _ids.id_array(user, "user"), _ids.id_array(item, "item")
+        _check.equal_length(user=users, item=items)
         return (
-            _pairs.places(users, self.user_labels_, self.n_users_, "user"),
-            _pairs.places(items, self.item_labels_, self.n_items_, "item"),
+            _ids.places(users, self.user_labels_, self.n_users_),
+            _ids.places(items, self.item_labels_, self.n_items_),
         )
 
     def _score_pairs(self, rows: Ints, columns: Ints) -> PerRow:
@@ -341,10 +338,10 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
     def _rows(self, users: ArrayLike | None) -> Ints:
         if users is None:
             return np.arange(self.n_users_, dtype=np.int64)
-        return _pairs.rows_of(users, self.user_labels_, self.n_users_, "users")
+        return _ids.rows_of(users, self.user_labels_, self.n_users_, "users")
 
     def _columns(self, items: ArrayLike, name: str) -> Ints:
-        return _pairs.rows_of(items, self.item_labels_, self.n_items_, name)
+        return _ids.rows_of(items, self.item_labels_, self.n_items_, name)
 
     def _candidates(self, allow: ArrayLike | None, deny: ArrayLike | None) -> Ints | None:
         """Return the items that may be recommended, in ascending order; None if all may."""

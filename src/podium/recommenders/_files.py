@@ -15,7 +15,8 @@ from podium import _check
 from podium._arrays import Arrays, check_arrays, params_of, read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError
 from podium.metrics import Measure
-from podium.recommenders._pairs import Labels, Pairs
+from podium.recommenders._ids import Labels
+from podium.recommenders._pairs import Pairs
 
 FORMAT = 1
 """The version of the file layout; a file with another version is refused."""

@@ -12,10 +12,8 @@ from scipy import sparse
 
 from podium import _check
 from podium.errors import ArgumentError, DataError
-from podium.groups import find
 from podium.ranking import kept_offsets
-
-Labels = NDArray[Any]
+from podium.recommenders._ids import Labels, known_codes
 
 GAINS = ("value", "exp2", "one")
 _MOST_ITEMS = 2**31 - 2
@@ -193,72 +191,6 @@ def with_seen(pairs: Pairs, seen: Any) -> Pairs:
 def is_matrix(source: Any) -> bool:
     """Return whether the source is a sparse matrix of SciPy."""
     return bool(sparse.issparse(source))
-
-
-def known_codes(ids: Any, labels: Labels, name: str) -> NDArray[np.int64]:
-    """Return the position of each id among ascending labels.
-
-    Raises
-    ------
-    ArgumentError
-        If an id is not among the labels; the message names the first one.
-    """
-    id_array = np.atleast_1d(np.asarray(ids))
-    if id_array.ndim != 1:
-        raise ArgumentError(
-            f"{name} must be a list of ids, got an array of shape {id_array.shape}."
-        )
-    if id_array.dtype.kind in "iu" and labels.dtype.kind == "U":
-        id_array = id_array.astype(str)
-    if id_array.size and (id_array.dtype.kind == "U") != (labels.dtype.kind == "U"):
-        raise ArgumentError(
-            f"{name} must hold ids such as {_check.label(labels[0])}, got "
-            f"{_check.label(id_array[0])}."
-        )
-    positions = find(labels, id_array)
-    unknown = positions < 0
-    if unknown.any():
-        first, others = id_array[int(np.argmax(unknown))], int(unknown.sum()) - 1
-        remark = f" (and {others} more)" if others else ""
-        raise ArgumentError(
-            f"{name} {_check.label(first)} is unknown to the model{remark}. Leave it out, or fit "
-            "the model to data that has it."
-        )
-    return positions
-
-
-def rows_of(ids: Any, labels: Labels | None, n: int, name: str) -> NDArray[np.int64]:
-    """Return the row numbers of known ids; without labels, the ids are row numbers."""
-    if labels is not None:
-        return known_codes(ids, labels, name)
-    rows = np.atleast_1d(np.asarray(ids))
-    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-        raise ArgumentError(
-            f"{name} must be a list of integers below {n}, got {rows.dtype} of shape {rows.shape}."
-        )
-    outside = (rows < 0) | (rows >= n)
-    if outside.any():
-        first = rows[int(np.argmax(outside))]
-        raise ArgumentError(f"{name} must lie in [0, {n}), got {first}.")
-    return rows.astype(np.int64)
-
-
-def places(ids: NDArray[Any], labels: Labels | None, n: int, name: str) -> NDArray[np.int64]:
-    """Return the position of each id among the labels, -1 if it is not there.
-
-    Numbers match their text.
-    """
-    if ids.size and ids.dtype.kind not in "iuU":
-        raise ArgumentError(f"{name} must hold integers or text as ids, got {ids.dtype}.")
-    if labels is None:
-        numbers = np.full(ids.size, -1) if ids.dtype.kind == "U" else ids.astype(np.int64)
-        return np.where((numbers >= 0) & (numbers < n), numbers, -1)
-    if (ids.dtype.kind == "U") != (labels.dtype.kind == "U"):
-        ids, labels = ids.astype(np.str_), labels.astype(np.str_)
-        order = np.argsort(labels)
-        positions = find(labels[order], ids)
-        return np.where(positions < 0, -1, order[positions])
-    return find(labels, ids)
 
 
 def _from_table(source: Any, name: str, item_labels: Labels | None) -> tuple[Any, Labels, Labels]:

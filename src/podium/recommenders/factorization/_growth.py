@@ -13,7 +13,8 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.executors import Executor
 from podium.progress import or_silent
-from podium.recommenders._pairs import Labels, Pairs
+from podium.recommenders._ids import Labels
+from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._descent import Descent, Factors, State
 from podium.recommenders.factorization._passes import History, report_end, run
 from podium.recommenders.factorization._settings import Settings
