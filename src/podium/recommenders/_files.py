@@ -22,7 +22,8 @@ FORMAT = 1
 """The version of the file layout; a file with another version is refused."""
 
 _KINDS = ("podium_recommender", "podium_factorization")
-_RENAMED = {"RoBiRank": "Factorization"}  # names of classes in version 0.1
+# Names of classes in version 0.1, whose files have no digest.
+_RENAMED = {"RoBiRank": "Factorization"}
 
 Shapes = dict[str, tuple[tuple[int, ...], Any]]
 
@@ -156,6 +157,8 @@ def read_model(
     header, arrays = read_arrays(path, allowed_kinds, FORMAT, noun=noun)
     try:
         name: str = header["class"]
+        if "digest" not in header and name not in _RENAMED:
+            raise ArgumentError("it has no digest that detects damage")
         model = get_class(_RENAMED.get(name, name))(**params_of(header))
         model._restore(header["fitted"], arrays)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
