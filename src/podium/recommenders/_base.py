@@ -18,6 +18,7 @@ from podium.executors import Executor, or_threads
 from podium.recommenders import _ids, _pairs
 from podium.recommenders._files import Saved
 from podium.recommenders._ids import Labels
+from podium.recommenders._pairs import Pairs
 from podium.types import PerRow, Ties
 
 Floats: TypeAlias = "NDArray[np.float32]"
@@ -55,9 +56,10 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         Parameters
         ----------
         user_items : scipy.sparse matrix, (n_users, n_items), or table
-            The pairs. A value > 0 is the weight of the pair, if the model uses weights. A value of
-            0 means that there is no pair. The values of repeated pairs are added up. A table is
-            anything that `podium.data.read_interactions` reads.
+            The pairs. A value > 0 is the weight of the pair, if the model uses weights. The values
+            of repeated pairs are added up. A table is anything that
+            `podium.data.read_interactions` reads. A value of 0 in a matrix means that there is no
+            pair. A row of a table with value 0 is a pair that is neither learned nor recommended.
         seen : as user_items, optional
             Further pairs, such as low ratings, which are neither learned nor recommended.
 
@@ -223,7 +225,8 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         Parameters
         ----------
         held_out : scipy.sparse matrix, (n_users, n_items), or table
-            The pairs to rank. A user may have one, several or none.
+            The pairs to rank. A user may have one, several or none. Rows of a table with value 0
+            are left out, unless the model has gain="one".
         exclude_seen : bool
             Whether to leave out the items with which the user has a pair. It is then an error if a
             held-out pair is one of these.
@@ -263,7 +266,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         check_is_fitted(self)
         excluded: Any = self.user_items_ if _check.flag(exclude_seen, "exclude_seen") else None
         if not _pairs.is_matrix(held_out):
-            held_out = _pairs.read_matching(held_out, "held_out", self._seen_pairs()).matrix()
+            held_out = self._read_like("held_out", held_out, self._seen_pairs()).matrix()
         shape = (self.n_users_, self.n_items_)
         if held_out.shape != shape:
             raise ArgumentError(
@@ -326,6 +329,11 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         """Return the scores of the users at some positions, for all or some items."""
         scores = self._score(users[positions])
         return scores if columns is None else scores[:, columns]
+
+    def _read_like(self, name: str, source: Any, fitted: Pairs) -> Pairs:
+        """Read positive pairs of the users and items of the fit; with gain="one", every row is."""
+        every_row = getattr(self, "gain", None) == "one"
+        return _pairs.read_matching(source, name, fitted, every_row=every_row)
 
     def _width(self, k: Any) -> int:
         width = _check.cutoff(k)
