@@ -17,7 +17,7 @@ from podium.errors import ArgumentError
 from podium.executors import Executor, or_threads
 from podium.recommenders import _ids, _pairs
 from podium.recommenders._files import Saved
-from podium.recommenders._ids import Labels
+from podium.recommenders._ids import IdsLike, Labels
 from podium.recommenders._pairs import Pairs
 from podium.types import PerRow, Ties
 
@@ -154,8 +154,8 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         k: int = 10,
         *,
         exclude_seen: bool = True,
-        allow: ArrayLike | None = None,
-        deny: ArrayLike | None = None,
+        allow: IdsLike | None = None,
+        deny: IdsLike | None = None,
         device: str | None = None,
         executor: Executor | None = None,
     ) -> tuple[Items, Floats]:
@@ -169,7 +169,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
             The number of items per user, at most the number of items of the model.
         exclude_seen : bool
             Whether to leave out the items with which the user has a pair.
-        allow, deny : (n,), optional
+        allow, deny : (n,) or set, optional
             The only items that can be recommended, and items that cannot be recommended.
         device : str, optional
             The device of torch, such as "cuda" or "auto"; see `podium.catalogue.top_k`.
@@ -348,10 +348,10 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
             return np.arange(self.n_users_, dtype=np.int64)
         return _ids.rows_of(users, self.user_labels_, self.n_users_, "users")
 
-    def _columns(self, items: ArrayLike, name: str) -> Ints:
+    def _columns(self, items: IdsLike, name: str) -> Ints:
         return _ids.rows_of(items, self.item_labels_, self.n_items_, name)
 
-    def _candidates(self, allow: ArrayLike | None, deny: ArrayLike | None) -> Ints | None:
+    def _candidates(self, allow: IdsLike | None, deny: IdsLike | None) -> Ints | None:
         """Return the items that may be recommended, in ascending order; None if all may."""
         if allow is None and deny is None:
             return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Set
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,11 +13,12 @@ from podium.errors import ArgumentError, DataError
 from podium.groups import find
 
 Labels = NDArray[Any]
+IdsLike: TypeAlias = "ArrayLike | Set[Any]"
 
 _NARROW = 8  # bytes of an unsigned integer that int64 may not hold
 
 
-def id_array(ids: ArrayLike, name: str) -> NDArray[Any]:
+def id_array(ids: IdsLike, name: str) -> NDArray[Any]:
     """Return ids as integers or text in one dimension, converted as `fit` converts a column.
 
     Parameters
@@ -31,7 +33,7 @@ def id_array(ids: ArrayLike, name: str) -> NDArray[Any]:
     ArgumentError
         If the ids have more than one dimension, are missing, or are of another kind.
     """
-    listed = list(cast("set[Any]", ids)) if isinstance(ids, set | frozenset) else ids
+    listed = list(ids) if isinstance(ids, Set) else ids
     array = np.atleast_1d(_check.array(listed, name))
     if array.ndim != 1:
         raise ArgumentError(f"{name} must be a list of ids, got an array of shape {array.shape}.")
@@ -43,7 +45,7 @@ def id_array(ids: ArrayLike, name: str) -> NDArray[Any]:
     return array if array.dtype.kind == "U" else _converted(array, name)
 
 
-def known_codes(ids: ArrayLike, labels: Labels, name: str) -> NDArray[np.int64]:
+def known_codes(ids: IdsLike, labels: Labels, name: str) -> NDArray[np.int64]:
     """Return the position of each id among ascending labels.
 
     Raises
@@ -70,7 +72,7 @@ def known_codes(ids: ArrayLike, labels: Labels, name: str) -> NDArray[np.int64]:
     return positions
 
 
-def rows_of(ids: ArrayLike, labels: Labels | None, n: int, name: str) -> NDArray[np.int64]:
+def rows_of(ids: IdsLike, labels: Labels | None, n: int, name: str) -> NDArray[np.int64]:
     """Return the row numbers of known ids; without labels, the ids are row numbers."""
     if labels is not None:
         return known_codes(ids, labels, name)

@@ -201,6 +201,13 @@ def with_seen(pairs: Pairs, seen: Any) -> Pairs:
     )
 
 
+def with_others(pairs: Pairs, seen: Any) -> Pairs:
+    """Return the pairs, and with weight 0 those of the argument `seen` of a fit, if any."""
+    if seen is None:
+        return pairs
+    return with_seen(pairs, read_matching(seen, "seen", pairs, every_row=True).matrix())
+
+
 def is_matrix(source: Any) -> bool:
     """Return whether the source is a sparse matrix of SciPy."""
     return bool(sparse.issparse(source))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +20,7 @@ from podium.progress import or_silent
 from podium.recommenders import _pairs
 from podium.recommenders._base import Floats, Items
 from podium.recommenders._factors import FactorRecommender
+from podium.recommenders._ids import IdsLike
 from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._checkpoint import Checkpoint, resumed
 from podium.recommenders.factorization._descent import Descent, Factors, State, fold_in
@@ -239,12 +240,9 @@ class Factorization(FactorRecommender):
         self.check()
         measure, patience = parse_relevance(self.eval_metric), self.patience
         executor, progress = or_threads(executor), or_silent(progress)
-        all_pairs = _pairs.read(user_items, self.gain)
+        all_pairs = _pairs.with_others(_pairs.read(user_items, self.gain), seen)
         pairs = all_pairs.learned()
         settings = read_settings(self, DataSize.of(pairs))
-        if seen is not None:
-            others = _pairs.read_matching(seen, "seen", pairs, every_row=True)
-            all_pairs = _pairs.with_seen(all_pairs, others.matrix())
         eval_pairs = None if eval_set is None else self._read_like("eval_set", eval_set, pairs)
         validation = None if eval_pairs is None else Validation(eval_pairs, measure, patience)
         file = None if checkpoint is None else Checkpoint(checkpoint, pairs, settings, validation)
@@ -321,8 +319,8 @@ class Factorization(FactorRecommender):
         k: int = 10,
         *,
         exclude_seen: bool = True,
-        allow: ArrayLike | None = None,
-        deny: ArrayLike | None = None,
+        allow: IdsLike | None = None,
+        deny: IdsLike | None = None,
         executor: Executor | None = None,
     ) -> tuple[Items, Floats]:
         """Return the best items of new users, whose factors are learned by `fold_in`.
