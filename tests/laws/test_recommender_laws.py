@@ -253,7 +253,10 @@ class TestAnswers:
         [
             (lambda model: model.scores([60]), r"users must lie in \[0, 60\), got 60"),
             (lambda model: model.recommend([-1]), "users must lie in"),
-            (lambda model: model.recommend([0.5]), "users: id must hold integers or strings, got 0.5"),
+            (
+                lambda model: model.recommend([0.5]),
+                "users: id must hold integers or strings, got 0.5",
+            ),
             (lambda model: model.recommend([0], k=0), "k must be an integer >= 1"),
             (lambda model: model.recommend([0], exclude_seen=1), "exclude_seen must be"),
             (lambda model: model.recommend([0], allow=[40]), r"allow must lie in \[0, 40\), got"),
