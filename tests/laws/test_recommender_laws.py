@@ -253,7 +253,10 @@ class TestAnswers:
         [
             (lambda model: model.scores([60]), r"users must lie in \[0, 60\), got 60"),
             (lambda model: model.recommend([-1]), "users must lie in"),
-            (lambda model: model.recommend([0.5]), "users must be a list of integers"),
+            (
+                lambda model: model.recommend([0.5]),
+                "users: id must hold integers or strings, got 0.5",
+            ),
             (lambda model: model.recommend([0], k=0), "k must be an integer >= 1"),
             (lambda model: model.recommend([0], exclude_seen=1), "exclude_seen must be"),
             (lambda model: model.recommend([0], allow=[40]), r"allow must lie in \[0, 40\), got"),
@@ -263,7 +266,7 @@ class TestAnswers:
             (lambda model: model.ranks(LIKES[:, :5]), "held_out must have the shape of the model"),
             (lambda model: model.recommend([0], k=41), "k must be at most 40, the number of items"),
             (lambda model: model.score_pairs([0, 1], [2]), "user and item must have equal length"),
-            (lambda model: model.score_pairs([0.5], [2]), "user must hold integers or text as ids"),
+            (lambda model: model.score_pairs([0.5], [2]), "user: id must hold integers or strings"),
         ],
     )
     def test_invalid_requests_raise(

@@ -268,6 +268,18 @@ def test_step_that_diverges_at_once_is_an_error() -> None:
         Factorization(4, learning_rate=1e8, l2=0, similarity="dot").fit(_tastes(), executor=ONE)
 
 
+@pytest.mark.parametrize("rate", [1e2, 1e4, 1e6, 1e7, 1e8, 1e9])
+def test_first_pass_with_exploded_factors_is_an_error(rate: float) -> None:
+    likes = csr_array([[5.0, 4, 1, 0], [5, 0, 4, 0], [0, 5, 2, 5], [4, 5, 0, 0]])
+    with pytest.raises(ArgumentError, match="diverges in the first pass"):
+        Factorization(n_factors=4, n_epochs=3, learning_rate=rate).fit(likes, executor=ONE)
+
+
+def test_catalogue_of_one_item_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"has one item, which can't be ranked"):
+        Factorization(n_factors=4).fit(csr_array([[1.0], [1.0]]), executor=ONE)
+
+
 def test_step_beyond_float32_diverges_without_a_warning_of_numpys() -> None:
     with pytest.raises(ArgumentError, match=r"learning_rate=1e\+300 diverges in the first pass"):
         Factorization(2, learning_rate=1e300).fit(csr_array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]))

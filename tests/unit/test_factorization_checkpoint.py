@@ -164,13 +164,13 @@ def _swap(name: str, change: Any) -> Any:
 def test_checkpoint_of_other_arrays_is_refused(tmp_path: Path, change: Any, message: str) -> None:
     path = tmp_path / "fit.checkpoint"
     options: dict[str, Any] = {"executor": ONE, "checkpoint": path, "eval_set": _held_out()}
-    _model(learning_rate=2.0).fit(_likes(), **options)
+    _model(learning_rate=1.0).fit(_likes(), **options)
     _rewrite(path, lambda arrays: None)
-    resumed = _model(learning_rate=2.0).fit(_likes(), **options, resume=True)
+    resumed = _model(learning_rate=1.0).fit(_likes(), **options, resume=True)
     assert resumed.n_epochs_ < 6  # so that the file holds the factors of the best pass too
     _rewrite(path, change)
     with pytest.raises(DataError, match=rf"does not belong to this fit \(.*({message})"):
-        _model(learning_rate=2.0).fit(_likes(), **options, resume=True)
+        _model(learning_rate=1.0).fit(_likes(), **options, resume=True)
 
 
 def test_full_disk_leaves_the_checkpoint_of_the_pass_before(

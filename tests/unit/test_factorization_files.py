@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
-from podium._arrays import read_arrays
+from podium._arrays import read_arrays, with_digest
 from podium.errors import ArgumentError, DataError
 from podium.executors import Threads
 from podium.metrics import parse
-from podium.recommenders import Factorization
+from podium.recommenders import Factorization, Popularity, load
 
 TABLE = {"user": ["é", "b", "b"], "item": [3, 5, 7], "value": [1.0, 2.0, 1.0]}
 
@@ -86,14 +88,15 @@ def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
 
 
 def _rewritten(path: Path, **changes: Any) -> None:
-    """Write a model's file with a changed header or changed arrays."""
+    """Write a model's file with a changed header or changed arrays, and their digest."""
     _fitted().save(path)
     header, _ = read_arrays(path, "podium_factorization", 1)
-    del header["digest"]  # as the first version wrote it
+    del header["digest"]
     arrays = load_file(path)
     arrays |= {k: v for k, v in changes.items() if k in arrays}
     header |= {k: v for k, v in changes.items() if k not in arrays}
-    save_file(arrays, path, metadata={"podium_factorization": json.dumps(header)})
+    text = with_digest(json.dumps(header), arrays)
+    save_file(arrays, path, metadata={"podium_factorization": text})
 
 
 @pytest.mark.parametrize(
@@ -153,6 +156,18 @@ def test_fitted_values_of_a_wrong_type_are_refused(name: str, value: Any, tmp_pa
     model.save(tmp_path / "model")
     with pytest.raises(DataError, match=f"is not a valid model .{name} (has|must)"):
         Factorization.load(tmp_path / "model")
+
+
+def test_file_without_its_digest_is_refused(tmp_path: Path) -> None:
+    for model in (_fitted(), Popularity().fit(csr_array([[1.0, 0.0], [1.0, 1.0]]))):
+        model.save(tmp_path / "model")
+        with safe_open(tmp_path / "model", framework="numpy") as file:
+            metadata: dict[str, str] = file.metadata()
+        texts = {kind: re.sub(', "digest": "[0-9a-f]+"', "", t) for kind, t in metadata.items()}
+        assert texts != metadata
+        save_file(load_file(tmp_path / "model"), tmp_path / "model", metadata=texts)
+        with pytest.raises(DataError, match=r"not a valid model \(it has no digest"):
+            load(tmp_path / "model")
 
 
 def test_damage_is_detected(tmp_path: Path) -> None:

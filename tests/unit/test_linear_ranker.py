@@ -132,6 +132,14 @@ def test_score_is_the_mean_measure() -> None:
 
 
 @quiet
+def test_score_is_greater_for_a_better_ranking() -> None:
+    X, y, qid = problem()
+    ranker = LinearRanker("logistic", eval_metric="topk_loss@1", max_iter=20).fit(X, y, qid)
+    values = parse("topk_loss@1")(Ranking.from_scores(ranker.predict(X), y, qid))
+    assert ranker.score(X, y, qid) == -np.nanmean(values)
+
+
+@quiet
 def test_score_is_nan_where_nothing_is_defined() -> None:
     X, y, qid = problem()
     assert np.isnan(LinearRanker("logistic", max_iter=20).fit(X, y, qid).score(X, 0 * y, qid))
@@ -301,6 +309,7 @@ def test_bad_data_is_refused(arguments: dict[str, Any], message: str) -> None:
         ({"l2": -1.0}, "l2 must be a number >= 0, got -1.0"),
         ({"learning_rate": 0.0}, "learning_rate must be a number > 0, got 0.0"),
         ({"max_iter": 0}, "max_iter must be an integer >= 1, got 0"),
+        ({"fit_intercept": "no"}, "fit_intercept must be True or False, got 'no'"),
         ({"tol": "small"}, "tol must be a number >= 0, got 'small'"),
         ({"radius": 0.0}, "radius must be a number > 0, got 0.0"),
         ({"patience": 0}, "patience must be an integer >= 1, got 0"),

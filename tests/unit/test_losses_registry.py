@@ -92,6 +92,13 @@ def test_declarations_follow_the_parameters() -> None:
     assert not losses.PApTightStruct(7).convex
 
 
+@pytest.mark.parametrize("name", ["pap-ramp", "pap-struct", "pauc-hinge", "pap-tight-struct"])
+def test_clip_must_be_a_flag(name: str) -> None:
+    assert "clip=true" in str(losses.get(f"{name}(clip=true)@3"))
+    with pytest.raises(ArgumentError, match="clip must be True or False, got 'no'"):
+        losses.get(f"{name}(clip=no)@3")
+
+
 def test_exact_must_be_a_flag() -> None:
     with pytest.raises(ArgumentError, match="exact must be True or False, got 'no'"):
         losses.PApTightStruct(7, exact="no")  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SHARE = 0.1  # the share of each user's pairs to validate on, by default
 _OF_SEARCH = {"tune", "grid", "budget", "valid_share", "tune_table", "resume"}
-_OF_VALIDATION = {"eval_metric", "patience"}
+_OF_VALIDATION = {"valid", "eval_metric", "patience"}
 
 
 def space(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
@@ -106,12 +106,20 @@ def given(context: typer.Context) -> set[str]:
     return names | {text.partition("=")[0].strip() for text in context.params["set"] or ()}
 
 
-def repeated(context: typer.Context, params: Mapping[str, Any], named: frozenset[str]) -> str:
+def repeated(
+    context: typer.Context,
+    params: Mapping[str, Any],
+    named: frozenset[str],
+    *,
+    makes_passes: bool,
+) -> str:
     """Return the command that fits a model with these parameters, as text for a shell.
 
-    `named` are the parameters of the model that have an option of the same name.
+    `named` are the parameters of the model that have an option of the same name. A fit that makes
+    no passes has no validation pairs.
     """
-    left_out = _OF_SEARCH if context.params["valid"] else _OF_SEARCH | _OF_VALIDATION
+    is_validated = makes_passes and context.params["valid"]
+    left_out = _OF_SEARCH if is_validated else _OF_SEARCH | _OF_VALIDATION
     options: dict[str, str] = {}
     words: list[str] = []
     for parameter in context.command.params:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +108,9 @@ def fit(model: Any, job: Job) -> None:
                 resume=resume,
             )
             model.set_params(**result.best_params)
-            command = _search.repeated(job.context, result.best_params, job.named)
+            command = _search.repeated(
+                job.context, result.best_params, job.named, makes_passes=_makes_passes(model)
+            )
             _messages.say(f"to repeat: {command}")
             resume = resume and _is_later(checkpoint, searched)
         else:
@@ -120,6 +122,10 @@ def fit(model: Any, job: Job) -> None:
             file.unlink(missing_ok=True)
     if note := _weight_note(positives, all_events.n_rows, job):
         _messages.say(note)
+    if note := _zero_note(positives, job):
+        _messages.say(
+            f"{note} neither learned nor recommended; --gain one gives every row the weight 1"
+        )
     _report(model, job, seconds, n_passes)
 
 
@@ -210,11 +216,17 @@ def _read_valid(job: Job, training_events: Events) -> Events | None:
         return None
     events = read_events(path, **job.reading, gain="one")
     if events.value is not None:
-        if low is None and is_rating(events.value_name):
-            _messages.say(
-                f"{path}: every rating is a positive. Pass --min-relevance X to keep those >= X."
-            )
         events, _ = events.positives(low)
+        zeros = _zero_note(events, job)
+        if zeros:
+            _messages.say(f"{path}: {zeros} not positive.")
+        if low is None and is_rating(events.value_name):
+            ratings = "every other rating" if zeros else "every rating"
+            _messages.say(
+                f"{path}: {ratings} is a positive. Pass --min-relevance X to keep those >= X."
+            )
+        if job.gain == "one":
+            events = replace(events, value=None)
     known_events, n_left_out = events.known_to(training_events)
     if n_left_out:
         _messages.say(
@@ -295,6 +307,17 @@ def _save_interrupted(model: Any, all_passes: int, out: Path, checkpoint: Path |
     _save(model, out, checkpoint)
     status = f"interrupted after pass {_n_passes(model)} of {all_passes}{_kept_pass(model)}"
     _messages.say("; ".join(part for part in (status, f"wrote {out}", continuation) if part) + ".")
+
+
+def _zero_note(events: Events, job: Job) -> str:
+    """Return the number of rows of weight 0 with a verb, or "" if there are none."""
+    if job.gain == "one" or events.value is None:
+        return ""
+    n_zeros = int((events.value == 0).sum())
+    if not n_zeros:
+        return ""
+    has, be = ("has", "is") if n_zeros == 1 else ("have", "are")
+    return f"{n_zeros} of {events.n_rows} rows {has} {events.value_name} 0 and {be}"
 
 
 def _weight_note(events: Events, n_rows: int, job: Job) -> str:

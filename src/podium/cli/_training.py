@@ -159,14 +159,16 @@ class FeatureColumns:
     panel: ClassVar[str] = "Columns"
 
     features: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="A,B,…",
-            help="Feature columns. Default: all numeric columns except times and ids.",
+            help="Feature columns. Default: all numeric columns except times and ids. May be "
+            "repeated.",
         ),
     ] = None
     ignore: Annotated[
-        str | None, typer.Option(metavar="C,D,…", help="Columns that are not features.")
+        list[str] | None,
+        typer.Option(metavar="C,D,…", help="Columns that are not features. May be repeated."),
     ] = None
     user_col: UserColumn = None
     item_col: ItemColumn = None

@@ -319,5 +319,7 @@ def _result_summary(model: Ranker, valid: Path | None) -> str:
     return "; ".join([", ".join(value), ""]) if value else ""
 
 
-def _split(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+def _split(texts: list[str] | None) -> list[str] | None:
+    """Return the names in all texts, which are lists with commas; None if there are no texts."""
+    names = (name.strip() for text in texts or () for name in text.split(","))
+    return [name for name in names if name] if texts else None

@@ -102,6 +102,7 @@ class PApLoss(GroupLoss):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", _check.cutoff(self.k))
+        object.__setattr__(self, "clip", _check.flag(self.clip, "clip"))
         self._check_min_relevance()
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> PApTarget:

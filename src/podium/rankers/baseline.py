@@ -99,7 +99,8 @@ class LinearBaseline(LinearScores):
         """Return the measure: `eval_metric` if given, else pap at the baseline's k."""
         if self.eval_metric is not None:
             return self.eval_metric
-        return f"pap{'(clip=true)' if self.clip else ''}@{_check.cutoff(self.k)}"
+        clip = "(clip=true)" if _check.flag(self.clip, "clip") else ""
+        return f"pap{clip}@{_check.cutoff(self.k)}"
 
     def _task(self, X: Any, y: Any, qid: Any, data: dict[str, Any]) -> Task:
         min_relevance = _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)

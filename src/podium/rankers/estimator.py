@@ -86,6 +86,9 @@ class Ranker(BaseEstimator, abc.ABC):
     ) -> float:
         """Return the mean of `eval_metric` over groups; nan if it is defined on none.
 
+        The sign is such that greater is better, as scikit-learn's searches require. A measure of
+        which lower values are better, such as topk_loss@1, gives its negative mean.
+
         Tied scores count as errors. `sample_weight` has one value per row or per group. The weight
         of a group is the mean weight of its rows.
 
@@ -98,8 +101,9 @@ class Ranker(BaseEstimator, abc.ABC):
         _check.grouped(qid, self._reader("score"), request="set_score_request")
         scores = self.predict(X)
         groups = Groups.single(scores.size) if qid is None else Groups.from_qid(qid)
-        return mean_measure(
-            self._measure(),
+        measure = parse(self._measure())
+        return measure.metric.sign * mean_measure(
+            measure,
             scores,
             np.asarray(y, dtype=np.float64),
             qid,

@@ -230,7 +230,7 @@ class LinearRanker(LinearScores):
         weights = inputs.row_weights(sample_weight, rows.groups)
         labels, places = fitting.labels_of(loss, rows, weights)
         target = fitting.target_of(loss, labels, settings.seed)
-        intercept = bool(self.fit_intercept) and not loss.shift_invariant
+        intercept = _check.flag(self.fit_intercept, "fit_intercept") and not loss.shift_invariant
         l2 = float(self.l2)
         objective = LinearObjective(features, loss, target, l2, intercept, places, labels=labels)
         validate = None if eval_set is None else self._validate(eval_set, loss, objective)

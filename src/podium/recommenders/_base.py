@@ -15,9 +15,10 @@ from podium import _check
 from podium.catalogue import ScoreFunction, target_ranks, top_k
 from podium.errors import ArgumentError
 from podium.executors import Executor, or_threads
-from podium.recommenders import _pairs
+from podium.recommenders import _ids, _pairs
 from podium.recommenders._files import Saved
-from podium.recommenders._pairs import Labels
+from podium.recommenders._ids import IdsLike, Labels
+from podium.recommenders._pairs import Pairs
 from podium.types import PerRow, Ties
 
 Floats: TypeAlias = "NDArray[np.float32]"
@@ -55,9 +56,10 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         Parameters
         ----------
         user_items : scipy.sparse matrix, (n_users, n_items), or table
-            The pairs. A value > 0 is the weight of the pair, if the model uses weights. A value of
-            0 means that there is no pair. The values of repeated pairs are added up. A table is
-            anything that `podium.data.read_interactions` reads.
+            The pairs. A value > 0 is the weight of the pair, if the model uses weights. The values
+            of repeated pairs are added up. A table is anything that
+            `podium.data.read_interactions` reads. A value of 0 in a matrix means that there is no
+            pair. A row of a table with value 0 is a pair that is neither learned nor recommended.
         seen : as user_items, optional
             Further pairs, such as low ratings, which are neither learned nor recommended.
 
@@ -127,14 +129,11 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
     def places(self, user: ArrayLike, item: ArrayLike) -> tuple[Ints, Ints]:
         """Return the row of each pair's user and the column of its item, -1 if unknown."""
         check_is_fitted(self)
-        users, items = (np.atleast_1d(np.asarray(ids)) for ids in (user, item))
-        if users.ndim != 1 or users.shape != items.shape:
-            raise ArgumentError(
-                f"user and item must have equal length, got shapes {users.shape} and {items.shape}."
-            )
+        users, items = _ids.id_array(user, "user"), _ids.id_array(item, "item")
+        _check.equal_length(user=users, item=items)
         return (
-            _pairs.places(users, self.user_labels_, self.n_users_, "user"),
-            _pairs.places(items, self.item_labels_, self.n_items_, "item"),
+            _ids.places(users, self.user_labels_, self.n_users_),
+            _ids.places(items, self.item_labels_, self.n_items_),
         )
 
     def _score_pairs(self, rows: Ints, columns: Ints) -> PerRow:
@@ -155,8 +154,8 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         k: int = 10,
         *,
         exclude_seen: bool = True,
-        allow: ArrayLike | None = None,
-        deny: ArrayLike | None = None,
+        allow: IdsLike | None = None,
+        deny: IdsLike | None = None,
         device: str | None = None,
         executor: Executor | None = None,
     ) -> tuple[Items, Floats]:
@@ -170,7 +169,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
             The number of items per user, at most the number of items of the model.
         exclude_seen : bool
             Whether to leave out the items with which the user has a pair.
-        allow, deny : (n,), optional
+        allow, deny : (n,) or set, optional
             The only items that can be recommended, and items that cannot be recommended.
         device : str, optional
             The device of torch, such as "cuda" or "auto"; see `podium.catalogue.top_k`.
@@ -226,7 +225,8 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         Parameters
         ----------
         held_out : scipy.sparse matrix, (n_users, n_items), or table
-            The pairs to rank. A user may have one, several or none.
+            The pairs to rank. A user may have one, several or none. Rows of a table with value 0
+            are left out, unless the model has gain="one".
         exclude_seen : bool
             Whether to leave out the items with which the user has a pair. It is then an error if a
             held-out pair is one of these.
@@ -266,7 +266,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         check_is_fitted(self)
         excluded: Any = self.user_items_ if _check.flag(exclude_seen, "exclude_seen") else None
         if not _pairs.is_matrix(held_out):
-            held_out = _pairs.read_matching(held_out, "held_out", self._seen_pairs()).matrix()
+            held_out = self._read_like("held_out", held_out, self._seen_pairs()).matrix()
         shape = (self.n_users_, self.n_items_)
         if held_out.shape != shape:
             raise ArgumentError(
@@ -330,6 +330,11 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         scores = self._score(users[positions])
         return scores if columns is None else scores[:, columns]
 
+    def _read_like(self, name: str, source: Any, fitted: Pairs) -> Pairs:
+        """Read positive pairs of the users and items of the fit; with gain="one", every row is."""
+        every_row = getattr(self, "gain", None) == "one"
+        return _pairs.read_matching(source, name, fitted, every_row=every_row)
+
     def _width(self, k: Any) -> int:
         width = _check.cutoff(k)
         if width > self.n_items_:
@@ -341,12 +346,12 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
     def _rows(self, users: ArrayLike | None) -> Ints:
         if users is None:
             return np.arange(self.n_users_, dtype=np.int64)
-        return _pairs.rows_of(users, self.user_labels_, self.n_users_, "users")
+        return _ids.rows_of(users, self.user_labels_, self.n_users_, "users")
 
-    def _columns(self, items: ArrayLike, name: str) -> Ints:
-        return _pairs.rows_of(items, self.item_labels_, self.n_items_, name)
+    def _columns(self, items: IdsLike, name: str) -> Ints:
+        return _ids.rows_of(items, self.item_labels_, self.n_items_, name)
 
-    def _candidates(self, allow: ArrayLike | None, deny: ArrayLike | None) -> Ints | None:
+    def _candidates(self, allow: IdsLike | None, deny: IdsLike | None) -> Ints | None:
         """Return the items that may be recommended, in ascending order; None if all may."""
         if allow is None and deny is None:
             return None

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.errors import DataError, PodiumWarning
 from podium.recommenders._base import Ints, Recommender
-from podium.recommenders._pairs import Labels
+from podium.recommenders._ids import Labels
 from podium.types import Mask, PerRow
 
 _FEW = 0.5  # share of known ids below which the model may belong to other data

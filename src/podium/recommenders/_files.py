@@ -15,13 +15,15 @@ from podium import _check
 from podium._arrays import Arrays, check_arrays, params_of, read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError
 from podium.metrics import Measure
-from podium.recommenders._pairs import Labels, Pairs
+from podium.recommenders._ids import Labels
+from podium.recommenders._pairs import Pairs
 
 FORMAT = 1
 """The version of the file layout; a file with another version is refused."""
 
 _KINDS = ("podium_recommender", "podium_factorization")
-_RENAMED = {"RoBiRank": "Factorization"}  # names of classes in version 0.1
+# Names of classes in version 0.1, whose files have no digest.
+_RENAMED = {"RoBiRank": "Factorization"}
 
 Shapes = dict[str, tuple[tuple[int, ...], Any]]
 
@@ -155,6 +157,8 @@ def read_model(
     header, arrays = read_arrays(path, allowed_kinds, FORMAT, noun=noun)
     try:
         name: str = header["class"]
+        if "digest" not in header and name not in _RENAMED:
+            raise ArgumentError("it has no digest that detects damage")
         model = get_class(_RENAMED.get(name, name))(**params_of(header))
         model._restore(header["fitted"], arrays)
     except (AttributeError, KeyError, TypeError, ValueError) as error:

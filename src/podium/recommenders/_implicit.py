@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -14,6 +15,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from podium import _check
+from podium.errors import ArgumentError
 from podium.recommenders._factors import FactorRecommender
 from podium.recommenders._matrix import MatrixRecommender
 
@@ -76,10 +78,11 @@ class ALS(FactorRecommender, MatrixRecommender):
             ),
         }
         if l2_power > 0.0:
-            self._set_factors(*_scaled_als(package, parameters, l2_power, pairs))
-            return
-        model = _fit_model(package.AlternatingLeastSquares, parameters, pairs)
-        self._set_factors(model.user_factors, model.item_factors)
+            factors = _scaled_als(package, parameters, l2_power, pairs)
+        else:
+            factors = _fitted(package.AlternatingLeastSquares, parameters, pairs)
+        _refuse_divergence(*factors, advice="Try alpha=1 and l2=0.01, or smaller weights.")
+        self._set_factors(*factors)
 
 
 @dataclass(eq=False)
@@ -131,11 +134,10 @@ class BPR(FactorRecommender, MatrixRecommender):
                 self.n_factors, self.l2, self.n_epochs, self.random_state, self.n_threads
             ),
         }
-        model = _fit_model(package.BayesianPersonalizedRanking, parameters, pairs)
+        users, items = _fitted(package.BayesianPersonalizedRanking, parameters, pairs)
+        _refuse_divergence(users, items, advice=f"Try learning_rate={rate / 10:g}.")
         # implicit's last factor is the bias of an item, and 1 for every user
-        self._set_factors(
-            model.user_factors[:, :-1], model.item_factors[:, :-1], model.item_factors[:, -1]
-        )
+        self._set_factors(users[:, :-1], items[:, :-1], items[:, -1])
 
 
 _PENALTY_STEP = 1.02  # the ratio of neighbouring penalties of iALS
@@ -197,8 +199,18 @@ def _shared_parameters(
     }
 
 
-def _fit_model(model_class: Any, parameters: dict[str, Any], pairs: sparse.csr_array[Any]) -> Any:
+def _fitted(
+    model_class: Any, parameters: dict[str, Any], pairs: sparse.csr_array[Any]
+) -> tuple[Any, Any]:
+    """Return the factors of users and items that implicit learns; they may not be finite."""
+    failure = _check.extra("implicit.recommender_base", "baselines", "ALS and BPR").ModelFitError
     with threadpool_limits(1, "blas"):  # without this, implicit warns, and both use all cores
         model = model_class(dtype=np.float32, **parameters)
-        model.fit(sparse.csr_matrix(pairs), show_progress=False)
-    return model
+        with suppress(failure):  # it is raised for nan in the factors, after they are set
+            model.fit(sparse.csr_matrix(pairs), show_progress=False)
+    return model.user_factors, model.item_factors
+
+
+def _refuse_divergence(users: Any, items: Any, *, advice: str) -> None:
+    if not (np.isfinite(users).all() and np.isfinite(items).all()):
+        raise ArgumentError(f"the fit diverges: factors are not finite. {advice}")

@@ -16,10 +16,9 @@ class MatrixRecommender(Recommender):
 
     def fit(self, user_items: Any, *, seen: Any = None) -> Self:
         """Learn from pairs of users and items; see `Recommender.fit`."""
-        pairs = _pairs.read(user_items, "value", unit_scale=True)
-        others = None if seen is None else _pairs.read_matching(seen, "seen", pairs)
-        self._fit(pairs.matrix())
-        self._hold_pairs(pairs if others is None else _pairs.with_seen(pairs, others.matrix()))
+        pairs = _pairs.with_others(_pairs.read(user_items, "value", unit_scale=True), seen)
+        self._fit(pairs.learned().matrix())
+        self._hold_pairs(pairs)
         return self
 
     @abc.abstractmethod

@@ -12,10 +12,8 @@ from scipy import sparse
 
 from podium import _check
 from podium.errors import ArgumentError, DataError
-from podium.groups import find
 from podium.ranking import kept_offsets
-
-Labels = NDArray[Any]
+from podium.recommenders._ids import Labels, known_codes
 
 GAINS = ("value", "exp2", "one")
 _MOST_ITEMS = 2**31 - 2
@@ -32,7 +30,7 @@ class Pairs:
     items : int32, (n_pairs,)
         The item of each pair.
     weights : float32, (n_pairs,)
-        The weights s_xy > 0, divided by `scale`.
+        The weights s_xy >= 0, divided by `scale`. A pair of weight 0 is seen, but not learned.
     n_items : int
         The number of items, with or without pairs.
     scale : float
@@ -82,6 +80,11 @@ class Pairs:
             weights=self.weights[is_selected],
         )
 
+    def learned(self) -> Pairs:
+        """Return the pairs of weight > 0, from which models learn."""
+        is_learned = self.weights > 0
+        return self if is_learned.all() else self.select(is_learned)
+
     def writeable(self) -> Pairs:
         """Return the pairs themselves, or a copy if their memory is read-only.
 
@@ -114,7 +117,8 @@ def read(
     Parameters
     ----------
     source : scipy.sparse matrix, Interactions, path, frame, mapping or tuple of columns
-        The pairs and their values. A value of 0 means that there is no pair.
+        The pairs and their values. A value of 0 in a matrix means that there is no pair; a row of
+        a table is a pair, whatever its value.
     gain : {"value", "exp2", "one"}
         The weight of a pair: its value, ``2 ** value - 1``, or 1.
     name : str
@@ -122,9 +126,10 @@ def read(
     item_labels : (n_items,), optional
         The ids that a table may contain; those of the table itself by default.
     scale : float, optional
-        The divisor of the weights. The default is their mean; there must then be at least one pair.
+        The divisor of the weights. The default is the mean of those > 0; there must then be at
+        least one.
     unit_scale : bool
-        Whether to divide the weights by 1; there must then be at least one pair.
+        Whether to divide the weights by 1; there must then be at least one weight > 0.
 
     Raises
     ------
@@ -134,17 +139,20 @@ def read(
     """
     _check.choice(gain, "gain", GAINS)
     if is_matrix(source):
-        matrix, users, items = _canonical(source, name), None, None
+        matrix, users, items = _without_zeros(_canonical(source, name)), None, None
     else:
         matrix, users, items = _from_table(source, name, item_labels)
     pairs = _with_weights(matrix, gain, name, users, items, 1.0 if unit_scale else scale)
-    if unit_scale and not pairs.items.size:
+    if unit_scale and not pairs.weights.any():
         raise _no_pair(matrix, name)
     return pairs
 
 
-def read_matching(source: Any, name: str, fitted: Pairs) -> Pairs:
-    """Read pairs of the same users and items as the fitted pairs, with weight 1."""
+def read_matching(source: Any, name: str, fitted: Pairs, *, every_row: bool) -> Pairs:
+    """Read pairs of the same users and items as the fitted pairs, with weight 1.
+
+    Rows of a table with value 0 are pairs only with `every_row`.
+    """
     if is_matrix(source):
         if source.shape != fitted.shape:
             raise ArgumentError(
@@ -157,7 +165,10 @@ def read_matching(source: Any, name: str, fitted: Pairs) -> Pairs:
     rows = known_codes(users, fitted.user_labels, f"user of {name}")
     coo = matrix.tocoo()
     placed = sparse.csr_array((coo.data, (rows[coo.row], coo.col)), shape=fitted.shape)
-    return _with_weights(_canonical(placed, name), "one", name, fitted.user_labels, items)
+    matrix = _canonical(placed, name)
+    if not every_row:
+        matrix = _without_zeros(matrix)
+    return _with_weights(matrix, "one", name, fitted.user_labels, items)
 
 
 def read_users(source: Any, gain: str, fitted: Pairs) -> Pairs:
@@ -190,75 +201,16 @@ def with_seen(pairs: Pairs, seen: Any) -> Pairs:
     )
 
 
+def with_others(pairs: Pairs, seen: Any) -> Pairs:
+    """Return the pairs, and with weight 0 those of the argument `seen` of a fit, if any."""
+    if seen is None:
+        return pairs
+    return with_seen(pairs, read_matching(seen, "seen", pairs, every_row=True).matrix())
+
+
 def is_matrix(source: Any) -> bool:
     """Return whether the source is a sparse matrix of SciPy."""
     return bool(sparse.issparse(source))
-
-
-def known_codes(ids: Any, labels: Labels, name: str) -> NDArray[np.int64]:
-    """Return the position of each id among ascending labels.
-
-    Raises
-    ------
-    ArgumentError
-        If an id is not among the labels; the message names the first one.
-    """
-    id_array = np.atleast_1d(np.asarray(ids))
-    if id_array.ndim != 1:
-        raise ArgumentError(
-            f"{name} must be a list of ids, got an array of shape {id_array.shape}."
-        )
-    if id_array.dtype.kind in "iu" and labels.dtype.kind == "U":
-        id_array = id_array.astype(str)
-    if id_array.size and (id_array.dtype.kind == "U") != (labels.dtype.kind == "U"):
-        raise ArgumentError(
-            f"{name} must hold ids such as {_check.label(labels[0])}, got "
-            f"{_check.label(id_array[0])}."
-        )
-    positions = find(labels, id_array)
-    unknown = positions < 0
-    if unknown.any():
-        first, others = id_array[int(np.argmax(unknown))], int(unknown.sum()) - 1
-        remark = f" (and {others} more)" if others else ""
-        raise ArgumentError(
-            f"{name} {_check.label(first)} is unknown to the model{remark}. Leave it out, or fit "
-            "the model to data that has it."
-        )
-    return positions
-
-
-def rows_of(ids: Any, labels: Labels | None, n: int, name: str) -> NDArray[np.int64]:
-    """Return the row numbers of known ids; without labels, the ids are row numbers."""
-    if labels is not None:
-        return known_codes(ids, labels, name)
-    rows = np.atleast_1d(np.asarray(ids))
-    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-        raise ArgumentError(
-            f"{name} must be a list of integers below {n}, got {rows.dtype} of shape {rows.shape}."
-        )
-    outside = (rows < 0) | (rows >= n)
-    if outside.any():
-        first = rows[int(np.argmax(outside))]
-        raise ArgumentError(f"{name} must lie in [0, {n}), got {first}.")
-    return rows.astype(np.int64)
-
-
-def places(ids: NDArray[Any], labels: Labels | None, n: int, name: str) -> NDArray[np.int64]:
-    """Return the position of each id among the labels, -1 if it is not there.
-
-    Numbers match their text.
-    """
-    if ids.size and ids.dtype.kind not in "iuU":
-        raise ArgumentError(f"{name} must hold integers or text as ids, got {ids.dtype}.")
-    if labels is None:
-        numbers = np.full(ids.size, -1) if ids.dtype.kind == "U" else ids.astype(np.int64)
-        return np.where((numbers >= 0) & (numbers < n), numbers, -1)
-    if (ids.dtype.kind == "U") != (labels.dtype.kind == "U"):
-        ids, labels = ids.astype(np.str_), labels.astype(np.str_)
-        order = np.argsort(labels)
-        positions = find(labels[order], ids)
-        return np.where(positions < 0, -1, order[positions])
-    return find(labels, ids)
 
 
 def _from_table(source: Any, name: str, item_labels: Labels | None) -> tuple[Any, Labels, Labels]:
@@ -295,6 +247,15 @@ def _canonical(matrix: Any, name: str) -> Any:
     return csr
 
 
+def _without_zeros(matrix: Any) -> Any:
+    """Return the matrix without stored zeros; the input is not changed."""
+    if matrix.data.all():
+        return matrix
+    matrix = matrix.copy()
+    matrix.eliminate_zeros()
+    return matrix
+
+
 def _with_weights(
     matrix: Any,
     gain: str,
@@ -305,20 +266,16 @@ def _with_weights(
 ) -> Pairs:
     values = np.asarray(matrix.data, np.float64)
     _refuse_bad(values, name, lambda first: _row_and_column(matrix, first))
-    if (values == 0).any():
-        matrix = matrix.copy()
-        matrix.eliminate_zeros()
-        values = np.asarray(matrix.data, np.float64)
-    if not values.size and scale is None:
-        raise _no_pair(matrix, name)
     if matrix.shape[1] > _MOST_ITEMS:
         raise ArgumentError(f"{name} must have at most {_MOST_ITEMS} items, got {matrix.shape[1]}.")
     if gain == "one":
         values = np.ones(values.size)
     elif gain == "exp2":
         values = _exp2(values, name)
+    if not values.any() and scale is None:
+        raise _no_pair(matrix, name)
     with np.errstate(over="ignore"):
-        mean = float(values.mean()) if scale is None else scale
+        mean = float(values.mean(where=values > 0)) if scale is None else scale
     if not 0.0 < mean < np.inf:
         raise ArgumentError(
             f"{name} must hold values with a finite mean > 0, got a mean of {mean:g}. Divide the "

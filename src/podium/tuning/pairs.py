@@ -48,8 +48,13 @@ class Parts:
         return digest.hexdigest()
 
 
-def divided(user_items: Any, eval_set: Any, seen: Any, share: float, seed: int) -> Parts:
+def divided(
+    user_items: Any, eval_set: Any, seen: Any, share: float, seed: int, *, every_row: bool = False
+) -> Parts:
     """Return the parts of a search; without an eval_set, draw a share of each user's pairs.
+
+    With `every_row`, all rows of a table are pairs of weight 1. Otherwise, rows with value 0 are
+    seen pairs.
 
     Raises
     ------
@@ -58,12 +63,29 @@ def divided(user_items: Any, eval_set: Any, seen: Any, share: float, seed: int) 
     """
     share = _check.open_fraction(share, "valid")
     reader = Popularity().fit(user_items)  # the pairs are read and checked as in any fit
-    others = None if seen is None else _matrix_like(seen, "seen", reader)
+    learned, zeros = _split(reader.user_items_, every_row=every_row)
+    others = None if seen is None else _matrix_like(seen, "seen", reader, every_row=True)
+    others = zeros if others is None else others if zeros is None else others + zeros
     if eval_set is not None:
-        return Parts(reader.user_items_, _matrix_like(eval_set, "eval_set", reader), others)
-    is_valid = _drawn(reader.user_items_, share, seed)
-    train, valid = (_selected(reader.user_items_, rows) for rows in (~is_valid, is_valid))
+        valid = _matrix_like(eval_set, "eval_set", reader, every_row=every_row)
+        return Parts(learned, valid, others)
+    is_valid = _drawn(learned, share, seed)
+    train, valid = (_selected(learned, rows) for rows in (~is_valid, is_valid))
     return Parts(train, valid, others)
+
+
+def _split(pairs: Any, *, every_row: bool) -> tuple[Any, Any]:
+    """Return the pairs to learn from, and those of weight 0 as a matrix of ones, or None."""
+    is_learned = pairs.data > 0
+    if is_learned.all():
+        return pairs, None
+    if every_row:
+        return _ones(pairs), None
+    return _selected(pairs, is_learned), _ones(_selected(pairs, ~is_learned))
+
+
+def _ones(pairs: Any) -> Any:
+    return sparse.csr_array((np.ones_like(pairs.data), pairs.indices, pairs.indptr), pairs.shape)
 
 
 def few(pairs: Any) -> Any:
@@ -118,11 +140,11 @@ def _selected(pairs: Any, is_selected: NDArray[np.bool_]) -> Any:
     return sparse.csr_array(columns, shape=pairs.shape)
 
 
-def _matrix_like(source: Any, name: str, reader: Recommender) -> Any:
+def _matrix_like(source: Any, name: str, reader: Recommender, *, every_row: bool) -> Any:
     """Return pairs as a matrix of ones with the users and items of the reader."""
     shape = (reader.n_users_, reader.n_items_)
     if not _check.is_sparse(source):
-        rows, columns = _places(source, name, reader)
+        rows, columns = _places(source, name, reader, every_row=every_row)
     elif source.shape != shape:
         raise ArgumentError(
             f"{name} must have the shape of user_items, {shape}, got {source.shape}."
@@ -136,13 +158,13 @@ def _matrix_like(source: Any, name: str, reader: Recommender) -> Any:
     return matrix
 
 
-def _places(source: Any, name: str, reader: Recommender) -> tuple[Any, Any]:
-    """Return the rows and columns of the pairs of a table."""
+def _places(source: Any, name: str, reader: Recommender, *, every_row: bool) -> tuple[Any, Any]:
+    """Return the rows and columns of the pairs of a table; those of value 0 with `every_row`."""
     if reader.user_labels_ is None:
         raise ArgumentError(f"{name} must be a sparse matrix, like user_items.")
     events = source if isinstance(source, data.Interactions) else data.read_interactions(source)
     user, item = (labels[codes] for codes, labels in map(codes_of, (events.user, events.item)))
-    is_pair = slice(None) if events.value is None else events.value > 0
+    is_pair = slice(None) if every_row or events.value is None else events.value > 0
     rows, columns = reader.places(user[is_pair], item[is_pair])
     is_unknown = (rows < 0) | (columns < 0)
     if is_unknown.any():

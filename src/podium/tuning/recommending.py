@@ -144,7 +144,8 @@ def search_recommender(
     (4, True)
     """
     _check.flag(refit, "refit")
-    parts = pairs.divided(user_items, eval_set, seen, valid, _check.seed(seed))
+    every_row = recommender.get_params(deep=False).get("gain") == "one"
+    parts = pairs.divided(user_items, eval_set, seen, valid, _check.seed(seed), every_row=every_row)
     run = _Run.of(recommender, parts, parse_relevance(measure), executor)
     space_parts = _checked_space(recommender, space)
     pairs.check_measured(parts, run.measure)

@@ -21,9 +21,9 @@ class Block:
     rows: Floats
     bias: Floats
 
-    @property
-    def finite(self) -> bool:
-        return bool(np.isfinite(self.rows).all() and np.isfinite(self.bias).all())
+    def is_sound(self, largest: float) -> bool:
+        """Return whether the biases are finite and all factors are between -largest and largest."""
+        return are_below(largest, self.rows) and are_below(np.inf, self.bias)
 
     def writeable(self) -> Block:
         """Return the block itself, or a copy if its memory is read-only."""
@@ -40,6 +40,11 @@ def aligned(n_rows: int, width: int) -> Floats:
     memory = np.empty(n_bytes + _LINE, np.uint8)
     start = -memory.ctypes.data % _LINE
     return memory[start : start + n_bytes].view(np.float32).reshape(n_rows, width)
+
+
+def are_below(largest: float, values: Floats) -> bool:
+    """Return whether all values are between -largest and largest; nan is not."""
+    return bool(-largest < values.min(initial=0.0) and values.max(initial=0.0) < largest)
 
 
 def regrouped(

@@ -31,6 +31,9 @@ _INITIAL = 1  # the number of this purpose in the seeds of random draws
 _CHUNK = 2**14  # users whose factors are folded in at a time
 _MOST_LOSSES = 5  # losses of workers in one pass after which the fit fails
 _HIGHEST = 10.0  # mean cost of a pair above which a pass has diverged; equal scores cost 1
+# The product of two greater factors exceeds 2**24, beyond which float32 does not hold differences
+# of 1, the unit of the losses. The lengths of factors have no effect on cosines.
+_LARGEST = 2.0**12
 
 
 @dataclass(eq=False)
@@ -145,8 +148,10 @@ class Descent:
                 blocks[block] = held.call(part, "step", block, blocks[block])
         outcomes: list[Outcome] = executor.get([held.call(i, "finish") for i in range(count)])
         new_blocks: list[Block] = executor.get(blocks)
-        cost = _mean_cost(outcomes)
-        if not (cost < _HIGHEST and all(result.finite for result in (*outcomes, *new_blocks))):
+        cost = _mean_cost(outcomes, self.pairs.n_items)
+        largest = np.inf if self.settings.cosine else _LARGEST
+        results = (*outcomes, *new_blocks)
+        if not (cost < _HIGHEST and all(result.is_sound(largest) for result in results)):
             return None
         self._update_state(layout, outcomes, new_blocks)
         self._layout, self._blocks = layout, blocks
@@ -194,8 +199,12 @@ class Descent:
             factors.items[items], factors.bias[items] = block.rows, block.bias
 
 
-def _mean_cost(outcomes: list[Outcome]) -> float:
+def _mean_cost(outcomes: list[Outcome], n_items: int) -> float:
     n_steps = sum(outcome.n_steps for outcome in outcomes)
+    if not n_steps and n_items == 1:
+        raise ArgumentError(
+            "user_items has one item, which can't be ranked. Fit the model to at least two items."
+        )
     if not n_steps:
         raise ArgumentError(
             "user_items has no pair to learn from, because no block of items has another item to "

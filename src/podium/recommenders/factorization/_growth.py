@@ -13,7 +13,8 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.executors import Executor
 from podium.progress import or_silent
-from podium.recommenders._pairs import Labels, Pairs
+from podium.recommenders._ids import Labels
+from podium.recommenders._pairs import Pairs, with_seen
 from podium.recommenders.factorization._descent import Descent, Factors, State
 from podium.recommenders.factorization._passes import History, report_end, run
 from podium.recommenders.factorization._settings import Settings
@@ -100,9 +101,11 @@ class Growth:
         grown.items[self.items.old], grown.bias[self.items.old] = old.items, old.bias
         return grown
 
-    def placed(self, old: Pairs) -> Any:
-        """Return pairs of the model as a matrix of all current users and items."""
-        return _placed(old, self.users.old, self.items.old, self.pairs.shape)
+    def with_seen(self, old: Pairs, new: Pairs) -> Pairs:
+        """Return the pairs, and with weight 0 those of the model and the new ones of weight 0."""
+        shape = self.pairs.shape
+        united = with_seen(self.pairs, _placed(old, self.users.old, self.items.old, shape))
+        return with_seen(united, _placed(new, self.users.new, self.items.new, shape))
 
     @property
     def has_new_items(self) -> bool:

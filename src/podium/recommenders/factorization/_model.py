@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +20,7 @@ from podium.progress import or_silent
 from podium.recommenders import _pairs
 from podium.recommenders._base import Floats, Items
 from podium.recommenders._factors import FactorRecommender
+from podium.recommenders._ids import IdsLike
 from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._checkpoint import Checkpoint, resumed
 from podium.recommenders.factorization._descent import Descent, Factors, State, fold_in
@@ -203,9 +204,8 @@ class Factorization(FactorRecommender):
         Parameters
         ----------
         user_items : scipy.sparse matrix, (n_users, n_items), or table
-            The pairs. Stored values are weights s > 0, and 0 is no pair. Values of repeated pairs
-            are added up. A table is anything that `podium.data.read_interactions` reads; its value
-            column, if any, holds the weights.
+            The pairs and their weights s; see `Recommender.fit`. With gain="one", a row of a table
+            with value 0 is a pair like any other.
         seen : as user_items, optional
             Further pairs, such as low ratings, which are neither learned nor recommended.
         eval_set : as user_items, optional
@@ -240,10 +240,10 @@ class Factorization(FactorRecommender):
         self.check()
         measure, patience = parse_relevance(self.eval_metric), self.patience
         executor, progress = or_threads(executor), or_silent(progress)
-        pairs = _pairs.read(user_items, self.gain)
+        all_pairs = _pairs.with_others(_pairs.read(user_items, self.gain), seen)
+        pairs = all_pairs.learned()
         settings = read_settings(self, DataSize.of(pairs))
-        seen_pairs = None if seen is None else _pairs.read_matching(seen, "seen", pairs)
-        eval_pairs = None if eval_set is None else _pairs.read_matching(eval_set, "eval_set", pairs)
+        eval_pairs = None if eval_set is None else self._read_like("eval_set", eval_set, pairs)
         validation = None if eval_pairs is None else Validation(eval_pairs, measure, patience)
         file = None if checkpoint is None else Checkpoint(checkpoint, pairs, settings, validation)
         resumed_state = resumed(file) if _check.flag(resume, "resume") else None
@@ -251,9 +251,7 @@ class Factorization(FactorRecommender):
         descent = Descent(pairs, settings, executor, state)
         factors = run(descent, history, validation, file and file.write, progress)
         factors = factors.scoring(cosine=settings.cosine)
-        self._finish(pairs, settings, factors, history)
-        if seen_pairs is not None:
-            self._hold(_pairs.with_seen(pairs, seen_pairs.matrix()), factors)
+        self._finish(all_pairs, settings, factors, history)
         report_end(history, settings.learning_rate, depth=3)
         return self
 
@@ -264,7 +262,7 @@ class Factorization(FactorRecommender):
 
     def for_data(self, user_items: Any) -> Self:
         """Return a copy in which `learning_rate`, `l2` and `n_epochs` have the values of a fit."""
-        pairs = _pairs.read(user_items, self.gain)
+        pairs = _pairs.read(user_items, self.gain).learned()
         settings = read_settings(self, DataSize.of(pairs), cap_blocks=True)
         names = ("learning_rate", "l2", "n_epochs")
         return clone(self).set_params(**{name: getattr(settings, name) for name in names})
@@ -298,7 +296,8 @@ class Factorization(FactorRecommender):
         if not self.is_fitted:
             return self.fit(user_items, executor=executor, progress=progress)
         n_epochs = _check.cutoff(n_epochs, name="n_epochs")
-        new_pairs = _pairs.read(user_items, self.gain, scale=self.weight_scale_)
+        all_new = _pairs.read(user_items, self.gain, scale=self.weight_scale_)
+        new_pairs = all_new.learned()
         if not new_pairs.items.size:
             raise ArgumentError("user_items must hold at least one new pair, got none.")
         settings, executor = self._settings(), or_threads(executor)
@@ -311,8 +310,7 @@ class Factorization(FactorRecommender):
         counts = growth.pairs.item_counts() if settings.counts_items else None
         folded = fold_in(touched, factors, counts, settings, executor)
         factors.users[growth.touched] = folded
-        seen = growth.placed(self._seen_pairs())
-        self._hold(_pairs.with_seen(growth.pairs, seen), factors)
+        self._hold(growth.with_seen(self._seen_pairs(), all_new), factors)
         return self
 
     def recommend_new(
@@ -321,8 +319,8 @@ class Factorization(FactorRecommender):
         k: int = 10,
         *,
         exclude_seen: bool = True,
-        allow: ArrayLike | None = None,
-        deny: ArrayLike | None = None,
+        allow: IdsLike | None = None,
+        deny: IdsLike | None = None,
         executor: Executor | None = None,
     ) -> tuple[Items, Floats]:
         """Return the best items of new users, whose factors are learned by `fold_in`.
@@ -372,7 +370,7 @@ class Factorization(FactorRecommender):
     def _fold(self, pairs: Pairs, executor: Executor | None) -> Floats:
         settings = self._settings()
         counts = self._learned_pairs().item_counts() if settings.counts_items else None
-        return fold_in(pairs, self._factors(), counts, settings, or_threads(executor))
+        return fold_in(pairs.learned(), self._factors(), counts, settings, or_threads(executor))
 
     def _settings(self) -> Settings:
         """Return the settings for more users; the pairs of the fit are counted only once."""

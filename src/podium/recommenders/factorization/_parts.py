@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from podium.recommenders._pairs import Pairs
-from podium.recommenders.factorization._blocks import Block, aligned, regrouped, unit_rows
+from podium.recommenders.factorization._blocks import (
+    Block,
+    aligned,
+    are_below,
+    regrouped,
+    unit_rows,
+)
 from podium.recommenders.factorization._plan import (
     FOLD,
     STATES,
@@ -43,9 +49,9 @@ class Outcome:
     cost: float
     n_steps: float
 
-    @property
-    def finite(self) -> bool:
-        return bool(np.isfinite(self.users).all())
+    def is_sound(self, largest: float) -> bool:
+        """Return whether all factors are between -largest and largest."""
+        return are_below(largest, self.users)
 
 
 class Part:
