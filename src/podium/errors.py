@@ -19,8 +19,13 @@
 Each message is a single line, whatever it quotes.
 """
 
+import inspect
+import os
 import re
+import warnings
+from pathlib import Path
 
+_HERE = f"{Path(__file__).parent}{os.sep}"
 _BREAKS = re.compile(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 _LONGEST = 1500  # characters of a message; longer messages are cut in the middle
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
@@ -75,6 +80,14 @@ class ConvergenceWarning(PodiumWarning):
 
 class CostWarning(PodiumWarning):
     """A computation takes very long. The message states its size and a cheaper alternative."""
+
+
+def warn(text: str, kind: type[PodiumWarning] = PodiumWarning) -> None:
+    """Give a warning at the line that called podium, however deep the call is."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, kind, stacklevel=level)
 
 
 def one_line(text: str) -> str:

@@ -9,9 +9,8 @@ import importlib
 import importlib.metadata
 import importlib.util
 import threading
-import warnings
 
-from podium.errors import PodiumWarning
+from podium.errors import warn
 
 GROUP = "podium.plugins"
 """The entry point group in which other packages name their modules with entries."""
@@ -48,11 +47,9 @@ def load_plugins() -> None:
             try:
                 point.load()
             except Exception as error:  # a foreign module can raise anything
-                warnings.warn(
+                warn(
                     f"The plugin {point.name} ({point.value}) could not be imported: {error!r}. "
-                    "The names that it registers are unknown.",
-                    PodiumWarning,
-                    stacklevel=2,
+                    "The names that it registers are unknown."
                 )
 
 

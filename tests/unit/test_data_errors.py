@@ -15,10 +15,11 @@ import polars as pl
 import pytest
 from scipy import sparse
 
+import podium
 from podium import data
 from podium.data import delimited
 from podium.data.appending import append_table
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, PodiumWarning
 
 
 def put(folder: Path, name: str, content: str | bytes) -> Path:
@@ -201,6 +202,16 @@ def test_archives_that_cannot_be_unpacked_are_named(
     with pytest.raises(DataError, match=rf"ml\.zip.* can't be (read|opened).*{message}") as caught:
         data.movielens(path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("call", [podium.measure, podium.compare])
+def test_warnings_point_to_the_line_that_called_podium(call: Any) -> None:
+    truth = {"user": [1, 2], "item": [1, 2], "relevance": [0.5, 1.0]}
+    run = {"user": [1, 2], "item": [1, 2], "score": [1.0, 1.0]}
+    runs = run if call is podium.measure else {"a": run, "b": run}
+    with pytest.warns(PodiumWarning) as caught:
+        call(truth, runs, "rr")
+    assert {warning.filename for warning in caught} == {__file__}
 
 
 def test_messages_are_one_line_whatever_they_quote(tmp_path: Path) -> None:

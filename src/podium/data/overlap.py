@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.data.convert import Ids
 from podium.data.ids import Shared, distinct
-from podium.errors import DataError, PodiumWarning
+from podium.errors import DataError, warn
 
 _MIN_SHARE = 0.05
 """The smallest share of common ids, in the table with fewer ids, that gives no warning."""
@@ -111,20 +110,16 @@ def report_common(
         raise DataError(_no_common(shared, noun, left, right, respelled))
     if respelled:
         n, left_id, right_id = respelled
-        warnings.warn(
+        warn(
             f"{n} {noun} id{'s' if n > 1 else ''} of {left.name} may be in {right.name} in another "
             f"spelling of the same number, such as {left.label(left_id)} and "
-            f"{right.label(right_id)}, which count as two {noun}s. Spell ids in the same way.",
-            PodiumWarning,
-            stacklevel=5,
+            f"{right.label(right_id)}, which count as two {noun}s. Spell ids in the same way."
         )
     n_left, n_right = common.n_left + n_more, common.n_right + n_more
     if n_both < min_share * min(n_left, n_right):
-        warnings.warn(
+        warn(
             f"Only {n_both} of the {n_left} {noun}s of {left.name} are among the {n_right} of "
-            f"{right.name}. Check that both use the same {noun} ids.",
-            PodiumWarning,
-            stacklevel=5,
+            f"{right.name}. Check that both use the same {noun} ids."
         )
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.errors import PodiumWarning
+from podium.errors import warn
 from podium.ranking import Ranking, count_between
 
 _LEAST_USERS = 20  # with fewer users, short lists may contain all targets by chance
@@ -51,11 +50,9 @@ class SampleSigns(NamedTuple):
         if n_users < _LEAST_USERS or not 1 < longest <= _SHORT * n_items:
             return
         if self.with_target and self.n_of_length.max() >= _OF_ONE_LENGTH * n_users:
-            warnings.warn(
+            warn(
                 f"{name} lists {self.n_of_length.argmax()} of {n_items} items for each user, "
                 "always with the relevant item. Such lists look like sampled candidates. Their "
                 "measures differ from those of a ranking of all items, which podium estimate "
-                "(podium.sampled) estimates.",
-                PodiumWarning,
-                stacklevel=3,
+                "(podium.sampled) estimates."
             )

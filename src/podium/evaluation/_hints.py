@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from podium.errors import PodiumWarning
+from podium.errors import warn
 from podium.metrics import Measure
 from podium.types import PerGroup
 
@@ -90,4 +89,4 @@ def _names_with_verb(measures: Sequence[Measure]) -> str:
 
 
 def _warn(text: str) -> None:
-    warnings.warn(text, PodiumWarning, stacklevel=4)
+    warn(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -10,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from podium import presets
-from podium.errors import ArgumentError, PodiumWarning
+from podium.errors import ArgumentError, warn
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.unjudged import check_supported
 from podium.metrics import Measure
@@ -118,13 +117,11 @@ def warn_of_open_ties(
         return
     name, differs, low, high = open_values[0]
     more = [other for other, *_ in open_values[1:]]
-    warnings.warn(
+    warn(
         f"{like} leaves the order of equal scores open, and {differs.sum()} of {differs.size} "
         f"users have such scores where they matter. {name} is between {low.mean:.4f} (relevant "
         f"items last, as reported) and {high.mean:.4f}."
-        + (f" It also matters for {', '.join(more)}." if more else ""),
-        PodiumWarning,
-        stacklevel=5,
+        + (f" It also matters for {', '.join(more)}." if more else "")
     )
 
 

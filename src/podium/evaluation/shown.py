@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check, metrics
-from podium.errors import ArgumentError, PodiumWarning
+from podium.errors import ArgumentError, warn
 from podium.evaluation.influence import coverage_values, gini_values
 from podium.groups import Groups, encode, find
 from podium.metrics import Measure
@@ -256,12 +255,10 @@ def _warn_of_unknown(
     if unknown.size:
         table: Any = shown.table
         n_shown = np.unique(items).size
-        warnings.warn(
+        warn(
             f"{measure}: {table.name} lacks {unknown.size} of the {n_shown} items that "
             f"{shown.run.name} shows, or their categories or features, first item "
-            f"{_check.label(shown.coded.ids.label(unknown[0]))}. Pairs with them are left out.",
-            PodiumWarning,
-            stacklevel=5,
+            f"{_check.label(shown.coded.ids.label(unknown[0]))}. Pairs with them are left out."
         )
 
 

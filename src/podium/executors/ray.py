@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from time import monotonic
@@ -11,7 +10,7 @@ from typing import Any, Self, TypeVar
 
 import podium
 from podium import _check
-from podium.errors import ArgumentError, NoWorkerError, PodiumWarning, WorkerLost
+from podium.errors import ArgumentError, NoWorkerError, WorkerLost, warn
 from podium.executors import _cluster
 from podium.executors._protocol import AHEAD
 
@@ -247,11 +246,9 @@ def _started_nodes(calls: list[Any]) -> list[str | None]:
     if not n_started:
         raise NoWorkerError(_no_worker_message(calls, n_failed=len(ended)))
     if n_started < n_expected:
-        warnings.warn(
+        warn(
             f"{n_started} of {n_expected} Ray workers started, and the fit continues with these. "
-            "Check with `ray status` whether all processors are in use.",
-            PodiumWarning,
-            stacklevel=2,
+            "Check with `ray status` whether all processors are in use."
         )
     return nodes
 
@@ -295,11 +292,9 @@ def _kill(workers: list[Any]) -> None:
 
 
 def _warn_of_busy_cluster() -> None:
-    warnings.warn(
+    warn(
         f"No task has ended within {_cluster.START_TIMEOUT:.0f} s. Check with `ray status` whether "
-        "other jobs use the processors of the cluster: tasks wait for free ones without a limit.",
-        PodiumWarning,
-        stacklevel=4,
+        "other jobs use the processors of the cluster: tasks wait for free ones without a limit."
     )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError, CostWarning
+from podium.errors import ArgumentError, CostWarning, warn
 from podium.groups import Groups
 from podium.types import Mask, Offsets, PerGroup, PerRow, RowIndex
 
@@ -67,7 +66,7 @@ def out_of_units(values: PerGroup, unit: float) -> None:
 def warn_about_pairs(n_pairs: float, name: str, advice: str) -> None:
     """Warn, before the first evaluation, if a loss visits more than 1e9 pairs of rows."""
     if n_pairs > _MANY_PAIRS:
-        warnings.warn(
+        warn(
             f"{name} visits {n_pairs:.2g} pairs of rows in each evaluation, which takes about "
             f"{n_pairs / _MANY_PAIRS:.2g} s. {advice}",
             CostWarning,

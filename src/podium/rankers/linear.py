@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, ClassVar, Self, cast
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.errors import ConvergenceWarning
+from podium.errors import ConvergenceWarning, warn
 from podium.losses import Loss
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
@@ -244,7 +243,7 @@ class LinearRanker(LinearScores):
         self._keep(solution, objective)
         text = fitting.warning_text(solution, settings, solver)
         if text:
-            warnings.warn(f"LinearRanker {text}", ConvergenceWarning, stacklevel=2)
+            warn(f"LinearRanker {text}", ConvergenceWarning)
         return self
 
     def solver_in_use(self) -> str:

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 
 from podium import _check
 from podium._one_thread import one_blas_thread
-from podium.errors import ArgumentError, ConvergenceWarning
+from podium.errors import ArgumentError, ConvergenceWarning, warn
 from podium.metrics import Measure
 from podium.rankers.baseline import Coefficients, LinearBaseline
 from podium.types import Mask, PerRow, Progress, RowIndex
@@ -80,7 +80,7 @@ class Classifier:
                     f"Logistic regression stopped before it converged (max_iter={self.max_iter}, "
                     f"tol={self.tol:g}). Scale the features, lower C, or raise max_iter or tol."
                 )
-                warnings.warn(text, ConvergenceWarning, stacklevel=5)
+                warn(text, ConvergenceWarning)
             elif not issubclass(warning.category, LinAlgWarning):
                 warnings.warn_explicit(
                     warning.message, warning.category, warning.filename, warning.lineno

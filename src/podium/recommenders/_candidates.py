@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.errors import DataError, PodiumWarning
+from podium.errors import DataError, warn
 from podium.recommenders._base import Ints, Recommender
 from podium.recommenders._ids import Labels
 from podium.types import Mask, PerRow
@@ -122,11 +121,9 @@ def _warn_if_few_known(model: str, source: str, counts: Mapping[str, tuple[int, 
     """Warn if the model has so few of the ids that they may match by accident."""
     for noun, (n, n_known) in counts.items():
         if n_known < _FEW * n:
-            warnings.warn(
+            warn(
                 f"{model} has only {n_known} of the {n} {noun} in {source}. It may belong to "
-                "another catalogue, or have other ids.",
-                PodiumWarning,
-                stacklevel=3,
+                "another catalogue, or have other ids."
             )
 
 

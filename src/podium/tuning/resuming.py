@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
-import warnings
 from pathlib import Path
 from typing import Any, cast
 
 from podium._files import replacing
-from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.errors import ArgumentError, DataError, warn
 from podium.tuning.candidates import Params
 from podium.tuning.halving import Fit
 from podium.tuning.results import Trial
@@ -60,11 +59,7 @@ class FitFile:
         if self._path is None:
             raise ArgumentError("resume=True requires a checkpoint. Pass checkpoint=PATH.")
         if not self._path.exists():
-            warnings.warn(
-                f"There is no checkpoint {self._path}. The search starts from the first fit.",
-                PodiumWarning,
-                stacklevel=3,
-            )
+            warn(f"There is no checkpoint {self._path}. The search starts from the first fit.")
             return
         identity, *lines = self._parsed(self._path)
         for part, reason in _PARTS.items():

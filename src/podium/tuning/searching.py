@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from podium import _check
 from podium._one_thread import n_processors
-from podium.errors import ArgumentError, ConvergenceWarning
+from podium.errors import ArgumentError, ConvergenceWarning, warn
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.ranking import Ranking
@@ -166,7 +166,7 @@ def search(
     if not run.keep:
         return replace(result, estimator=_refit(run, result.best, rows))
     if result.best.warning and trials.kept is not None:
-        warnings.warn(result.best.warning, ConvergenceWarning, stacklevel=2)
+        warn(result.best.warning, ConvergenceWarning)
     return result
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium import _check
 from podium._arrays import check_arrays
-from podium.errors import ArgumentError, ConvergenceWarning
+from podium.errors import ArgumentError, ConvergenceWarning, warn
 from podium.losses import Loss
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
@@ -192,7 +191,7 @@ class NeuralRanker(Ranker):
         if solution.stop_reason != "max_iter":  # running all epochs is no reason for a warning
             text = fitting.warning_text(solution, settings, "stochastic")
             if text:
-                warnings.warn(f"NeuralRanker {text}", ConvergenceWarning, stacklevel=2)
+                warn(f"NeuralRanker {text}", ConvergenceWarning)
         return self
 
     def predict(self, X: Any) -> PerRow:

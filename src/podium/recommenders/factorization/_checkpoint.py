@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import asdict
 from hashlib import blake2b
 from typing import Any, cast
@@ -12,7 +11,7 @@ import numpy as np
 
 import podium
 from podium._arrays import Arrays, check_arrays, read_arrays, write_arrays
-from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.errors import ArgumentError, DataError, warn
 from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._blocks import aligned
 from podium.recommenders.factorization._descent import Factors, State
@@ -140,11 +139,7 @@ def resumed(checkpoint: Checkpoint | None) -> tuple[State, History] | None:
     saved_fit = checkpoint.read()
     if saved_fit is None:
         path = os.fspath(checkpoint.path)
-        warnings.warn(
-            f"There is no checkpoint {path}. The fit starts from the first pass.",
-            PodiumWarning,
-            stacklevel=3,
-        )
+        warn(f"There is no checkpoint {path}. The fit starts from the first pass.")
     return saved_fit
 
 

@@ -140,7 +140,7 @@ def learn_new_items(
     learned = run(
         Descent(pairs, settings, executor, state), history, None, None, or_silent(progress)
     )
-    report_end(history, settings.learning_rate, depth=4)
+    report_end(history, settings.learning_rate)
     growth.copy_new_items(learned.scoring(cosine=settings.cosine), factors)
 
 

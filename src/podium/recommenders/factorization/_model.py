@@ -252,7 +252,7 @@ class Factorization(FactorRecommender):
         factors = run(descent, history, validation, file and file.write, progress)
         factors = factors.scoring(cosine=settings.cosine)
         self._finish(all_pairs, settings, factors, history)
-        report_end(history, settings.learning_rate, depth=3)
+        report_end(history, settings.learning_rate)
         return self
 
     def check(self) -> None:

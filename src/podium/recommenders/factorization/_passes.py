@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.catalogue import rank_blocks
-from podium.errors import ArgumentError, ConvergenceWarning
+from podium.errors import ArgumentError, ConvergenceWarning, warn
 from podium.metrics import Measure
 from podium.recommenders._best import with_bias
 from podium.recommenders._pairs import Pairs
@@ -100,16 +99,15 @@ def run(
     return descent.state.factors if history.best is None else history.best
 
 
-def report_end(history: History, rate: float, depth: int) -> None:
+def report_end(history: History, rate: float) -> None:
     """Raise the interrupt that ended a fit, or warn that a pass diverged."""
     if history.stop_reason == "interrupted":
         raise KeyboardInterrupt
     if history.stop_reason == "diverged":
-        warnings.warn(
+        warn(
             f"Factorization diverged in pass {history.n_done + 1}. The factors are those of the "
             f"pass before it. Try learning_rate={rate / 4:g}.",
             ConvergenceWarning,
-            stacklevel=depth,
         )
 
 

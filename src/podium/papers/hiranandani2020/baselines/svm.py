@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 
 from podium import _check
-from podium.errors import ConvergenceWarning
+from podium.errors import ConvergenceWarning, warn
 from podium.losses import PAUCHinge
 from podium.metrics import Measure
 from podium.rankers import fitting
@@ -130,7 +129,7 @@ class SVMpAUC(LinearBaseline):
         self._set_attributes(solution)
         problem = fitting.warning_text(solution, settings, "bundle")
         if problem:
-            warnings.warn(f"SVMpAUC {problem}", ConvergenceWarning, stacklevel=3)
+            warn(f"SVMpAUC {problem}", ConvergenceWarning)
 
     def _settings(self) -> Settings:
         patience = self.patience

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium import _check
-from podium.errors import ArgumentError, ConvergenceWarning
+from podium.errors import ArgumentError, ConvergenceWarning, warn
 from podium.metrics import Measure, parse_relevance
 from podium.papers.xia2009.rankboost.rounds import Course, Judge, boost, pairs_of
 from podium.papers.xia2009.rankboost.thresholds import coded
@@ -264,11 +263,10 @@ class RankBoost(Ranker):
         self.stop_reason_ = course.stop_reason
         self.history_ = course.histories
         if not n_kept:
-            warnings.warn(
+            warn(
                 "RankBoost found no threshold of any feature that orders the pairs better than "
                 "chance, so that all scores are 0. Check the features and qid.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def _min_relevance(self) -> float:
