@@ -166,6 +166,11 @@ class ScannedRanks:
         return self._owner_and_sizes[1].size
 
     @property
+    def has_several_targets(self) -> bool:
+        """Whether a user has several targets, whose outcomes depend on each other."""
+        return self.n_users < self.above_listed.size
+
+    @property
     def shares_of_users(self) -> Floats:
         """The weight of each target in the mean over users: float64, (n,); the sum is 1."""
         if self.row_weights is not None:
@@ -182,11 +187,12 @@ class ScannedRanks:
     def counts(self) -> Floats:
         """How often each target counts in fits: float64, (n,); 1 for targets of equal weight.
 
-        The sum is the number of targets of equal weight whose mean would vary as much (Kish).
+        Fits weight targets as `shares_of_users` does, so that they describe the mean user. The sum
+        is the number of targets of equal weight whose mean would vary as much (Kish).
         """
-        if self.row_weights is None:
-            return np.ones(self.above_listed.size)
-        return self.row_weights * self.row_weights.sum() / (self.row_weights @ self.row_weights)
+        owner, sizes = self._owner_and_sizes
+        weights = 1.0 / sizes[owner] if self.row_weights is None else self.row_weights
+        return weights * weights.sum() / (weights @ weights)
 
     def warn_of_random_list(self, name: str = "") -> None:
         """Warn if listed items are hardly better than random ones, unless there is an audit."""
@@ -217,6 +223,10 @@ class ScannedRanks:
             return np.bincount(owner, values) / sizes
         sums = np.bincount(owner, values * self.shares_of_users)
         return (sums * sizes.size).astype(np.float64)
+
+    def sums_of_users(self, values: PerRow) -> Floats:
+        """Return the sum of each user's values, by increasing label: float64, (n_users,)."""
+        return np.bincount(self._owner_and_sizes[0], values).astype(np.float64)
 
     @cached_property
     def _owner_and_sizes(self) -> tuple[Ints, Ints]:

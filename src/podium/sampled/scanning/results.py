@@ -60,7 +60,9 @@ def evaluate_scan(
     listed and the drawn items above it. The number of unscored items above it is beta-binomial with
     parameters that all targets share; see `podium.sampled.scanning.open_targets`. Intervals are for
     the mean of a population of similar users. They include the variation between users, the chance
-    of the draws, and the uncertainty of the shared parameters. If this last part is larger than the
+    of the draws, and the uncertainty of the shared parameters. Users have the same weight in the
+    fit of these parameters, as in the mean. The targets of a user depend on each other, so that
+    errors come from the summed effects of each user's targets if users have several. If this last part is larger than the
     others, or if the lists have fewer than 1.5 k items, `prior_decides` is true, and the interval
     contains the bounds.
     With an audit, the mean is corrected by the mean error of the values of audited targets, whose
@@ -159,7 +161,7 @@ def _evaluation(
 
 
 def _estimate(scan: MeasuredScan, level: float) -> Estimate:
-    error, size = combined((spread(scan.values), scan.other))
+    error, size = combined((spread(scan.effects), scan.other))
     low, high = inside(t_interval(scan.mean, error, size, level), (0.0, scan.largest))
     if scan.prior_decides:
         low, high = min(low, scan.bounds.low), max(high, scan.bounds.high)
@@ -179,7 +181,7 @@ def _estimate(scan: MeasuredScan, level: float) -> Estimate:
 
 
 def _difference(a: MeasuredScan, b: MeasuredScan, level: float) -> Difference:
-    error, size = combined((spread(b.values - a.values), a.other, b.other))
+    error, size = combined((spread(b.effects - a.effects), a.other, b.other))
     difference, n_users = b.mean - a.mean, a.values.size
     is_biased, largest = a.is_biased or b.is_biased, max(a.largest, b.largest)
     return Difference(
