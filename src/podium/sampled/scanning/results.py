@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from podium import _check
 from podium.errors import ArgumentError
-from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import inside, t_interval, t_p_value, t_statistic
 from podium.metrics import Measure
 from podium.sampled._request import extent, read_measures, require_defined, require_several
 from podium.sampled.bounds import Bounds
 from podium.sampled.comparing import SampledComparison, SampledComparisons
-from podium.sampled.difference import Difference
+from podium.sampled.difference import Difference, covering
 from podium.sampled.distribution import RANK_AUC
 from podium.sampled.evaluating import Estimate, SampledEvaluation
 from podium.sampled.scanning.measured import MeasuredScan, combined, measure_scan, spread
@@ -62,9 +63,9 @@ def evaluate_scan(
     the mean of a population of similar users. They include the variation between users, the chance
     of the draws, and the uncertainty of the shared parameters. Users have the same weight in the
     fit of these parameters, as in the mean. The targets of a user depend on each other, so that
-    errors come from the summed effects of each user's targets if users have several. If this last part is larger than the
-    others, or if the lists have fewer than 1.5 k items, `prior_decides` is true, and the interval
-    contains the bounds.
+    errors come from the summed effects of each user's targets if users have several. If this last
+    part is larger than the others, or if the lists have fewer than 1.5 k items, `prior_decides` is
+    true, and the interval contains the bounds.
     With an audit, the mean is corrected by the mean error of the values of audited targets, whose
     exact values are known. It is then unbiased, whatever the proxy and the distribution. The error
     of the correction replaces that of the parameters. Its variance is a weighted mean of that of
@@ -113,6 +114,12 @@ def compare_scans(
     ArgumentError
         If there are fewer than two models, if the users or catalogues differ, or for a reason
         listed in `evaluate_scan`.
+
+    Notes
+    -----
+    Differences are paired by user. If `prior_decides` for one of the models, the interval of the
+    difference contains all differences that the bounds of both models allow, and the probability
+    of the sign is undefined (nan).
     """
     require_several(models, "evaluate_scan")
     parsed = _read(measures, tuple(models.values()))
@@ -162,13 +169,13 @@ def _evaluation(
 
 def _estimate(scan: MeasuredScan, level: float) -> Estimate:
     error, size = combined((spread(scan.effects), scan.other))
-    low, high = inside(t_interval(scan.mean, error, size, level), (0.0, scan.largest))
+    interval = inside(t_interval(scan.mean, error, size, level), (0.0, scan.largest))
     if scan.prior_decides:
-        low, high = min(low, scan.bounds.low), max(high, scan.bounds.high)
+        interval = covering(interval, scan.bounds)
     return Estimate(
         scan.mean,
         error,
-        Interval(low, high),
+        interval,
         level,
         scan.values.size,
         _method(scan.k),
@@ -184,21 +191,27 @@ def _difference(a: MeasuredScan, b: MeasuredScan, level: float) -> Difference:
     error, size = combined((spread(b.effects - a.effects), a.other, b.other))
     difference, n_users = b.mean - a.mean, a.values.size
     is_biased, largest = a.is_biased or b.is_biased, max(a.largest, b.largest)
+    prior_decides = a.prior_decides or b.prior_decides
+    interval = inside(t_interval(difference, error, size, level), (-largest, largest))
+    sign_probability = 1.0 - t_p_value(t_statistic(difference, error), size) / 2
+    bounds = Bounds(b.bounds.low - a.bounds.high, b.bounds.high - a.bounds.low)
+    if prior_decides:
+        interval, sign_probability = covering(interval, bounds), np.nan
     return Difference(
         a.mean,
         b.mean,
         difference,
         error,
-        inside(t_interval(difference, error, size, level), (-largest, largest)),
+        interval,
         level,
         n_users,
         _method(b.k),
         is_biased,
         "exact",
         "posterior" if is_biased else "users",
-        1.0 - t_p_value(t_statistic(difference, error), size) / 2,
-        Bounds(b.bounds.low - a.bounds.high, b.bounds.high - a.bounds.low),
-        a.prior_decides or b.prior_decides,
+        sign_probability,
+        bounds,
+        prior_decides,
     )
 
 

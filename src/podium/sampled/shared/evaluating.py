@@ -21,7 +21,7 @@ from podium.sampled._request import (
 )
 from podium.sampled.bounds import Bounds
 from podium.sampled.comparing import SampledComparison, SampledComparisons
-from podium.sampled.difference import Difference
+from podium.sampled.difference import Difference, covering
 from podium.sampled.distribution import RANK_AUC
 from podium.sampled.estimators import Estimator, get
 from podium.sampled.evaluating import N_BOOTSTRAP, Estimate, SampledEvaluation
@@ -124,18 +124,28 @@ def compare_shared(
 
     Notes
     -----
-    Differences are paired by user, as in `compare`.
+    Differences are paired by user, as in `compare`. With strata, `prior_decides` has the same
+    effect as in `compare_scans`.
     """
     require_several(models, "evaluate_shared")
     parsed = _read(list(models.values()), measures)
     level, n_bootstrap = _check.open_fraction(level, "level"), read_resamples(n_bootstrap)
     models = _refuse_other_targets(models)
-    confidence = (1 + level) / 2 if bounds else None  # so that the bounds of two models hold
     fits = {name: _fits(estimator, shared) for name, shared in models.items()}
     with _uncertainty.distinct_warnings():
-        means = [[of.mean(m, level, confidence) for m in parsed] for of in fits.values()]
+        columns = [_means(list(fits.values()), m, level, bounds=bounds) for m in parsed]
+        means = [list(row) for row in zip(*columns, strict=True)]
         resampled = _with_resamples(list(fits.values()), means, parsed, n_bootstrap, seed)
     by_name = dict(zip(models, resampled, strict=True))
+    differences = {
+        name: [
+            _difference(of, a, b, level) for a, b in zip(resampled[0], by_name[name], strict=True)
+        ]
+        for name, of in fits.items()
+    }
+    if not bounds:
+        by_name = {n: [replace(mean, bounds=None) for mean in row] for n, row in by_name.items()}
+        differences = {n: [replace(d, bounds=None) for d in row] for n, row in differences.items()}
     evaluations = {
         name: _evaluation(of, parsed, by_name[name], level, n_bootstrap, seed)
         for name, of in fits.items()
@@ -143,10 +153,7 @@ def compare_shared(
     baseline, *others = models
     comparisons = {
         name: SampledComparison(
-            {
-                str(measure): _difference(fits[name], a, b, level)
-                for measure, a, b in zip(parsed, by_name[baseline], by_name[name], strict=True)
-            },
+            dict(zip(map(str, parsed), differences[name], strict=True)),
             {"a": evaluations[baseline].conventions, "b": evaluations[name].conventions},
         )
         for name in others
@@ -186,6 +193,18 @@ def _fits(estimator: str | Estimator, shared: SharedRanks) -> Fits | StrataFits:
         f"{method} cannot be used with strata, which have a method of their own. Use 'auto' or "
         "'naive'."
     )
+
+
+def _means(
+    fits: Sequence[Fits | StrataFits], measure: Measure, level: float, *, bounds: bool
+) -> list[SharedMean]:
+    """Return the mean of each model, with bounds if a difference has them or contains them."""
+    confidence = (1 + level) / 2  # so that the bounds of two models hold
+    means = [of.mean(measure, level, confidence if bounds else None) for of in fits]
+    are_needed = any(mean.prior_decides for mean in means) and isinstance(fits[0], StrataFits)
+    if bounds or not are_needed:
+        return means
+    return [of.mean(measure, level, confidence) for of in fits]
 
 
 def _with_resamples(
@@ -255,6 +274,10 @@ def _difference(fits: Fits | StrataFits, a: SharedMean, b: SharedMean, level: fl
         bounds = Bounds(b.bounds.low - a.bounds.high, b.bounds.high - a.bounds.low)
         if fits.source == "posterior":
             interval = inside(interval, bounds)
+    prior_decides = a.prior_decides or b.prior_decides
+    sign_probability = 1.0 - t_p_value(t_statistic(difference, error), n_users) / 2
+    if prior_decides and isinstance(fits, StrataFits) and bounds is not None:
+        interval, sign_probability = covering(interval, bounds), np.nan  # errors lack the prior's
     return Difference(
         a.mean,
         b.mean,
@@ -267,9 +290,9 @@ def _difference(fits: Fits | StrataFits, a: SharedMean, b: SharedMean, level: fl
         fits.is_biased,
         fits.interval_of,
         fits.source,
-        1.0 - t_p_value(t_statistic(difference, error), n_users) / 2,
+        sign_probability,
         bounds,
-        a.prior_decides or b.prior_decides,
+        prior_decides,
     )
 
 
