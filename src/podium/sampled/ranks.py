@@ -45,6 +45,9 @@ class SampledRanks:
         first. Only `Smooth` uses it.
     row_weights : float64, (n,), optional
         The weight of each rank, at least 0, if users do not have the same weight.
+    half_ranks : bool
+        Whether targets have two rows, for the ranks on either side of their own, which may lie
+        between them. This is so with ties="average".
 
     Raises
     ------
@@ -78,6 +81,7 @@ class SampledRanks:
     stages: tuple[int, ...] = ()
     history: Ints | None = None
     row_weights: Floats | None = None
+    half_ranks: bool = False
 
     def __init__(
         self,
@@ -90,6 +94,7 @@ class SampledRanks:
         stages: Any = None,
         history: ArrayLike | None = None,
         row_weights: ArrayLike | None = None,
+        half_ranks: bool = False,
     ) -> None:
         observed = _integers(ranks, "ranks")
         if not observed.size:
@@ -101,6 +106,7 @@ class SampledRanks:
             "replacement": _check.flag(replacement, "replacement"),
             "user": _users(user, observed.size),
             "stages": read_stages(stages),
+            "half_ranks": _check.flag(half_ranks, "half_ranks"),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)

@@ -301,7 +301,8 @@ def from_doubled(
     An odd number stands for half a rank, which counts one half at each neighbouring rank.
     """
     ranks = doubled_above // 2 + 1
-    if (doubled_above % 2).any():
+    has_halves = bool((doubled_above % 2).any())
+    if has_halves:
         ranks = np.concatenate([ranks, (doubled_above + 1) // 2 + 1])
         user = np.concatenate([user, user])
         history = None if history is None else np.concatenate([history, history])
@@ -317,4 +318,5 @@ def from_doubled(
         user=user,
         stages=stages,
         history=history,
+        half_ranks=has_halves,
     )

@@ -104,11 +104,22 @@ class SharedRanks:
         ----------
         ranks : SampledRanks
             Ranks among each user's sampled items, such as those of `read_candidate_scores`.
+
+        Raises
+        ------
+        ArgumentError
+            If there are no users, if samples grow, or if targets have two rows
+            (ties="average").
         """
         if ranks.user is None:
             raise ArgumentError("user is missing: targets that share a sample need their users.")
         if ranks.stages:
             raise ArgumentError("stages is only for separate samples, which grow for each target.")
+        if ranks.half_ranks:
+            raise ArgumentError(
+                "ties='average' is undefined for targets that share a sample, because it gives "
+                "ranks between two items. Rank with 'worst', 'best' or 'random'."
+            )
         options: dict[str, Any] = {"user": ranks.user, "replacement": ranks.replacement}
         return cls(ranks.ranks - 1, ranks.n_negatives, ranks.n_items, **options)
 
