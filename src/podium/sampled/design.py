@@ -242,7 +242,13 @@ def refuse_large(n_items: int) -> None:
 
 def read_stages(stages: Iterable[int] | None) -> tuple[int, ...]:
     """Return the increasing sizes of a growing sample; none for None or an empty sequence."""
-    sizes = tuple(_check.cutoff(size, name="stages") for size in stages or ())
+    if stages is None:
+        return ()
+    if not isinstance(stages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"stages must be a sequence of sizes, such as (100, 200, 400), got {stages!r}."
+        )
+    sizes = tuple(_check.cutoff(size, name="stages") for size in stages)
     if any(b <= a for a, b in pairwise(sizes)):
         raise ArgumentError(f"stages must increase, such as (100, 200, 400), got {sizes}.")
     return sizes

@@ -17,7 +17,13 @@ from podium.report.pictures import Pictures, chosen_measure, estimated
 from podium.report.results import Result
 from podium.report.views import Numbers, View
 from podium.sampled import _uncertainty
-from podium.sampled._request import conventions, read_request, read_resamples
+from podium.sampled._request import (
+    EVALUATE,
+    conventions,
+    read_request,
+    read_resamples,
+    require_kind,
+)
 from podium.sampled._uncertainty import ErrorFrom, IntervalOf
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.distribution import depends_on_order, read_measure
@@ -235,6 +241,7 @@ def evaluate(
     >>> low < found["recall@10"].mean < high, found["recall@10"].interval_of
     (True, 'expectation')
     """
+    require_kind(ranks, SampledRanks, "ranks", EVALUATE)
     method, parsed = read_request(estimator, measures, (ranks,))
     level = _check.open_fraction(level, "level")
     n_bootstrap = read_resamples(n_bootstrap)

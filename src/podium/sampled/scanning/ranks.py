@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.errors import ArgumentError, PodiumWarning
+from podium.sampled import _columns
 from podium.sampled.design import Floats, Ints
 from podium.types import PerRow
 
@@ -103,14 +104,13 @@ class ScannedRanks:
         n_rows = columns["above_listed"].size
         if not n_rows:
             raise ArgumentError("above_listed must hold at least one target, got none.")
-        sizes = _counts(np.broadcast_to(np.asarray(n_items), (n_rows,)), "n_items")
-        labels = np.arange(n_rows) if user is None else _check.array(user, "user")
+        sizes = _counts(_columns.sizes(n_items, "n_items", n_rows), "n_items")
+        labels = np.arange(n_rows) if user is None else _columns.labels(user, "user")
         _check.equal_length(above_listed=columns["above_listed"], user=labels)
         for name, value in {**columns, "n_items": sizes, "user": labels}.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "k", _check.cutoff(k))
-        shares = None if row_weights is None else _check.weights(row_weights, n_rows)
-        object.__setattr__(self, "row_weights", shares)
+        object.__setattr__(self, "row_weights", _columns.weights(row_weights, n_rows))
         audited = np.full(n_rows, -1) if above_all is None else np.asarray(above_all)
         object.__setattr__(self, "above_all", _check.one_dimensional(audited, "above_all"))
         _check.equal_length(above_listed=columns["above_listed"], above_all=audited)

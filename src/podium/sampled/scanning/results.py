@@ -11,7 +11,14 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation.stats.intervals import inside, t_interval, t_p_value, t_statistic
 from podium.metrics import Measure
-from podium.sampled._request import extent, read_measures, require_defined, require_several
+from podium.sampled._request import (
+    EVALUATE,
+    extent,
+    read_measures,
+    require_defined,
+    require_kind,
+    require_several,
+)
 from podium.sampled.bounds import Bounds
 from podium.sampled.comparing import SampledComparison, SampledComparisons
 from podium.sampled.difference import Difference, covering
@@ -61,11 +68,12 @@ def evaluate_scan(
     listed and the drawn items above it. The number of unscored items above it is beta-binomial with
     parameters that all targets share; see `podium.sampled.scanning.open_targets`. Intervals are for
     the mean of a population of similar users. They include the variation between users, the chance
-    of the draws, and the uncertainty of the shared parameters. Users have the same weight in the
-    fit of these parameters, as in the mean. The targets of a user depend on each other, so that
-    errors come from the summed effects of each user's targets if users have several. If this last
-    part is larger than the others, or if the lists have fewer than 1.5 k items, `prior_decides` is
-    true, and the interval contains the bounds.
+    of the draws, and the uncertainty of the shared parameters. If this last part is larger than the
+    others, or if the lists have fewer than 1.5 k items, `prior_decides` is true, and the interval
+    contains the bounds.
+    Users have the same weight in the fit of the shared parameters, as in the mean. If users have
+    several targets, these depend on each other, and the standard error comes from the sum of the
+    effects of each user's targets.
     With an audit, the mean is corrected by the mean error of the values of audited targets, whose
     exact values are known. It is then unbiased, whatever the proxy and the distribution. The error
     of the correction replaces that of the parameters. Its variance is a weighted mean of that of
@@ -84,6 +92,7 @@ def evaluate_scan(
     >>> recall.bounds.low <= recall.mean <= recall.bounds.high <= 0.5
     True
     """
+    require_kind(ranks, ScannedRanks, "ranks", EVALUATE)
     parsed, level = _read(measures, (ranks,)), _check.open_fraction(level, "level")
     ranks.warn_of_random_list()
     return _evaluation(ranks, measure_scan(ranks, parsed, level), level)
@@ -121,7 +130,7 @@ def compare_scans(
     difference contains all differences that the bounds of both models allow, and the probability
     of the sign is undefined (nan).
     """
-    require_several(models, "evaluate_scan")
+    require_several(models, ScannedRanks, "evaluate_scan")
     parsed = _read(measures, tuple(models.values()))
     level = _check.open_fraction(level, "level")
     baseline, *others = models
@@ -150,6 +159,11 @@ def _read(
     parsed = read_measures(measures)
     k = min(ranks.k for ranks in scans)
     for measure in parsed:
+        if measure.k is None and measure.name != RANK_AUC:
+            raise ArgumentError(
+                f"{measure} cannot be estimated from a scan, which shows the top of lists only. "
+                "Use a measure with a cutoff, such as recall@10."
+            )
         if measure.k is None or measure.k > k or measure.name == RANK_AUC:
             raise ArgumentError(
                 f"{measure} cannot be estimated from a scan to k = {k}, which settles targets with "

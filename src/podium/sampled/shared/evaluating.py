@@ -13,9 +13,11 @@ from podium.evaluation.stats.intervals import inside, t_interval, t_p_value, t_s
 from podium.metrics import Measure
 from podium.sampled import _uncertainty
 from podium.sampled._request import (
+    EVALUATE,
     read_measures,
     read_resamples,
     require_defined,
+    require_kind,
     require_several,
     same_users,
 )
@@ -84,6 +86,7 @@ def evaluate_shared(
     >>> 0 < found["pap@10"] < found["recall@20"] < 1
     True
     """
+    require_kind(shared, SharedRanks, "shared", EVALUATE)
     parsed = _read([shared], measures)
     level, n_bootstrap = _check.open_fraction(level, "level"), read_resamples(n_bootstrap)
     with _uncertainty.distinct_warnings():
@@ -127,7 +130,7 @@ def compare_shared(
     Differences are paired by user, as in `compare`. With strata, `prior_decides` has the same
     effect as in `compare_scans`.
     """
-    require_several(models, "evaluate_shared")
+    require_several(models, SharedRanks, "evaluate_shared")
     parsed = _read(list(models.values()), measures)
     level, n_bootstrap = _check.open_fraction(level, "level"), read_resamples(n_bootstrap)
     models = _refuse_other_targets(models)
