@@ -15,7 +15,10 @@ from podium.sampled import SampledRanks, ScannedRanks, SharedRanks
 SAMPLED: Any = SampledRanks([1, 2, 3], 9, 100, user=[1, 2, 3])
 SCANNED: Any = ScannedRanks([1, 2], [3, 3], [0, 0], [4, 4], 100, k=2)
 SHARED: Any = SharedRanks([0, 3, 1], 4, 100, user=["a", "a", "b"])
-M = "recall@2"
+M: Any = "recall@2"
+NINE: Any = 9
+MEASURES: Any = [M, "rr"]
+LIST: Any = [SCANNED, SCANNED]
 
 
 @pytest.mark.parametrize(
@@ -31,10 +34,10 @@ M = "recall@2"
         (lambda: sampled.compare_shared({"a": SHARED, "b": SAMPLED}, M), "Use compare_all for"),
         (lambda: sampled.plan(100, 9, M, 0.1, pilot=SCANNED), "Use plan_scan for ScannedRanks"),
         (lambda: sampled.plan_scan(SAMPLED, 9, M, 0.1), "Use plan for SampledRanks"),
-        (lambda: sampled.plan(100, 9, [M, "rr"], 0.1), "measure must be one measure, got recall@2"),
-        (lambda: sampled.plan(100, 9, M, 0.1, sizes=9), "sizes must be a list of numbers"),
+        (lambda: sampled.plan(100, 9, MEASURES, 0.1), "measure must be one measure, got recall@2"),
+        (lambda: sampled.plan(100, 9, M, 0.1, sizes=NINE), "sizes must be a list of numbers"),
         *(
-            (lambda compare=compare: compare([SCANNED] * 2, M), "models must be a mapping of names")
+            (lambda compare=compare: compare(LIST, M), "models must be a mapping of names")
             for compare in (sampled.compare_all, sampled.compare_scans, sampled.compare_shared)
         ),
     ],

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from podium.sampled import ScannedRanks, compare_scans, evaluate_scan
 
 N_LISTED, N_DRAWN, N_ITEMS, K = 20, 20, 500, 10
 
 
-def _strata(n_targets: Any, in_list: Any, seed: int) -> tuple[ScannedRanks, float]:
+def _strata(
+    n_targets: NDArray[np.int64], in_list: NDArray[np.float64], seed: int
+) -> tuple[ScannedRanks, float]:
     """Return strata of users with numbers of targets, and the exact recall at K.
 
     `in_list` is the share of the items above a user's targets that the proxy lists.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -283,7 +283,10 @@ BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
         {"scorer": (np.zeros((N_USERS, 2)), np.zeros((N_ITEMS, 3)))},
         r"equally many columns, got shapes \(300, 2\) and \(400, 3\)",
     ),
-    ({"scorer": ScoreFunction(_three, N_USERS, N_ITEMS)}, "a ScoreFunction scores all items of"),
+    (
+        {"scorer": ScoreFunction(np.asarray, N_USERS, N_ITEMS)},
+        "a ScoreFunction scores all items of",
+    ),
     ({"proxy": np.zeros((N_USERS, 3))}, r"proxy must have the shape .* \(300, 400\), got"),
     ({"proxy": None, "lists": [[1, 2], [3]]}, "lists must be an array, got lists of different"),
     ({"users": [None] * N_USERS}, "users must hold integers or strings, got other objects"),
@@ -363,7 +366,7 @@ def test_impossible_counts_are_refused() -> None:
     with pytest.raises(ArgumentError, match="n_items must be one number or one for each of the 1"):
         ScannedRanks([0], [60], [1], [40], [100, 100], k=5)
     with pytest.raises(ArgumentError, match="user must hold integers or strings"):
-        ScannedRanks([0], [60], [1], [40], 100, k=5, user=[None])
+        ScannedRanks([0], [60], [1], [40], 100, k=5, user=cast("Any", [None]))
     with pytest.raises(ArgumentError, match="row_weights must hold a weight above 0"):
         ScannedRanks([0], [60], [1], [40], 100, k=5, row_weights=[0])
 

@@ -97,14 +97,14 @@ def require_kind(value: Any, kind: type, name: str, functions: Mapping[str, str]
     raise ArgumentError(f"{name} must be {kind.__name__}, got {received}. {advice}")
 
 
-def require_several(models: Any, kind: type, function: str) -> None:
+def require_several(models: Mapping[str, Any], kind: type, function: str) -> None:
     """Raise unless there are two models or more; `function` is the one for a single model."""
-    if not isinstance(models, Mapping):
+    if not isinstance(models, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
             f"models must be a mapping of names to {kind.__name__}, such as {{'a': a, 'b': b}}, "
             f"got {type(models).__name__}."
         )
-    for name, ranks in cast("Mapping[Any, Any]", models).items():
+    for name, ranks in models.items():
         require_kind(ranks, kind, f"models[{name!r}]", COMPARE)
     if len(models) < 2:
         raise ArgumentError(

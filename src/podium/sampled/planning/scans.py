@@ -88,7 +88,7 @@ def plan_scan(
     >>> plan_scan(pilot, 10_000, "recall@10", 0.01).best.text
     '40 listed, 60 random'
     """
-    several = list(pilots) if isinstance(pilots, list | tuple) else [pilots]
+    several = list(pilots) if isinstance(pilots, Sequence) else [pilots]
     for pilot in several:
         require_kind(pilot, ScannedRanks, "pilots", PLAN)
     n_planned, seed = _check.cutoff(n_users, name="n_users"), _check.seed(seed)
