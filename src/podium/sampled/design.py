@@ -96,6 +96,16 @@ class Design:
     def grows(self) -> bool:
         return len(self.stages) > 1
 
+    @property
+    def repeats(self) -> bool:
+        """Whether an item can be drawn twice; a single draw repeats nothing."""
+        return self.replacement and self.n_negatives > 1
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a sample is the whole catalogue, so that ranks are exact."""
+        return not self.repeats and not self.grows and self.n_negatives == self.n_items - 1
+
     def outcomes(self, ranks: ArrayLike, sizes: ArrayLike | None = None) -> Ints:
         """Return the numbers of the outcomes of samples.
 

@@ -242,7 +242,8 @@ class SharedRanks:
         """Whether all items of all users were ranked, so that the ranks are exact."""
         n_listed = 0 if self.n_listed is None else self.n_listed
         is_whole = np.asarray(self.n_negatives) + n_listed == self.n_candidates - 1
-        return bool(is_whole.all()) and not self.replacement
+        repeats = self.replacement and int(np.max(self.n_negatives)) > 1
+        return bool(is_whole.all()) and not repeats
 
 
 def _span(size: int | Ints) -> str:
