@@ -35,6 +35,18 @@ def labels(values: ArrayLike, name: str) -> NDArray[Any]:
     return column
 
 
+def items(values: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
+    """Return the item of each row, integers or strings; None without items."""
+    if values is None:
+        return None
+    column = labels(values, "item")
+    if column.size != n_rows:
+        raise ArgumentError(
+            f"item must have one label for each of the {n_rows} rows, got {column.size}."
+        )
+    return column
+
+
 def weights(values: ArrayLike | None, n_rows: int) -> Floats | None:
     """Return weights of rows, at least 0 and not all 0; None without weights."""
     if values is None:

@@ -99,7 +99,7 @@ def read_scan(
     table = _Table.read(source, n_items, seen, columns, format)
     counts = table.strata.counts(ties, keeps_targets=True)
     table.test(counts)
-    return counts.ranks(table.n_items, k=k, user=table.user)
+    return counts.ranks(table.n_items, k=k, user=table.user, item=table.target)
 
 
 def read_shared(
@@ -135,7 +135,7 @@ def read_shared(
     table = _Table.read(source, n_items, seen, columns, format)
     table.test(table.strata.counts(ties, keeps_targets=True))
     counts = table.strata.counts(ties, keeps_targets=False)
-    return SharedRanks.of_counts(counts, table.n_items, table.user)
+    return SharedRanks.of_counts(counts, table.n_items, table.user, table.target)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,6 +187,11 @@ class _Table:
             sizes = _unseen_sizes(read_seen(seen), (user, item), is_target, n_items, table.name)
         rows = Strata(codes, score, is_target, ~is_listed)
         return cls(table.name, rows, label_array(item), labels[codes[is_target]], sizes)
+
+    @property
+    def target(self) -> NDArray[Any]:
+        """The item of each target: (n_targets,)."""
+        return self.item[self.strata.is_target]
 
     def test(self, counts: Counts) -> None:
         """Warn of items that were not drawn uniformly, and of a proxy that knew the targets."""

@@ -50,6 +50,8 @@ class ScannedRanks:
         targets of one user. By default, each target is a separate user.
     row_weights : (n,), optional
         The weight of each target, instead of equal weights of users.
+    item : (n,), optional
+        The item of each target, integers or strings. Comparisons of models check that these agree.
 
     Raises
     ------
@@ -80,6 +82,7 @@ class ScannedRanks:
     above_all: Ints
     user: NDArray[Any]
     row_weights: Floats | None
+    item: NDArray[Any] | None
 
     def __init__(
         self,
@@ -93,6 +96,7 @@ class ScannedRanks:
         above_all: ArrayLike | None = None,
         user: ArrayLike | None = None,
         row_weights: ArrayLike | None = None,
+        item: ArrayLike | None = None,
     ) -> None:
         columns = {
             "above_listed": _counts(above_listed, "above_listed"),
@@ -111,6 +115,7 @@ class ScannedRanks:
             object.__setattr__(self, name, value)
         object.__setattr__(self, "k", _check.cutoff(k))
         object.__setattr__(self, "row_weights", _columns.weights(row_weights, n_rows))
+        object.__setattr__(self, "item", _columns.items(item, n_rows))
         audited = np.full(n_rows, -1) if above_all is None else np.asarray(above_all)
         object.__setattr__(self, "above_all", _check.one_dimensional(audited, "above_all"))
         _check.equal_length(above_listed=columns["above_listed"], above_all=audited)
@@ -122,6 +127,10 @@ class ScannedRanks:
             f"ScannedRanks({self.above_listed.size} targets of {self.n_users} users, k={self.k}, "
             f"{self.n_scored.mean():.4g} items scored per target, {self.is_open.mean():.1%} open)"
         )
+
+    @property
+    def n_rows(self) -> int:
+        return self.above_listed.size
 
     @property
     def above(self) -> Ints:
@@ -168,7 +177,7 @@ class ScannedRanks:
     @property
     def has_several_targets(self) -> bool:
         """Whether a user has several targets, whose outcomes depend on each other."""
-        return self.n_users < self.above_listed.size
+        return self.n_users < self.n_rows
 
     @property
     def shares_of_users(self) -> Floats:
@@ -278,10 +287,11 @@ class Counts:
         k: int,
         user: NDArray[Any],
         row_weights: Floats | None = None,
+        item: NDArray[Any] | None = None,
     ) -> ScannedRanks:
-        """Return them with the number of items, the user and the weight of each target."""
+        """Return them with the columns that describe each target."""
         counts = (self.above_listed, self.n_listed, self.above_drawn, self.n_drawn)
-        return ScannedRanks(*counts, n_items, k=k, user=user, row_weights=row_weights)
+        return ScannedRanks(*counts, n_items, k=k, user=user, row_weights=row_weights, item=item)
 
 
 def _counts(values: ArrayLike, name: str) -> Ints:

@@ -19,6 +19,7 @@ from podium.sampled._request import (
     require_kind,
     require_several,
 )
+from podium.sampled._targets import same_targets
 from podium.sampled.bounds import Bounds
 from podium.sampled.comparing import SampledComparison, SampledComparisons
 from podium.sampled.difference import Difference, covering
@@ -109,8 +110,8 @@ def compare_scans(
     Parameters
     ----------
     models : mapping of str to ScannedRanks
-        Two or more scans of the same targets, by the name of the model. The proxies and budgets may
-        differ.
+        Two or more scans of the same targets in any order, by the name of the model. The proxies
+        and budgets may differ.
     measures, level
         The parameters of `evaluate_scan`.
 
@@ -121,7 +122,7 @@ def compare_scans(
     Raises
     ------
     ArgumentError
-        If there are fewer than two models, if the users or catalogues differ, or for a reason
+        If there are fewer than two models, if the targets or catalogues differ, or for a reason
         listed in `evaluate_scan`.
 
     Notes
@@ -133,9 +134,9 @@ def compare_scans(
     require_several(models, ScannedRanks, "evaluate_scan")
     parsed = _read(measures, tuple(models.values()))
     level = _check.open_fraction(level, "level")
-    baseline, *others = models
-    for name in others:
-        _refuse_other_targets(models[baseline], models[name], (baseline, name))
+    names = list(models)
+    models = dict(zip(names, same_targets(list(models.values()), names), strict=True))
+    baseline, *others = names
     for name, ranks in models.items():
         ranks.warn_of_random_list(name)
     measured = {name: measure_scan(ranks, parsed, level) for name, ranks in models.items()}
@@ -246,11 +247,3 @@ def _conventions(ranks: ScannedRanks) -> dict[str, Any]:
         "n_bootstrap": None,
         "seed": 0,
     }
-
-
-def _refuse_other_targets(a: ScannedRanks, b: ScannedRanks, names: tuple[str, str]) -> None:
-    if a.user.size != b.user.size or (a.user != b.user).any() or (a.n_items != b.n_items).any():
-        raise ArgumentError(
-            f"{names[0]} and {names[1]} must be scans of the same targets, with the same users and "
-            "numbers of items in the same order. Scan both with the same targets and exclude."
-        )

@@ -168,6 +168,7 @@ def scan(
         k=k,
         above_all=rounds.audited(for_audit),
         user=plan.user,
+        item=plan.targets,
     )
 
 

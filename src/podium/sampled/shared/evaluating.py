@@ -19,8 +19,8 @@ from podium.sampled._request import (
     require_defined,
     require_kind,
     require_several,
-    same_users,
 )
+from podium.sampled._targets import same_targets
 from podium.sampled.bounds import Bounds
 from podium.sampled.comparing import SampledComparison, SampledComparisons
 from podium.sampled.difference import Difference, covering
@@ -307,11 +307,4 @@ def _refuse_other_targets(models: Mapping[str, SharedRanks]) -> dict[str, Shared
             "models must all have strata, or none of them, because the methods differ. Give all "
             "models the same candidates."
         )
-    samples = same_users(list(models.values()), names, noun="model")
-    for name, shared in zip(names[1:], samples[1:], strict=True):
-        if not np.array_equal(np.bincount(samples[0].owner), np.bincount(shared.owner)):
-            raise ArgumentError(
-                f"{name} and {names[0]} must have the same targets, but users have different "
-                "numbers of them. Rank the same held-out items by all models."
-            )
-    return dict(zip(names, samples, strict=True))
+    return dict(zip(names, same_targets(list(models.values()), names), strict=True))
