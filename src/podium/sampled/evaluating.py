@@ -69,7 +69,8 @@ class Estimate:
     prior_decides : bool
         Whether the estimate depends more on the method's prior than on the ranks, because the share
         of users in the first ranks is uncertain by a factor of 20 or more, given the ranks. The
-        interval then contains all shares that are compatible with the ranks. Only `Smooth` sets it.
+        interval then contains all shares that are compatible with the ranks. `Smooth` sets it, and
+        scans and strata do, by a rule of their own; see `evaluate_scan`.
     order_assumed : bool
         Whether the measure depends on the order of the first n_items / n_negatives ranks, for
         any method. Samples hardly distinguish these ranks: a peak at rank 1 is assumed and not
