@@ -64,6 +64,7 @@ def test_table_ends_with_options_that_repeat_it(podium: Callable[..., Any]) -> N
         (("--no-replacement",), "--no-replacement has no effect on scores with strata"),
         (("--ties", "random"), "--ties must be one of"),
         (("-m", "auc"), "auc cannot be estimated from a scan"),
+        (("-m", "recall"), "Use a measure with a cutoff, such as recall@10"),
     ],
 )
 def test_options_without_effect_are_refused(

@@ -23,6 +23,7 @@ from podium.sampled import (
     LinearEstimator,
     RankDistribution,
     SampledRanks,
+    evaluate,
     get,
     parse,
     simulate_ranks,
@@ -74,6 +75,20 @@ def test_full_sample_is_exact(name: str, ranks: list[int]) -> None:
     for measure in MEASURES:
         expected = exact(estimator, ranks, measure)
         assert estimate(estimator, full_sample, measure) == pytest.approx(expected, abs=1e-9)
+
+
+@each_estimator
+@pytest.mark.filterwarnings("ignore:wmle gives users")
+def test_one_draw_from_one_item_is_exact_whether_items_could_repeat(name: str) -> None:
+    sampled_ranks = [1] * 60 + [2] * 40
+    found = [
+        evaluate(SampledRanks(sampled_ranks, 1, 2, replacement=replacement), "rr", estimator=name)
+        for replacement in (False, True)
+    ]
+    without, with_replacement = (evaluation.summary("rr") for evaluation in found)
+    if get(name).consistent:
+        assert with_replacement.mean == pytest.approx(0.8)
+    assert with_replacement == without
 
 
 def test_most_estimators_are_consistent() -> None:

@@ -108,7 +108,7 @@ def _with_nan() -> NDArray[np.float64]:
         ({"uniform": 0}, "uniform must be an integer >= 1, got 0"),
         ({"proxy": _with_nan()}, "finite"),
         ({"proxy": np.full(N_ITEMS, np.nan)}, "proxy has 60 non-finite values"),
-        ({"proxy": PROXY[:, :50]}, "exclude|scores|columns"),
+        ({"proxy": PROXY[:, :50]}, "proxy must have the shape of targets"),
         ({"proxy": None, "lists": [[60]] * N_USERS}, "lists must hold items from 0 to 59"),
         ({"exclude": TARGETS}, "targets"),
     ],

@@ -108,6 +108,10 @@ def test_texts_say_what_they_hold() -> None:
         (([1], 2, 9), {"user": [1, 2]}, "user must have one label for each of the 1 ranks, got 2"),
         (([1], 2, 9), {"replacement": "no"}, "replacement must be True or False"),
         (([1], 4, 9), {"stages": (4, 2)}, "stages must increase"),
+        (([1], 4, 9), {"stages": 4}, "stages must be a sequence of sizes"),
+        (([1], 2, 9), {"user": [np.nan]}, "user must hold integers or strings, got nan at row 0"),
+        (([1], 2, 9), {"user": [None]}, "user must hold integers or strings, got other objects"),
+        (([1], 2, 9), {"row_weights": [0]}, "row_weights must hold a weight above 0"),
         (([1], 2, 9), {"stages": (2, 4)}, "stages (2, 4) do not allow rank 1 among 2"),
         (([2], 3, 9), {"stages": (2, 4)}, "stages (2, 4) do not allow rank 2 among 3"),
         (([4], 4, 9), {"stages": (2, 4)}, "stages (2, 4) do not allow rank 4 among 4"),
@@ -216,5 +220,5 @@ def test_simulated_full_sample_is_the_rank_itself() -> None:
     grown = simulate_ranks(exact, 20, (3, 7, 19), replacement=False, seed=5)
     assert set(np.unique(grown.n_negatives)) == {3, 7, 19}
     assert grown.ranks[0] == 1
-    with pytest.raises(ArgumentError, match="ranks must lie from 1 to n_negatives"):
+    with pytest.raises(ArgumentError, match="ranks must lie from 1 to n_items = 20, got 21"):
         simulate_ranks([21], 20, 5)

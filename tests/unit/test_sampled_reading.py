@@ -331,7 +331,7 @@ def test_candidates_that_were_seen_are_refused_with_their_number(tmp_path: Path)
     assert np.asarray(found.n_items).tolist() == [8, 7]
     with pytest.raises(DataError, match="1 of 3 targets are in the seen items, first item 3 of us"):
         read_negatives(file, n_items=9, seen=([2, 1, 0], [3, 5, 5]), seen_candidates="drop")
-    with pytest.raises(ArgumentError, match="n_items must be one number with seen="):
+    with pytest.raises(ArgumentError, match="n_items must be one number, the size of the whole"):
         read_negatives(file, n_items=[9, 9, 9], seen=seen)
     rows = {**SCORED, "item": [11, 12, 13, 11, 14, 15]}
     with pytest.raises(DataError, match="2 of 4 candidates are in the seen items"):
@@ -456,3 +456,17 @@ def test_negatives_that_were_not_drawn_so_are_refused(
 ) -> None:
     with pytest.raises(DataError, match=re.escape(message)):
         read_negatives(write_negatives(tmp_path, text), n_items=5, **options)
+
+
+def test_catalogue_smaller_than_the_table_of_scores_is_refused() -> None:
+    table = {
+        "user": [1, 1, 1, 2, 2, 2],
+        "item": [5, 6, 7, 8, 9, 5],
+        "score": [0.2, 0.9, 0.1] * 2,
+        "target": [1, 0, 0] * 2,
+    }
+    assert read_candidate_scores(table, n_items=5).n_items == 5
+    for seen in (None, {"user": [1, 2], "item": [8, 6]}):  # users' catalogues are smaller
+        read_candidate_scores(table, n_items=5, seen=seen)
+        with pytest.raises(DataError, match=r"has 5 different items, but n_items is 4\. Pass the"):
+            read_candidate_scores(table, n_items=4, seen=seen)

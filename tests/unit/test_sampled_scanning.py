@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 from scipy.stats import betabinom
 
 from podium import sampled
-from podium.catalogue import target_ranks
+from podium.catalogue import ScoreFunction, target_ranks
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.sampled import ScannedRanks, compare_scans, evaluate_scan, scan
 from podium.sampled.scanning import open_targets
@@ -279,6 +279,18 @@ BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
     ),
     ({"scorer": np.zeros((3, 3))}, "scorer must be a function of rows and items"),
     ({"scorer": (np.zeros((3, 2)), np.zeros((4, 2)))}, "scorer's factors must have 300"),
+    (
+        {"scorer": (np.zeros((N_USERS, 2)), np.zeros((N_ITEMS, 3)))},
+        r"equally many columns, got shapes \(300, 2\) and \(400, 3\)",
+    ),
+    (
+        {"scorer": ScoreFunction(np.asarray, N_USERS, N_ITEMS)},
+        "a ScoreFunction scores all items of",
+    ),
+    ({"proxy": np.zeros((N_USERS, 3))}, r"proxy must have the shape .* \(300, 400\), got"),
+    ({"proxy": None, "lists": [[1, 2], [3]]}, "lists must be an array, got lists of different"),
+    ({"users": [None] * N_USERS}, "users must hold integers or strings, got other objects"),
+    ({"users": [np.nan] * N_USERS}, "users must hold integers or strings, got nan at row 0"),
 ]
 
 
@@ -291,10 +303,52 @@ def test_bad_arguments_are_named(
         scan(**{**arguments, **options})
 
 
-@pytest.mark.parametrize("measure", ["recall@6", "auc", "ndcg", "rank_auc@5"])
-def test_measures_beyond_the_scan_are_refused(measure: str) -> None:
-    with pytest.raises(ArgumentError, match=r"cannot be estimated from a scan to k = 5"):
+@pytest.mark.parametrize(
+    ("measure", "text"),
+    [
+        *((name, "from a scan to k = 5") for name in ("recall@6", "rank_auc@5", "rank_auc")),
+        *((name, "which shows the top .* Use a measure with a cutoff") for name in ("auc", "ndcg")),
+    ],
+)
+def test_measures_beyond_the_scan_are_refused(measure: str, text: str) -> None:
+    with pytest.raises(ArgumentError, match=f"{measure} cannot be estimated .*{text}"):
         evaluate_scan(_random_scan(), measure)
+
+
+def test_penalties_of_long_lists_have_no_warning() -> None:
+    rng = np.random.default_rng(0)
+    listed, drawn = np.minimum(rng.geometric(0.1, 60) - 1, 30), rng.binomial(20, 0.05, 60)
+    ranks = ScannedRanks(listed, [30] * 60, drawn, [20] * 60, 100, k=100)
+    found = evaluate_scan(ranks, "ndcg@100").summary("ndcg@100")  # a warning is an error
+    assert found.bounds is not None
+    assert 0 < found.bounds.low < found.mean < found.bounds.high
+
+
+def test_scorers_get_int64_in_every_round(scores: Matrix, proxy: Matrix, targets: Any) -> None:
+    types: set[tuple[str, str]] = set()
+
+    def scorer(rows: NDArray[np.int64], items: NDArray[np.int64]) -> Matrix:
+        types.add((rows.dtype.name, items.dtype.name))
+        return scores[rows, items]
+
+    scan(scorer, targets, k=K, proxy=proxy, budget=40, audit=0.2)
+    assert types == {("int64", "int64")}
+
+
+def test_scan_with_other_excluded_items_is_not_resumed(
+    scores: Matrix, targets: Any, tmp_path: Path
+) -> None:
+    free = np.flatnonzero(targets.toarray().sum(axis=0) == 0)
+    lists = np.tile(free[:20], (N_USERS, 1))
+    hidden = [
+        csr_array((np.ones(N_USERS), (np.arange(N_USERS), [i] * N_USERS)), scores.shape)
+        for i in free[-2:]
+    ]
+    options: dict[str, Any] = {"k": K, "lists": lists, "checkpoint": tmp_path / "scan"}
+    scan(scores, targets, exclude=hidden[0], **options)
+    scan(scores, targets, exclude=hidden[0], resume=True, **options)
+    with pytest.raises(DataError, match="other targets, lists, excluded items or options"):
+        scan(scores, targets, exclude=hidden[1], resume=True, **options)
 
 
 def test_measure_named_twice_is_refused() -> None:
@@ -309,11 +363,17 @@ def test_impossible_counts_are_refused() -> None:
         ScannedRanks([0], [60], [0], [40], 100, k=5)
     with pytest.raises(ArgumentError, match="above_drawn must hold integers >= 0"):
         ScannedRanks([0], [60], [-1], [40], 100, k=5)
+    with pytest.raises(ArgumentError, match="n_items must be one number or one for each of the 1"):
+        ScannedRanks([0], [60], [1], [40], [100, 100], k=5)
+    with pytest.raises(ArgumentError, match="user must hold integers or strings"):
+        ScannedRanks([0], [60], [1], [40], 100, k=5, user=cast("Any", [None]))
+    with pytest.raises(ArgumentError, match="row_weights must hold a weight above 0"):
+        ScannedRanks([0], [60], [1], [40], 100, k=5, row_weights=[0])
 
 
 def test_scans_of_other_targets_are_not_compared() -> None:
     a = _random_scan()
-    with pytest.raises(ArgumentError, match="must be scans of the same targets"):
+    with pytest.raises(ArgumentError, match="b lacks 1 of the 4000 users of a, first 0"):
         compare_scans({"a": a, "b": replace_users(a)}, "recall@5")
     with pytest.raises(ArgumentError, match="models must be at least two, got 1"):
         compare_scans({"a": a}, "recall@5")

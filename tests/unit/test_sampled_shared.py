@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from podium.sampled import (
     evaluate,
     evaluate_shared,
     read,
+    read_candidate_scores,
     sample_shared,
 )
 
@@ -285,3 +287,19 @@ def test_intervals_do_not_depend_on_whether_bounds_are_shown() -> None:
         assert without.bounds is None
         assert without.interval == pytest.approx(with_bounds.interval, abs=1e-12)
         assert without.std_error == with_bounds.std_error
+
+
+def test_ranks_between_two_items_are_refused() -> None:
+    table = {
+        "user": [1] * 4 + [2] * 4,
+        "item": [1, 2, 3, 4] * 2,
+        "score": [0.5, 0.5, 0.1, 0.7, 0.5, 0.1, 0.2, 0.9],
+        "target": [1, 0, 0, 0] * 2,
+    }
+    rank = partial(read_candidate_scores, table, n_items=60, replacement=False)
+    above = [SharedRanks.of(rank(ties=ties)).above.tolist() for ties in ("worst", "best")]
+    assert above == [[2, 1], [1, 1]]
+    halves = rank(ties="average")
+    assert (halves.n_rows, halves.half_ranks, rank(ties="worst").half_ranks) == (4, True, False)
+    with pytest.raises(ArgumentError, match="ties='average' is undefined for targets that share"):
+        SharedRanks.of(halves)

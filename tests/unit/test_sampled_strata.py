@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,8 +48,36 @@ def test_order_of_rows_changes_no_estimate() -> None:
 
 
 def test_seen_items_make_catalogues_smaller() -> None:
-    seen = {"user": ["a", "a", "b"], "item": ["s1", "s2", "s1"]}
+    seen = {"user": ["a", "a", "b"], "item": ["s1", "s2", "i3"]}
     assert read_scan(_table(), n_items=40, k=2, seen=seen).n_items.tolist() == [38, 38, 39]
+
+
+@pytest.mark.parametrize("read", [partial(read_scan, k=2), read_shared])
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        ("i1", "1 of 5 candidates are in the seen items, first item 'i1' of user 'a'.* Leave seen"),
+        ("i3", "first item 'i3' of user 'a', so seen items were drawn too. Leave seen items out"),
+        ("t2", "1 of 3 targets are in .*first item 't2' of user 'a'. Remove the held-out pairs"),
+    ],
+)
+def test_seen_items_in_the_strata_are_refused(read: Any, item: str, text: str) -> None:
+    seen = {"user": ["a", "b"], "item": [item, "i3"]}
+    with pytest.raises(DataError, match=text):
+        read(_table(), n_items=40, seen=seen)
+
+
+@pytest.mark.parametrize("read", [partial(read_scan, k=2), read_shared])
+def test_catalogue_smaller_than_the_table_is_refused(read: Any) -> None:
+    read(_table(), n_items=5 if read is not read_shared else 6)
+    with pytest.raises(
+        DataError, match=r"has 5 different items, but n_items is 4\. Pass the number"
+    ):
+        read(_table(), n_items=4)
+    with pytest.raises(
+        ArgumentError, match=r"one number, the size .* removes seen items, got 2 numbers."
+    ):
+        read(_table(), n_items=[40, 50])
 
 
 def test_columns_are_found_by_their_names() -> None:
@@ -76,7 +105,7 @@ def test_bad_tables_are_refused(changes: Table, text: str) -> None:
 
 def test_more_items_than_the_catalogue_are_refused() -> None:
     with pytest.raises(ArgumentError, match="more scored items than n_items - 1"):
-        read_scan(_table(), n_items=3, k=2)
+        read_scan(_table(), n_items=5, k=2, seen={"user": ["a", "b"], "item": ["s1", "i3"]})
 
 
 def test_popular_draws_are_named() -> None:
@@ -101,7 +130,7 @@ def test_strata_are_counted_for_whole_rankings() -> None:
         assert found.position.tolist() == [1, 2, 1]
         assert found.n_items.tolist() == [40, 40, 40]
         assert found.n_candidates.tolist() == [39, 39, 40]
-    seen = {"user": ["a", "a", "b"], "item": ["s1", "s2", "s1"]}
+    seen = {"user": ["a", "a", "b"], "item": ["s1", "s2", "i3"]}
     assert read_shared(_table(), n_items=40, seen=seen).n_items.tolist() == [38, 38, 39]
 
 

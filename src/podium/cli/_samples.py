@@ -262,8 +262,14 @@ def _strata_options(
     from podium.sampled.reading.strata import has_strata
 
     names = columns.names_by_role()
-    if not any(has_strata(path, names) for path in paths if not holds_arrays(path)):
+    lacking = [path for path in paths if holds_arrays(path) or not has_strata(path, names)]
+    if len(lacking) == len(paths):
         return None
+    if lacking:
+        raise ArgumentError(
+            f"{lacking[0]} has no column of strata, but another file has one. Give all models the "
+            "same candidates, or name the column with --stratum-col."
+        )
     refused = {
         **refused,
         "--negatives": samples.negatives,

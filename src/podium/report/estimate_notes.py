@@ -15,6 +15,10 @@ _ORDER = (
     "The order of the first N / negatives ranks is assumed, because samples hardly distinguish "
     "them. It affects {}."
 )
+_NO_SIGN = (
+    "Where assumptions decide on a mean, the interval of its difference covers all differences "
+    "that the ranks allow, and the probability of the sign is unknown (–)."
+)
 EITHER = "Where either sign is possible, the ranks alone do not show which model is better."
 _FLAGS = ("--shared", "--no-replacement", "--mixed", "--drop-own", "--drop-seen")
 _SHARED = "Measures are those of whole rankings, with all targets of a user."
@@ -51,11 +55,13 @@ def of_comparison(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
         for run, estimate in results["means"].items()
     }
     yield from _about_prior(estimates)
+    tests = [test for _, results in results_by_measure for test in results["differences"]]
+    yield from about_signs(tests)
     yield from _about_order(
         {name: next(iter(results["means"].values())) for name, results in results_by_measure}
     )
     yield from _about_bounds(estimates)
-    if is_open(test for _, results in results_by_measure for test in results["differences"]):
+    if is_open(tests):
         yield EITHER
 
 
@@ -72,6 +78,12 @@ def meaning(estimate: Mapping[str, Any]) -> str:
 def is_open(tests: Iterable[Mapping[str, Any]]) -> bool:
     """Return whether the ranks allow either sign of a difference."""
     return any(test["either_sign"] for test in tests)
+
+
+def about_signs(tests: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a sentence on differences without a probability, because the prior decides."""
+    if any(test["prior_decides"] and test["sign_probability"] is None for test in tests):
+        yield _NO_SIGN
 
 
 def is_impossible(estimate: Mapping[str, Any]) -> bool:

@@ -71,6 +71,7 @@ def pair_view(result: Mapping[str, Any]) -> View:
     table = {"columns": ["measure", "a", "b", *_test_columns(first)], "rows": rows}
     tests = result["measures"].values()
     sentences = [notes.meaning(first), "Differences are b - a.", _SIGN]
+    sentences += [*notes.about_signs(tests)]
     sentences += [notes.EITHER] if notes.is_open(tests) else []
     return View((Tables((table,)), Text((" ".join(sentences),))))
 

@@ -12,6 +12,7 @@ from podium import _check
 from podium._ties import label_keys
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
 from podium.errors import ArgumentError
+from podium.sampled import _columns
 from podium.sampled.design import Floats, Ints
 from podium.types import Labels
 
@@ -137,7 +138,7 @@ def read_plan(
     )
     if not kept_targets.items.size:
         raise ArgumentError("targets must hold at least one user's target, got none.")
-    labels = np.arange(shape[0]) if users is None else _check.array(users, "users")
+    labels = np.arange(shape[0]) if users is None else _columns.labels(users, "users")
     if labels.shape != (shape[0],):
         raise ArgumentError(
             f"users must have one label for each of the {shape[0]} rows, got shape {labels.shape}."

@@ -34,6 +34,19 @@ class Rows(Protocol):
 
 AnyRows = TypeVar("AnyRows", bound=Rows)
 
+EVALUATE = {
+    "SampledRanks": "evaluate",
+    "ScannedRanks": "evaluate_scan",
+    "SharedRanks": "evaluate_shared",
+}
+COMPARE = {
+    "SampledRanks": "compare_all",
+    "ScannedRanks": "compare_scans",
+    "SharedRanks": "compare_shared",
+}
+PLAN = {"SampledRanks": "plan", "ScannedRanks": "plan_scan"}
+"""The functions that read each kind of observations."""
+
 _SAME_USERS = "Models are compared on the same users"
 
 
@@ -71,8 +84,28 @@ def require_defined(measures: Iterable[Measure], n_items: int) -> None:
             )
 
 
-def require_several(models: Mapping[str, Any], function: str) -> None:
+def require_kind(value: Any, kind: type, name: str, functions: Mapping[str, str]) -> None:
+    """Raise unless a value is of a kind of observations.
+
+    `functions` are the functions that read each kind, by the name of its class.
+    """
+    if isinstance(value, kind):
+        return
+    received = type(value).__name__
+    function = functions.get(received)
+    advice = f"Use {function} for {received}." if function else f"Make {kind.__name__} of it."
+    raise ArgumentError(f"{name} must be {kind.__name__}, got {received}. {advice}")
+
+
+def require_several(models: Mapping[str, Any], kind: type, function: str) -> None:
     """Raise unless there are two models or more; `function` is the one for a single model."""
+    if not isinstance(models, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"models must be a mapping of names to {kind.__name__}, such as {{'a': a, 'b': b}}, "
+            f"got {type(models).__name__}."
+        )
+    for name, ranks in models.items():
+        require_kind(ranks, kind, f"models[{name!r}]", COMPARE)
     if len(models) < 2:
         raise ArgumentError(
             f"models must be at least two, got {len(models)}. Use {function} for one model."

@@ -22,11 +22,13 @@ from podium.report.results import Result
 from podium.report.views import Numbers, View
 from podium.sampled import _uncertainty
 from podium.sampled._request import (
+    COMPARE,
     Pair,
     comparable,
     conventions,
     read_request,
     read_resamples,
+    require_kind,
     require_several,
     same_catalogue,
 )
@@ -217,6 +219,8 @@ def compare(
     >>> found.difference > 0, found.sign_probability > 0.99, found.either_sign
     (True, True, True)
     """
+    for name, ranks in (("a", a), ("b", b)):
+        require_kind(ranks, SampledRanks, name, COMPARE)
     method, parsed = read_request(estimator, measures, (a, b))
     level = _check.open_fraction(level, "level")
     n_bootstrap = read_resamples(n_bootstrap)
@@ -291,7 +295,7 @@ def compare_all(
     ArgumentError
         If there are fewer than two models, or for a reason listed in `comparable` or `compare`.
     """
-    require_several(models, "evaluate")
+    require_several(models, SampledRanks, "evaluate")
     samples = comparable(list(models.values()), list(models), options.get("estimator", "auto"))
     samples_by_name = dict(zip(models, samples, strict=True))
     parsed, show = listed_measures(measures), or_silent(progress)

@@ -96,6 +96,16 @@ class Design:
     def grows(self) -> bool:
         return len(self.stages) > 1
 
+    @property
+    def repeats(self) -> bool:
+        """Whether an item can be drawn twice; a single draw repeats nothing."""
+        return self.replacement and self.n_negatives > 1
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a sample is the whole catalogue, so that ranks are exact."""
+        return not self.repeats and not self.grows and self.n_negatives == self.n_items - 1
+
     def outcomes(self, ranks: ArrayLike, sizes: ArrayLike | None = None) -> Ints:
         """Return the numbers of the outcomes of samples.
 
@@ -242,7 +252,13 @@ def refuse_large(n_items: int) -> None:
 
 def read_stages(stages: Iterable[int] | None) -> tuple[int, ...]:
     """Return the increasing sizes of a growing sample; none for None or an empty sequence."""
-    sizes = tuple(_check.cutoff(size, name="stages") for size in stages or ())
+    if stages is None:
+        return ()
+    if not isinstance(stages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"stages must be a sequence of sizes, such as (100, 200, 400), got {stages!r}."
+        )
+    sizes = tuple(_check.cutoff(size, name="stages") for size in stages)
     if any(b <= a for a, b in pairwise(sizes)):
         raise ArgumentError(f"stages must increase, such as (100, 200, 400), got {sizes}.")
     return sizes

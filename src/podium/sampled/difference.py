@@ -34,13 +34,16 @@ class Difference:
         `Estimate`.
     sign_probability : float
         The probability that the sign of the difference is right, for the exact means or the
-        expectations, according to `interval_of`. It is 0.5 for a difference of 0.
+        expectations, according to `interval_of`. It is 0.5 for a difference of 0, and nan if there
+        is no standard error. For scans and strata, it is also nan where `prior_decides`: their
+        errors do not include the errors of the assumptions.
     bounds : Bounds or None
         The smallest and the largest difference of exact means that are compatible with the observed
         ranks. The interval of the default estimator lies inside these bounds.
     prior_decides : bool
         Whether the method's prior decides more than the ranks for at least one of the models; see
-        `Estimate`.
+        `Estimate`. The interval of scans and strata then contains all differences that the ranks
+        allow.
     """
 
     a: float
@@ -67,3 +70,8 @@ class Difference:
         """Return the JSON form: None for nan, a list for an interval."""
         values = {name: number(value) for name, value in asdict(self).items()}
         return values | {"either_sign": self.either_sign}
+
+
+def covering(interval: Interval, bounds: Bounds) -> Interval:
+    """Return the interval, extended to the bounds."""
+    return Interval(min(interval.low, bounds.low), max(interval.high, bounds.high))

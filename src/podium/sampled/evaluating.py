@@ -17,7 +17,13 @@ from podium.report.pictures import Pictures, chosen_measure, estimated
 from podium.report.results import Result
 from podium.report.views import Numbers, View
 from podium.sampled import _uncertainty
-from podium.sampled._request import conventions, read_request, read_resamples
+from podium.sampled._request import (
+    EVALUATE,
+    conventions,
+    read_request,
+    read_resamples,
+    require_kind,
+)
 from podium.sampled._uncertainty import ErrorFrom, IntervalOf
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.distribution import depends_on_order, read_measure
@@ -63,7 +69,8 @@ class Estimate:
     prior_decides : bool
         Whether the estimate depends more on the method's prior than on the ranks, because the share
         of users in the first ranks is uncertain by a factor of 20 or more, given the ranks. The
-        interval then contains all shares that are compatible with the ranks. Only `Smooth` sets it.
+        interval then contains all shares that are compatible with the ranks. `Smooth` sets it, and
+        scans and strata do, by a rule of their own; see `evaluate_scan`.
     order_assumed : bool
         Whether the measure depends on the order of the first n_items / n_negatives ranks, for
         any method. Samples hardly distinguish these ranks: a peak at rank 1 is assumed and not
@@ -235,6 +242,7 @@ def evaluate(
     >>> low < found["recall@10"].mean < high, found["recall@10"].interval_of
     (True, 'expectation')
     """
+    require_kind(ranks, SampledRanks, "ranks", EVALUATE)
     method, parsed = read_request(estimator, measures, (ranks,))
     level = _check.open_fraction(level, "level")
     n_bootstrap = read_resamples(n_bootstrap)

@@ -88,12 +88,7 @@ class Likelihood:
     @property
     def is_exact(self) -> bool:
         """Whether the samples are the whole catalogue, so that the ranks are exact."""
-        return all(
-            not design.replacement
-            and not design.grows
-            and design.n_negatives == design.n_items - 1 == self.n_items - 1
-            for design, _ in self.parts
-        )
+        return all(design.is_whole and design.n_items == self.n_items for design, _ in self.parts)
 
 
 def _chances(design: Design, outcomes: Ints, ranks: Floats) -> Floats:

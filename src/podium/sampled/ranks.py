@@ -11,10 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
+from podium.sampled import _columns
 from podium.sampled.design import Design, Floats, Ints, read_stages, refuse_large
 from podium.types import PerRow
-
-_LARGEST_INTEGER = 2**53 - 1  # the largest integer that float64 distinguishes from its neighbours
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +44,9 @@ class SampledRanks:
         first. Only `Smooth` uses it.
     row_weights : float64, (n,), optional
         The weight of each rank, at least 0, if users do not have the same weight.
+    half_ranks : bool
+        Whether targets have two rows, for the ranks on either side of their own, which may lie
+        between them. This is so with ties="average".
 
     Raises
     ------
@@ -78,6 +80,7 @@ class SampledRanks:
     stages: tuple[int, ...] = ()
     history: Ints | None = None
     row_weights: Floats | None = None
+    half_ranks: bool = False
 
     def __init__(
         self,
@@ -90,8 +93,9 @@ class SampledRanks:
         stages: Any = None,
         history: ArrayLike | None = None,
         row_weights: ArrayLike | None = None,
+        half_ranks: bool = False,
     ) -> None:
-        observed = _integers(ranks, "ranks")
+        observed = _columns.integers(ranks, "ranks")
         if not observed.size:
             raise ArgumentError("ranks must hold at least one rank, got none.")
         fields = {
@@ -101,13 +105,13 @@ class SampledRanks:
             "replacement": _check.flag(replacement, "replacement"),
             "user": _users(user, observed.size),
             "stages": read_stages(stages),
+            "half_ranks": _check.flag(half_ranks, "half_ranks"),
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         own_items = _read_history(history, self.n_items, self.n_rows)
         object.__setattr__(self, "history", own_items)
-        weights = None if row_weights is None else _check.weights(row_weights, self.n_rows)
-        object.__setattr__(self, "row_weights", weights)
+        object.__setattr__(self, "row_weights", _columns.weights(row_weights, self.n_rows))
         refuse_large(self.most_items)
         self._refuse_large_samples()
         self._refuse_outside()
@@ -283,30 +287,11 @@ class SampledRanks:
         )
 
 
-def _integers(values: ArrayLike, name: str) -> Ints:
-    """Return integers as int64, or raise for other numbers."""
-    array = _check.array(values, name)
-    if array.dtype.kind in "iu":
-        numbers = _check.one_dimensional(array, name)
-        is_whole = numbers <= _LARGEST_INTEGER
-    else:
-        numbers = _check.column(values, name)
-        # False for nan.
-        is_whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= _LARGEST_INTEGER)
-    if not is_whole.all():
-        row = int(np.argmin(is_whole))
-        limit = " below 2 ** 53" if np.abs(numbers[row]) > _LARGEST_INTEGER else ""
-        raise ArgumentError(
-            f"{name} must be whole numbers{limit}, got {numbers[row]:g} at row {row}."
-        )
-    return numbers.astype(np.int64)
-
-
 def _sizes(values: ArrayLike, name: str, n_rows: int) -> int | Ints:
     """Return one size of at least 1, or one per row."""
     if np.ndim(values) == 0:
         return _check.cutoff(values, name=name)
-    sizes = _integers(values, name)
+    sizes = _columns.integers(values, name)
     if sizes.size != n_rows:
         raise ArgumentError(
             f"{name} must be one number or one for each of the {n_rows} ranks, got {sizes.size}."
@@ -321,11 +306,7 @@ def _users(user: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
     """Return a label for each row, or None."""
     if user is None:
         return None
-    labels = _check.one_dimensional(_check.array(user, "user").copy(), "user")
-    if labels.dtype.kind == "O":
-        if not all(isinstance(label, str) for label in labels):
-            raise ArgumentError("user must hold integers or strings, got other objects.")
-        labels = labels.astype(str)
+    labels = _columns.labels(user, "user")
     if labels.size != n_rows:
         raise ArgumentError(
             f"user must have one label for each of the {n_rows} ranks, got {labels.size}."
@@ -337,7 +318,7 @@ def _read_history(history: ArrayLike | None, n_items: int | Ints, n_rows: int) -
     """Return each row's number of the user's own items, not counting the target."""
     if history is None:
         return None
-    counts = _integers(history, "history")
+    counts = _columns.integers(history, "history")
     if counts.size != n_rows:
         raise ArgumentError(
             f"history must have one number for each of the {n_rows} ranks, got {counts.size}."

@@ -14,7 +14,7 @@ from podium.catalogue.passes import RULES
 from podium.catalogue.source import Scores, Source, read, refuse_score
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError
-from podium.sampled import _kernels
+from podium.sampled import _columns, _kernels
 from podium.sampled._draws import DrawPlan, draw_bits, read_plan
 from podium.sampled.design import Design, Ints, read_stages
 from podium.sampled.ranks import SampledRanks
@@ -209,7 +209,7 @@ def simulate_ranks(
     """
     stages = _stages(n_negatives)
     design = Design(stages[-1], n_items, replacement, stages)
-    better = SampledRanks(ranks, design.n_items - 1, design.n_items).ranks - 1  # checked
+    better = _ranks(ranks, design.n_items) - 1
     rng = np.random.default_rng([_check.seed(seed), 4])
     above, sizes, n_drawn = np.zeros_like(better), np.zeros_like(better), 0
     for size in design.stages:
@@ -226,6 +226,19 @@ def simulate_ranks(
         stages=stages if design.grows else None,
         history=history,
     )
+
+
+def _ranks(ranks: ArrayLike, n_items: int) -> Ints:
+    """Return ranks in the whole catalogue, or raise if one is outside."""
+    observed = _columns.integers(ranks, "ranks")
+    is_outside = (observed < 1) | (observed > n_items)
+    if is_outside.any():
+        row = int(np.argmax(is_outside))
+        raise ArgumentError(
+            f"ranks must lie from 1 to n_items = {n_items}, got {observed[row]} at row {row} "
+            f"({int(is_outside.sum())} such ranks)."
+        )
+    return observed
 
 
 def _more_above(
@@ -301,7 +314,8 @@ def from_doubled(
     An odd number stands for half a rank, which counts one half at each neighbouring rank.
     """
     ranks = doubled_above // 2 + 1
-    if (doubled_above % 2).any():
+    has_halves = bool((doubled_above % 2).any())
+    if has_halves:
         ranks = np.concatenate([ranks, (doubled_above + 1) // 2 + 1])
         user = np.concatenate([user, user])
         history = None if history is None else np.concatenate([history, history])
@@ -317,4 +331,5 @@ def from_doubled(
         user=user,
         stages=stages,
         history=history,
+        half_ranks=has_halves,
     )

@@ -228,7 +228,7 @@ def population_bounds(
 def _is_nearly_whole(design: Design) -> bool:
     """Return whether all items but a few are drawn, so that ranks are known up to a few places."""
     n_left = design.n_items - 1 - design.n_negatives
-    return n_left <= _MOST_UNDRAWN and not design.replacement and not design.grows
+    return n_left <= _MOST_UNDRAWN and not design.repeats and not design.grows
 
 
 def _bounds_of_known_ranks(ranks: SampledRanks, worth: Worth, level: float) -> Bounds:

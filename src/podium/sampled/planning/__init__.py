@@ -10,7 +10,7 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
-from podium.sampled._request import read_request
+from podium.sampled._request import PLAN, read_request, require_kind
 from podium.sampled._uncertainty import distinct_warnings
 from podium.sampled.design import Design
 from podium.sampled.estimators import Estimator, LinearEstimator
@@ -198,8 +198,12 @@ def _read_request(
 ) -> tuple[Estimator, Measure]:
     if _check.cutoff(n_items, name="n_items") < 2:
         raise ArgumentError(f"n_items must be >= 2 (the target and other items), got {n_items}.")
-    estimator, (parsed,) = read_request(method, measure, (SampledRanks([1], 1, n_items),))
-    return estimator, parsed
+    estimator, parsed = read_request(method, measure, (SampledRanks([1], 1, n_items),))
+    if len(parsed) > 1:
+        raise ArgumentError(
+            f"measure must be one measure, got {', '.join(map(str, parsed))}. Plan for each one."
+        )
+    return estimator, parsed[0]
 
 
 def _read_repeats(n_repeats: int) -> int:
@@ -224,4 +228,5 @@ def _expected(
         raise ArgumentError(
             "expect is only for plans without a pilot, and there is one. Leave one of them out."
         )
+    require_kind(pilot, SampledRanks, "pilot", PLAN)
     return expected_from_pilot(pilot, measure, cells, n_draws, seed)

@@ -199,6 +199,8 @@ def ladders(sizes: Iterable[int] | None, n_items: int, *, grows: bool) -> tuple[
     """
     growths = GROWTHS if grows else (FIXED,)
     if sizes is not None:
+        if not isinstance(sizes, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"sizes must be a list of numbers, such as [{sizes}], got {sizes}.")
         given_sizes = sorted({_check.cutoff(size, name="sizes") for size in sizes})
         if not given_sizes or given_sizes[-1] >= n_items:
             raise ArgumentError(

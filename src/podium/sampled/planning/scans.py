@@ -12,6 +12,7 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError, PodiumWarning
 from podium.metrics import Measure
+from podium.sampled._request import PLAN, require_kind
 from podium.sampled.design import Floats, Ints
 from podium.sampled.distribution import rank_weights, read_measure
 from podium.sampled.planning.designs import Kind, PlannedDesign
@@ -87,7 +88,9 @@ def plan_scan(
     >>> plan_scan(pilot, 10_000, "recall@10", 0.01).best.text
     '40 listed, 60 random'
     """
-    several = [pilots] if isinstance(pilots, ScannedRanks) else list(pilots)
+    several = list(pilots) if isinstance(pilots, Sequence) else [pilots]
+    for pilot in several:
+        require_kind(pilot, ScannedRanks, "pilots", PLAN)
     n_planned, seed = _check.cutoff(n_users, name="n_users"), _check.seed(seed)
     goal = float(_check.number(error, "error", low=0.0, strict=True))
     parsed = read_measure(measure, None)

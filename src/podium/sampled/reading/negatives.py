@@ -20,7 +20,12 @@ from podium.errors import DataError
 from podium.sampled.candidates import Candidates
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.reading.scores import SCORE, PairTable, read_candidate_scores
+from podium.sampled.reading.scores import (
+    SCORE,
+    PairTable,
+    read_candidate_scores,
+    refuse_more_items,
+)
 from podium.sampled.reading.seen import OnSeen, without_seen
 
 OnOwnTarget = Literal["error", "drop"]
@@ -162,15 +167,8 @@ def _refuse_same_targets(file: Path, users: NDArray[Any], targets: NDArray[Any])
 
 def _refuse_impossible_draws(file: Path, candidates: Candidates) -> None:
     """Raise if there are more items than n_items, or repeated items that could be drawn once."""
-    n_named, n_items = (
-        np.union1d(candidates.target, candidates.items).size,
-        int(np.max(candidates.n_items)),
-    )
-    if n_named > n_items:
-        raise DataError(
-            f"{file} has {n_named} different items, but n_items is {n_items}. Pass the number of "
-            "items that they were drawn from."
-        )
+    n_named = np.union1d(candidates.target, candidates.items).size
+    refuse_more_items(n_named, int(np.max(candidates.n_items)), str(file))
     line, item = candidates.repeated
     if line.size and not candidates.replacement:
         raise DataError(

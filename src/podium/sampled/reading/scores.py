@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from podium import _check
 from podium._ties import label_keys, random_bits
@@ -45,7 +45,7 @@ _TIES: tuple[Tie, ...] = ("worst", "best", "average", "random")
 def read_candidate_scores(
     source: Any,
     *,
-    n_items: ArrayLike,
+    n_items: int,
     replacement: bool = True,
     ties: Tie = "worst",
     mixed: bool = False,
@@ -66,7 +66,8 @@ def read_candidate_scores(
         user's other targets. An optional column history is that of `SampledRanks`; it is read in
         the rows of targets.
     n_items : int
-        The number of items that the candidates were drawn from, including the target.
+        The number of items that the candidates were drawn from, including the target. With seen
+        items, the size of the whole catalogue.
     replacement : bool
         Whether an item could be drawn twice. A user's candidate may then be in several rows with
         the same score. A target may not.
@@ -95,6 +96,7 @@ def read_candidate_scores(
     DataError
         If the file is missing or broken, if a column is missing, or if a value is not finite.
         If users have no target or no candidate, or different numbers of candidates.
+        If there are more items than n_items.
         If a target is repeated, or an item that could be drawn only once.
         If candidates or targets are seen items, or `seen` has none of the users or items.
 
@@ -131,6 +133,8 @@ def read_candidate_scores(
     _refuse_repeats(rows, codes_of(item)[0], table.name, replacement=with_replacement)
     _refuse_mixed(rows.n_candidates(table.name), rows.names, mixed=mixed, source=table.name)
     sizes: int | Ints = catalogue_size(n_items)
+    if not isinstance(source, PairTable):  # whose sizes can be those without seen items
+        refuse_more_items(codes_of(item)[1].size, sizes, table.name)
     own_counts = read_history(values, column_names, table, user)
     if seen is not None:
         seen_items = read_seen(seen)
@@ -287,6 +291,15 @@ def refuse_without(kind: str, counts: NDArray[Any], names: NDArray[Any], source:
             f"{source}: {int((counts == 0).sum())} users have no {kind}, first user "
             f"{_check.label(names[np.argmin(counts)])}. The target column must be above 0 for "
             "held-out items and 0 for candidates."
+        )
+
+
+def refuse_more_items(n_named: int, n_items: int, source: str) -> None:
+    """Raise if a table or file has more different items than the catalogue."""
+    if n_named > n_items:
+        raise DataError(
+            f"{source} has {n_named} different items, but n_items is {n_items}. Pass the number of "
+            "items that they were drawn from: with seen=, that of the whole catalogue."
         )
 
 

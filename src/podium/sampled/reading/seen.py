@@ -27,6 +27,7 @@ _MIN_SHARE = 0.5  # with a smaller share of users, the table may belong to anoth
 _MIN_ITEM_SHARE = 0.05  # the same for the share of the expected rows
 _EXPECTED = 20  # expected rows of items that others had seen; with more, their absence is an error
 _SEEN_TABLE = "the table of seen items"
+_DROP = "Pass seen_candidates='drop' to drop them from the samples"
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +108,7 @@ class Seen:
         n_items: ArrayLike,
         source: str,
         on_seen: OnSeen,
+        advice: str = _DROP,
     ) -> NDArray[np.bool_]:
         """Return which pairs are candidates that their users had seen.
 
@@ -122,6 +124,8 @@ class Seen:
             The name of the sample in messages.
         on_seen : {"error", "drop"}
             Whether seen candidates are an error.
+        advice : str
+            The start of the last sentence of this error.
 
         Returns
         -------
@@ -150,9 +154,8 @@ class Seen:
             user, item, n = _first_pair(pairs, is_seen)
             raise DataError(
                 f"{source}: {n} of {int((~target).sum())} candidates are in {self.name}, "
-                f"first item {item} of user {user}, so seen items were drawn too. Pass "
-                "seen_candidates='drop' to drop them from the samples, or leave out seen= to rank "
-                "among all items."
+                f"first item {item} of user {user}, so seen items were drawn too. {advice}, or "
+                "leave out seen= to rank among all items."
             )
         self._check_items(pairs, n_items, source)
         return is_seen
@@ -181,11 +184,11 @@ class Seen:
 
 
 def catalogue_size(n_items: ArrayLike) -> int:
-    """Return the size of the catalogue that seen items are removed from."""
+    """Return the size of the whole catalogue, from which seen items are removed."""
     if np.ndim(n_items):
         raise ArgumentError(
-            f"n_items must be one number with seen=, the size of the whole catalogue, got "
-            f"{np.size(n_items)} numbers."
+            "n_items must be one number, the size of the whole catalogue, from which seen= removes "
+            f"seen items, got {np.size(n_items)} numbers."
         )
     return _check.cutoff(np.asarray(n_items).item(), name="n_items")
 

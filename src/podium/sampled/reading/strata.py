@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from podium import _check
 from podium.data.columns import ITEM, USER, Role, is_usual, resolve
-from podium.data.convert import finite, to_ids, to_numbers, to_scores
+from podium.data.convert import Ids, finite, to_ids, to_numbers, to_scores
 from podium.data.ids import codes_of, label_array
 from podium.data.tables import fetch, open_table
 from podium.errors import DataError
 from podium.sampled.design import Ints
 from podium.sampled.reading.ranks import KINDS
-from podium.sampled.reading.scores import SCORE, TARGET, refuse_without
-from podium.sampled.reading.seen import catalogue_size, read_seen
+from podium.sampled.reading.scores import SCORE, TARGET, refuse_more_items, refuse_without
+from podium.sampled.reading.seen import Seen, catalogue_size, read_seen
 from podium.sampled.reading.uniform import warn_of_known_targets, warn_of_popular_draws
 from podium.sampled.scanning.ranks import Counts, ScannedRanks
 from podium.sampled.scanning.strata import DRAWN, LISTED, Strata
@@ -38,7 +38,7 @@ def has_strata(source: Any, columns: dict[str, str] | None = None) -> bool:
 def read_scan(
     source: Any,
     *,
-    n_items: ArrayLike,
+    n_items: int,
     k: int,
     ties: str = "worst",
     seen: Any = None,
@@ -56,7 +56,7 @@ def read_scan(
         in, and "drawn" if it was drawn uniformly without replacement from the other items. The
         stratum of a target shows whether the proxy lists it, and only serves for the warning.
     n_items : int
-        The number of items of the catalogue, including the target.
+        The number of items of the whole catalogue, including the target and seen items.
     k : int
         The largest cutoff of measures.
     ties : {"worst", "best"}
@@ -80,6 +80,7 @@ def read_scan(
     DataError
         If the file is missing or broken, if a column is missing, or if a value is not finite.
         If a user has an item twice or has no target, or if a stratum has another name.
+        If there are more items than n_items, or if a candidate or a target is a seen item.
 
     Warns
     -----
@@ -98,13 +99,13 @@ def read_scan(
     table = _Table.read(source, n_items, seen, columns, format)
     counts = table.strata.counts(ties, keeps_targets=True)
     table.test(counts)
-    return counts.ranks(table.n_items, k=k, user=table.user)
+    return counts.ranks(table.n_items, k=k, user=table.user, item=table.target)
 
 
 def read_shared(
     source: Any,
     *,
-    n_items: ArrayLike,
+    n_items: int,
     ties: str = "worst",
     seen: Any = None,
     columns: dict[str, str] | None = None,
@@ -134,7 +135,7 @@ def read_shared(
     table = _Table.read(source, n_items, seen, columns, format)
     table.test(table.strata.counts(ties, keeps_targets=True))
     counts = table.strata.counts(ties, keeps_targets=False)
-    return SharedRanks.of_counts(counts, table.n_items, table.user)
+    return SharedRanks.of_counts(counts, table.n_items, table.user, table.target)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +162,7 @@ class _Table:
     def read(
         cls,
         source: Any,
-        n_items: ArrayLike,
+        n_items: int,
         seen: Any,
         columns: dict[str, str] | None,
         format: str | None,
@@ -181,10 +182,16 @@ class _Table:
         n_targets = np.bincount(codes[is_target], minlength=labels.size)
         refuse_without("target", n_targets, labels, table.name)
         sizes: int | Ints = catalogue_size(n_items)
+        refuse_more_items(codes_of(item)[1].size, sizes, table.name)
         if seen is not None:
-            sizes = read_seen(seen).sizes(user, n_items, table.name)[is_target]
+            sizes = _unseen_sizes(read_seen(seen), (user, item), is_target, n_items, table.name)
         rows = Strata(codes, score, is_target, ~is_listed)
         return cls(table.name, rows, label_array(item), labels[codes[is_target]], sizes)
+
+    @property
+    def target(self) -> NDArray[Any]:
+        """The item of each target: (n_targets,)."""
+        return self.item[self.strata.is_target]
 
     def test(self, counts: Counts) -> None:
         """Warn of items that were not drawn uniformly, and of a proxy that knew the targets."""
@@ -198,6 +205,19 @@ class _Table:
         share_above = counts.above_drawn / np.maximum(counts.n_drawn, 1)
         rank = counts.above_listed + share_above * n_rest
         warn_of_known_targets(~is_drawn[is_target], rank < counts.n_listed, self.name)
+
+
+def _unseen_sizes(
+    seen: Seen, pairs: tuple[Ids, Ids], is_target: NDArray[np.bool_], n_items: int, name: str
+) -> Ints:
+    """Return the number of unseen items of each target's user; raise if the table has a seen one.
+
+    A seen item among the listed or drawn ones would be counted in a catalogue without it.
+    """
+    sizes = seen.sizes(pairs[0], n_items, name)
+    advice = "Leave seen items out of both strata"
+    seen.candidates(pairs, is_target, n_items=n_items, source=name, on_seen="error", advice=advice)
+    return sizes[is_target]
 
 
 def _is_listed(strata: NDArray[Any], source: str) -> NDArray[np.bool_]:

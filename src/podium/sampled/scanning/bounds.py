@@ -178,7 +178,9 @@ class Cases:
         def excess(slopes: Floats) -> Floats:
             """Return the logarithm of the largest expectation in (1) over all B."""
             factors = np.exp(-theta * slopes[:, None] * counts)
-            return np.log(np.einsum("cij,cj->ci", terms, factors)).max(axis=1)
+            expectations = np.einsum("cij,cj->ci", terms, factors)
+            with np.errstate(divide="ignore"):  # 0 with a steep penalty, which is steep enough
+                return np.log(expectations).max(axis=1)
 
         low, high = np.zeros(self.n_drawn.size), np.full(self.n_drawn.size, _LARGEST / theta)
         for _ in range(_STEPS):

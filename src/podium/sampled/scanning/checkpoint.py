@@ -34,7 +34,9 @@ class ScanCheckpoint:
     ) -> None:
         self._path, self._n_targets = path, plan.targets.size
         digest = blake2b(digest_size=16)
-        for array in (plan.keys, plan.rows, plan.targets, plan.n_items, order.lists):
+        hidden = plan.hidden
+        drawing = (plan.keys, plan.rows, plan.targets, plan.n_items, hidden.offsets, hidden.items)
+        for array in (*drawing, order.lists):
             digest.update(np.ascontiguousarray(array).tobytes())
         self._identity = {**settings, "data": digest.hexdigest()}
 
@@ -56,8 +58,8 @@ class ScanCheckpoint:
         header, arrays = read_arrays(self._path, _KIND, _FORMAT, noun="checkpoint")
         if header.get("of") != self._identity:
             raise DataError(
-                f"checkpoint {os.fspath(self._path)} belongs to a scan with other targets, lists "
-                "or options. Pass another path, or start again without resume."
+                f"checkpoint {os.fspath(self._path)} belongs to a scan with other targets, lists, "
+                "excluded items or options. Pass another path, or start again without resume."
             )
         try:
             check_arrays(arrays, dict.fromkeys(_NAMES, ((self._n_targets,), np.int64)))

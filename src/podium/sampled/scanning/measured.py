@@ -57,10 +57,13 @@ class MeasuredScan:
         The largest cutoff of the scan.
     values : float64, (n_users,)
         The expected value of each user.
+    influences : float64, (n_users,)
+        The effect of each user on the mean through the fit, times n_users, if users have several
+        targets; otherwise 0.
     correction : float
         The correction of their mean by an audit; 0 without one.
     other : ErrorPart
-        The error of the correction; without an audit, that of the fit.
+        The error of the correction; without an audit, that of the fit, unless `influences` show it.
     bounds : Bounds
         The smallest and the largest mean that the scored items allow.
     largest : float
@@ -73,6 +76,7 @@ class MeasuredScan:
 
     k: int
     values: Floats
+    influences: Floats
     correction: float
     other: ErrorPart
     bounds: Bounds
@@ -88,6 +92,11 @@ class MeasuredScan:
         return min(max(mean, self.bounds.low), self.bounds.high)
 
     @property
+    def effects(self) -> Floats:
+        """The effect of each user on the mean, times n_users: float64, (n_users,)."""
+        return self.values + self.influences
+
+    @property
     def is_biased(self) -> bool:
         """Whether the mean depends on the distribution of unscored items."""
         return not (self.is_audited or self.is_settled)
@@ -96,7 +105,8 @@ class MeasuredScan:
     def prior_decides(self) -> bool:
         """Whether the error of the fit is the larger part, or unknown because of short lists."""
         is_unknown = self.has_short_lists and not self.is_settled
-        is_larger = self.other.variance > spread(self.values).variance
+        of_fit = self.other.variance + spread(self.influences).variance
+        is_larger = of_fit > spread(self.values).variance
         return not self.is_audited and (is_unknown or is_larger)
 
 
@@ -114,15 +124,16 @@ def _measured(
     weights = rank_weights(measure, int(ranks.n_items.max()))[: ranks.k]
     values = fit.values(ranks, weights)
     is_audited = bool(ranks.is_audited.any())
+    influences, correction = np.zeros(ranks.n_users), 0.0
     if is_audited:
         variances = np.maximum(fit.values(ranks, weights**2) - values**2, 0.0)
         correction, other = _correction(ranks, weights, values, variances)
     else:
-        gradient = fit.gradient(ranks, weights)
-        correction, other = 0.0, ErrorPart(float(gradient @ fit.covariance @ gradient), np.inf)
+        influences, other = _error_of_fit(ranks, weights, fit)
     return MeasuredScan(
         ranks.k,
         ranks.means_of_users(values),
+        influences,
         correction,
         other,
         scan_bounds(ranks, weights, fit, (1.0 + level) / 2),  # so that those of two models hold
@@ -131,6 +142,22 @@ def _measured(
         not ranks.is_open.any(),
         ranks.has_short_lists,
     )
+
+
+def _error_of_fit(
+    ranks: ScannedRanks, weights: Floats, fit: OpenTargets
+) -> tuple[Floats, ErrorPart]:
+    """Return the effects of users through the fit, or the error of the fit, and 0 for the other.
+
+    The covariance of the fit holds for independent targets, as users with one target have. The
+    targets of a user depend on each other, so that their effects are summed.
+    """
+    gradient = fit.gradient(ranks, weights)
+    if not ranks.has_several_targets:
+        variance = float(gradient @ fit.covariance @ gradient)
+        return np.zeros(ranks.n_users), ErrorPart(variance, np.inf)
+    of_targets = fit.influences(ranks, ranks.n_users * gradient)
+    return ranks.sums_of_users(of_targets), ErrorPart(0.0, np.inf)
 
 
 def _correction(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.catalogue import top_k, top_k_factors
-from podium.catalogue.source import Scores
+from podium.catalogue.source import Scores, read
 from podium.errors import ArgumentError, PodiumWarning
 from podium.sampled._draws import DrawPlan
 from podium.sampled.design import Ints
@@ -104,6 +104,11 @@ def _by_scores(plan: DrawPlan, proxy: Any, depth: int) -> NDArray[Any]:
     from scipy.sparse import csr_array
 
     hidden, shape = plan.hidden, (plan.labels.size, plan.catalogue_size)
+    given = read(proxy).shape
+    if given != shape:
+        raise ArgumentError(
+            f"proxy must have the shape of targets, users x items = {shape}, got {given}."
+        )
     exclude = csr_array((np.ones(hidden.items.size), hidden.items, hidden.offsets), shape=shape)
     if isinstance(proxy, tuple):
         user_factors, item_factors = cast("tuple[ArrayLike, ArrayLike]", proxy)
@@ -128,18 +133,18 @@ def _by_item_scores(plan: DrawPlan, proxy: Any, depth: int) -> NDArray[Any]:
 
 
 def _read_lists(plan: DrawPlan, lists: ArrayLike) -> NDArray[Any]:
-    read = np.asarray(lists)
-    if read.dtype.kind not in "iu" or read.ndim != 2 or read.shape[0] != plan.labels.size:
+    items = _check.array(lists, "lists")
+    if items.dtype.kind not in "iu" or items.ndim != 2 or items.shape[0] != plan.labels.size:
         raise ArgumentError(
             f"lists must be integers of shape ({plan.labels.size} users, depth), got "
-            f"{read.dtype} of shape {read.shape}."
+            f"{items.dtype} of shape {items.shape}."
         )
-    if read.size and not -1 <= int(read.min()) <= int(read.max()) < plan.catalogue_size:
+    if items.size and not -1 <= int(items.min()) <= int(items.max()) < plan.catalogue_size:
         raise ArgumentError(
             f"lists must hold items from 0 to {plan.catalogue_size - 1}, or -1 for none, got "
-            f"{int(read.min())} to {int(read.max())}."
+            f"{int(items.min())} to {int(items.max())}."
         )
-    return read
+    return items
 
 
 def candidates_only(plan: DrawPlan, lists: NDArray[Any], depth: int) -> NDArray[Any]:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.errors import ArgumentError, PodiumWarning
+from podium.sampled import _columns
 from podium.sampled.design import Floats, Ints
 from podium.types import PerRow
 
@@ -49,6 +50,8 @@ class ScannedRanks:
         targets of one user. By default, each target is a separate user.
     row_weights : (n,), optional
         The weight of each target, instead of equal weights of users.
+    item : (n,), optional
+        The item of each target, integers or strings. Comparisons of models check that these agree.
 
     Raises
     ------
@@ -79,6 +82,7 @@ class ScannedRanks:
     above_all: Ints
     user: NDArray[Any]
     row_weights: Floats | None
+    item: NDArray[Any] | None
 
     def __init__(
         self,
@@ -92,6 +96,7 @@ class ScannedRanks:
         above_all: ArrayLike | None = None,
         user: ArrayLike | None = None,
         row_weights: ArrayLike | None = None,
+        item: ArrayLike | None = None,
     ) -> None:
         columns = {
             "above_listed": _counts(above_listed, "above_listed"),
@@ -103,14 +108,14 @@ class ScannedRanks:
         n_rows = columns["above_listed"].size
         if not n_rows:
             raise ArgumentError("above_listed must hold at least one target, got none.")
-        sizes = _counts(np.broadcast_to(np.asarray(n_items), (n_rows,)), "n_items")
-        labels = np.arange(n_rows) if user is None else _check.array(user, "user")
+        sizes = _counts(_columns.sizes(n_items, "n_items", n_rows), "n_items")
+        labels = np.arange(n_rows) if user is None else _columns.labels(user, "user")
         _check.equal_length(above_listed=columns["above_listed"], user=labels)
         for name, value in {**columns, "n_items": sizes, "user": labels}.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "k", _check.cutoff(k))
-        shares = None if row_weights is None else _check.weights(row_weights, n_rows)
-        object.__setattr__(self, "row_weights", shares)
+        object.__setattr__(self, "row_weights", _columns.weights(row_weights, n_rows))
+        object.__setattr__(self, "item", _columns.items(item, n_rows))
         audited = np.full(n_rows, -1) if above_all is None else np.asarray(above_all)
         object.__setattr__(self, "above_all", _check.one_dimensional(audited, "above_all"))
         _check.equal_length(above_listed=columns["above_listed"], above_all=audited)
@@ -122,6 +127,10 @@ class ScannedRanks:
             f"ScannedRanks({self.above_listed.size} targets of {self.n_users} users, k={self.k}, "
             f"{self.n_scored.mean():.4g} items scored per target, {self.is_open.mean():.1%} open)"
         )
+
+    @property
+    def n_rows(self) -> int:
+        return self.above_listed.size
 
     @property
     def above(self) -> Ints:
@@ -166,6 +175,11 @@ class ScannedRanks:
         return self._owner_and_sizes[1].size
 
     @property
+    def has_several_targets(self) -> bool:
+        """Whether a user has several targets, whose outcomes depend on each other."""
+        return self.n_users < self.n_rows
+
+    @property
     def shares_of_users(self) -> Floats:
         """The weight of each target in the mean over users: float64, (n,); the sum is 1."""
         if self.row_weights is not None:
@@ -182,11 +196,12 @@ class ScannedRanks:
     def counts(self) -> Floats:
         """How often each target counts in fits: float64, (n,); 1 for targets of equal weight.
 
-        The sum is the number of targets of equal weight whose mean would vary as much (Kish).
+        Fits weight targets as `shares_of_users` does, so that they describe the mean user. The sum
+        is the number of targets of equal weight whose mean would vary as much (Kish).
         """
-        if self.row_weights is None:
-            return np.ones(self.above_listed.size)
-        return self.row_weights * self.row_weights.sum() / (self.row_weights @ self.row_weights)
+        owner, sizes = self._owner_and_sizes
+        weights = 1.0 / sizes[owner] if self.row_weights is None else self.row_weights
+        return weights * weights.sum() / (weights @ weights)
 
     def warn_of_random_list(self, name: str = "") -> None:
         """Warn if listed items are hardly better than random ones, unless there is an audit."""
@@ -217,6 +232,10 @@ class ScannedRanks:
             return np.bincount(owner, values) / sizes
         sums = np.bincount(owner, values * self.shares_of_users)
         return (sums * sizes.size).astype(np.float64)
+
+    def sums_of_users(self, values: PerRow) -> Floats:
+        """Return the sum of each user's values, by increasing label: float64, (n_users,)."""
+        return np.bincount(self._owner_and_sizes[0], values).astype(np.float64)
 
     @cached_property
     def _owner_and_sizes(self) -> tuple[Ints, Ints]:
@@ -268,10 +287,11 @@ class Counts:
         k: int,
         user: NDArray[Any],
         row_weights: Floats | None = None,
+        item: NDArray[Any] | None = None,
     ) -> ScannedRanks:
-        """Return them with the number of items, the user and the weight of each target."""
+        """Return them with the columns that describe each target."""
         counts = (self.above_listed, self.n_listed, self.above_drawn, self.n_drawn)
-        return ScannedRanks(*counts, n_items, k=k, user=user, row_weights=row_weights)
+        return ScannedRanks(*counts, n_items, k=k, user=user, row_weights=row_weights, item=item)
 
 
 def _counts(values: ArrayLike, name: str) -> Ints:

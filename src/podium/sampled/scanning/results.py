@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from podium import _check
 from podium.errors import ArgumentError
-from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import inside, t_interval, t_p_value, t_statistic
 from podium.metrics import Measure
-from podium.sampled._request import extent, read_measures, require_defined, require_several
+from podium.sampled._request import (
+    EVALUATE,
+    extent,
+    read_measures,
+    require_defined,
+    require_kind,
+    require_several,
+)
+from podium.sampled._targets import same_targets
 from podium.sampled.bounds import Bounds
 from podium.sampled.comparing import SampledComparison, SampledComparisons
-from podium.sampled.difference import Difference
+from podium.sampled.difference import Difference, covering
 from podium.sampled.distribution import RANK_AUC
 from podium.sampled.evaluating import Estimate, SampledEvaluation
 from podium.sampled.scanning.measured import MeasuredScan, combined, measure_scan, spread
@@ -63,6 +72,9 @@ def evaluate_scan(
     of the draws, and the uncertainty of the shared parameters. If this last part is larger than the
     others, or if the lists have fewer than 1.5 k items, `prior_decides` is true, and the interval
     contains the bounds.
+    Users have the same weight in the fit of the shared parameters, as in the mean. If users have
+    several targets, these depend on each other, and the standard error comes from the sum of the
+    effects of each user's targets.
     With an audit, the mean is corrected by the mean error of the values of audited targets, whose
     exact values are known. It is then unbiased, whatever the proxy and the distribution. The error
     of the correction replaces that of the parameters. Its variance is a weighted mean of that of
@@ -81,6 +93,7 @@ def evaluate_scan(
     >>> recall.bounds.low <= recall.mean <= recall.bounds.high <= 0.5
     True
     """
+    require_kind(ranks, ScannedRanks, "ranks", EVALUATE)
     parsed, level = _read(measures, (ranks,)), _check.open_fraction(level, "level")
     ranks.warn_of_random_list()
     return _evaluation(ranks, measure_scan(ranks, parsed, level), level)
@@ -97,8 +110,8 @@ def compare_scans(
     Parameters
     ----------
     models : mapping of str to ScannedRanks
-        Two or more scans of the same targets, by the name of the model. The proxies and budgets may
-        differ.
+        Two or more scans of the same targets in any order, by the name of the model. The proxies
+        and budgets may differ.
     measures, level
         The parameters of `evaluate_scan`.
 
@@ -109,15 +122,21 @@ def compare_scans(
     Raises
     ------
     ArgumentError
-        If there are fewer than two models, if the users or catalogues differ, or for a reason
+        If there are fewer than two models, if the targets or catalogues differ, or for a reason
         listed in `evaluate_scan`.
+
+    Notes
+    -----
+    Differences are paired by user. If `prior_decides` for one of the models, the interval of the
+    difference contains all differences that the bounds of both models allow, and the probability
+    of the sign is undefined (nan).
     """
-    require_several(models, "evaluate_scan")
+    require_several(models, ScannedRanks, "evaluate_scan")
     parsed = _read(measures, tuple(models.values()))
     level = _check.open_fraction(level, "level")
-    baseline, *others = models
-    for name in others:
-        _refuse_other_targets(models[baseline], models[name], (baseline, name))
+    names = list(models)
+    models = dict(zip(names, same_targets(list(models.values()), names), strict=True))
+    baseline, *others = names
     for name, ranks in models.items():
         ranks.warn_of_random_list(name)
     measured = {name: measure_scan(ranks, parsed, level) for name, ranks in models.items()}
@@ -141,6 +160,11 @@ def _read(
     parsed = read_measures(measures)
     k = min(ranks.k for ranks in scans)
     for measure in parsed:
+        if measure.k is None and measure.name != RANK_AUC:
+            raise ArgumentError(
+                f"{measure} cannot be estimated from a scan, which shows the top of lists only. "
+                "Use a measure with a cutoff, such as recall@10."
+            )
         if measure.k is None or measure.k > k or measure.name == RANK_AUC:
             raise ArgumentError(
                 f"{measure} cannot be estimated from a scan to k = {k}, which settles targets with "
@@ -159,14 +183,14 @@ def _evaluation(
 
 
 def _estimate(scan: MeasuredScan, level: float) -> Estimate:
-    error, size = combined((spread(scan.values), scan.other))
-    low, high = inside(t_interval(scan.mean, error, size, level), (0.0, scan.largest))
+    error, size = combined((spread(scan.effects), scan.other))
+    interval = inside(t_interval(scan.mean, error, size, level), (0.0, scan.largest))
     if scan.prior_decides:
-        low, high = min(low, scan.bounds.low), max(high, scan.bounds.high)
+        interval = covering(interval, scan.bounds)
     return Estimate(
         scan.mean,
         error,
-        Interval(low, high),
+        interval,
         level,
         scan.values.size,
         _method(scan.k),
@@ -179,24 +203,30 @@ def _estimate(scan: MeasuredScan, level: float) -> Estimate:
 
 
 def _difference(a: MeasuredScan, b: MeasuredScan, level: float) -> Difference:
-    error, size = combined((spread(b.values - a.values), a.other, b.other))
+    error, size = combined((spread(b.effects - a.effects), a.other, b.other))
     difference, n_users = b.mean - a.mean, a.values.size
     is_biased, largest = a.is_biased or b.is_biased, max(a.largest, b.largest)
+    prior_decides = a.prior_decides or b.prior_decides
+    interval = inside(t_interval(difference, error, size, level), (-largest, largest))
+    sign_probability = 1.0 - t_p_value(t_statistic(difference, error), size) / 2
+    bounds = Bounds(b.bounds.low - a.bounds.high, b.bounds.high - a.bounds.low)
+    if prior_decides:
+        interval, sign_probability = covering(interval, bounds), np.nan
     return Difference(
         a.mean,
         b.mean,
         difference,
         error,
-        inside(t_interval(difference, error, size, level), (-largest, largest)),
+        interval,
         level,
         n_users,
         _method(b.k),
         is_biased,
         "exact",
         "posterior" if is_biased else "users",
-        1.0 - t_p_value(t_statistic(difference, error), size) / 2,
-        Bounds(b.bounds.low - a.bounds.high, b.bounds.high - a.bounds.low),
-        a.prior_decides or b.prior_decides,
+        sign_probability,
+        bounds,
+        prior_decides,
     )
 
 
@@ -217,11 +247,3 @@ def _conventions(ranks: ScannedRanks) -> dict[str, Any]:
         "n_bootstrap": None,
         "seed": 0,
     }
-
-
-def _refuse_other_targets(a: ScannedRanks, b: ScannedRanks, names: tuple[str, str]) -> None:
-    if a.user.size != b.user.size or (a.user != b.user).any() or (a.n_items != b.n_items).any():
-        raise ArgumentError(
-            f"{names[0]} and {names[1]} must be scans of the same targets, with the same users and "
-            "numbers of items in the same order. Scan both with the same targets and exclude."
-        )

@@ -49,10 +49,10 @@ def scan(
 
     Parameters
     ----------
-    scorer : function, or scores
+    scorer : function, (n_users, n_items), or pair (user_factors, item_factors)
         A function of two int64 arrays of equal length, rows of users and items, that returns their
-        scores. Higher is better. It is called with many pairs at a time, in about 15 rounds. Scores
-        in the forms of `podium.catalogue.rank_blocks` are read without a function.
+        scores. Higher is better. It is called with many pairs at a time, in about 15 rounds. A
+        matrix of scores, and factors whose products are the scores, are read without a function.
     targets : scipy.sparse matrix, (n_users, n_items)
         The held-out items as stored entries, one or several per user.
     k : int
@@ -168,6 +168,7 @@ def scan(
         k=k,
         above_all=rounds.audited(for_audit),
         user=plan.user,
+        item=plan.targets,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check
-from podium.catalogue.source import Scores
+from podium.catalogue.source import ScoreFunction, Scores
 from podium.errors import ArgumentError
 from podium.sampled._draws import DrawPlan
 from podium.sampled.design import Floats, Ints
@@ -36,7 +36,7 @@ class Scorer:
         result = np.empty(rows.size)
         for start in range(0, rows.size, _MOST_PAIRS):
             part = slice(start, start + _MOST_PAIRS)
-            result[part] = self._checked(rows[part], items[part])
+            result[part] = self._checked(rows[part], items[part].astype(np.int64, copy=False))
         return result
 
     def _checked(self, rows: Ints, items: Ints) -> Floats:
@@ -57,21 +57,33 @@ class Scorer:
 
 def _look_up(scores: Scores, plan: DrawPlan) -> PairScores:
     """Return a function that reads a matrix of scores, or multiplies factors."""
+    if isinstance(scores, ScoreFunction):
+        raise ArgumentError(
+            "scorer must score pairs, but a ScoreFunction scores all items of a user, so that a "
+            "scan saves nothing. Pass a function of rows and items, or rank all items with "
+            "podium.catalogue.target_ranks."
+        )
     shape = plan.labels.size, plan.catalogue_size
     if isinstance(scores, tuple) and len(scores) == 2:
         user_factors, item_factors = cast("tuple[ArrayLike, ArrayLike]", scores)
-        left: Floats = np.asarray(user_factors)
-        right: Floats = np.asarray(item_factors)
-        if left.ndim != 2 or right.ndim != 2 or (left.shape[0], right.shape[0]) != shape:
-            raise ArgumentError(
-                f"scorer's factors must have {shape[0]} and {shape[1]} rows, got shapes "
-                f"{left.shape} and {right.shape}."
-            )
+        left: Floats = _check.array(user_factors, "scorer's user factors")
+        right: Floats = _check.array(item_factors, "scorer's item factors")
+        _refuse_factors(left.shape, right.shape, shape)
         return lambda rows, items: np.einsum("if,if->i", left[rows], right[items])
-    matrix: Floats = np.asarray(cast("ArrayLike", scores))
+    matrix: Floats = _check.array(cast("ArrayLike", scores), "scorer")
     if matrix.shape != shape:
         raise ArgumentError(
             f"scorer must be a function of rows and items, factors, or scores of users x items = "
             f"{shape}, got shape {matrix.shape}."
         )
     return lambda rows, items: matrix[rows, items]
+
+
+def _refuse_factors(left: tuple[int, ...], right: tuple[int, ...], shape: tuple[int, int]) -> None:
+    """Raise unless factors have a row per user and per item, and equally many columns."""
+    has_rows = len(left) == len(right) == 2 and (left[0], right[0]) == shape
+    if not has_rows or left[1] != right[1]:
+        raise ArgumentError(
+            f"scorer's factors must have {shape[0]} and {shape[1]} rows and equally many columns, "
+            f"got shapes {left} and {right}."
+        )

@@ -13,15 +13,17 @@ from podium.evaluation.stats.intervals import inside, t_interval, t_p_value, t_s
 from podium.metrics import Measure
 from podium.sampled import _uncertainty
 from podium.sampled._request import (
+    EVALUATE,
     read_measures,
     read_resamples,
     require_defined,
+    require_kind,
     require_several,
-    same_users,
 )
+from podium.sampled._targets import same_targets
 from podium.sampled.bounds import Bounds
 from podium.sampled.comparing import SampledComparison, SampledComparisons
-from podium.sampled.difference import Difference
+from podium.sampled.difference import Difference, covering
 from podium.sampled.distribution import RANK_AUC
 from podium.sampled.estimators import Estimator, get
 from podium.sampled.evaluating import N_BOOTSTRAP, Estimate, SampledEvaluation
@@ -84,6 +86,7 @@ def evaluate_shared(
     >>> 0 < found["pap@10"] < found["recall@20"] < 1
     True
     """
+    require_kind(shared, SharedRanks, "shared", EVALUATE)
     parsed = _read([shared], measures)
     level, n_bootstrap = _check.open_fraction(level, "level"), read_resamples(n_bootstrap)
     with _uncertainty.distinct_warnings():
@@ -124,18 +127,28 @@ def compare_shared(
 
     Notes
     -----
-    Differences are paired by user, as in `compare`.
+    Differences are paired by user, as in `compare`. With strata, `prior_decides` has the same
+    effect as in `compare_scans`.
     """
-    require_several(models, "evaluate_shared")
+    require_several(models, SharedRanks, "evaluate_shared")
     parsed = _read(list(models.values()), measures)
     level, n_bootstrap = _check.open_fraction(level, "level"), read_resamples(n_bootstrap)
     models = _refuse_other_targets(models)
-    confidence = (1 + level) / 2 if bounds else None  # so that the bounds of two models hold
     fits = {name: _fits(estimator, shared) for name, shared in models.items()}
     with _uncertainty.distinct_warnings():
-        means = [[of.mean(m, level, confidence) for m in parsed] for of in fits.values()]
+        columns = [_means(list(fits.values()), m, level, bounds=bounds) for m in parsed]
+        means = [list(row) for row in zip(*columns, strict=True)]
         resampled = _with_resamples(list(fits.values()), means, parsed, n_bootstrap, seed)
     by_name = dict(zip(models, resampled, strict=True))
+    differences = {
+        name: [
+            _difference(of, a, b, level) for a, b in zip(resampled[0], by_name[name], strict=True)
+        ]
+        for name, of in fits.items()
+    }
+    if not bounds:
+        by_name = {n: [replace(mean, bounds=None) for mean in row] for n, row in by_name.items()}
+        differences = {n: [replace(d, bounds=None) for d in row] for n, row in differences.items()}
     evaluations = {
         name: _evaluation(of, parsed, by_name[name], level, n_bootstrap, seed)
         for name, of in fits.items()
@@ -143,10 +156,7 @@ def compare_shared(
     baseline, *others = models
     comparisons = {
         name: SampledComparison(
-            {
-                str(measure): _difference(fits[name], a, b, level)
-                for measure, a, b in zip(parsed, by_name[baseline], by_name[name], strict=True)
-            },
+            dict(zip(map(str, parsed), differences[name], strict=True)),
             {"a": evaluations[baseline].conventions, "b": evaluations[name].conventions},
         )
         for name in others
@@ -186,6 +196,18 @@ def _fits(estimator: str | Estimator, shared: SharedRanks) -> Fits | StrataFits:
         f"{method} cannot be used with strata, which have a method of their own. Use 'auto' or "
         "'naive'."
     )
+
+
+def _means(
+    fits: Sequence[Fits | StrataFits], measure: Measure, level: float, *, bounds: bool
+) -> list[SharedMean]:
+    """Return the mean of each model, with bounds if a difference has them or contains them."""
+    confidence = (1 + level) / 2  # so that the bounds of two models hold
+    means = [of.mean(measure, level, confidence if bounds else None) for of in fits]
+    are_needed = any(mean.prior_decides for mean in means) and isinstance(fits[0], StrataFits)
+    if bounds or not are_needed:
+        return means
+    return [of.mean(measure, level, confidence) for of in fits]
 
 
 def _with_resamples(
@@ -255,6 +277,10 @@ def _difference(fits: Fits | StrataFits, a: SharedMean, b: SharedMean, level: fl
         bounds = Bounds(b.bounds.low - a.bounds.high, b.bounds.high - a.bounds.low)
         if fits.source == "posterior":
             interval = inside(interval, bounds)
+    prior_decides = a.prior_decides or b.prior_decides
+    sign_probability = 1.0 - t_p_value(t_statistic(difference, error), n_users) / 2
+    if prior_decides and isinstance(fits, StrataFits) and bounds is not None:
+        interval, sign_probability = covering(interval, bounds), np.nan  # errors lack the prior's
     return Difference(
         a.mean,
         b.mean,
@@ -267,9 +293,9 @@ def _difference(fits: Fits | StrataFits, a: SharedMean, b: SharedMean, level: fl
         fits.is_biased,
         fits.interval_of,
         fits.source,
-        1.0 - t_p_value(t_statistic(difference, error), n_users) / 2,
+        sign_probability,
         bounds,
-        a.prior_decides or b.prior_decides,
+        prior_decides,
     )
 
 
@@ -281,11 +307,4 @@ def _refuse_other_targets(models: Mapping[str, SharedRanks]) -> dict[str, Shared
             "models must all have strata, or none of them, because the methods differ. Give all "
             "models the same candidates."
         )
-    samples = same_users(list(models.values()), names, noun="model")
-    for name, shared in zip(names[1:], samples[1:], strict=True):
-        if not np.array_equal(np.bincount(samples[0].owner), np.bincount(shared.owner)):
-            raise ArgumentError(
-                f"{name} and {names[0]} must have the same targets, but users have different "
-                "numbers of them. Rank the same held-out items by all models."
-            )
-    return dict(zip(names, samples, strict=True))
+    return dict(zip(names, same_targets(list(models.values()), names), strict=True))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
+from podium.sampled import _columns
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.scanning.ranks import Counts, ScannedRanks
@@ -45,6 +46,8 @@ class SharedRanks:
     n_listed : int or int, (n,), optional
         The number of the user's listed items, the same for all targets of a user. They are the
         first items of a proxy's list without the targets.
+    item : (n,), optional
+        The item of each target, integers or strings. Comparisons of models check that these agree.
 
     Raises
     ------
@@ -72,6 +75,7 @@ class SharedRanks:
     replacement: bool
     above_listed: Ints | None
     n_listed: Ints | None
+    item: NDArray[Any] | None
 
     def __init__(
         self,
@@ -83,6 +87,7 @@ class SharedRanks:
         replacement: bool = True,
         above_listed: ArrayLike | None = None,
         n_listed: ArrayLike | None = None,
+        item: ArrayLike | None = None,
     ) -> None:
         _refuse_half_strata(above_listed, n_listed, replacement)
         if n_listed is None or not np.any(n_listed):
@@ -91,6 +96,7 @@ class SharedRanks:
         columns = {**_checked_columns(*counts, replacement=replacement), "replacement": replacement}
         for name, value in columns.items():
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "item", _columns.items(item, self.n_rows))
         for name in ("n_negatives", "n_items", "n_listed"):
             if columns[name] is not None:
                 _refuse_different(self, columns[name], name)
@@ -104,11 +110,22 @@ class SharedRanks:
         ----------
         ranks : SampledRanks
             Ranks among each user's sampled items, such as those of `read_candidate_scores`.
+
+        Raises
+        ------
+        ArgumentError
+            If there are no users, if samples grow, or if targets have two rows
+            (ties="average").
         """
         if ranks.user is None:
             raise ArgumentError("user is missing: targets that share a sample need their users.")
         if ranks.stages:
             raise ArgumentError("stages is only for separate samples, which grow for each target.")
+        if ranks.half_ranks:
+            raise ArgumentError(
+                "ties='average' is undefined for targets that share a sample, because it gives "
+                "ranks between two items. Rank with 'worst', 'best' or 'random'."
+            )
         options: dict[str, Any] = {"user": ranks.user, "replacement": ranks.replacement}
         return cls(ranks.ranks - 1, ranks.n_negatives, ranks.n_items, **options)
 
@@ -130,12 +147,13 @@ class SharedRanks:
         counts = candidates.counts(scores, ties=ties, keeps_targets=False)
         row = candidates.row[candidates.is_target]
         n_others = 0 if candidates.keeps_targets else np.bincount(row)[row] - 1
-        return cls.of_counts(
-            counts, candidates.n_items + n_others, candidates.user[candidates.is_target]
-        )
+        user, item = (c[candidates.is_target] for c in (candidates.user, candidates.item))
+        return cls.of_counts(counts, candidates.n_items + n_others, user, item)
 
     @classmethod
-    def of_counts(cls, counts: Counts, n_items: ArrayLike, user: NDArray[Any]) -> SharedRanks:
+    def of_counts(
+        cls, counts: Counts, n_items: ArrayLike, user: NDArray[Any], item: NDArray[Any]
+    ) -> SharedRanks:
         """Return ranks from the counts of strata without other targets."""
         return cls(
             counts.above_drawn,
@@ -145,6 +163,7 @@ class SharedRanks:
             replacement=False,
             above_listed=counts.above_listed,
             n_listed=counts.n_listed,
+            item=item,
         )
 
     def __repr__(self) -> str:
@@ -231,7 +250,8 @@ class SharedRanks:
         """Whether all items of all users were ranked, so that the ranks are exact."""
         n_listed = 0 if self.n_listed is None else self.n_listed
         is_whole = np.asarray(self.n_negatives) + n_listed == self.n_candidates - 1
-        return bool(is_whole.all()) and not self.replacement
+        repeats = self.replacement and int(np.max(self.n_negatives)) > 1
+        return bool(is_whole.all()) and not repeats
 
 
 def _span(size: int | Ints) -> str:

@@ -122,6 +122,7 @@ def _uniform(
         plan.n_items + n_targets - 1,
         user=plan.user,
         replacement=replacement,
+        item=plan.targets,
     )
 
 
