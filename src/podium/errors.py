@@ -82,7 +82,7 @@ class CostWarning(PodiumWarning):
     """A computation takes very long. The message states its size and a cheaper alternative."""
 
 
-def warn(text: str, kind: type[PodiumWarning] = PodiumWarning) -> None:
+def warn(text: str, kind: type[Warning] = PodiumWarning) -> None:
     """Give a warning at the line that called podium, however deep the call is."""
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_code.co_filename.startswith(_HERE):

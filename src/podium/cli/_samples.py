@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import typer
 
 from podium.cli import _messages
 from podium.cli._options import ColumnNames
-from podium.errors import ArgumentError, PodiumWarning
+from podium.errors import ArgumentError, warn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -346,11 +345,9 @@ def _candidate_scores(
             "rank below the others."
         )
     if model.n_items_ > n_items:
-        warnings.warn(
+        warn(
             f"{path} has {model.n_items_} items, but candidates were drawn from {n_items} "
-            "(--items). It may be a model of another catalogue.",
-            PodiumWarning,
-            stacklevel=2,
+            "(--items). It may be a model of another catalogue."
         )
     rows = candidates.keep(scored.rows)
     if scored.n_learned:

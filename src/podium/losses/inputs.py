@@ -70,7 +70,6 @@ def warn_about_pairs(n_pairs: float, name: str, advice: str) -> None:
             f"{name} visits {n_pairs:.2g} pairs of rows in each evaluation, which takes about "
             f"{n_pairs / _MANY_PAIRS:.2g} s. {advice}",
             CostWarning,
-            stacklevel=4,  # the caller of prepare, given a call from `_target`
         )
 
 

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from podium import _check
-from podium.errors import PodiumWarning
+from podium.errors import PodiumWarning, warn
 from podium.evaluation import stats
 from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import t_interval
@@ -353,5 +353,5 @@ def distinct_warnings() -> Generator[None]:
     for warning in caught:
         text = str(warning.message)
         if text not in shown_texts or not issubclass(warning.category, PodiumWarning):
-            warnings.warn(text, warning.category, stacklevel=4)
+            warn(text, warning.category)
         shown_texts.add(text)

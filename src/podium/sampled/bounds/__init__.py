@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from podium import _check
 from podium._one_thread import one_blas_thread
-from podium.errors import ArgumentError, PodiumWarning
+from podium.errors import ArgumentError, warn
 from podium.metrics import Measure
 from podium.sampled.bounds.ball import ball_of_ranks, ball_of_shares
 from podium.sampled.bounds.moments import least_with_moments
@@ -107,12 +106,10 @@ def identification_bounds(
     with one_blas_thread:
         low, high, miss = extremes(ball_of_ranks(ranks, level), worth, _start_ranks(parsed))
     if miss > 0:
-        warnings.warn(
+        warn(
             f"no distribution of ranks gives the observed sampled ranks within sampling error "
             f"(confidence {level:g}). Check that candidates were drawn uniformly from n_items, "
-            "and that n_items and replacement are right.",
-            PodiumWarning,
-            stacklevel=2,
+            "and that n_items and replacement are right."
         )
     return Bounds(low, high)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -11,7 +10,7 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from podium import _check
-from podium.errors import ConvergenceWarning
+from podium.errors import ConvergenceWarning, warn
 from podium.metrics import Measure
 from podium.sampled.design import Design, Floats
 from podium.sampled.distribution import (
@@ -277,11 +276,10 @@ def _bounded(design: Design, measure: Measure) -> Floats:
         equations[:, :n], equations[:, n], (lowest, np.inf), method="bvls", max_iter=20 * n
     )
     if not solution.success:
-        warnings.warn(
+        warn(
             f"CLS stopped after {solution.nit} steps before the values of {measure} were optimal: "
             f"{solution.message}",
             ConvergenceWarning,
-            stacklevel=4,
         )
     return np.cumsum(solution.x[::-1])[::-1]
 

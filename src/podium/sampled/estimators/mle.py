@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError, ConvergenceWarning, PodiumWarning
+from podium.errors import ArgumentError, ConvergenceWarning, warn
 from podium.sampled.design import Floats
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators import Estimator, register
@@ -98,11 +97,10 @@ def mle_probabilities(observed: Likelihood, n_steps: int | None) -> Floats:
         return em(observed, n_steps).probabilities
     result = maximise(observed, TOLERANCE)
     if result.gap > TOLERANCE:
-        warnings.warn(
+        warn(
             f"MLE stopped after {result.n_steps} steps at a gap of {result.gap:.1e} in mean log "
             f"likelihood, above {TOLERANCE:g}. Pass n_steps instead.",
             ConvergenceWarning,
-            stacklevel=4,
         )
     return result.probabilities
 
@@ -235,11 +233,9 @@ class WMLE(Estimator):
         PodiumWarning
             Always, because the estimate is that of a different population.
         """
-        warnings.warn(
+        warn(
             "wmle gives users with small sampled ranks larger weights. It therefore overestimates "
-            "the share of users at the top, for any number of users. Use mle.",
-            PodiumWarning,
-            stacklevel=2,
+            "the share of users at the top, for any number of users. Use mle."
         )
         design = self.check(ranks).design
         weighted_likelihood = likelihood(ranks, self.weights(np.arange(1.0, design.n_outcomes + 1)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from podium.data.convert import Ids, to_ids, to_numbers
 from podium.data.ids import label_array
 from podium.data.source import Kind, Source
 from podium.data.tables import fetch, open_table
-from podium.errors import ArgumentError, PodiumWarning
+from podium.errors import ArgumentError, warn
 from podium.sampled.design import Floats
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.reading.seen import read_seen
@@ -127,11 +126,7 @@ def refuse_history(columns: dict[str, str] | None, values: dict[str, Any], sourc
             "these out. Pass one of the two."
         )
     if values.pop("history", None) is not None:
-        warnings.warn(
-            f"{source}: history is ignored, because seen= leaves out users' own items.",
-            PodiumWarning,
-            stacklevel=3,
-        )
+        warn(f"{source}: history is ignored, because seen= leaves out users' own items.")
 
 
 def _one_size(sizes: int | Floats, stages: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,7 +14,7 @@ from podium.data.convert import Ids, to_ids
 from podium.data.ids import codes_of, share
 from podium.data.overlap import Side, check_common, common_ids
 from podium.data.tables import fetch, open_table
-from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.errors import ArgumentError, DataError, warn
 from podium.groups import find
 from podium.sampled.candidates import Candidates
 from podium.sampled.design import Ints
@@ -75,11 +74,9 @@ class Seen:
         sides = (Side(_SEEN_TABLE, self.name, self.user), Side("the sample", source, user))
         overlap = check_common(shared, "user", *sides, min_share=0.0)
         if overlap.both.size < _MIN_SHARE * overlap.n_right:
-            warnings.warn(
+            warn(
                 f"{overlap.both.size} of the {overlap.n_right} users of {source} are in "
-                f"{self.name}. The others are treated as users without seen items.",
-                PodiumWarning,
-                stacklevel=3,
+                f"{self.name}. The others are treated as users without seen items."
             )
         return catalogue_size(n_items) - self._n_seen(user)
 
@@ -175,11 +172,9 @@ class Seen:
             sides = (Side(_SEEN_TABLE, self.name, self.item), Side("the sample", source, item))
             check_common(shared, "item", *sides, min_share=0.0)
         if np.isin(shared.right, overlap.both).sum() < _MIN_ITEM_SHARE * expected:
-            warnings.warn(
+            warn(
                 f"{overlap.both.size} of the {overlap.n_left} items of {self.name} are among the "
-                f"{overlap.n_right} of {source}. Check that both use the same item ids.",
-                PodiumWarning,
-                stacklevel=4,
+                f"{overlap.n_right} of {source}. Check that both use the same item ids."
             )
 
 
@@ -286,8 +281,4 @@ def without_seen(
 def warn_of_dropped(n: int, source: str) -> None:
     """Warn if targets are left without a candidate."""
     if n:
-        warnings.warn(
-            f"{source}: targets dropped, because all of their candidates are seen items: {n}.",
-            PodiumWarning,
-            stacklevel=4,
-        )
+        warn(f"{source}: targets dropped, because all of their candidates are seen items: {n}.")

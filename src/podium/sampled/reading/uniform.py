@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.errors import PodiumWarning
+from podium.errors import warn
 
 _MOST_ERRORS = 6.0  # Poisson standard errors above the expected number of draws
 _LEAST_MISSES = 20  # with fewer, a list of the model's own would hardly miss targets either
@@ -41,12 +40,10 @@ def warn_of_popular_draws(drawn: NDArray[Any], expected: float, advice: str, sou
     if is_common_list or int(counts.max(initial=0)) <= limit:
         return
     most, n_above = int(np.argmax(counts)), int((counts > limit).sum())
-    warnings.warn(
+    warn(
         f"{source}: item {_check.label(names[most])} was drawn for {counts[most]} users, but a "
         f"uniform sample has it for about {expected:.0f}. {n_above} of {names.size} drawn "
-        f"items have too many draws. {advice}",
-        PodiumWarning,
-        stacklevel=4,
+        f"items have too many draws. {advice}"
     )
 
 
@@ -73,11 +70,9 @@ def warn_of_known_targets(
     n_missed, n_low = int((~in_list).sum()), int((~in_top).sum())
     if n_low < _LEAST_MISSES or n_missed >= _MISS_RATIO * n_low:
         return
-    warnings.warn(
+    warn(
         f"{source}: the proxy lists {in_list.sum()} of {in_list.size} targets, but by their scores "
         f"only about {in_top.sum()} are among as many items. If the proxy was trained on the "
         "targets, its lists do not help to evaluate a model that was not. If you do not know which "
-        "targets it lists, give all targets the stratum 'drawn'.",
-        PodiumWarning,
-        stacklevel=4,
+        "targets it lists, give all targets the stratum 'drawn'."
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.catalogue import top_k, top_k_factors
 from podium.catalogue.source import Scores, read
-from podium.errors import ArgumentError, PodiumWarning
+from podium.errors import ArgumentError, warn
 from podium.sampled._draws import DrawPlan
 from podium.sampled.design import Ints
 
@@ -51,12 +50,10 @@ class ProxyOrder:
         """Warn if the proxy ranks so many targets first that it was probably trained on them."""
         n_first, n_targets = int((self._places == 0).sum()), self._places.size
         if n_first > _MOST_FIRST * n_targets:
-            warnings.warn(
+            warn(
                 f"The proxy ranks {n_first / n_targets:.0%} of the targets first ({n_first} of "
                 f"{n_targets}). If it was trained on them, its "
-                "lists do not help to evaluate a model that was not.",
-                PodiumWarning,
-                stacklevel=3,
+                "lists do not help to evaluate a model that was not."
             )
 
     def n_others_above(self, rows: Ints) -> Ints:

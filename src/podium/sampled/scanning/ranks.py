@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.errors import ArgumentError, PodiumWarning
+from podium.errors import ArgumentError, warn
 from podium.sampled import _columns
 from podium.sampled.design import Floats, Ints
 from podium.types import PerRow
@@ -212,13 +211,11 @@ class ScannedRanks:
         drawn = float((self.above_drawn[is_used] / self.n_drawn[is_used]).mean())
         if listed < _LEAST_GAIN * drawn:
             model = name and f" for {name}"
-            warnings.warn(
+            warn(
                 f"Of the items that the proxy lists{model}, {listed:.2%} are above an open target, "
                 f"and of the random items {drawn:.2%}. The list is hardly better than a random "
                 "one, with which estimates can be biased. Use a better proxy, an audit, or random "
-                "candidates without a proxy.",
-                PodiumWarning,
-                stacklevel=3,
+                "candidates without a proxy."
             )
 
     def means_of_users(self, values: PerRow) -> Floats:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from math import ceil
 from typing import Any
 
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 from podium import _check
 from podium.catalogue.source import Scores
 from podium.catalogue.sparse import Overlap
-from podium.errors import ArgumentError, PodiumWarning
+from podium.errors import ArgumentError, warn
 from podium.progress import or_silent
 from podium.sampled._draws import DrawPlan, read_plan
 from podium.sampled.scanning.checkpoint import ScanCheckpoint
@@ -175,12 +174,10 @@ def scan(
 def _warn_of_small_budget(budget: float, share: float, k: int, n_items: int) -> None:
     least = ceil(LEAST_DEPTH * k / share)
     if budget < min(least, n_items - 1):
-        warnings.warn(
+        warn(
             f"A budget of {budget:g} items per target lists too few of them to settle targets at "
             f"k = {k}. Estimates can then be far off, and intervals contain the bounds. Pass a "
-            f"budget of at least {least}, or a smaller k.",
-            PodiumWarning,
-            stacklevel=3,
+            f"budget of at least {least}, or a smaller k."
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from podium._one_thread import one_blas_thread
-from podium.errors import ConvergenceWarning
+from podium.errors import ConvergenceWarning, warn
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators import Estimator, register
 from podium.sampled.estimators.mle import mle_probabilities
@@ -158,9 +157,8 @@ def _warn(states: Sequence[State]) -> None:
         if not mode.converged
     )
     if lost_weight > _MAX_LOST_WEIGHT:
-        warnings.warn(
+        warn(
             f"Smooth stopped early: fits with {lost_weight:.0%} of the weight are far from the "
             'likeliest ones, so the estimate may be wrong. Compare it with the estimator "mle".',
             ConvergenceWarning,
-            stacklevel=4,
         )
