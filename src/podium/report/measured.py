@@ -260,9 +260,9 @@ def tests_notes(result: Mapping[str, Any]) -> list[str]:
             "test, before and after Holm's correction for all tests here."
         )
     notes.append(
-        "Detectable: the smallest true difference that a test with this many users detects (5 % "
-        "level, 80 % power). Effect: mean difference, divided by the standard deviation of the "
-        "differences. Relative: difference, divided by the baseline's mean."
+        "Detectable: the smallest true difference that a test with this many users detects "
+        f"(5{GLUE}% level, 80{GLUE}% power). Effect: mean difference, divided by the standard "
+        "deviation of the differences. Relative: difference, divided by the baseline's mean."
     )
     if _has_unjudged(result):
         notes.append(
