@@ -12,7 +12,7 @@ Table: TypeAlias = dict[str, Any]
 
 WIDTH = 80
 _RARE = "undefined"
-_HALF = 19  # characters of a long name that are kept at either end
+_LONGEST = 58  # characters of the name of a row, such as a run or "run - baseline"
 _NAMES = ("segment", "measure", "run")  # columns that name the content of a row
 
 
@@ -44,13 +44,22 @@ def _with_short_names(tables: list[Table]) -> list[Table]:
     """Cut long names of rows in the middle, unless two of them would become the same."""
     named = [content for content in tables if content["columns"][0] in _NAMES]
     names = {row[0] for content in named for row in content["rows"]}
-    short = {n: f"{n[:_HALF]}…{n[-_HALF:]}" if len(n) > 2 * _HALF + 1 else n for n in names}
+    short = {name: _short(name) for name in names}
     if len(set(short.values())) < len(names):
         return tables
     return [
         {**content, "rows": [[short.get(row[0], row[0]), *row[1:]] for row in content["rows"]]}
         for content in tables
     ]
+
+
+def _short(name: str) -> str:
+    """Cut a long name in the middle, and both runs of a difference."""
+    if len(name) <= _LONGEST:
+        return name
+    runs = name.split(" - ")
+    half = _LONGEST // (2 * len(runs)) - 1
+    return " - ".join(f"{r[:half]}…{r[-half:]}" if len(r) > 2 * half else r for r in runs)
 
 
 def _without_zeros(content: Table) -> Table:
