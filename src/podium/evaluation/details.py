@@ -55,7 +55,7 @@ class Tables:
         The keyword arguments of `podium.data.ranking` by measure of relevance.
     sides : (Side, Side), optional
         The truth and the run that were measured in parts, and can be read again.
-    whole : Whole, optional
+    facts : Whole, optional
         The facts of these whole tables.
     """
 
@@ -63,7 +63,7 @@ class Tables:
     run: Any
     options: dict[str, dict[str, Any]]
     sides: tuple[Side, Side] | None = None
-    whole: Whole | None = None
+    facts: Whole | None = None
 
     def truth_of(self, labels: Labels) -> Truth | None:
         """Return a truth with all rows of these users; None if there are none."""
@@ -82,12 +82,12 @@ class Tables:
         from podium import data
         from podium.data.build import ranking_of_some
 
-        if self.whole is None:
+        if self.facts is None:
             return partial(data.ranking, self.truth, self.run)
         truth, run = self.truth_of(labels), self.run_of(labels)
         if truth is None or run is None:
             return None
-        return partial(ranking_of_some, truth, run, self.whole)
+        return partial(ranking_of_some, truth, run, self.facts)
 
 
 def of_evaluation(evaluation: Evaluation, titles: Any = None) -> dict[str, Any]:

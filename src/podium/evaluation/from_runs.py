@@ -250,7 +250,7 @@ def measure_runs(
 class _Measured(NamedTuple):
     """The evaluations of runs by task, the tables that further measures read, and all tables.
 
-    `sides` has the truth and the runs that were measured in parts, and `whole` their facts; `truth`
+    `sides` has the truth and the runs that were measured in parts, and `facts` of them; `truth`
     and `lists` are then as they were passed.
     """
 
@@ -261,12 +261,12 @@ class _Measured(NamedTuple):
     truth: Any
     lists: Mapping[str, Any]
     sides: tuple[Side, dict[str, Side]] | None = None
-    whole: Whole | None = None
+    facts: Whole | None = None
 
     def tables(self, name: str, options: dict[str, dict[str, Any]]) -> Tables:
         """Return the tables of a run, for lists and curves."""
         sides = None if self.sides is None else (self.sides[0], self.sides[1][name])
-        return Tables(self.truth, self.lists[name], options, sides, self.whole)
+        return Tables(self.truth, self.lists[name], options, sides, self.facts)
 
 
 def _measured(

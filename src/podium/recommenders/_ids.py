@@ -53,17 +53,16 @@ def known_codes(ids: IdsLike, labels: Labels, name: str) -> NDArray[np.int64]:
     ArgumentError
         If an id is not among the labels; the message names the first one.
     """
-    asked = id_array(ids, name)
-    if asked.dtype.kind == "i" and labels.dtype.kind == "U":
-        asked = asked.astype(str)
-    if asked.dtype.kind == "U" and labels.dtype.kind != "U":
-        raise ArgumentError(
-            f"{name} must hold ids such as {_check.label(labels[0])}, got {_check.label(asked[0])}."
-        )
-    positions = find(labels, asked)
+    requested = id_array(ids, name)
+    if requested.dtype.kind == "i" and labels.dtype.kind == "U":
+        requested = requested.astype(str)
+    if requested.dtype.kind == "U" and labels.dtype.kind != "U":
+        example, first = _check.label(labels[0]), _check.label(requested[0])
+        raise ArgumentError(f"{name} must hold ids such as {example}, got {first}.")
+    positions = find(labels, requested)
     unknown = positions < 0
     if unknown.any():
-        first, others = asked[int(np.argmax(unknown))], int(unknown.sum()) - 1
+        first, others = requested[int(np.argmax(unknown))], int(unknown.sum()) - 1
         remark = f" (and {others} more)" if others else ""
         raise ArgumentError(
             f"{name} {_check.label(first)} is unknown to the model{remark}. Leave it out, or fit "

@@ -101,10 +101,10 @@ def _by_scores(plan: DrawPlan, proxy: Any, depth: int) -> NDArray[Any]:
     from scipy.sparse import csr_array
 
     hidden, shape = plan.hidden, (plan.labels.size, plan.catalogue_size)
-    given = read(proxy).shape
-    if given != shape:
+    proxy_shape = read(proxy).shape
+    if proxy_shape != shape:
         raise ArgumentError(
-            f"proxy must have the shape of targets, users x items = {shape}, got {given}."
+            f"proxy must have the shape of targets, users x items = {shape}, got {proxy_shape}."
         )
     exclude = csr_array((np.ones(hidden.items.size), hidden.items, hidden.offsets), shape=shape)
     if isinstance(proxy, tuple):

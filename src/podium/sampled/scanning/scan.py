@@ -139,28 +139,22 @@ def scan(
     audit = _check.number(audit, "audit", low=0, high=0.99)
     _warn_of_small_budget(budget, share * (1.0 - audit), k, int(plan.n_items.max()))
     total = int(budget * plan.targets.size)
-    _require_audit(int(audit * total), plan)
-    rounds = Rounds(
-        plan,
-        order,
-        Scorer(scorer, plan),
-        k,
-        _check.choice(ties, "ties", ("worst", "best")),
-        _check.seed(seed),
-    )
+    show, for_audit = or_silent(progress), int(audit * total)
+    _require_audit(for_audit, plan)
+    rule = _check.choice(ties, "ties", ("worst", "best"))
+    rounds = Rounds(plan, order, Scorer(scorer, plan), k, rule, _check.seed(seed))
     settings = {"k": k, "budget": budget, "list_share": share, "audit": audit}
     settings |= {"ties": ties, "seed": seed}
     stored = None if checkpoint is None else ScanCheckpoint(checkpoint, plan, order, settings)
     if stored is not None and _check.flag(resume, "resume"):
         rounds.counts = stored.read() or rounds.counts
-    show, for_audit = or_silent(progress), int(audit * total)
     for name in rounds.run(total - for_audit, share):
         show(rounds.n_scored, total, name)
         if stored is not None:
             stored.write(rounds.counts)
-    counts = rounds.counts
     if for_audit:
         show(rounds.n_scored, total, "audit")
+    counts = rounds.counts
     return ScannedRanks(
         *(counts.above_listed, counts.n_listed, counts.above_drawn, counts.n_drawn),
         plan.n_items,
