@@ -44,6 +44,11 @@ def test_user_column_keeps_text_as_it_is_written(tmp_path: Path) -> None:
     assert data.user_column(path, "Zip", np.array([1, 2])).tolist() == ["01", "unknown"]
 
 
+def test_an_empty_text_is_no_value() -> None:
+    table = {"user": [1, 2], "country": ["", "UK"]}
+    assert data.user_column(table, "country", np.array([1, 2])).tolist() == ["unknown", "UK"]
+
+
 def test_user_column_says_which_table_is_wrong() -> None:
     with pytest.raises(DataError) as caught:
         data.user_column({"user": [1, 1], "cc": ["a", "b"]}, "cc", np.array([1]))

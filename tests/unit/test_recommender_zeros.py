@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from podium.errors import ArgumentError
 from podium.recommenders import EASE, Factorization, ItemKNN, Popularity, Recommender, load
 from podium.tuning import search_recommender
 
@@ -85,3 +86,11 @@ def test_a_search_does_not_hold_out_rows_of_value_0() -> None:
     found = search_recommender(ItemKNN(), table, **options)
     same = search_recommender(ItemKNN(), few, seen=low, **options)
     assert [trial.mean for trial in found.trials] == [trial.mean for trial in same.trials]
+
+
+def test_rows_that_are_all_zero_are_pairs_with_gain_one_only() -> None:
+    zeros = {"user": [1, 2], "item": [10, 20], "rating": [0, 0]}
+    model = Factorization(n_factors=2, n_epochs=1, gain="one").fit(zeros)
+    assert model.recommend([1], k=1)[0].tolist() == [[20]]
+    with pytest.raises(ArgumentError, match="at least one positive pair"):
+        Factorization(n_factors=2, n_epochs=1).fit(zeros)

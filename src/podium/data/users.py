@@ -96,4 +96,5 @@ def _as_ids(labels: Ids | Labels) -> Ids:
 
 def _text(values: Any) -> Labels:
     POLARS.enter()
-    return pl.Series(values).cast(pl.String).fill_null("unknown").to_numpy().astype(np.str_)
+    texts = pl.Series(values).cast(pl.String).replace("", None).fill_null("unknown")
+    return texts.to_numpy().astype(np.str_)

@@ -145,7 +145,7 @@ def _segments(
     divided = divide(evaluation, by, table, user=options.get("user"))
     names = {name: np.full(evaluation.n_groups, "", object) for name in by}
     for segment in divided.segments:
-        names[segment.by][segment.mask] = segment.name or "unknown"  # "" is in no segment
+        names[segment.by][segment.mask] = segment.name
     return {name: column.astype(np.str_) for name, column in names.items()}
 
 
