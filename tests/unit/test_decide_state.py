@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator
+from tests.cli.conftest import SCHEMAS
 from tests.unit.gate_looks import FIRST, SECOND, THIRD, look, of, refused_look
 from tests.unit.gate_tables import BASE, CANDIDATE, GUARDS, PAST, TRUTH, USERS, N, Table
 
@@ -110,7 +113,10 @@ def test_users_are_shuffled_within_a_look_only() -> None:
 def test_clusters_count_once_and_arrive_together_at_any_time() -> None:
     homes = np.minimum(np.arange(N), 30)  # 30 homes of one user, and one home of all others
     users = {"user": USERS["user"], "home": homes}
-    claim = look(set(range(N)), users=users, cluster="home", guards={}).primary
+    result = look(set(range(N)), users=users, cluster="home", guards={})
+    claim = result.primary
+    assert "Means are over clusters: each cluster counts once." in str(result)
+    Draft202012Validator(json.loads((SCHEMAS / "gate.json").read_text())).validate(result.as_json())
     pairs = podium.compare(TRUTH, {"base": BASE, "candidate": CANDIDATE}, "ndcg@5")
     base, candidate = (pairs.evaluations[name].values["ndcg@5"] for name in pairs.evaluations)
     of_home = [np.nanmean((candidate - base)[homes == home]) for home in range(31)]

@@ -291,12 +291,14 @@ def _claim(
 def _look(state: State, n_new: int) -> dict[str, Any] | None:
     if state.rules.looks == "once":
         return None
-    return {
+    look = {
         "number": len(state.looks),
         "n_users": state.pairs.n_users,
         "n_new": n_new,
         "horizon": state.rules.horizon,
     }
+    is_clustered = state.rules.looks == "any time" and state.rules.cluster is not None
+    return {**look, "mean_over": "clusters"} if is_clustered else look
 
 
 def _divisions(by: Any) -> list[str]:

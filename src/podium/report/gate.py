@@ -237,6 +237,8 @@ def notes(result: Mapping[str, Any]) -> list[str]:
         horizon = f", horizon {look['horizon']:,}" if look["horizon"] else ""
         users = f"{look['n_users']:,} users, {look['n_new']:,} of them new"
         lines.append(f"Look {look['number']}: {users}{horizon}.")
+        if look.get("mean_over") == "clusters":
+            lines.append("Means are over clusters: each cluster counts once.")
     if unjudged := result["unjudged"]:
         file = " --labels FILE writes the items to judge." if unjudged["n_labels"] else ""
         lines.append(f"{unjudged['sentence']}{file}")
