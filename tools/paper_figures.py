@@ -120,7 +120,8 @@ def rendered(text: str) -> str:
 
 def pages() -> dict[Path, str]:
     """Return the new text of each page that has a region."""
-    paths = [*sorted(DOCS.glob("*.md")), *sorted((DOCS / "papers").glob("*.md"))]
+    folders = DOCS, DOCS / "papers", DOCS / "experiments"
+    paths = [path for folder in folders for path in sorted(folder.glob("*.md"))]
     texts = {path: path.read_text(encoding="utf-8") for path in paths}
     return {path: rendered(text) for path, text in texts.items() if _REGION.search(text)}
 

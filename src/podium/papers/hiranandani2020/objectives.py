@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
@@ -303,45 +303,43 @@ def _differences(title: str, figures: Figures) -> Figure:
     }
 
 
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return tables of pap by method and k, differences by k, users, and chosen options."""
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield tables of pap by method and k, differences by k, users, and chosen options."""
     cutoffs: Sequence[int] = recipe.parameters["cutoffs"]
     names: Sequence[str] = recipe.parameters["methods"]
     columns = {f"k={k}": i for i, k in enumerate(cutoffs)}
+    yield views.table(
+        "pap@k on test, per cent: mean over splits ± its standard error",
+        "method",
+        names,
+        [*columns],
+        lambda name, column: views.level(figures[f"{name} {column}"], 2),
+    )
+    yield views.table(
+        "Differences in percentage points, with 95 % intervals over users",
+        "difference",
+        [f"{method} − {baseline}" for method, baseline in pairs(names)],
+        {**{name: f" {name}" for name in columns}, "mean over k": _OVER_K},
+        lambda pair, end: views.gap(figures[f"{pair}{end}"], 2),
+    )
     results = {name: by_split(recipe, cells, method=name) for name in names}
     users = [
         np.mean([len(result["user"][i]) for result in results[names[0]]]) for i in columns.values()
     ]
-    return [
-        views.table(
-            "pap@k on test, per cent: mean over splits ± its standard error",
-            "method",
-            names,
-            [*columns],
-            lambda name, column: views.level(figures[f"{name} {column}"], 2),
-        ),
-        views.table(
-            "Differences in percentage points, with 95 % intervals over users",
-            "difference",
-            [f"{method} − {baseline}" for method, baseline in pairs(names)],
-            {**{name: f" {name}" for name in columns}, "mean over k": _OVER_K},
-            lambda pair, end: views.gap(figures[f"{pair}{end}"], 2),
-        ),
-        views.table(
-            "Number of test users with a defined pap@k, mean over splits",
-            "",
-            ["users"],
-            columns,
-            lambda _, i: f"{users[i]:.0f}",
-        ),
-        views.table(
-            "Options chosen on validation most often (number of splits)",
-            "method",
-            names,
-            columns,
-            lambda name, i: _chosen([result["chosen"][i] for result in results[name]]),
-        ),
-    ]
+    yield views.table(
+        "Number of test users with a defined pap@k, mean over splits",
+        "",
+        ["users"],
+        columns,
+        lambda _, i: f"{users[i]:.0f}",
+    )
+    yield views.table(
+        "Options chosen on validation most often (number of splits)",
+        "method",
+        names,
+        columns,
+        lambda name, i: _chosen([result["chosen"][i] for result in results[name]]),
+    )
 
 
 def _chosen(split_options: Sequence[Mapping[str, Any]]) -> str:
