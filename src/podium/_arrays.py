@@ -64,10 +64,7 @@ def write_arrays(
         If the file cannot be written.
     """
     target = Path(path)
-    if target.is_dir():
-        raise ArgumentError(f"path {target} is a folder. Give the path of a file.")
-    if not target.parent.is_dir():
-        raise ArgumentError(f"path {target} is in a folder that does not exist. Create the folder.")
+    check_target(target)
     stored: Arrays = {}
     for name, array in arrays.items():
         stored |= _encoded(name, array) if array.dtype.kind == "U" else {name: _ordered(array)}
@@ -75,6 +72,14 @@ def write_arrays(
     text = with_digest(text, stored)
     with replacing(target) as beside:
         _save(stored, beside, {kind: text})
+
+
+def check_target(target: Path) -> None:
+    """Raise if a path can't be that of a new file."""
+    if target.is_dir():
+        raise ArgumentError(f"path {target} is a folder. Give the path of a file.")
+    if not target.parent.is_dir():
+        raise ArgumentError(f"path {target} is in a folder that does not exist. Create the folder.")
 
 
 def holds_arrays(path: Path) -> bool:

@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 from tests.cli.conftest import SCHEMAS
 
 import podium
+from podium import evaluation
 from podium.errors import ArgumentError, PodiumWarning
 from podium.evaluation import stats
 
@@ -288,3 +289,26 @@ def test_measures_of_the_items_shown_are_compared() -> None:
     of_uk = {d.measure for d in comparison.differences if d.segment == "UK"}
     assert of_uk == {"ndcg@3", "novelty@3"}
     assert set(comparison.letters) == set(measures)
+
+
+def test_runs_under_other_conventions_are_not_compared() -> None:
+    tied = {**RUNS["weak"], "score": np.zeros(N * K)}
+    worst, best = (podium.measure(truth(), tied, "rr", ties=ties) for ties in ("worst", "best"))
+    with pytest.raises(ArgumentError, match="got ties='worst' in old and 'best' in new"):
+        evaluation.compare_evaluations({"old": worst, "new": best})
+
+
+def test_pooled_forms_of_splits_have_the_errors_of_users_and_splits() -> None:
+    splits, users = np.repeat(["a", "b", "c"], 50), np.tile(np.arange(50), 3)
+    values = np.repeat([0.2, 0.5, 0.8], 50)
+    result = evaluation.Evaluation(
+        np.char.add(np.char.add(splits, "/"), users.astype(str)),
+        np.ones(150, np.int64),
+        {"precision@2": values},
+        {"precision@2": np.full(150, 2.0)},
+        users=users,
+        splits=splits,
+    )
+    mean, pooled = result.summary("precision@2"), result.pooled("precision@2")
+    assert pooled.std_error == pytest.approx(mean.std_error)
+    np.testing.assert_allclose(pooled.interval, mean.interval)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -374,3 +375,19 @@ def test_nested_mappings_are_measured_as_their_columns_are() -> None:
 def test_wrong_nested_mappings_are_refused(table: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         data.read_run(table)
+
+
+def test_a_late_key_of_json_lines_is_a_column(tmp_path: Path) -> None:
+    lines = [{"user": user, "item": 1} for user in range(100)]
+    lines += [{"user": user, "item": 1, "relevance": 0} for user in range(100, 103)]
+    path = tmp_path / "late.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(DataError, match="relevance has 100 missing values"):
+        data.read_truth(path)
+
+
+def test_nanoseconds_of_text_order_events() -> None:
+    texts = [f"2020-01-02T03:04:05.12345678{digit}Z" for digit in "951"]
+    time = data.read_interactions({"user": [1] * 3, "item": [1, 2, 3], "time": texts}).timestamp
+    assert time is not None
+    assert np.argsort(time).tolist() == [2, 1, 0]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -89,3 +90,9 @@ def test_columns_of_different_length_are_refused(tmp_path: Path) -> None:
 def test_columns_of_several_kinds_are_refused(values: list[Any]) -> None:
     with pytest.raises(ArgumentError, match=r"^column 'item' must hold numbers, texts or times"):
         data.to_frame({"item": values})
+
+
+def test_parts_of_a_series_are_rows_whatever_its_index(tmp_path: Path) -> None:
+    series = pd.Series([1, 2, 3], index=[5.0, 6.0, 7.0])
+    data.write_parts({"a": series}, tmp_path / "parts", n_rows=2)
+    assert pl.read_parquet(tmp_path / "parts" / "*.parquet")["a"].to_list() == [1, 2, 3]

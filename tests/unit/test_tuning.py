@@ -22,6 +22,7 @@ from podium.errors import ArgumentError, ConvergenceWarning
 from podium.metrics import parse
 from podium.rankers import LightGBMRanker, LinearRanker
 from podium.ranking import Ranking
+from podium.recommenders import Popularity
 from podium.tuning import fitting, folds
 from podium.tuning.folds import Rows
 
@@ -506,3 +507,26 @@ def test_python_and_the_command_line_have_the_same_default_loss() -> None:
     assert LightGBMRanker().loss_in_use() == losses.get("group-logistic")
     changed = fitting.set_params(LinearRanker(), {"loss__k": 7})
     assert changed.loss == losses.get("pap-logistic@7")
+
+
+def test_columns_of_other_lengths_are_refused_before_the_first_fit() -> None:
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(40, 2)), np.repeat(np.arange(8), 5)
+    y = (X[:, 0] > 0).astype(int)
+    options: dict[str, Any] = {"grid": {"l2": [0.1]}, "measure": "rr", "n_folds": 2}
+    for tables in ((np.r_[X, X], y, qid), (X, y[:-5], qid), (X, y, np.r_[qid, qid])):
+        with pytest.raises(ArgumentError, match=r"length|one row for each"):
+            tuning.search(LinearRanker("logistic"), *tables, refit=False, **options)
+    of_list, of_array = (
+        tuning.search(LinearRanker("logistic"), rows, y, qid, **options) for rows in (X.tolist(), X)
+    )
+    assert of_list.best.mean == of_array.best.mean
+
+
+@pytest.mark.parametrize("place", ["nowhere/file", "."])
+def test_a_checkpoint_that_cannot_be_written_is_refused_before_the_first_fit(
+    tmp_path: Path, place: str
+) -> None:
+    likes = sparse.csr_array(np.triu(np.ones((30, 30))))
+    with pytest.raises(ArgumentError, match=r"does not exist|is a folder"):
+        tuning.search_recommender(Popularity(), likes, checkpoint=tmp_path / place)

@@ -55,9 +55,9 @@ def rank_blocks(
         The number of items in each user's list: at least the largest cutoff, or 2k - 1 for pap@k.
         By default, all items are listed, which requires a full sort.
     ties : {"worst", "best", "average", "id", "random"}
-        The order of equal scores, see `Ranking.from_scores`; ids are column numbers. The rule also
-        selects the items of equal score at the end of a list. With "average", the list contains all
-        of them and can be longer than depth.
+        The order of equal scores, see `Ranking.from_scores`; ids are column numbers, compared as
+        numbers. The rule also selects the items of equal score at the end of a list. With
+        "average", the list contains all of them and can be longer than depth.
     min_relevance : float
         The smallest relevance of a positive item.
     block_size : int, optional

@@ -64,6 +64,7 @@ def target_ranks(
         The order of equal scores. With "worst", a target ranks after the items of the same score,
         except targets of higher relevance, or of the same relevance and a higher item number. With
         "average", the rank is the mean rank of all items with this score and can end in one half.
+        With "id", higher column numbers rank first.
     block_size, seed
         The block size and the seed, see `rank_blocks`.
     device : str, optional

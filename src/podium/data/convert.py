@@ -149,7 +149,8 @@ def _iso(series: pl.Series, name: str, source: Source) -> pl.Series:
     POLARS.enter()
     iso_texts = series.str.strip_chars().str.extract(r"^(\d{4}-\d{2}-\d{2}([T ].*)?)$")
     try:
-        times = iso_texts.str.to_datetime(strict=False, time_zone="UTC")
+        unit = "ns" if iso_texts.str.contains(r"\.\d{7}").any() else "us"
+        times = iso_texts.str.to_datetime(strict=False, time_zone="UTC", time_unit=unit)
     except pl.exceptions.PolarsError:  # none of the values has a known form
         times = pl.Series(name, [None] * len(iso_texts), pl.Datetime)
     if times.null_count():

@@ -15,7 +15,7 @@ from podium.data.files import BROKEN, lines, read_bytes, unreadable
 from podium.data.source import POLARS, Column, Kind, Source
 from podium.errors import DataError
 
-_FIRST = 100  # lines whose keys are the columns; the first objects may lack some
+_FIRST = 100  # lines that are checked before the file is read
 
 
 def open_jsonl(path: Path) -> Source:
@@ -24,8 +24,18 @@ def open_jsonl(path: Path) -> Source:
     keys = [
         key for number, line in enumerate(first_lines, 1) for key in _object(line, path, number)
     ]
-    names = tuple(dict.fromkeys(keys))
+    names = tuple(dict.fromkeys([*keys, *_all_keys(path)]))
     return Source(str(path), names, lambda kinds: _read(path, kinds))
+
+
+def _all_keys(path: Path) -> list[str]:
+    """Return the keys of all objects; none if a line can't be read, which reading reports."""
+    POLARS.enter()
+    try:
+        lazy = pl.scan_ndjson(io.BytesIO(read_bytes(path)), infer_schema_length=None)
+        return lazy.collect_schema().names()
+    except BROKEN:
+        return []
 
 
 def _read(path: Path, kinds: Mapping[str, Kind]) -> Mapping[str, Column]:

@@ -114,7 +114,10 @@ def write_parts(columns: Mapping[str, Any], path: str | Path, n_rows: int = 1_00
             folder = scratch / target.name
             folder.mkdir()
             for number, start in enumerate(range(0, max(total, 1), size)):
-                part = {name: values[start : start + size] for name, values in columns.items()}
+                part = {  # a pandas Series would take slices of its labels
+                    name: getattr(values, "iloc", values)[start : start + size]
+                    for name, values in columns.items()
+                }
                 to_frame(part).write_parquet(folder / f"part-{number:05}.parquet")
             folder.rename(target)
     except OSError as error:

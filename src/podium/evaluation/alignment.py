@@ -14,6 +14,9 @@ from podium.errors import ArgumentError
 from podium.evaluation.evaluation import Evaluation
 from podium.types import Labels
 
+_OF_MEANS = {"missing", "seed", "interval"}
+"""The conventions that change no value of a user who is in all runs."""
+
 
 def align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
     """Return evaluations of the same measures on the groups that all of them have.
@@ -21,7 +24,8 @@ def align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
     Raises
     ------
     ArgumentError
-        If there are fewer than two, their measures differ, or they have no group in common.
+        If there are fewer than two, their measures or conventions of values differ, or they have no
+        group in common.
     """
     if len(evaluations) < 2:
         raise ArgumentError(f"evaluations must hold at least two runs, got {len(evaluations)}.")
@@ -34,6 +38,7 @@ def align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
                 f"evaluations must have the same measures, got {', '.join(first.values)} in "
                 f"{baseline} and {', '.join(compared.values)} in {name}."
             )
+        _refuse_other_values(baseline, first, name, compared)
         if not np.array_equal(common, compared.labels):
             common = np.intersect1d(common, compared.labels, assume_unique=True)
     if not common.size:
@@ -41,6 +46,17 @@ def align(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
             "runs have no user in common. Check that their ids are of the same kind."
         )
     return {name: _select(evaluation, common) for name, evaluation in evaluations.items()}
+
+
+def _refuse_other_values(baseline: str, first: Evaluation, name: str, compared: Evaluation) -> None:
+    """Raise if conventions that change the values of a user differ."""
+    for rule in (first.conventions.keys() & compared.conventions.keys()) - _OF_MEANS:
+        values = first.conventions[rule], compared.conventions[rule]
+        if values[0] != values[1]:
+            raise ArgumentError(
+                f"evaluations must have the same conventions, got {rule}={values[0]!r} in "
+                f"{baseline} and {values[1]!r} in {name}. Measure both runs alike."
+            )
 
 
 def merge(parts: Iterable[Evaluation]) -> Evaluation:

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any, cast
 
+from podium._arrays import check_target
 from podium._files import replacing
 from podium.errors import ArgumentError, DataError, warn
 from podium.tuning.candidates import Params
@@ -43,6 +44,8 @@ class FitFile:
 
     def __init__(self, path: str | os.PathLike[str] | None, identity: dict[str, str]) -> None:
         self._path = None if path is None else Path(path)
+        if self._path is not None:
+            check_target(self._path)
         self._identity = identity
         self._lines: dict[tuple[int, int], dict[str, Any]] = {}
 

@@ -147,9 +147,9 @@ def search(
     _check.grouped(qid, reader, request="set_fit_request")
     param_sets = plan(estimator, grid, n_trials, seed)
     base = _prepared(estimator, parsed, seed, one_group=one_group)
-    rows = Rows(X, np.asarray(y), _array(qid), _array(item))
-    if item is not None:
-        _check.equal_length(y=rows.y, item=rows.item)
+    features: Any = X if hasattr(X, "shape") else np.asarray(X)
+    rows = Rows(features, np.asarray(y), _array(qid), _array(item))
+    _refuse_lengths(rows)
     run = Run(
         base,
         parsed,
@@ -168,6 +168,16 @@ def search(
     if result.best.warning and trials.kept is not None:
         warn(result.best.warning, ConvergenceWarning)
     return result
+
+
+def _refuse_lengths(rows: Rows) -> None:
+    """Raise if y, qid or item have another number of rows than X."""
+    columns = {"y": rows.y, "qid": rows.qid, "item": rows.item}
+    _check.equal_length(**{name: c for name, c in columns.items() if c is not None})
+    if rows.X.shape[0] != rows.y.shape[0]:
+        raise ArgumentError(
+            f"X must have one row for each value of y ({rows.y.shape[0]}), got {rows.X.shape[0]}."
+        )
 
 
 def plan(
