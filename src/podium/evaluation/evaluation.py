@@ -17,7 +17,6 @@ from podium.evaluation.details import Tables
 from podium.evaluation.json_form import as_json, number
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.evaluation.stats import IntervalMethod, Summary
-from podium.evaluation.stats.intervals import inside
 from podium.metrics import ByMeasure, Measure, parse
 from podium.report import Report, evaluation_report, flat, measured
 from podium.report.pictures import Pictures
@@ -176,16 +175,14 @@ class Evaluation(Result):
                 f"{', '.join(self.weights) or 'none'}."
             )
         bounds = parse(measure).metric.bounds
-        weights = self.weights[name]
-        result = stats.pooled(values, weights, level=self.level, bounds=bounds)
-        if self.splits is None or np.isnan(result.mean):
-            return result
-        # The mean of these values is the ratio, and their errors are its errors (delta method).
-        shares = np.where(np.isnan(values), np.nan, weights)
-        linear = result.mean + shares * (values - result.mean) / np.nanmean(shares)
-        crossed = stats.summarize(linear, level=self.level, users=self.users, splits=self.splits)
-        interval = inside(crossed.interval, bounds)
-        return replace(result, std_error=crossed.std_error, interval=interval)
+        return stats.pooled(
+            values,
+            self.weights[name],
+            level=self.level,
+            bounds=bounds,
+            users=self.users,
+            splits=self.splits,
+        )
 
     def segmented(
         self, by: str, key: ArrayLike | None = None, *, k: int | None = None

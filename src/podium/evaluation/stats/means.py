@@ -131,6 +131,8 @@ def pooled(
     *,
     level: float = 0.95,
     bounds: tuple[float, float] = (-np.inf, np.inf),
+    users: ArrayLike | None = None,
+    splits: ArrayLike | None = None,
 ) -> Summary:
     """Return the sum of weight × value over the sum of weights, over the defined groups.
 
@@ -147,12 +149,15 @@ def pooled(
         The coverage of the t interval, between 0 and 1.
     bounds : (low, high)
         The bounds of every value; the interval is cut off there, as in `summarize`.
+    users, splits : (n_groups,), optional
+        The labels of the user and of the split of each group, as in `summarize`.
 
     Notes
     -----
     The standard error is that of the delta method for a ratio of sums over groups that are drawn
-    independently, sqrt(n / (n - 1) × sum((w (v - ratio))²)) / sum(w). With equal weights it is
-    that of `summarize`. If the weights sum to 0, the result is nan.
+    independently, sqrt(n / (n - 1) × sum((w (v - ratio))²)) / sum(w). With users and splits, it
+    includes the variation of both. With equal weights it is that of `summarize`. If the weights sum
+    to 0, the result is nan.
 
     Examples
     --------
@@ -171,15 +176,13 @@ def pooled(
         _check.weights(group_weights[is_defined], int(is_defined.sum()), name="weights"),
     )
     total = float(group_weights.sum())
-    ratio = float(group_weights @ group_values) / total if total > 0 else np.nan
-    std_error = (
-        intervals.std_error(group_weights * (group_values - ratio)) * group_values.size / total
-        if total > 0
-        else np.nan
-    )
-    interval = intervals.inside(
-        intervals.t_interval(ratio, std_error, group_values.size, level), bounds
-    )
-    return Summary(
-        ratio, std_error, interval, level, group_values.size, is_defined.size - group_values.size
-    )
+    n, n_undefined = group_values.size, is_defined.size - group_values.size
+    if not total > 0:
+        return Summary(np.nan, np.nan, Interval(np.nan, np.nan), level, n, n_undefined)
+    ratio = float(group_weights @ group_values) / total
+    deviations = np.full(is_defined.size, np.nan)
+    deviations[is_defined] = group_weights * (group_values - ratio)
+    error = crossed.estimate(deviations, users, splits)
+    std_error = error.std_error * n / total
+    interval = intervals.t_interval(ratio, std_error, error.n_clusters, level)
+    return Summary(ratio, std_error, intervals.inside(interval, bounds), level, n, n_undefined)
