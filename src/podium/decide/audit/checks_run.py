@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from podium._text import counted
 from podium.decide.audit.checks_test import apart
-from podium.decide.audit.finding import Finding, counted, weigh
+from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import distinct, present
 
@@ -51,7 +52,7 @@ def extra_users(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="extra-users",
         severity="note",
-        text=f"Run {name} lists items for {counted(extra.size, 'user')} outside TEST. The measure "
+        text=f"Run {name} lists items for {counted(extra.size, 'users')} outside TEST. The measure "
         "ignores these lists.",
         remedy="None, if TEST has only some of the users on purpose.",
         run=name,
@@ -74,7 +75,7 @@ def repeated_items(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="duplicate-run",
         severity=weigh("error", count, total, effects),
-        text=f"Run {name} has {counted(count, 'repeat')} of items that are already in the list. "
+        text=f"Run {name} has {counted(count, 'repeats')} of items that are already in the list. "
         "podium measure refuses them. Repeats take the places of other items.",
         remedy="Keep the best row of each pair: run.sort('score', descending=True)"
         ".unique(['user', 'item'], keep='first').",
@@ -104,7 +105,7 @@ def short_lists(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="short-lists",
         severity="warning",
-        text=f"Run {name} has {counted(count, 'list')} shorter than the {needed} items that "
+        text=f"Run {name} has {counted(count, 'lists')} shorter than the {needed} items that "
         f"{price.request.measure} may require; the shortest has {int(size[is_short].min())}. The "
         "missing places count as not relevant.",
         remedy=f"Write at least {needed} items per user: podium recommend MODEL -k {needed}.",

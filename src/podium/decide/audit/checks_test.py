@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.decide.audit.finding import Finding, counted, weigh
+from podium._text import counted
+from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.pricing import POPULARITY, Pricing
 from podium.decide.audit.tables import Part, Tables, present
 
@@ -28,7 +29,7 @@ def repeated_pairs(price: Pricing) -> Finding | None:
     return Finding(
         check="duplicate-test",
         severity=weigh("error", count, total, effects),
-        text=f"TEST has {counted(count, 'repeat')} of other pairs. podium measure refuses them. "
+        text=f"TEST has {counted(count, 'repeats')} of other pairs. podium measure refuses them. "
         "Programs that count rows expect these items several times, but a list has each item once.",
         remedy="Keep one row of each pair: test.unique(['user', 'item']).",
         count=count,
@@ -77,7 +78,7 @@ def low_grades(price: Pricing) -> Finding | None:
     return Finding(
         check="low-grades",
         severity=weigh(severity, count, total, effects),
-        text=f"TEST has {counted(count, 'relevance')} above 0 and below min_relevance="
+        text=f"TEST has {counted(count, 'relevances')} above 0 and below min_relevance="
         f"{request.threshold:g}: {use}.",
         remedy="Choose the threshold with --min-relevance, and remove pairs that are not relevant "
         "from TEST.",
@@ -121,7 +122,7 @@ def few_users(price: Pricing) -> Finding | None:
     """Too few users for the differences that are usual between models."""
     name = next(iter(price.base))
     summary = price.summary(price.base[name])
-    width, users = 2 * summary.std_error, counted(summary.n_groups, "user")
+    width, users = 2 * summary.std_error, counted(summary.n_groups, "users")
     if not summary.mean > 0 or width <= _WIDE * summary.mean:
         return None
     text = f"With {users}, the {price.request.measure} of {name} has no standard error."

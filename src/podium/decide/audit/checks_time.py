@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.decide.audit.finding import Finding, counted, weigh
+from podium._text import counted
+from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.lists import first_times
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import Tables, distinct, present
@@ -83,8 +84,8 @@ def future_of_user(price: Pricing) -> Finding | None:
     return Finding(
         check="future-of-user",
         severity=weigh("error", count, total, effects),
-        text=f"TRAIN has {counted(count, 'event')} after the first test event of the same user, "
-        f"for {counted(n_users, 'user')}. Models are trained on the future of the users on whom "
+        text=f"TRAIN has {counted(count, 'events')} after the first test event of the same user, "
+        f"for {counted(n_users, 'users')}. Models are trained on the future of the users on whom "
         "they are tested.",
         remedy=_SPLIT,
         count=count,
@@ -109,7 +110,7 @@ def future_of_all(price: Pricing) -> Finding | None:
     return Finding(
         check="future-of-all",
         severity=weigh("warning", count, total, effects),
-        text=f"TRAIN has {counted(count, 'event')} after the earliest test event. Models are "
+        text=f"TRAIN has {counted(count, 'events')} after the earliest test event. Models are "
         "trained on later popularity, which is unknown at the time of the recommendation.",
         remedy=_SPLIT,
         count=count,

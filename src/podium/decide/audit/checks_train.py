@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from podium.decide.audit.finding import Finding, counted, weigh
+from podium._text import counted
+from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import Part, Tables, distinct
 from podium.types import Mask
@@ -94,7 +95,7 @@ def unknown_items(price: Pricing) -> Finding | None:
         check="unknown-items",
         severity=weigh("warning", count, total, effects) if count < total else "error",
         text=f"TRAIN lacks the item of {count:,} of the {total:,} positive test pairs: "
-        f"{counted(distinct(lost).size, 'item')}. "
+        f"{counted(distinct(lost).size, 'items')}. "
         + (
             "Most models can't recommend them, and so can't reach the highest value."
             if count < total
@@ -126,8 +127,8 @@ def repeated_training(price: Pricing) -> Finding | None:
     return Finding(
         check="duplicate-train",
         severity=weigh("warning", count, total, effects) if is_timed else "note",
-        text=f"TRAIN has {counted(count, 'repeat')} of other rows with the same pair{when}. Models "
-        "that count events give these pairs a higher weight.",
+        text=f"TRAIN has {counted(count, 'repeats')} of other rows with the same pair{when}. "
+        "Models that count events give these pairs a higher weight.",
         remedy="Keep one row of each: train.unique()."
         if is_timed
         else "Keep one row of each "

@@ -195,11 +195,6 @@ class Audit(Result):
         return self.origin.kind
 
 
-def counted(n: int, noun: str) -> str:
-    """Return a number with its noun, such as "1 pair" or "2 pairs"."""
-    return f"{n:,} {noun}{'s' * (n != 1)}"
-
-
 def weigh(severity: Severity, count: int, total: int, effects: Sequence[Effect]) -> Severity:
     """Return the severity, or "note" if the fault is far too small to matter."""
     is_rare = count < _SMALL_SHARE * total
