@@ -74,12 +74,14 @@ def write_arrays(
         _save(stored, beside, {kind: text})
 
 
-def check_target(target: Path) -> None:
+def check_target(target: Path, name: str = "path") -> None:
     """Raise if a path can't be that of a new file."""
     if target.is_dir():
-        raise ArgumentError(f"path {target} is a folder. Give the path of a file.")
+        raise ArgumentError(f"{name} {target} is a folder. Give the path of a file.")
     if not target.parent.is_dir():
-        raise ArgumentError(f"path {target} is in a folder that does not exist. Create the folder.")
+        raise ArgumentError(
+            f"{name} {target} is in a folder that does not exist. Create the folder."
+        )
 
 
 def holds_arrays(path: Path) -> bool:

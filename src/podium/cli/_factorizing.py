@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from podium.cli._cluster import Cluster
-from podium.cli._models import assignments
+from podium.cli._models import recommender_assignments
 from podium.cli._options import (
     GAINS,
     EventFile,
@@ -239,11 +239,9 @@ def make(objective: Objective, passes: Passes, held_out: HeldOut, *, tune: bool 
     }
     options["gain"] = objective.gain
     other_names = sorted(set(Factorization().get_params()) - set(options))
-    set_parameters = assignments(objective.set)
+    set_parameters = recommender_assignments(objective.set)
     for name in set_parameters:
         _check.choice(name, "the NAME of --set", other_names)
-    if set_parameters.get("decay", "") is None:
-        set_parameters["decay"] = "none"  # a value of decay; other parameters have None
     given_options = {name: value for name, value in options.items() if value is not None}
     model = Factorization(**given_options, **set_parameters)
     model.check()

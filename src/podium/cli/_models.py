@@ -97,10 +97,8 @@ def make_recommender(model: Model, solver: Solver, fitting: dict[str, Any], seed
             "Python with podium.recommenders, or choose another model."
         )
     names = list(inspect.signature(cls).parameters)
-    set_parameters = assignments(model.set)
+    set_parameters = recommender_assignments(model.set)
     params = dict(set_parameters)
-    if params.get("decay", "") is None:
-        params["decay"] = "none"  # a value of decay; other parameters have None
     for name, value in {
         **solver.explicit_parameters(), "loss": model.loss, "l2": model.l2, **fitting,
     }.items():  # fmt: skip
@@ -276,6 +274,14 @@ def assignments(texts: list[str] | None) -> dict[str, Any]:
         if not isinstance(values, list):
             raise ArgumentError(f"--set must be NAME=VALUE without a distribution, got {text!r}.")
         params[name] = values[0] if len(values) == 1 else tuple(values)
+    return params
+
+
+def recommender_assignments(texts: list[str] | None) -> dict[str, Any]:
+    """Parse ``--set name=value`` for a recommender; "none" is None, but for decay a value."""
+    params = assignments(texts)
+    if params.get("decay", "") is None:
+        params["decay"] = "none"
     return params
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from podium._arrays import check_target
 from podium.data.frames import Origin, kind_of
 from podium.decide.claims import Claim, Role
 from podium.decide.intervals import difference, interval
@@ -356,7 +357,4 @@ def _check_state(rules: Rules, state: Any) -> None:
         return
     if rules.looks == "once":
         raise ArgumentError("state requires sequential=True. Leave it out to use the gate once.")
-    if Path(state).is_dir():
-        raise ArgumentError(f"state {state} is a folder. Give the path of a file.")
-    if not Path(state).parent.is_dir():
-        raise ArgumentError(f"state {state} is in a folder that does not exist. Create the folder.")
+    check_target(Path(state), "state")
