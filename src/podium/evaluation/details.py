@@ -77,14 +77,17 @@ class Tables:
         """Return the users whose lists give a curve: all of them, or some of tables on disk."""
         return labels if self.sides is None else labels[:: labels.size // _SAMPLED_USERS + 1]
 
-    def ranker(self, labels: Labels) -> Callable[..., Ranking] | None:
-        """Return a function from conventions to the lists of users; None without lists."""
+    def ranker(self, truth: Truth | None, labels: Labels) -> Callable[..., Ranking] | None:
+        """Return a function from conventions to the lists of users; None without lists.
+
+        `truth` is that of these users, from `truth_of`.
+        """
         from podium import data
         from podium.data.build import ranking_of_some
 
         if self.facts is None:
-            return partial(data.ranking, self.truth, self.run)
-        truth, run = self.truth_of(labels), self.run_of(labels)
+            return partial(data.ranking, truth, self.run)
+        run = self.run_of(labels)
         if truth is None or run is None:
             return None
         return partial(ranking_of_some, truth, run, self.facts)
@@ -230,11 +233,16 @@ def curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> di
     with_curve = [m for m in map(parse, measures) if has_curve(m, first)]
     by_metric = {str(replace(m, k=None, text="")): m for m in with_curve}
     chosen = dict([*by_metric.items()][:_MOST_MEASURES])
-    if not chosen or any(evaluation.tables is None for evaluation in evaluations.values()):
+    tables = [e.tables for e in evaluations.values() if e.tables is not None]
+    if not chosen or len(tables) < len(evaluations):
         return {}
-    values = {run: _run_curves(evaluation, chosen) for run, evaluation in evaluations.items()}
-    tables: Any = first.tables
-    users = tables.sampled(first.labels)
+    users = min((t.sampled(first.labels) for t in tables), key=len)
+    sources = {id(t.truth): t for t in tables}  # each truth is read once
+    truths = {key: t.truth_of(users) for key, t in sources.items()}
+    values = {
+        run: _run_curves(evaluation, chosen, truths[id(t.truth)], users)
+        for (run, evaluation), t in zip(evaluations.items(), tables, strict=True)
+    }
     result: dict[str, Any] = {}
     for name in chosen:
         first_curve, *others = (curve[name] for curve in values.values())
@@ -255,18 +263,17 @@ def has_curve(measure: Measure, evaluation: Evaluation) -> bool:
 
 
 def _run_curves(
-    evaluation: Evaluation, measures: Mapping[str, Measure]
+    evaluation: Evaluation, measures: Mapping[str, Measure], truth: Truth | None, users: Labels
 ) -> dict[str, dict[int, float | None]]:
     """Return the means of one run by metric and cutoff; lists of equal options are joined once."""
     from podium import data
 
     tables: Any = evaluation.tables
-    users = tables.sampled(evaluation.labels)
     rankings: dict[str, Any] = {}
     result: dict[str, dict[int, float | None]] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # each was given with the values
-        rank = tables.ranker(users)
+        rank = tables.ranker(truth, users)
         if rank is None:
             return {name: {} for name in measures}
         for name, measure in measures.items():
