@@ -24,26 +24,30 @@ def open_jsonl(path: Path) -> Source:
     keys = [
         key for number, line in enumerate(first_lines, 1) for key in _object(line, path, number)
     ]
-    names = tuple(dict.fromkeys([*keys, *_all_keys(path)]))
-    return Source(str(path), names, lambda kinds: _read(path, kinds))
+    schema = _schema(path)
+    names = tuple(dict.fromkeys([*keys, *(schema or ())]))
+    return Source(str(path), names, lambda kinds: _read(path, kinds, schema))
 
 
-def _all_keys(path: Path) -> list[str]:
-    """Return the keys of all objects; none if a line can't be read, which reading reports."""
+def _schema(path: Path) -> pl.Schema | None:
+    """Return the keys of all objects with the types of all their values.
+
+    It is None if a line can't be read, which reading reports.
+    """
     POLARS.enter()
     try:
+        # Without a limit on the lines that determine the types, later values can't change them.
         lazy = pl.scan_ndjson(io.BytesIO(read_bytes(path)), infer_schema_length=None)
-        return lazy.collect_schema().names()
+        return lazy.collect_schema()
     except BROKEN:
-        return []
+        return None
 
 
-def _read(path: Path, kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
+def _read(path: Path, kinds: Mapping[str, Kind], schema: pl.Schema | None) -> Mapping[str, Column]:
     POLARS.enter()
     content = read_bytes(path)
     try:
-        # Without a limit on the lines that determine the types, later values can't change them.
-        lazy = pl.scan_ndjson(io.BytesIO(content), infer_schema_length=None)
+        lazy = pl.scan_ndjson(io.BytesIO(content), schema=schema, infer_schema_length=None)
         return lazy.select(list(kinds)).collect().to_dict()
     except BROKEN as error:
         for _ in _objects(content, path):
