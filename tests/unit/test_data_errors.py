@@ -329,9 +329,10 @@ def test_bytes_in_a_texts_place_are_shown_escaped_and_short(tmp_path: Path, cont
     assert len(str(raised.value)) < 300 + len(str(path))
 
 
-def test_quote_that_never_ends_is_named(tmp_path: Path) -> None:
-    path = put(tmp_path, "run.csv", 'user,item,score\n1,2,3\n3,"4,1\n' + "5,6,1\n" * 30_000)
-    with pytest.raises(DataError, match=r"run\.csv, line \d+: not a row of a table .* the quotes"):
+@pytest.mark.parametrize("n_rows", [1, 30_000])
+def test_quote_that_never_ends_is_named(tmp_path: Path, n_rows: int) -> None:
+    path = put(tmp_path, "run.csv", 'user,item,score\n1,2,3\n3,"4,1\n' + "5,6,1\n" * n_rows)
+    with pytest.raises(DataError, match=r"run\.csv, line 3: not a row of a table .* the quotes"):
         data.read_run(path)
 
 

@@ -185,6 +185,7 @@ def test_headless_ratings_are_not_taken_for_qrels(tmp_path: Path) -> None:
         ("a.csv", "user\titem\tscore\n1\t2\t3\n", "tsv"),
         ("a.dat", "1 Q0 2 1 3 x\n", None),
         ("b.csv", "\ufeffuser,item,score\r\n1,2,3\r\n", None),
+        ("b.jsonl", '\ufeff{"user": 1, "item": 2, "score": 3}\n', None),
     ],
 )
 def test_format_is_told_by_content(

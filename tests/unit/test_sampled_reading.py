@@ -143,8 +143,8 @@ def test_scores_file_is_read_as_the_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"target": [0, 0, 0, 0, 0, 1]}, "1 users have no target, first user 'a'"),
-        ({"target": [1, 1, 1, 0, 0, 1]}, "1 users have no candidate, first user 'a'"),
+        ({"target": [0, 0, 0, 0, 0, 1]}, "no target for 1 user, first user 'a'"),
+        ({"target": [1, 1, 1, 0, 0, 1]}, "no candidate for 1 user, first user 'a'"),
         ({"target": [1, 1, 0, 0, 0, 1]}, "users have different numbers of candidates"),
         ({"score": [np.inf, 0, 0, 0, 0, 0]}, "score has 1 non-finite value"),
     ],

@@ -94,7 +94,7 @@ def test_columns_are_found_by_their_names() -> None:
     [
         ({"stratum": ["listed"] * 7 + ["top"]}, "1 strata are neither 'listed' nor 'drawn'"),
         ({"item": ["t1", "t2", "i1", "i1", "i3", "t1", "i1", "i2"]}, "1 rows repeat an item"),
-        ({"target": [1, 1, 0, 0, 0, 0, 0, 0]}, "1 users have no target, first user 'b'"),
+        ({"target": [1, 1, 0, 0, 0, 0, 0, 0]}, "no target for 1 user, first user 'b'"),
         ({"score": [0.9, 0.5, 1.0, 0.7, np.nan, 0.1, 0.1, 0.3]}, "score"),
     ],
 )

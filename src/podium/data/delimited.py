@@ -66,15 +66,19 @@ def _refuse_separator(path: Path, name: str, separator: str) -> None:
             )
 
 
-def _rows(lines: Iterable[str], separator: str, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the fields of each row with the line on which it ends, from 1."""
-    reader = csv.reader(lines, delimiter=separator)
+def _rows(
+    lines: Iterable[str], separator: str, path: Path, n_before: int = 0
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the fields of each row with the line on which it ends, after `n_before` other lines."""
+    reader = csv.reader(lines, delimiter=separator, strict=True)
+    end = n_before
     try:
         for fields in reader:
-            yield reader.line_num, fields
+            end = n_before + reader.line_num
+            yield end, fields
     except csv.Error as error:
         raise DataError(
-            f"{path}, line {reader.line_num}: not a row of a table ({error}). Check the quotes."
+            f"{path}, line {end + 1}: not a row of a table ({error}). Check the quotes."
         ) from None
 
 
@@ -159,8 +163,8 @@ def _explain_delimited(
     header = re.match(rb"\s*[^\n]*\n?", content)
     n_header_lines = header[0].count(b"\n") if header else 0
     for line, piece in _odd_pieces(content[len(header[0]) if header else 0 :], read):
-        for end, row in _rows(_texts(piece), separator, path):
-            _explain_row(row, f"{path}, line {n_header_lines + line + end}", names, numbers)
+        for end, row in _rows(_texts(piece), separator, path, n_header_lines + line):
+            _explain_row(row, f"{path}, line {end}", names, numbers)
 
 
 def _explain_row(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import itertools
 import json
@@ -37,7 +38,7 @@ def _schema(path: Path) -> pl.Schema | None:
     POLARS.enter()
     try:
         # Without a limit on the lines that determine the types, later values can't change them.
-        lazy = pl.scan_ndjson(io.BytesIO(read_bytes(path)), infer_schema_length=None)
+        lazy = pl.scan_ndjson(io.BytesIO(_content(path)), infer_schema_length=None)
         return lazy.collect_schema()
     except BROKEN:
         return None
@@ -45,7 +46,7 @@ def _schema(path: Path) -> pl.Schema | None:
 
 def _read(path: Path, kinds: Mapping[str, Kind], schema: pl.Schema | None) -> Mapping[str, Column]:
     POLARS.enter()
-    content = read_bytes(path)
+    content = _content(path)
     try:
         lazy = pl.scan_ndjson(io.BytesIO(content), schema=schema, infer_schema_length=None)
         return lazy.select(list(kinds)).collect().to_dict()
@@ -53,6 +54,11 @@ def _read(path: Path, kinds: Mapping[str, Kind], schema: pl.Schema | None) -> Ma
         for _ in _objects(content, path):
             pass
         raise unreadable(path, "JSON lines", error) from error
+
+
+def _content(path: Path) -> bytes:
+    """Return the bytes of the file without a byte order mark."""
+    return read_bytes(path).removeprefix(codecs.BOM_UTF8)
 
 
 def _objects(content: bytes, path: Path) -> Iterator[Mapping[str, Any]]:

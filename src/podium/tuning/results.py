@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from podium import data
+from podium._text import counted
 from podium.errors import ArgumentError
 from podium.report import flat
 from podium.report.pictures import Pictures, chosen_measure
@@ -177,7 +178,7 @@ class Interrupted(KeyboardInterrupt):
     """
 
     def __init__(self, search: Search) -> None:
-        super().__init__(f"the search was interrupted after {len(search.trials)} trials")
+        super().__init__(f"the search was interrupted after {counted(len(search.trials), 'trials')}")
         self.search = search
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from podium._text import counted
 from podium.report._types import Figure
 from podium.report.cells import percentage
 
@@ -24,7 +25,7 @@ def trials(measure: str, rows: Sequence[Mapping[str, Any]], level: float) -> Fig
         The coverage of the intervals.
     """
     drawn = rows[:_MOST_TRIALS]
-    title = f"{measure} of {len(rows)} trials, with {percentage(level)} intervals"
+    title = f"{measure} of {counted(len(rows), 'trials')}, with {percentage(level)} intervals"
     if len(drawn) < len(rows):
         title = f"The best {len(drawn)} trials of {len(rows)} by {measure}"
     return {"kind": "interval_plot", "title": title, "axis_label": f"mean {measure}", "rows": drawn}

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
+from podium._text import counted
 from podium._ties import label_keys, random_bits
 from podium.data.columns import ITEM, USER, Role, resolve
 from podium.data.columns import SCORE as USUAL_SCORE
@@ -288,7 +289,7 @@ def refuse_without(kind: str, counts: NDArray[Any], names: NDArray[Any], source:
     """Raise for users without a row of a kind, "target" or "candidate"."""
     if not counts.all():
         raise DataError(
-            f"{source}: {int((counts == 0).sum())} users have no {kind}, first user "
+            f"{source}: no {kind} for {counted(int((counts == 0).sum()), 'users')}, first user "
             f"{_check.label(names[np.argmin(counts)])}. The target column must be above 0 for "
             "held-out items and 0 for candidates."
         )
