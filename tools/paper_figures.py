@@ -2,8 +2,8 @@
 
 A FOLDER is one that `podium reproduce` has written. Its figures are stored in docs/papers/figures.
 The pages have regions that this program writes: `<!-- claims: NAME -->`, `<!-- printed: NAME -->`,
-`<!-- table: NAME/N -->` (table N of the recipe's page, from 0; it must not need the cells) or
-`<!-- recipes: PREFIX -->`, to the next `<!-- end -->`.
+`<!-- table: NAME/N -->` (table N of the recipe's page, from 0; it must not need the cells),
+`<!-- recipes: PREFIX -->` or `<!-- tuned: MEASURE -->`, to the next `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
 
-from podium.papers import page
+from podium.papers import page, views
 from podium.papers.recipe import Recipe, load
 from podium.papers.runner import study_of
 from podium.papers.study import Measured
@@ -25,7 +25,7 @@ from podium.report import tables
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FOLDER = DOCS / "papers" / "figures"
-_REGION = re.compile(r"(<!-- (claims|printed|recipes|table): (\S+) -->\n).*?(<!-- end -->)", re.S)
+_REGION = re.compile(r"(<!-- (claims|printed|recipes|table|tuned): (\S+) -->\n).*?(<!-- end -->)", re.S)
 
 
 def names() -> list[str]:
@@ -92,6 +92,22 @@ def recipes(prefix: str) -> str:
     return tables.to_markdown({"columns": rows[0], "rows": rows[1:]})
 
 
+def tuned(measure: str) -> str:
+    """Return the recommenders tuned with equal budgets, with one column for each data set."""
+    recipes = [load(name) for name in names() if name.startswith("topk-factorization-")]
+    figures = {recipe.data[0].title.partition(",")[0]: _stored(recipe) for recipe in recipes}
+    first, *others = recipes[0].parameters["methods"]
+
+    def cell(name: str, column: Mapping[str, Measured]) -> str:
+        level = f"{column[f'{name} {measure}'].value:.4f}"
+        if name == first:
+            return level
+        gap = column[f"{first} − {name} {measure}"]
+        return f"{level} ({gap.value:+.4f} ± {views.half_width(gap):.4f})"
+
+    return tables.to_markdown(views.table("", "method", [first, *others], figures, cell))
+
+
 def all_figures(name: str) -> str:
     """Return the page of all figures of a recipe."""
     recipe = load(name)
@@ -105,6 +121,7 @@ _WRITERS: dict[str, Callable[[str], str]] = {
     "printed": printed,
     "recipes": recipes,
     "table": table,
+    "tuned": tuned,
 }
 
 

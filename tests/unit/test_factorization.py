@@ -203,6 +203,18 @@ def test_best_pass_on_held_out_pairs_is_kept() -> None:
     assert refitted.user_factors_.tobytes() == model.user_factors_.tobytes()
 
 
+def test_validation_measures_the_lists_of_recommend() -> None:
+    train, hidden = _held_out()
+    is_other = (train + hidden).toarray() == 0
+    seen = csr_array(1.0 * is_other * (np.random.default_rng(4).random(is_other.shape) < 0.5))
+    model = Factorization(8, n_epochs=1, eval_metric="precision@3", random_state=1)
+    model.fit(train, seen=seen, eval_set=hidden, executor=ONE)
+    items, _ = model.recommend(k=3)
+    likes = np.pad(hidden.toarray(), ((0, 0), (0, 1)))  # the place -1 of an item that is missing
+    hits = np.take_along_axis(likes, items, axis=1).sum(axis=1) / 3
+    assert model.history_["validation"] == pytest.approx(hits[likes.any(axis=1)].mean())
+
+
 def test_patience_ends_a_fit_that_gets_no_better() -> None:
     train, hidden = _held_out()
     model = Factorization(8, n_epochs=300, patience=3, eval_metric="precision@1", random_state=1)

@@ -118,7 +118,7 @@ class Checkpoint:
             ("podium", "was written by podium {saved_value}, and this is podium {current_value}"),
             ("data", "belongs to a fit with other interactions"),
             ("settings", "belongs to a fit with other settings: {differences}"),
-            ("eval_set", "belongs to a fit with another eval_set, eval_metric or patience"),
+            ("eval_set", "belongs to a fit with another eval_set, seen, eval_metric or patience"),
         ):
             saved_value, current_value = saved.get(part), self._identity[part]
             if saved_value != current_value:
@@ -164,6 +164,7 @@ def _fingerprint(pairs: Pairs) -> str:
 def _validation_identity(validation: Validation) -> dict[str, Any]:
     return {
         "pairs": _fingerprint(validation.pairs),
+        "seen": _fingerprint(validation.seen),
         "measure": str(validation.measure),
         "patience": validation.patience,
     }

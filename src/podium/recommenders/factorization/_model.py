@@ -210,7 +210,7 @@ class Factorization(FactorRecommender):
             Further pairs, such as low ratings, which are neither learned nor recommended.
         eval_set : as user_items, optional
             Held-out pairs. The model is measured on them after each pass, without the pairs of
-            `user_items`, and the factors of the best pass are kept.
+            `user_items` and `seen`, and the factors of the best pass are kept.
         executor : Executor, optional
             The executor of the tasks; by default threads on all processors of this process.
         progress : callable, optional
@@ -244,7 +244,7 @@ class Factorization(FactorRecommender):
         pairs = all_pairs.learned()
         settings = read_settings(self, DataSize.of(pairs))
         eval_pairs = None if eval_set is None else self._read_like("eval_set", eval_set, pairs)
-        validation = None if eval_pairs is None else Validation(eval_pairs, measure, patience)
+        validation = eval_pairs and Validation(eval_pairs, all_pairs, measure, patience)
         file = None if checkpoint is None else Checkpoint(checkpoint, pairs, settings, validation)
         resumed_state = resumed(file) if _check.flag(resume, "resume") else None
         state, history = resumed_state or (State.draw(pairs, settings), History())

@@ -19,9 +19,10 @@ from podium.types import Progress
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """Held-out pairs, the measure on them, and the number of passes without a gain to wait."""
+    """Held-out pairs, the pairs that are not ranked, the measure, and the passes to wait."""
 
     pairs: Pairs
+    seen: Pairs
     measure: Measure
     patience: int | None
 
@@ -116,7 +117,7 @@ def _record_validation(history: History, descent: Descent, validation: Validatio
     if validation is None:
         return ""
     factors = descent.state.factors.scoring(cosine=descent.settings.cosine)
-    value = _measured(factors, descent.pairs, validation)
+    value = _measured(factors, validation)
     if not history.validation or value > max(history.validation):
         # An interrupt may come during the copy: nothing is recorded before it.
         best = descent.state.factors.copy()
@@ -134,14 +135,14 @@ def _refuse_divergence(epoch: int, descent: Descent) -> None:
         )
 
 
-def _measured(factors: Factors, pairs: Pairs, validation: Validation) -> float:
+def _measured(factors: Factors, validation: Validation) -> float:
     """Return the mean of the measure, with a sign such that higher is better."""
     measure = validation.measure
     users = np.flatnonzero(np.diff(validation.pairs.offsets))
     blocks = rank_blocks(
         with_bias(factors.users[users], factors.items, factors.bias),
         validation.pairs.matrix()[users],
-        exclude=pairs.matrix()[users],
+        exclude=validation.seen.matrix()[users],
         overlap="drop",
         depth=None
         if measure.k is None
@@ -151,8 +152,8 @@ def _measured(factors: Factors, pairs: Pairs, validation: Validation) -> float:
     values = values[~np.isnan(values)]
     if not values.size:
         raise ArgumentError(
-            f"eval_set has no user for which {measure} is defined. Add pairs to it that are not in "
-            "user_items, or choose another eval_metric."
+            f"eval_set has no user for which {measure} is defined. Add pairs to it that are in "
+            "neither user_items nor seen, or choose another eval_metric."
         )
     mean = float(values.mean())
     return mean if measure.metric.higher_is_better else -mean
