@@ -128,6 +128,15 @@ def test_one_user_with_a_new_item_fits_into_fewer_blocks() -> None:
     assert model.item_factors_.shape == (41, 8)
 
 
+def test_new_users_without_a_pair_get_the_mean_direction_of_cosines() -> None:
+    likes = _tastes()
+    model = Factorization(6, n_epochs=4, similarity="cosine").fit(csr_array(likes), executor=ONE)
+    _, wanted = model.recommend_new(csr_array((1, 40)), k=5)
+    model.partial_fit(csr_array(([1.0], ([62], [3])), shape=(63, 40)), executor=ONE)
+    _, scores = model.recommend([61], k=5)
+    np.testing.assert_allclose(scores, wanted, rtol=1e-6)
+
+
 def test_new_items_begin_unlike_all_others() -> None:
     likes = _tastes()
     model = _model().fit(_table(likes, items="m"), executor=ONE)

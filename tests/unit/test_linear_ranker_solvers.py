@@ -112,6 +112,15 @@ def test_start_from_another_ranker_costs_no_progress() -> None:
 @quiet
 @pytest.mark.parametrize("keep", ["best", "best_loss", "last", "average"])
 @pytest.mark.parametrize("solver", SOLVERS)
+def test_validation_is_that_of_what_was_kept(solver: str, keep: str) -> None:
+    ranker = LinearRanker(loss_for(solver), solver=solver, keep=keep, l2=0.05, max_iter=14, tol=0.0)
+    ranker.fit(X[::2], Y[::2], QID[::2], eval_set=(X, Y, QID))
+    assert ranker.fit_report().validation == pytest.approx(ranker.score(X, Y, QID), rel=1e-12)
+
+
+@quiet
+@pytest.mark.parametrize("keep", ["best", "best_loss", "last", "average"])
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_objective_is_that_of_what_was_kept(solver: str, keep: str) -> None:
     loss = losses.get(loss_for(solver))
     ranker = LinearRanker(loss, solver=solver, keep=keep, l2=0.05, max_iter=14, tol=0.0)

@@ -20,7 +20,9 @@ _OPTIONS = {
     "fit_intercept": "--no-intercept",
     "random_state": "--seed",
     "eval_metric": "--eval-metric",
+    "gain": "--gain",
 }
+_NOT_SET = ("random_state", "eval_metric", "gain")  # more than the model reads these
 
 
 def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
@@ -39,20 +41,15 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
     cls = _class(model.model)
     model_parameters = dict(inspect.signature(cls).parameters)
     model_parameters.pop("one_group", None)  # data on the command line always have users
-    params: dict[str, Any] = {
-        **solver.explicit_parameters(),
-        **_loss_parameters(model, model_parameters),
-        **assignments(model.set),
-    }
-    if model.no_intercept:
-        params["fit_intercept"] = False
-    params |= _no_scale_parameter(model, model_parameters)
-    if model.l2 is not None:
-        params["l2"] = model.l2
+    by_option = _given(model, solver) | _no_scale_parameter(model, model_parameters)
+    set_parameters = assignments(model.set)
+    _refuse_both(by_option, set_parameters)
+    for name in ("k", "min_relevance", "clip"):  # parameters of the loss
+        by_option.pop(name, None)
+    params = {**by_option, **_loss_parameters(model, model_parameters), **set_parameters}
     _refuse_unknown(model.model, params, list(model_parameters))
     if "random_state" in model_parameters:
         params.setdefault("random_state", seed)
-    params.pop("eval_metric", None)
     estimator = cls(**params)
     if model.model == "linear":
         _refuse_idle_steps(estimator, params)
@@ -97,19 +94,38 @@ def make_recommender(model: Model, solver: Solver, fitting: dict[str, Any], seed
             "Python with podium.recommenders, or choose another model."
         )
     names = list(inspect.signature(cls).parameters)
+    by_option = {
+        **solver.explicit_parameters(), **_known({"loss": model.loss, "l2": model.l2, **fitting})
+    }  # fmt: skip
     set_parameters = recommender_assignments(model.set)
-    params = dict(set_parameters)
-    for name, value in {
-        **solver.explicit_parameters(), "loss": model.loss, "l2": model.l2, **fitting,
-    }.items():  # fmt: skip
-        if value is not None and name in params:
-            raise ArgumentError(f"{name} is given as an option and by --set. Keep one.")
-        if value is not None:
-            params[name] = value
+    _refuse_both(by_option, set_parameters)
+    params = by_option | set_parameters
     _refuse_unknown(model.model, params, names)
     if "random_state" in names:
         params.setdefault("random_state", seed)
     return cls(**params)
+
+
+def _given(model: Model, solver: Solver) -> dict[str, Any]:
+    """Return the parameters of a ranker that were given as options of their own."""
+    return {
+        **solver.explicit_parameters(),
+        **_known({name: getattr(model, name) for name in ("loss", "l2", "k", "min_relevance")}),
+        **({"clip": True} if model.clip else {}),
+        **({"fit_intercept": False} if model.no_intercept else {}),
+    }
+
+
+def _known(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in parameters.items() if value is not None}
+
+
+def _refuse_both(by_option: dict[str, Any], set_parameters: dict[str, Any]) -> None:
+    from podium.errors import ArgumentError
+
+    for name in set_parameters:
+        if name in by_option:
+            raise ArgumentError(f"{name} is given as an option and by --set. Keep one.")
 
 
 def graded_loss(model: Model, relevance: PerRow, grid: Any, measure: str | None) -> str | None:
@@ -270,6 +286,8 @@ def assignments(texts: list[str] | None) -> dict[str, Any]:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not name or not equals or not value or name in params:
             raise ArgumentError(f"--set must be NAME=VALUE, each name once, got {text!r}.")
+        if name in _NOT_SET:
+            raise ArgumentError(f"--set can't give {name!r}. Pass {_OPTIONS[name]}.")
         values = parse_values(value)
         if not isinstance(values, list):
             raise ArgumentError(f"--set must be NAME=VALUE without a distribution, got {text!r}.")

@@ -122,7 +122,10 @@ def recommend(
         else:
             _write_file(out, user_ids, lists)
     if lists.n_empty:
-        _messages.say(f"{lists.n_empty} of {user_ids.size} users have no item left to recommend.")
+        written = "" if lists.n_users == user_ids.size else " whose lists were written now"
+        _messages.say(
+            f"{lists.n_empty} of {lists.n_users} users{written} have no item left to recommend."
+        )
 
 
 class Lists:
@@ -132,20 +135,21 @@ class Lists:
     ----------
     options : dict of str to value
         The arguments of `recommend`.
-    n_empty : int
-        The number of users without an item so far.
+    n_users, n_empty : int
+        The number of users so far, and of those without an item.
     """
 
     def __init__(self, fitted: Any, options: dict[str, Any], workers: Executor | None) -> None:
         from podium.executors import Threads
 
-        self._fitted, self.options, self.n_empty = fitted, options, 0
+        self._fitted, self.options, self.n_users, self.n_empty = fitted, options, 0, 0
         self._executor = Threads(1) if workers is None else workers
 
     def of(self, parts: Sequence[NDArray[Any]]) -> Iterator[dict[str, Any]]:
         """Yield the rows of parts of the users."""
         lists = self._executor.map(_lists, parts, self._fitted, self.options)
         for users, (items, scores) in zip(parts, lists, strict=True):
+            self.n_users += users.size
             self.n_empty += int((~_has_item(scores)).all(axis=1).sum())
             yield _rows(users, items, scores)
 

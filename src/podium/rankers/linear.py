@@ -100,7 +100,8 @@ class LinearRanker(LinearScores):
         those of an earlier iterate.
     history_ : dict of float64, (``n_iter_``,)
         The values per iteration. "objective" is the training objective. With an eval_set,
-        "validation" is its mean eval_metric, signed so that higher is better.
+        "validation" is its mean eval_metric, signed so that higher is better; with keep="average",
+        that of the mean of the iterates so far.
     n_features_in_, feature_names_in_
         The number and names of features, as in scikit-learn.
 

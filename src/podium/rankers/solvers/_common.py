@@ -70,8 +70,8 @@ class History:
     "best" is the iterate with the highest validation, or without one with the lowest objective.
     "best_loss" is that with the lowest loss without its penalty (the rule of the paper's
     reference implementation), "last" the last (the paper's rule), and "average" the mean of all,
-    in which iterate t weighs t + 1. Among equals the first is kept. Iterates whose objective is
-    not finite are ignored.
+    in which iterate t weighs t + 1; the validation of an iterate is then that of the mean so far.
+    Among equals the first is kept. Iterates whose objective is not finite are ignored.
     """
 
     keep: Keep = "best"
@@ -86,19 +86,19 @@ class History:
     def add(self, point: Point, validate: Validate | None) -> None:
         """Record an iterate; it is neither validated nor kept if its objective is not finite."""
         finite = bool(np.isfinite(point.objective))
+        now, parameters = len(self.objectives), point.parameters
         self.objectives.append(point.objective)
         self.losses.append(point.loss)
+        if finite and self.keep == "average":
+            parameters = self._mean = rising_mean(self._mean, parameters, now)
         if validate is not None:
-            self.validation.append(validate(point.parameters) if finite else np.nan)
+            self.validation.append(validate(parameters) if finite else np.nan)
         if not finite:
             return
-        now = len(self.objectives) - 1
         if self._improves(now):
             self.best = now
         if self._keeps_now(now):
             self.kept_at, self.kept_point = now, point
-        if self.keep == "average":
-            self._mean = rising_mean(self._mean, point.parameters, now)
 
     def stop_reason(self, settings: Settings) -> StopReason | None:
         """Return the reason to stop after the last iterate, the same for all solvers, or None."""

@@ -22,6 +22,7 @@ from podium.recommenders._base import Floats, Items
 from podium.recommenders._factors import FactorRecommender
 from podium.recommenders._ids import IdsLike
 from podium.recommenders._pairs import Pairs
+from podium.recommenders.factorization._blocks import directed, mean_direction
 from podium.recommenders.factorization._checkpoint import Checkpoint, resumed
 from podium.recommenders.factorization._descent import Descent, Factors, State, fold_in
 from podium.recommenders.factorization._growth import Growth, learn_new_items
@@ -310,6 +311,8 @@ class Factorization(FactorRecommender):
         counts = growth.pairs.item_counts() if settings.counts_items else None
         folded = fold_in(touched, factors, counts, settings, executor)
         factors.users[growth.touched] = folded
+        if settings.cosine:  # new users without a pair
+            directed(factors.users, mean_direction(self.user_factors_))
         self._hold(growth.with_seen(self._seen_pairs(), all_new), factors)
         return self
 
