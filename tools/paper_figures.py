@@ -25,7 +25,9 @@ from podium.report import tables
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FOLDER = DOCS / "papers" / "figures"
-_REGION = re.compile(r"(<!-- (claims|printed|recipes|table|tuned): (\S+) -->\n).*?(<!-- end -->)", re.S)
+_REGION = re.compile(
+    r"(<!-- (claims|printed|recipes|table|tuned): (\S+) -->\n).*?(<!-- end -->)", re.S
+)
 
 
 def names() -> list[str]:

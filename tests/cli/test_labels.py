@@ -48,7 +48,6 @@ def tables() -> None:
     [
         (),
         ("--loss", "pap-ramp@3"),
-        ("--model", "rankboost"),
         ("--valid", "ratings.csv"),
         ("--tune", "--grid", "loss=softmax,logistic"),
         ("--tune", "--grid", "loss=softmax,pap-ramp", "--grid", "k=1,2"),
@@ -80,7 +79,18 @@ def test_threshold_may_be_in_the_text_of_the_loss(podium: Run) -> None:
     assert "does not use grades" not in done.err
 
 
+def test_row_numbers_of_pandas_are_no_features(podium: Run) -> None:
+    frame = pl.read_csv("two.csv").select("user_id", "item_id", "label", "price").to_pandas()
+    frame.sample(frac=1, random_state=0).to_parquet("index.parquet")
+    frame.to_csv("index.csv")
+    for file, name in (("index.parquet", "'__index_level_0__'"), ("index.csv", "''")):
+        done = podium("train", file, "--loss", "logistic", "-o", "m")
+        assert f"not used as features: {name}." in done.err
+        assert list(load("m").feature_names_in_) == ["price"]
+
+
 def test_loss_of_grades_takes_ratings_as_grades(podium: Run) -> None:
+    assert podium("train", "ratings.csv", "-o", "m", "--model", "rankboost").status == 0
     assert podium("train", "ratings.csv", "-o", "m", "--loss", "softmax").status == 0
     options = ("--valid", "ratings.csv", "--loss", "softmax", "-o", "m")
     assert podium("train", "ratings.csv", *options).status == 0
@@ -93,8 +103,8 @@ def test_times_and_ids_are_no_features_unless_named(podium: Run) -> None:
     argv = ("train", "two.csv", "--loss", "logistic", "-o", "m")
     done = podium(*argv)
     assert done.err.splitlines()[0] == (
-        "podium: not used as features: timestamp, session_id, hotelId. Columns of times and ids "
-        "are features only if --features names them."
+        "podium: not used as features: 'timestamp', 'session_id', 'hotelId'. Columns of times, ids "
+        "and row numbers are features only if --features names them."
     )
     assert list(load("m").feature_names_in_) == ["watch_time", "price"]
     done = podium(*argv, "--features", "price,timestamp,hotelId")

@@ -273,6 +273,29 @@ def test_infinite_value_has_no_place_in_a_range(podium: Run) -> None:
     assert done.message.startswith("rows.csv: X has 1 infinite value, which can't be")
 
 
+def test_trees_without_sparse_features_read_a_sparse_file(podium: Run) -> None:
+    pytest.importorskip("xgboost")
+    lines = [f"{i % 3 % 2} qid:{i // 6} {1 + i % 3}:{i} 40:1" for i in range(60)]
+    Path("sparse.svmlight").write_text("\n".join(lines))
+    every = [
+        f"{i % 3 % 2} qid:{i // 6} "
+        + " ".join(f"{n}:{(i if n == 1 + i % 3 else 0) if n < 40 else 1}" for n in range(1, 41))
+        for i in range(60)
+    ]
+    Path("dense.svmlight").write_text("\n".join(every))
+    for name in ("sparse", "dense"):
+        argv = ("train", f"{name}.svmlight", "--model", "xgboost", "--set", "n_trees=3", "-o", name)
+        assert podium(*argv).status == 0
+    run = read(podium, "rank", "sparse", "sparse.svmlight")
+    assert run.equals(read(podium, "rank", "dense", "dense.svmlight"))
+    assert run.equals(read(podium, "rank", "dense", "sparse.svmlight"))
+
+
+def test_file_given_twice_is_refused(podium: Run) -> None:
+    done = podium("train", "train.txt", *TRAIN[1:], "train.txt", "-o", "model")
+    assert done.message == ("train.txt is given twice. Its queries can be in the table only once.")
+
+
 def test_files_may_lack_the_last_features(podium: Run) -> None:
     assert podium(*TRAIN, "-o", "model").status == 0
     short = [line.rpartition(" ")[0] for line in Path("test.txt").read_text().splitlines()]

@@ -197,7 +197,10 @@ def test_failed_candidates_are_counted(podium: Callable[..., Any]) -> None:
         ),
         (("--set", "trees=3"), "--model linear does not accept --set trees."),
         (("--l2", "1", "--set", "l2=2"), "--l2 is given as an option and by --set. Keep one."),
-        (("--no-intercept", "--set", "fit_intercept=true"), "fit_intercept is given as an option and by --set."),
+        (
+            ("--no-intercept", "--set", "fit_intercept=true"),
+            "fit_intercept is given as an option and by --set.",
+        ),
         (("--set", "eval_metric=ap"), "--set can't give 'eval_metric'. Pass --eval-metric."),
         (("--set", "batch_size=0"), "--set batch_size has no effect with the solver subgradient."),
         (("--solver", "stochastic", "--set", "batch_size=0"), "batch_size must be an integer >= 1"),

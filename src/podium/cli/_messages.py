@@ -57,7 +57,7 @@ _GIVEN = re.compile(
 _SUBJECT = re.compile(rf"^(?:{'|'.join(_OPTIONS)})(?= must be\b)(?!.* in '[^']*@)")
 # Names that are not English words. A name in quotes or in a path is the user's, and is skipped.
 _BARE = re.compile(
-    r"(?<![\w./'\"=-])"
+    r"(?<![\w./'\"=,-])"
     r"(?:an? )?(?P<name>min_relevance|score_above|n_items|learning_rate|max_iter|eval_metric"
     r"|eval_set|n_trials"
     r"|n_factors|n_negatives|n_epochs|n_blocks|tol|l2)"

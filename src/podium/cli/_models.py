@@ -230,6 +230,15 @@ def missing_allowed(estimator: Any) -> bool:
     return bool(last_step(estimator).__sklearn_tags__().input_tags.allow_nan)
 
 
+def accepted(features: Any, estimator: Any) -> Any:
+    """Return features as the estimator accepts them: dense if it does not accept sparse ones."""
+    from podium._check import is_sparse
+    from podium.tuning.fitting import last_step
+
+    takes_sparse = last_step(estimator).__sklearn_tags__().input_tags.sparse
+    return features.toarray() if is_sparse(features) and not takes_sparse else features
+
+
 def estimator_of(model: Model, loss: Any) -> Any:
     """Return an estimator of the model with this loss, otherwise with its defaults."""
     return _class(model.model)(loss)

@@ -151,8 +151,8 @@ def left_out(rows: Features) -> Iterator[str]:
     """Yield the columns that are not used as features because of their names."""
     if rows.left_out:
         yield (
-            f"not used as features: {', '.join(rows.left_out)}. Columns of times and ids are "
-            "features only if --features names them."
+            f"not used as features: {', '.join(map(repr, rows.left_out))}. Columns of times, ids "
+            "and row numbers are features only if --features names them."
         )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from podium.cli._models import missing_allowed
+from podium.cli._models import accepted, missing_allowed
 from podium.cli._options import TABLES, WRITTEN, ItemColumn, UserColumn, check_target
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _scores(ranker: Any, rows: Features) -> Any:
     """Predict from an array whose columns are already in the model's order."""
     if hasattr(ranker, "feature_names_in_"):
         del ranker.feature_names_in_  # scikit-learn would warn that the array has no names
-    return ranker.predict(rows.X)
+    return ranker.predict(accepted(rows.X, ranker))
 
 
 @contextmanager

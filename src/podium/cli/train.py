@@ -87,6 +87,7 @@ def train(
     times = read_times(data[0], validation.time_col)
     missing = _models.missing_allowed(estimator)
     rows = read(data, columns, also_ignore=validation.time_col, missing=missing)
+    rows = replace(rows, X=_models.accepted(rows.X, estimator))
     relevance = labels(data[0], rows)
     notes = [*left_out(rows)]
     if not rows.is_rating:  # which counts as positive, the user has to say

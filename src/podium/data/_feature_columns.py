@@ -19,6 +19,7 @@ from podium.errors import DataError
 _TIME = re.compile(r"^time$|(^|_)date$|(timestamp|datetime)$", re.IGNORECASE)
 _ID = re.compile(r"(^|[\W_])(u|uu|gu)?id$", re.IGNORECASE)
 _CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
+_INDEX = re.compile(r"^$|^Unnamed: \d+$|^__index_level_\d+__$")  # row numbers written by pandas
 
 
 def chosen_columns(
@@ -42,7 +43,7 @@ def chosen_columns(
 
 
 def times_and_ids(names: Sequence[str], others: Collection[str]) -> tuple[str, ...]:
-    """Return the columns, other than `others`, whose names are those of times or ids.
+    """Return the columns, other than `others`, whose names are those of times, ids or rows.
 
     Examples
     --------
@@ -53,7 +54,7 @@ def times_and_ids(names: Sequence[str], others: Collection[str]) -> tuple[str, .
 
 
 def _is_time_or_id(name: str) -> bool:
-    patterns = (_TIME, _ID, _CAMEL_ID)
+    patterns = (_TIME, _ID, _CAMEL_ID, _INDEX)
     return is_usual(name, USER, ITEM) or any(pattern.search(name) for pattern in patterns)
 
 

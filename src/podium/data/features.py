@@ -125,9 +125,9 @@ def read_features(
     features : sequence of str, optional
         The feature columns, in this order. By default, all other numeric columns. The default does
         not include text columns; in a text file, a column counts as text if none of its values is a
-        number. It also excludes times and ids, which are recognised by their names: time, date,
-        timestamp, id and names that end in _id or _date, such as movie_id. To learn from such
-        columns, name them here.
+        number. It also excludes times, ids and pandas' row numbers, which are recognised by their
+        names: time, date, timestamp, id and names that end in _id or _date, such as movie_id. To
+        learn from such columns, name them here.
     ignore : sequence of str
         Columns that are not features.
     n_features : int, optional

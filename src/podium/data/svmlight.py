@@ -76,13 +76,17 @@ def parse(files: Sequence[Member], *, dtype: Any = np.float64, features: bool = 
     ------
     DataError
         If a line is malformed or longer than 64 MiB (with the file and line), there are no lines,
-        or a query is in two files.
+        or a file or a query is given twice.
 
     Notes
     -----
     Cost: one compiled pass over the bytes, and memory for the stored values, with one or two bytes
     for most ids.
     """
+    names = [file.name for file in files]
+    twice = next((name for name in names if names.count(name) > 1), "")
+    if twice:
+        raise DataError(f"{twice} is given twice. Its queries can be in the table only once.")
     pieces = [piece for file in files for piece in pieces_of(file, dtype, features=features)]
     if not sum(piece.labels.size for piece in pieces):
         raise DataError(f"{files[0].name} has no rows.")

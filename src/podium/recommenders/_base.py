@@ -288,7 +288,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         n_fitted = int(np.count_nonzero(np.isnan(ranks)))
         if n_fitted:
             raise ArgumentError(
-                f"{n_fitted} of the {ranks.size} pairs in held_out are pairs of the fit or seen ones. "
+                f"The model has seen {n_fitted} of the {ranks.size} pairs in held_out in its fit. "
                 "Remove them, or pass exclude_seen=False to rank them among all items."
             )
         return ranks

@@ -178,7 +178,9 @@ class Interrupted(KeyboardInterrupt):
     """
 
     def __init__(self, search: Search) -> None:
-        super().__init__(f"the search was interrupted after {counted(len(search.trials), 'trials')}")
+        super().__init__(
+            f"the search was interrupted after {counted(len(search.trials), 'trials')}"
+        )
         self.search = search
 
 

@@ -44,7 +44,8 @@ class MeasureOnRows:
         self._ranked = Ranking.from_scores(
             np.zeros(relevance.size), relevance, labels, min_relevance=min_relevance
         )
-        self._share = None if weights is None else _mean_by_group(weights, groups)
+        # The ranking has no empty groups.
+        self._share = None if weights is None else _mean_by_group(weights, groups)[groups.sizes > 0]
 
     def __call__(self, scores: PerRow) -> float:
         """Return the mean over the groups on which it is defined; nan if there is none."""

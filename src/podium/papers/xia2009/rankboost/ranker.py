@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium import _check
 from podium.errors import ArgumentError, ConvergenceWarning, warn
+from podium.losses import Loss
 from podium.metrics import Measure, parse_relevance
 from podium.papers.xia2009.rankboost.rounds import Course, Judge, boost, pairs_of
 from podium.papers.xia2009.rankboost.thresholds import coded
@@ -130,6 +131,12 @@ class RankBoost(Ranker):
         self.patience = patience
         self.min_relevance = min_relevance
         self.one_group = one_group
+
+    @classmethod
+    def reads_grades(cls, loss: Loss | str | None) -> bool:
+        """Return True: pairs have a more and a less relevant row."""
+        del loss
+        return True
 
     def fit(
         self,
