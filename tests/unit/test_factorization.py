@@ -13,7 +13,7 @@ from sklearn.base import clone
 from podium.data import read_interactions
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.executors import Threads
-from podium.recommenders import Factorization
+from podium.recommenders import EASE, Factorization
 from podium.recommenders.factorization import _passes
 from podium.recommenders.factorization._descent import Factors
 from podium.recommenders.factorization._parts import Block, Part
@@ -417,6 +417,14 @@ def test_weights_without_a_mean_are_refused() -> None:
     with pytest.raises(ArgumentError, match="with a finite mean > 0, got a mean of inf"):
         Factorization(2).fit(csr_array([[1e308, 1e308, 1e308, 0.0]]))
     Factorization(2, n_epochs=1, gain="exp2").fit(csr_array([[1e-18, 0.0, 0.0]]), executor=ONE)
+
+
+def test_weights_beyond_single_precision_and_other_shapes_are_refused() -> None:
+    for value in (1e200, 1e-200):
+        with pytest.raises(ArgumentError, match="single precision can hold, got a weight"):
+            EASE().fit(csr_array([[value, 0.0], [0.0, value]]))
+    with pytest.raises(ArgumentError, match=r"two axes, users and items, got the shape \(3,\)"):
+        Factorization(2).fit(coo_array(np.array([1.0, 0.0, 2.0])))
 
 
 def test_numbers_of_numpy_are_parameters_too(tmp_path: Path) -> None:

@@ -237,6 +237,10 @@ def _from_table(source: Any, name: str, item_labels: Labels | None) -> tuple[Any
 
 def _canonical(matrix: Any, name: str) -> Any:
     """Return CSR with sorted items, with repeated pairs added up; the input is not changed."""
+    if matrix.ndim != 2:
+        raise ArgumentError(
+            f"{name} must have two axes, users and items, got the shape {matrix.shape}."
+        )
     if matrix.format == "csr" and matrix.has_canonical_format:
         return matrix
     coo = matrix.tocoo()
@@ -284,12 +288,25 @@ def _with_weights(
     return Pairs(
         matrix.indptr.astype(np.int64),
         matrix.indices.astype(np.int32),
-        (values / mean).astype(np.float32),
+        _single(values / mean, name),
         int(matrix.shape[1]),
         mean,
         users,
         items,
     )
+
+
+def _single(weights: NDArray[np.float64], name: str) -> NDArray[np.float32]:
+    """Return the weights in single precision; raise if one is too large or too small for it."""
+    with np.errstate(over="ignore"):
+        singles = weights.astype(np.float32)
+    is_lost = np.isinf(singles) | ((singles == 0.0) & (weights > 0.0))
+    if is_lost.any():
+        raise ArgumentError(
+            f"{name} must hold values that single precision can hold, got a weight of "
+            f"{weights[is_lost.argmax()]:g}. Divide the values by the largest one."
+        )
+    return singles
 
 
 def _no_pair(matrix: Any, name: str) -> ArgumentError:

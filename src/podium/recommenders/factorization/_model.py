@@ -76,11 +76,11 @@ class Factorization(FactorRecommender):
         The weight of the current sample in this mean, in (0, 1], or 0 with "exact". With 0, use a
         learning_rate 20 times smaller.
     negatives : {"all", "unseen"}
-        The items to compare with: all other items, as in the paper, or only those that the user has
-        no pair with. With "unseen", use an l2 about 1.6 times as large.
+        The items to compare with: all other items, as in the paper, or only those of which the fit
+        learns no pair of the user; items of `seen` pairs are among both. With "unseen", use an l2 about 1.6 times as large.
     popularity : float, optional
         A negative is drawn in proportion to this power of its number of users: uniformly with 0.
-        The loss weights the drawn items, so that its expected value stays the same. By default 0.5
+        The loss weights the drawn items, so that its expected value stays about the same. By default 0.5
         for softmax and sl of cosines, and 0 otherwise.
     popularity_share : float
         The share of the draws that follow popularity, in (0, 1]; the rest is uniform.
