@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from podium.report.flat import Table
+    from podium.report import Table
     from podium.report.views import Tables, Text, View
 
 

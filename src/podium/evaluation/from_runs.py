@@ -21,7 +21,7 @@ from podium.evaluation.conventions import (
     tasks,
     warn_of_open_ties,
 )
-from podium.evaluation.details import Tables
+from podium.evaluation.details import KeptTables
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import Relevances, evaluate_parsed, refuse_undefined
 from podium.evaluation.in_buckets import measure_buckets
@@ -263,10 +263,10 @@ class _Measured(NamedTuple):
     sides: tuple[Side, dict[str, Side]] | None = None
     facts: Whole | None = None
 
-    def tables(self, name: str, options: dict[str, dict[str, Any]]) -> Tables:
+    def tables(self, name: str, options: dict[str, dict[str, Any]]) -> KeptTables:
         """Return the tables of a run, for lists and curves."""
         sides = None if self.sides is None else (self.sides[0], self.sides[1][name])
-        return Tables(self.truth, self.lists[name], options, sides, self.facts)
+        return KeptTables(self.truth, self.lists[name], options, sides, self.facts)
 
 
 def _measured(

@@ -35,12 +35,12 @@ def view(result: Mapping[str, Any]) -> View:
     """Return the findings of an Audit's JSON form, what to do about them, and the context."""
     parts: list[Text | Tables] = [Text((f"Audit of {result['measure']}: {headline(result)}",))]
     if result["findings"]:
-        parts.append(Tables(({**findings_table(result)},)))
+        parts.append(Tables((findings_table(result),)))
     parts += [
         Text(tuple(paragraphs(finding, result["measure"])), title(finding))
         for finding in result["findings"]
     ]
-    return View((*parts, Tables(({**context_table(result)},))))
+    return View((*parts, Tables((context_table(result),))))
 
 
 def page(result: Mapping[str, Any]) -> Report:
@@ -71,7 +71,7 @@ def _context(result: Mapping[str, Any]) -> Section:
     return {"title": "Context", "figures": figures, "tables": [context_table(result)]}
 
 
-def flat_table(result: Mapping[str, Any]) -> dict[str, Any]:
+def flat_table(result: Mapping[str, Any]) -> Table:
     """Return one row per finding, with its largest effect and all digits."""
     rows = [
         [

@@ -54,7 +54,7 @@ def _parts(
     result: Mapping[str, Any], files: Sequence[str], given: Mapping[str, Any]
 ) -> Iterator[Text | Tables]:
     for compared in result["differences"]:
-        yield Tables(({**differences_table(compared)},))
+        yield Tables((differences_table(compared),))
         yield Text((differences_note(compared),))
     search = result["search"]
     if (search is not None or result["packages"]) and (note := missing_note(result)):
@@ -62,21 +62,21 @@ def _parts(
     if search is not None:
         yield Text((search_headline(search),))
         if search["matches"]:
-            yield Tables(({**matches_table(search)},))
+            yield Tables((matches_table(search),))
         yield Text(tuple(search_notes(result, files, given)))
     packages = result["packages"]
     if len(packages) == 1:
         yield Text((f"{packages[0]['measure']}, from podium to {packages[0]['like']}",))
-        yield Tables(({**waterfall_table(packages[0])},))
+        yield Tables((waterfall_table(packages[0]),))
         if note := waterfall_note(packages[0]):
             yield Text((note,))
     elif packages:
-        yield Tables(({**packages_table(packages)},))
+        yield Tables((packages_table(packages),))
     if note := open_ties_note(packages):
         yield Text((note,))
 
 
-def flat_table(result: Mapping[str, Any]) -> dict[str, Any]:
+def flat_table(result: Mapping[str, Any]) -> Table:
     """Return one row per match, step to a package, and count of two tables."""
     rows: list[list[Any]] = []
     search = result["search"]

@@ -41,7 +41,7 @@ def view(result: Mapping[str, Any]) -> View:
     """Return the decision, the claims and the conventions of a Gate's JSON form."""
     lines = (headline(result), *result["reasons"], *notes(result))
     conventions = conventions_line(result["conventions"])
-    return View((Text(lines), Tables(({**gate_table(result)},)), Text((conventions,))))
+    return View((Text(lines), Tables((gate_table(result),)), Text((conventions,))))
 
 
 def page(result: Mapping[str, Any]) -> Report:
@@ -69,7 +69,7 @@ def _figures(result: Mapping[str, Any]) -> Iterator[Figure]:
         yield decided.claims(result, measure)
 
 
-def flat_table(result: Mapping[str, Any]) -> dict[str, Any]:
+def flat_table(result: Mapping[str, Any]) -> Table:
     """Return one row per claim with all digits."""
     rows = [[*(claim[name] for name in _FLAT), *claim["interval"]] for claim in result["claims"]]
     return {"columns": [*_FLAT, "low", "high"], "rows": rows}

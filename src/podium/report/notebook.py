@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from html import escape
 
 from podium._text import printable
+from podium.report._types import Table
 from podium.report.cells import NOTHING
-from podium.report.narrowing import Table
 from podium.report.tables import alignment, cell_text
 from podium.report.views import Tables, Text, View
 
