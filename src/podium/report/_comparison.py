@@ -7,6 +7,7 @@ from typing import Any
 
 from podium.report import _details, headlines
 from podium.report._types import Report, Section
+from podium.report.cells import dashes
 from podium.report.measured import (
     BOLD,
     differences_table,
@@ -15,7 +16,7 @@ from podium.report.measured import (
     undefined_note,
     wins_table,
 )
-from podium.report.pages import complete, conventions, dashes, without, without_empty_segments
+from podium.report.pages import complete, conventions, without, without_empty_segments
 from podium.report.pictures import measured
 
 

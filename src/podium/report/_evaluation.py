@@ -7,10 +7,10 @@ from typing import Any
 
 from podium.report import _details, headlines
 from podium.report._types import Report, Section
-from podium.report.cells import number
+from podium.report.cells import dashes, number
 from podium.report.flat import summaries
 from podium.report.measured import means_table, undefined_note, without_segments
-from podium.report.pages import complete, conventions, dashes, without_empty_segments
+from podium.report.pages import complete, conventions, without_empty_segments
 from podium.report.pictures import measured
 
 _MOST_FACTS = 6

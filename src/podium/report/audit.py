@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from podium import _numbers
 from podium._text import counted, printable
 from podium.report import pages, tables
 from podium.report._types import Report, Section, Table
+from podium.report.cells import number
 from podium.report.pictures import decided
 from podium.report.views import Numbers, Tables, Text, View
 
@@ -116,10 +116,10 @@ def paragraphs(finding: Mapping[str, Any], measure: str) -> Iterator[str]:
     yield finding["text"]
     for effect in finding["effects"]:
         error = effect["std_error"]
-        of_error = "" if error is None else f" (standard error {_number(error)})"
+        of_error = "" if error is None else f" (standard error {number(error)})"
         yield (
-            f"{measure} of {effect['run']}: {_number(effect['with'])} with the fault, "
-            f"{_number(effect['without'])} without{of_error}."
+            f"{measure} of {effect['run']}: {number(effect['with'])} with the fault, "
+            f"{number(effect['without'])} without{of_error}."
         )
     if finding["examples"]:
         yield f"For example, {'; '.join(finding['examples'])}."
@@ -154,8 +154,8 @@ def _cells(finding: Mapping[str, Any]) -> list[Any]:
         finding["severity"],
         str(finding["count"]),
         str(finding["total"]),
-        _number(effect.get("with")),
-        _number(effect.get("without")),
+        number(effect.get("with")),
+        number(effect.get("without")),
     ]
 
 
@@ -168,11 +168,7 @@ def _largest(effects: list[Mapping[str, Any]]) -> Mapping[str, Any]:
     return effects[0] if effects else {}
 
 
-def _number(value: float | None) -> str:
-    return _numbers.NOTHING if value is None else f"{value:.4f}"
-
-
 def _value(name: str, value: float | int | None) -> str:
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.1f}" if value is not None and name == PER_USER else _number(value)
+    return f"{value:.1f}" if value is not None and name == PER_USER else number(value)

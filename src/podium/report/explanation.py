@@ -9,6 +9,7 @@ from typing import Any
 from podium._grammar import word
 from podium.metrics import get, parse
 from podium.report._types import Table
+from podium.report.cells import number
 from podium.report.views import Numbers, Tables, Text, View
 
 _MOST_MATCHES = 10
@@ -126,7 +127,7 @@ def missing_note(result: Mapping[str, Any]) -> str:
 
 def search_headline(found: Mapping[str, Any]) -> str:
     """Return whether conventions give the value, in one or two sentences."""
-    start = f"{found['measure']} is {_number(found['default'])} with podium's defaults. "
+    start = f"{found['measure']} is {number(found['default'])} with podium's defaults. "
     total = f"{found['n_combinations']:,} combinations of conventions"
     if not found["matches"]:
         nearest = found["nearest"]
@@ -196,14 +197,14 @@ def _with_options(measure: str, options: Mapping[str, Any]) -> str:
 
 def waterfall_table(steps: Mapping[str, Any]) -> Table:
     """Return one row per step from podium's value to the package's."""
-    rows = [["podium's defaults", _number(steps["start"]), "", ""]]
+    rows = [["podium's defaults", number(steps["start"]), "", ""]]
     value = steps["start"]
     for step in steps["steps"]:
         value += step["change"] or 0.0
         if not step["n_users"]:
             continue
         name = f"{step['convention']}: {word(step['default'])} → {word(step['value'])}"
-        rows.append([name, _number(value), _signed(step["change"]), str(step["n_users"])])
+        rows.append([name, number(value), number(step["change"], "+"), str(step["n_users"])])
     return {"columns": ["convention", "value", "change", "users"], "rows": rows}
 
 
@@ -215,7 +216,7 @@ def waterfall_note(steps: Mapping[str, Any]) -> str:
 
 def packages_table(packages: Sequence[Mapping[str, Any]]) -> Table:
     """Return one row per package: its value, and the conventions that change it."""
-    rows = [["podium", _number(packages[0]["start"]), ""]]
+    rows = [["podium", number(packages[0]["start"]), ""]]
     for steps in packages:
         changed = {s["convention"]: s["value"] for s in steps["steps"] if s["n_users"]}
         rows.append([steps["like"], _value(steps), conventions(changed) if changed else ""])
@@ -224,8 +225,8 @@ def packages_table(packages: Sequence[Mapping[str, Any]]) -> Table:
 
 def _value(steps: Mapping[str, Any]) -> str:
     if steps["open_ties"] is None:
-        return _number(steps["end"])
-    return "–".join(map(_number, steps["open_ties"]))
+        return number(steps["end"])
+    return "–".join(map(number, steps["open_ties"]))
 
 
 def open_ties_note(packages: Sequence[Mapping[str, Any]]) -> str:
@@ -257,11 +258,3 @@ def differences_note(compared: Mapping[str, Any]) -> str:
         whose = "1 user has its" if n_users == 1 else f"{n_users:,} users have their"
         text += f" {whose} common items in another order."
     return text
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
-
-
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.4f}"

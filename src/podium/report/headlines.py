@@ -128,10 +128,10 @@ def _tests(best: Lead, tests: Mapping[str, Mapping[str, Any]]) -> str:
     sign = 1 if test["run"] == best.run else -1
     if test["difference"] is None:
         return names
-    ends = [end if end is None else sign * end + 0.0 for end in test["interval"]][::sign]
+    ends = [end if end is None else sign * end for end in test["interval"]][::sign]
     interval = f" {span(ends, '+')}" if None not in ends else ""
     p = "" if test["holm_p_value"] is None else f", p{_p(test['holm_p_value'])}"
-    return f"{names} ({number(sign * test['difference'] + 0.0, '+')}{interval}{p})"
+    return f"{names} ({number(sign * test['difference'], '+')}{interval}{p})"
 
 
 def _p(value: float) -> str:

@@ -7,7 +7,7 @@ from html import escape
 
 from podium._text import printable
 from podium.report._types import Table
-from podium.report.cells import NOTHING
+from podium.report.cells import dashes
 from podium.report.tables import alignment, cell_text
 from podium.report.views import Tables, Text, View
 
@@ -40,7 +40,8 @@ def to_html(view: View) -> str:
     True
     """
     parts = [html for part in view.parts for html in _part(part)]
-    legend = [_paragraph(line) for line in (*view.legend, *_meaning_of_dashes(view))]
+    tables = (table for part in view.parts if isinstance(part, Tables) for table in part.tables)
+    legend = [_paragraph(line) for line in (*view.legend, *dashes(tables))]
     body = "".join([*parts, *legend])
     return f'<div class="podium-result"><style>{_STYLE}</style>{body}</div>'
 
@@ -76,12 +77,6 @@ def _table(table: Table) -> str:
 def _cell(cell: object, attributes: str, is_bold: bool) -> str:
     text = _escaped(cell_text(cell))
     return f"<td{attributes}>{f'<b>{text}</b>' if is_bold else text}</td>"
-
-
-def _meaning_of_dashes(view: View) -> Iterator[str]:
-    tables = (table for part in view.parts if isinstance(part, Tables) for table in part.tables)
-    if any(cell in (NOTHING, None) for table in tables for row in table["rows"] for cell in row):
-        yield f"{NOTHING} means undefined, or not available for this measure or number of users."
 
 
 def _escaped(text: str) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from podium.report._types import Report, Section, Table
-from podium.report.cells import NOTHING
 from podium.report.tables import alignment
 from podium.report.views import Tables, Text, View
 
@@ -135,12 +134,6 @@ def conventions(result: Mapping[str, Any]) -> list[tuple[str, str]]:
         ]
         pairs.append((text, ", ".join([rules["measure"], *rules_text])))
     return pairs
-
-
-def dashes(tables: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the meaning of a dash, if a table has one."""
-    if any(cell in (NOTHING, None) for table in tables for row in table["rows"] for cell in row):
-        yield f"{NOTHING} means undefined, or not available for this measure or number of users."
 
 
 def _text(value: Any) -> str:
