@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from podium.report._types import Report, Section, Table
 from podium.report.tables import alignment
@@ -14,8 +14,8 @@ _RARE = "undefined"
 _NAMES = ("segment", "measure")
 
 
-def page(view: View, title: str, summary: Iterable[str] = (), **more: Any) -> Report:
-    """Return the page of a view: its tables and paragraphs, with a summary on top.
+def page(view: View, title: str) -> Report:
+    """Return the page of a view: its tables and paragraphs.
 
     Examples
     --------
@@ -23,8 +23,7 @@ def page(view: View, title: str, summary: Iterable[str] = (), **more: Any) -> Re
     >>> page(view, "One run")["sections"][0]["notes"]
     ['A note.']
     """
-    content: Report = {"title": title, "summary": list(summary), "sections": sections(view)}
-    return cast("Report", {**content, **more})
+    return {"title": title, "sections": sections(view)}
 
 
 def sections(view: View) -> list[Section]:
