@@ -297,7 +297,7 @@ class Evaluation(Result):
         return self.origin.kind
 
 
-def per_user(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
+def per_user_columns(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
     """Return columns with one row per group: its label as user, n_pos and every measure.
 
     The rows of several evaluations follow each other, with their names in a column run. Users of
@@ -325,8 +325,8 @@ def per_user(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
 
 
 def user_frame(evaluations: Mapping[str, Evaluation]) -> Any:
-    """Return `per_user` as a frame, with the name of the column of users in the truth."""
-    columns = per_user(evaluations)
+    """Return `per_user_columns` as a frame, with the name of the column of users in the truth."""
+    columns = per_user_columns(evaluations)
     origin = next(iter(evaluations.values())).origin
     name = "user" if origin.user in columns else origin.user
     return as_frame({name if c == "user" else c: v for c, v in columns.items()}, origin.kind)
