@@ -57,7 +57,7 @@ def iteration(name: str, shape: tuple[int, int, int]) -> Timing:
     by_row = objective.loss_at(objective.scores(w))[1].astype(np.float32)
     narrow = w.astype(np.float32)
     calls: list[Callable[[], Any]] = [
-        lambda: objective.value_and_grad(w),
+        lambda: objective.evaluate(w),
         lambda: X @ narrow,
         lambda: X.T @ by_row,
     ]
@@ -94,10 +94,10 @@ def _compare(objective: LinearObjective, w: Any) -> None:
     grad = L2 * w
     for i in starts:
         grad += _float64_rows(objective, i).T @ by_row[i : i + BLOCK]
-    value, objective_grad = objective.value_and_grad(w)
+    point = objective.evaluate(w)
     differences = (
-        abs(value - np.nanmean(values) - L2 / 2 * w @ w),
-        float(np.abs(objective_grad - grad).max()),
+        abs(point.objective - np.nanmean(values) - L2 / 2 * w @ w),
+        float(np.abs(point.grad - grad).max()),
     )
     if max(differences) > 1e-9:
         raise SystemExit(f"{objective.loss!r} differs from NumPy by {differences}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podium import _numbers, _text
+from podium.report import cells
 
 NAN = float("nan")
 
@@ -38,6 +39,12 @@ def test_decimals_of_nothing_are_those_of_a_measure() -> None:
 )
 def test_fixed_reads(value: float | None, signed: bool, text: str) -> None:
     assert _numbers.fixed(value, 3, signed=signed) == text
+
+
+def test_number_of_a_cell_that_rounds_to_0_has_no_minus() -> None:
+    assert cells.number(-0.00004) == "0.0000"
+    assert cells.span((-0.00004, 0.00004), "+") == "[+0.0000, +0.0000]"
+    assert cells.number(-0.00006, "+") == "-0.0001"
 
 
 def test_p_values_never_read_as_zero() -> None:

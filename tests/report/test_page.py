@@ -136,13 +136,15 @@ FULL: dict[str, Any] = {
         {
             "title": f"Section {NASTY}",
             "text": f"Text {NASTY}",
-            "table": {
-                "columns": [f"Column {NASTY}", "mean"],
-                "rows": [[f"Cell {NASTY}", 0.1234], ["b", None]],
-                "caption": f"Caption {NASTY}",
-                "highlight": [(0, 1)],
-                "digits": 2,
-            },
+            "tables": [
+                {
+                    "columns": [f"Column {NASTY}", "mean"],
+                    "rows": [[f"Cell {NASTY}", 0.1234], ["b", None]],
+                    "caption": f"Caption {NASTY}",
+                    "highlight": [(0, 1)],
+                    "digits": 2,
+                }
+            ],
             "figures": [
                 {
                     "kind": "interval_plot",

@@ -16,7 +16,7 @@ from podium.evaluation import (
     judgement_bounds,
     labels_to_settle,
     measure,
-    per_user,
+    per_user_columns,
 )
 from podium.metrics import parse
 from podium.ranking import Ranking
@@ -34,7 +34,7 @@ def test_a_measure_has_the_bounds_of_its_mean_and_of_each_user() -> None:
     assert high.tolist() == [2 / 3, 1.0]
     assert result.means == measure(TRUTH, RUN, ["precision@1", "recall@2"]).means
     assert result.as_json()["measures"]["precision@1"]["unjudged"] == {"low": 0.5, "high": 1.0}
-    columns = per_user({"": result})
+    columns = per_user_columns({"": result})
     assert columns["recall@2 high"].tolist() == [2 / 3, 1.0]
 
 

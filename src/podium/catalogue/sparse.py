@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.catalogue import _kernels
 from podium.errors import ArgumentError
+from podium.groups import row_offsets
 from podium.ranking import kept_offsets
 
 Overlap: TypeAlias = Literal["error", "drop"]
@@ -46,7 +47,7 @@ class Rows(NamedTuple):
     def of(self, users: NDArray[np.int64]) -> Rows:
         """Return the rows of some users, in their order."""
         sizes = self.sizes[users]
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        offsets = row_offsets(sizes)
         entries: NDArray[np.int64] = np.arange(int(offsets[-1])) + np.repeat(
             self.offsets[users] - offsets[:-1], sizes
         )
@@ -55,7 +56,7 @@ class Rows(NamedTuple):
     def of_items(self, start: int, stop: int) -> Rows:
         """Return the entries with items from start to stop, whose numbers then begin at 0."""
         is_inside = (self.items >= start) & (self.items < stop)
-        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(is_inside)])[self.offsets]
+        offsets = kept_offsets(is_inside, self.offsets)
         return Rows(offsets, self.items[is_inside] - start, self.values[is_inside])
 
     @property

@@ -1,14 +1,18 @@
-"""Results on stdout: tables that fit 80 columns, one JSON object, CSV, Markdown or LaTeX."""
+"""Results on stdout and in files: tables in 80 columns, JSON, CSV, Markdown, LaTeX or JUnit."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from podium._files import replacing
+from podium.cli._options import format_of
+
 if TYPE_CHECKING:
-    from podium.report.flat import Table
+    from podium.report import Table
     from podium.report.views import Tables, Text, View
 
 
@@ -28,8 +32,7 @@ def print_result(result: Mapping[str, Any], format: str, *, view: View, flat: Ta
     if format == "json":
         write_line(json_text(result))
     elif format == "csv":
-        content = tables.to_csv({**flat, "rows": _full(flat["rows"])})
-        write_line(content.rstrip("\n"))
+        write_line(tables.to_csv(flat).rstrip("\n"))
     elif format == "table":
         write_line(to_text(view))
     else:
@@ -48,6 +51,28 @@ def _written(part: Tables | Text, format: str) -> Iterator[str]:
         yield from (write(content).rstrip("\n") for content in part.tables)
 
 
+def write_result(
+    result: Mapping[str, Any],
+    format: str,
+    out: Iterable[Path] = (),
+    *,
+    view: Callable[[], View],
+    **writers: Callable[[], str],
+) -> None:
+    """Write a result to files, each in the format of its suffix, and print it.
+
+    `writers` return the result in formats other than JSON and the table of its view, by name. Each
+    function is called only if its format is needed.
+    """
+    from podium.report.views import to_text
+
+    texts = {"json": lambda: json_text(result) + "\n", "table": lambda: to_text(view()), **writers}
+    for path in out:
+        with replacing(path) as beside:
+            beside.write_text(texts[format_of(path)](), encoding="utf-8")
+    write_line(texts[format]().rstrip("\n"))
+
+
 def write_line(text: str) -> None:
     """Write a text and the end of the line to stdout."""
     sys.stdout.write(text + "\n")
@@ -56,8 +81,3 @@ def write_line(text: str) -> None:
 def json_text(result: Mapping[str, Any]) -> str:
     """Return a result as JSON for reading."""
     return json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def _full(rows: Iterable[Iterable[Any]]) -> list[list[str]]:
-    """Return cells with all digits, for programs to read; undefined values are empty."""
-    return [["" if cell is None else str(cell) for cell in row] for row in rows]

@@ -117,7 +117,8 @@ def audit(
     check_results(fail_on, FAIL_ON, format, FORMATS, out or [])
     _reports.check(report)
     from podium import decide
-    from podium.cli import _decisions, _messages
+    from podium.cli import _messages, _render
+    from podium.report import audit as writers
 
     names = run_names(runs or [])
     with _messages.naming_options(_as_options):
@@ -134,7 +135,14 @@ def audit(
             memory=memory,
         )
     _reports.write(result, report, (train, test, *(runs or [])))
-    _decisions.results(partial(_decisions.audit_text, result.as_json()), format, out or [])
+    content = result.as_json()
+    _render.write_result(
+        content,
+        format,
+        out or [],
+        view=partial(writers.view, content),
+        markdown=partial(writers.to_markdown, content),
+    )
     return _FAULTY if result.fails(fail_on) else _SOUND
 
 

@@ -88,7 +88,7 @@ def compare(
     from podium import _check, data
     from podium.cli import _messages, _render
     from podium.errors import ArgumentError
-    from podium.evaluation import PAIRS, per_user
+    from podium.evaluation import PAIRS, per_user_columns
     from podium.evaluation import compare as compare_runs
     from podium.metrics import parse_all
     from podium.report import measured
@@ -128,7 +128,7 @@ def compare(
     result = comparison.as_json()
     read = (truth, *runs, users, catalogue, items)
     _reports.write(comparison, page, read, titles=titles, seed=scoring.seed)
-    output.write_per_user(per_user(comparison.evaluations))
+    output.write_per_user(per_user_columns(comparison.evaluations))
     if labels is not None:
         data.write_table(comparison.labels(), labels)
     view, flat = measured.comparison_view(result), comparison_table(result)

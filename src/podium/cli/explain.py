@@ -62,7 +62,8 @@ def explain(
     The exit status is 1 if no conventions give the value.
     """
     from podium import _check, decide
-    from podium.cli import _decisions, _messages
+    from podium.cli import _messages, _render
+    from podium.report import explanation
 
     _check.choice(format, "--format", FORMATS)
     with _messages.naming_options(_as_options):
@@ -78,13 +79,10 @@ def explain(
             **columns.names_by_role(),
         )
     options = {"min_relevance": min_relevance, **vars(columns)}
-    text = partial(
-        _decisions.explanation_text,
-        result.as_json(),
-        files=(str(truth), str(run)),
-        given={name: option for name, option in options.items() if option is not None},
-    )
-    _decisions.results(text, format, [])
+    given = {name: option for name, option in options.items() if option is not None}
+    files = (str(truth), str(run))
+    content = result.as_json()
+    _render.write_result(content, format, view=partial(explanation.view, content, files, given))
     is_lost = result.search is not None and not result.search.matches
     return _NOT_FOUND if is_lost else _FOUND
 

@@ -164,7 +164,8 @@ def gate(
     _check_labels(labels, conventions.unjudged or "negative")
     large.check()
     from podium import data, decide
-    from podium.cli import _decisions
+    from podium.cli import _render
+    from podium.report import gate as writers
 
     names = run_names([base, candidate])
     options = conventions.conventions()
@@ -201,8 +202,14 @@ def gate(
         data.write_table(result.labels_to_settle, labels)
     read = (truth, base, candidate, users, catalogue, items)
     _reports.write(result, report, read, seed=conventions.seed)
-    _decisions.results(
-        partial(_decisions.gate_text, result.as_json(), fail_on=fail_on), format, out or []
+    content = result.as_json()
+    _render.write_result(
+        content,
+        format,
+        out or [],
+        view=partial(writers.view, content),
+        markdown=partial(writers.to_markdown, content),
+        junit=partial(writers.to_junit, content, fail_on=fail_on),
     )
     return _status(result, fail_on)
 

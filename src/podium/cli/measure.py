@@ -285,7 +285,7 @@ def measure(
     large.check()
     from podium.cli import _messages, _render
     from podium.evaluation import measure as measure_run
-    from podium.evaluation import per_user
+    from podium.evaluation import per_user_columns
     from podium.metrics import parse_all
     from podium.report import measured
     from podium.report.flat import evaluation_table
@@ -312,7 +312,7 @@ def measure(
     result = evaluation.as_json(pooled=pooled)
     files = (truth, run, users, catalogue, items)
     _reports.write(evaluation, page, files, title=run.stem, titles=titles, seed=scoring.seed)
-    output.write_per_user(per_user({"": evaluation}))
+    output.write_per_user(per_user_columns({"": evaluation}))
     view, flat = measured.evaluation_view(result), evaluation_table(result)
     _render.print_result(result, output.format, view=view, flat=flat)
 

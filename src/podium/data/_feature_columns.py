@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.data.columns import ITEM, USER, column_list, is_usual
-from podium.data.convert import one_chunk, to_numbers
+from podium.data.convert import holds_numbers, one_chunk, to_numbers
 from podium.data.source import POLARS, Column, Source
 from podium.errors import DataError
 
@@ -74,7 +74,7 @@ def _distinct(table: Source, column_of_role: Mapping[str, str], features: list[s
 
 def is_feature(column: Column, name: str, table: Source) -> bool:
     """Return whether a column contains numbers; raise if only some of its texts are numbers."""
-    if _is_number(column):
+    if holds_numbers(column):
         return True
     series = pl.Series(column)
     if not table.text or series.dtype != pl.String:
@@ -90,14 +90,9 @@ def is_feature(column: Column, name: str, table: Source) -> bool:
     )
 
 
-def _is_number(column: Column) -> bool:
-    kind = pl.Series(column).dtype
-    return kind.is_numeric() or kind == pl.Boolean
-
-
 def feature(column: Column, name: str, table: Source) -> NDArray[np.float64]:
     """Return a column's numbers, nan for missing values."""
     series = pl.Series(column)
-    if not _is_number(series):
+    if not holds_numbers(series):
         return to_numbers(series, name, table)  # raises an error
     return one_chunk(series.cast(pl.Float64))  # nulls become nan

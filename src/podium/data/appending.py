@@ -118,9 +118,9 @@ def _text(place: Path, suffix: str, packed: bool) -> Generator[_Write]:
         yield _text_writer(file, SEPARATORS[suffix])
 
 
-def text_appender(file: IO[bytes], separator: str = ",") -> Append:
-    """Return a function that appends rows as text to an open file, with one header."""
-    frames, write = _Frames(), _text_writer(file, separator)
+def text_appender(file: IO[bytes]) -> Append:
+    """Return a function that appends rows as CSV to an open file, with one header."""
+    frames, write = _Frames(), _text_writer(file, ",")
     return lambda columns: write(frames.of(columns))
 
 

@@ -46,6 +46,12 @@ def to_ids(column: Column, name: str, source: Source, *, guess: bool = True) -> 
     return series.cast(pl.String) if wide else one_chunk(series.cast(pl.Int64))
 
 
+def holds_numbers(column: Column) -> bool:
+    """Return whether the values of a column are numbers or booleans."""
+    kind = pl.Series(column).dtype
+    return kind.is_numeric() or kind == pl.Boolean
+
+
 def to_numbers(
     column: Column, name: str, source: Source, user: Ids | None = None
 ) -> NDArray[np.float64]:
@@ -54,7 +60,7 @@ def to_numbers(
     `user` is used in the message about a missing value.
     """
     series = pl.Series(column)
-    if not (series.dtype.is_numeric() or series.dtype == pl.Boolean):
+    if not holds_numbers(series):
         first_value = f", first {series[0]!r}" if len(series) and series.dtype == pl.String else ""
         raise DataError(
             f"{source.name}: {name} must hold numbers, got {series.dtype}{first_value}. "

@@ -156,6 +156,14 @@ def read_bytes(path: Path) -> bytes:
         raise broken(path, error) from error
 
 
+def read_text(path: Path) -> str:
+    """Return the whole content of a UTF-8 text; .gz files are unpacked."""
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from None
+
+
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a file; .gz files are unpacked."""
     if path.suffix.lower() == ".gz":

@@ -12,7 +12,7 @@ import polars as pl
 from podium import _check
 from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, is_usual
 from podium.data.delimited import explain_lines, single_blanks, typed
-from podium.data.files import BROKEN, first_line, read_bytes, unreadable
+from podium.data.files import BROKEN, first_line, read_bytes, read_text, unreadable
 from podium.data.source import POLARS, Column, Kind, Source
 from podium.errors import ArgumentError, DataError
 
@@ -152,11 +152,8 @@ def open_lists(path: Path) -> Source:
 
 def _lists(path: Path) -> list[tuple[int, list[str]]]:
     """Return the fields of each line that is not blank, with the line's number."""
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from None
-    rows = [(n, line.split()) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
+    lines = enumerate(read_text(path).split("\n"), start=1)
+    rows = [(n, line.split()) for n, line in lines if line.strip()]
     if not any(len(row) > 1 for _, row in rows):
         raise DataError(
             f"{path} has no line with a user and an item. A file of lists has one line per user: "

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from podium.data.columns import ITEM, USER, resolve
 from podium.data.convert import Ids, to_ids
-from podium.data.files import check_file, read_bytes
+from podium.data.files import check_file, read_text
 from podium.data.source import Source
 from podium.data.tables import open_table
 from podium.data.write import to_frame
@@ -62,11 +62,8 @@ def match(ids: Ids, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def _read_lines(path: Path, header: Sequence[str]) -> Ids:
     """Read one id per line, without blank lines and without a first line that is a column name."""
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from None
-    lines = [(n, line.strip()) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
+    all_lines = enumerate(read_text(path).splitlines(), start=1)
+    lines = [(n, line.strip()) for n, line in all_lines if line.strip()]
     if lines and lines[0][1].lower() in header:
         del lines[0]
     if not lines:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.data.columns import ITEM, column_list, resolve
-from podium.data.convert import Ids, one_chunk, to_ids
+from podium.data.convert import Ids, holds_numbers, one_chunk, to_ids
 from podium.data.ids import share
 from podium.data.overlap import Side, check_common
 from podium.data.source import POLARS
@@ -135,7 +135,7 @@ class ItemTable:
                 f"{self.name} has no column besides the items{titles}. Add a column of categories, "
                 "or columns of features."
             )
-        others = [name for name, series in columns.items() if not _is_number(series)]
+        others = [name for name, series in columns.items() if not holds_numbers(series)]
         if not others:
             return None
         raise DataError(
@@ -251,7 +251,3 @@ def _codes(series: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     offsets = np.zeros(len(series) + 1, np.int64)
     np.cumsum(np.bincount(pairs["row"].to_numpy(), minlength=len(series)), out=offsets[1:])
     return offsets, pairs["code"].to_numpy()
-
-
-def _is_number(series: pl.Series) -> bool:
-    return series.dtype.is_numeric() or series.dtype == pl.Boolean

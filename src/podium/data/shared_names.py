@@ -16,9 +16,7 @@ M = TypeVar("M", bound=Mapping[str, Any])
 _ROLES = ("user", "item")
 
 
-def with_shared_names(
-    options: M, tables: Iterable[Any], roles: Iterable[str] = _ROLES, *, noun: str = "table"
-) -> M:
+def with_shared_names(options: M, tables: Iterable[Any], roles: Iterable[str] = _ROLES) -> M:
     """Return options in which names of columns apply to the tables that have such a column.
 
     The other tables are read by their usual names. A name that no table has stays as it is, so
@@ -32,8 +30,6 @@ def with_shared_names(
         All tables that are read with these names; None and tables already read are ignored.
     roles : iterable of str
         The roles whose names several tables share.
-    noun : str
-        The kind of the tables, for messages.
 
     Examples
     --------
@@ -49,18 +45,18 @@ def with_shared_names(
     }
     if not names:
         return options
-    known_columns = {column for table in tables for column in _columns(table, noun)}
+    known_columns = {column for table in tables for column in _columns(table)}
     shared = {role: SharedName(name) for role, name in names.items() if name in known_columns}
     return cast("M", {**options, **shared})
 
 
-def _columns(table: Any, noun: str) -> tuple[str, ...]:
+def _columns(table: Any) -> tuple[str, ...]:
     """Return the names of a table's columns, none if it can't be examined before it is read."""
     if isinstance(table, list):
-        return tuple(name for part in cast("list[Any]", table) for name in _columns(part, noun))
+        return tuple(name for part in cast("list[Any]", table) for name in _columns(part))
     if table is None or (isinstance(table, str | Path) and is_stream(Path(table))):
         return ()
     try:
-        return open_table(table, noun, ()).names
+        return open_table(table, "table", ()).names
     except PodiumError:  # a table already read, or a wrong one, which its reader refuses
         return ()

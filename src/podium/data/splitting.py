@@ -32,7 +32,6 @@ and per user, and `by_group`."""
 RECORD = "split.json"
 _TIMED = ("time", "user-time", "leave-last")
 _DRAWN = ("random", "user-random", "group")
-_PIECE = 1 << 20  # bytes of a file that are digested at a time
 
 
 @dataclass(frozen=True)
@@ -332,11 +331,8 @@ def _described(source: Any, table: Source, frame: pl.DataFrame) -> dict[str, Any
 
 
 def _checksum(path: Path) -> str:
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            digest.update(piece)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _whole(number: float | None, name: str) -> int:

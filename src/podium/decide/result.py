@@ -8,8 +8,7 @@ from typing import Any, Literal, TypeAlias
 from podium.data.frames import NO_FRAMES, Origin
 from podium.decide.claims import Claim, Verdict
 from podium.decide.unjudged import Unjudged
-from podium.report import Report, gate
-from podium.report.flat import Table
+from podium.report import Report, Table, gate
 from podium.report.pictures import Pictures, chosen_measure, decided
 from podium.report.results import Result
 from podium.report.views import Numbers, View

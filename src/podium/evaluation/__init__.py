@@ -6,7 +6,7 @@ values over groups are here, so metrics only return values per group.
 
 from podium.evaluation.alignment import align, merge
 from podium.evaluation.comparison import PAIRS, Comparison, Difference, compare_evaluations
-from podium.evaluation.evaluation import Evaluation, fill, per_user
+from podium.evaluation.evaluation import Evaluation, fill, per_user_columns
 from podium.evaluation.from_rankings import evaluate
 from podium.evaluation.from_runs import measure, measure_runs
 from podium.evaluation.of_part import measure_part
@@ -45,6 +45,6 @@ __all__ = [
     "measure_part",
     "measure_runs",
     "merge",
-    "per_user",
+    "per_user_columns",
     "range_of_mean",
 ]

@@ -36,7 +36,7 @@ def warn_of_undefined(
     without_positive = [m for m in all_undefined if highest == 0 or not (m.graded or any_positive)]
     if without_positive:
         names = _names_with_verb(without_positive)
-        _warn(
+        warn(
             f"No relevance is above 0, so {names} undefined. Check the relevance column."
             if highest == 0
             else f"No relevance reaches min_relevance={min_relevance:g}: the largest is "
@@ -46,7 +46,7 @@ def warn_of_undefined(
         if m not in without_positive:
             needed = m.metric.needs.format(name=m.name, k=m.k) or "the items that it needs"
             n = values[str(m)].size
-            _warn(f"{m} is undefined for all groups ({n} group{'s'[: n > 1]}): none has {needed}.")
+            warn(f"{m} is undefined for all groups ({n} group{'s'[: n > 1]}): none has {needed}.")
 
 
 def warn_of_scale(measures: Sequence[Measure], highest: float) -> None:
@@ -55,7 +55,7 @@ def warn_of_scale(measures: Sequence[Measure], highest: float) -> None:
         if m.name == "err" and "max_grade" not in dict(m.options) and 0 < highest <= 1:
             max_grade = m.metric.options["max_grade"]
             binary_measure = Measure(m.name, m.k, (("max_grade", 1.0),))
-            _warn(
+            warn(
                 f"{m} assumes grades from 0 to max_grade={max_grade:g}, but the largest relevance "
                 f"is {highest:g}. An item of this relevance at rank 1 adds only "
                 f"{(2**highest - 1) / 2**max_grade:.3g}. "
@@ -77,7 +77,7 @@ def warn_of_fractions(
     """
     binary_measures = [m for m in measures if not m.graded]
     if 0 < n_below < n_relevant and binary_measures:
-        _warn(
+        warn(
             f"{n_below} of {n_relevant} relevances above 0 are below "
             f"min_relevance={min_relevance:g} and count as not relevant in "
             f"{', '.join(map(str, binary_measures))}. Pass min_relevance= to set the threshold."
@@ -86,7 +86,3 @@ def warn_of_fractions(
 
 def _names_with_verb(measures: Sequence[Measure]) -> str:
     return f"{', '.join(map(str, measures))} {'is' if len(measures) == 1 else 'are'}"
-
-
-def _warn(text: str) -> None:
-    warn(text)

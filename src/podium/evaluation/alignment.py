@@ -215,14 +215,10 @@ def join_splits(parts: Mapping[str, Mapping[str, Evaluation]]) -> dict[str, Eval
 
 def _concatenated(parts: Sequence[Evaluation]) -> Evaluation:
     """Return the values of all parts one after the other; the labels are those of the first."""
-    first = parts[0]
-    return replace(
-        first,
-        tables=None,
-        n_pos=np.concatenate([part.n_pos for part in parts]),
-        values={n: np.concatenate([part.values[n] for part in parts]) for n in first.values},
-        weights={n: np.concatenate([part.weights[n] for part in parts]) for n in first.weights},
-    )
+    columns = [_columns(part) for part in parts]
+    names = [name for name in columns[0] if name != ("labels",)]
+    joined = {name: np.concatenate([column[name] for column in columns]) for name in names}
+    return replace(_with_columns(parts[0], joined), tables=None)
 
 
 def _with_labels_of_one_kind(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:

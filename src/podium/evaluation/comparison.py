@@ -19,7 +19,7 @@ from podium.evaluation.segments import Segment
 from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
 from podium.metrics import ByMeasure, Measure, parse
-from podium.report import Report, comparison_report, flat, measured
+from podium.report import Report, Table, comparison_report, flat, measured
 from podium.report.pictures import Pictures
 from podium.report.results import Result
 from podium.report.views import Numbers, View
@@ -228,7 +228,7 @@ class Comparison(Result):
     def _view(self) -> View:
         return measured.comparison_view(self.as_json())
 
-    def _table(self) -> flat.Table:
+    def _table(self) -> Table:
         return flat.comparison_table(self.as_json())
 
     def _numbers(self) -> Numbers:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from podium import presets
 from podium.errors import ArgumentError, warn
 from podium.evaluation.evaluation import Evaluation
+from podium.evaluation.from_rankings import MeanRules
+from podium.evaluation.stats import IntervalMethod
 from podium.evaluation.unjudged import check_supported
 from podium.metrics import Measure
 from podium.types import Undefined
@@ -25,8 +27,8 @@ class Task:
     Attributes
     ----------
     measures : list of Measure
-    undefined : {"skip", "zero", "one", "error"}
-        The rule for undefined groups.
+    rules : MeanRules
+        The rules for means, with that for undefined groups.
     options : dict
         The keyword arguments of `podium.data.ranking`.
     open_ties : bool
@@ -34,7 +36,7 @@ class Task:
     """
 
     measures: list[Measure]
-    undefined: Undefined
+    rules: MeanRules
     options: dict[str, Any]
     open_ties: bool = False
 
@@ -44,6 +46,8 @@ def tasks(
     options: Mapping[str, Any],
     *,
     undefined: Undefined | None,
+    level: float,
+    interval: IntervalMethod,
     like: str | None,
 ) -> list[Task]:
     """Return the tasks whose results are the measures; at least one.
@@ -56,6 +60,8 @@ def tasks(
         The conventions and column names that the caller passes, as in `podium.data.ranking`.
     undefined : {"skip", "zero", "one", "error"}, optional
         The rule for undefined groups; "skip" by default.
+    level, interval
+        The level and the method of the intervals, as in `evaluate`.
     like : str, optional
         The package whose conventions apply; see `podium.presets`.
 
@@ -64,24 +70,28 @@ def tasks(
     ArgumentError
         If the package is unknown, lacks a measure, or sets a convention that is passed too.
     """
+    rules = MeanRules(undefined or "skip", level, interval, options.get("seed", 0))
     if like is None:
-        return [Task(list(measures), undefined or "skip", dict(options))]
+        return [Task(list(measures), rules, dict(options))]
     preset = presets.get(like)
     _refuse_given(like, preset.users_and_lists(), {**options, "undefined": undefined})
-    by_rules: dict[tuple[tuple[str, Any], ...], list[Measure]] = {}
+    by_preset: dict[tuple[tuple[str, Any], ...], list[Measure]] = {}
     for measure in measures:
-        rules = tuple(preset.rules(measure).items())
-        by_rules.setdefault(rules, []).append(preset.measure(measure))
+        of_measure = tuple(preset.rules(measure).items())
+        by_preset.setdefault(of_measure, []).append(preset.measure(measure))
     if not measures:  # measures of the items shown need the users all the same
-        by_rules[tuple(preset.users_and_lists().items())] = []
-    return [_task(group, dict(rules), options) for rules, group in by_rules.items()]
+        by_preset[tuple(preset.users_and_lists().items())] = []
+    return [_task(group, dict(of_them), rules, options) for of_them, group in by_preset.items()]
 
 
-def _task(measures: list[Measure], rules: dict[str, Any], options: Mapping[str, Any]) -> Task:
-    undefined = cast("Undefined", rules.pop("undefined"))
-    is_open = "ties" not in rules and options.get("ties") is None
-    chosen = {n: v for n, v in options.items() if v is not None and rules.get(n) == _REFUSAL}
-    return Task(measures, undefined, {**options, **rules, **chosen}, open_ties=is_open)
+def _task(
+    measures: list[Measure], preset: dict[str, Any], rules: MeanRules, options: Mapping[str, Any]
+) -> Task:
+    """Return the task of measures for which a package has the same conventions, `preset`."""
+    rules = replace(rules, undefined=preset.pop("undefined"))
+    is_open = "ties" not in preset and options.get("ties") is None
+    chosen = {n: v for n, v in options.items() if v is not None and preset.get(n) == _REFUSAL}
+    return Task(measures, rules, {**options, **preset, **chosen}, open_ties=is_open)
 
 
 def _refuse_given(like: str, rules: Mapping[str, Any], options: Mapping[str, Any]) -> None:
@@ -148,7 +158,7 @@ def joined(like: str | None, done: Sequence[tuple[Task, Evaluation]]) -> Evaluat
         first,
         values={name: values for _, part in done for name, values in part.values.items()},
         weights={name: values for _, part in done for name, values in part.weights.items()},
-        undefined={str(m): task.undefined for task, _ in done for m in task.measures},
+        undefined={str(m): task.rules.undefined for task, _ in done for m in task.measures},
         conventions={**common, "like": like, "computed": computed},
     )
 

@@ -42,7 +42,7 @@ _N_BINS = 24
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
+class KeptTables:
     """The tables of an evaluation, which `keep_lists=True` keeps.
 
     Attributes
@@ -312,7 +312,7 @@ def _mean_at(
 
 
 __all__: Sequence[str] = [
-    "Tables",
+    "KeptTables",
     "best_runs",
     "curves",
     "filled",

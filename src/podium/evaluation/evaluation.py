@@ -13,12 +13,12 @@ from podium import _check
 from podium.data.frames import NO_FRAMES, Origin, as_frame
 from podium.errors import ArgumentError
 from podium.evaluation import details, pictures, stats
-from podium.evaluation.details import Tables
+from podium.evaluation.details import KeptTables
 from podium.evaluation.json_form import as_json, number
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.evaluation.stats import IntervalMethod, Summary
 from podium.metrics import ByMeasure, Measure, parse
-from podium.report import Report, evaluation_report, flat, measured
+from podium.report import Report, Table, evaluation_report, flat, measured
 from podium.report.pictures import Pictures
 from podium.report.results import Result
 from podium.report.views import Numbers, View
@@ -58,7 +58,7 @@ class Evaluation(Result):
         `interval` cannot be "bootstrap".
     origin : Origin
         The kind of frame that the truth or the run was, and the name of its column of users.
-    tables : Tables or None
+    tables : KeptTables or None
         The tables that the values came from, for the lists and curves of a report. None unless
         `keep_lists` was passed to `measure` or `compare`.
     """
@@ -79,7 +79,7 @@ class Evaluation(Result):
     users: Labels | None = None
     splits: Labels | None = None
     origin: Origin = NO_FRAMES
-    tables: Tables | None = None
+    tables: KeptTables | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", ByMeasure(self.values))
@@ -286,7 +286,7 @@ class Evaluation(Result):
     def _view(self) -> View:
         return measured.evaluation_view(self.as_json())
 
-    def _table(self) -> flat.Table:
+    def _table(self) -> Table:
         return flat.evaluation_table(self.as_json())
 
     def _numbers(self) -> Numbers:
@@ -297,7 +297,7 @@ class Evaluation(Result):
         return self.origin.kind
 
 
-def per_user(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
+def per_user_columns(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
     """Return columns with one row per group: its label as user, n_pos and every measure.
 
     The rows of several evaluations follow each other, with their names in a column run. Users of
@@ -325,8 +325,8 @@ def per_user(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
 
 
 def user_frame(evaluations: Mapping[str, Evaluation]) -> Any:
-    """Return `per_user` as a frame, with the name of the column of users in the truth."""
-    columns = per_user(evaluations)
+    """Return `per_user_columns` as a frame, with the name of the column of users in the truth."""
+    columns = per_user_columns(evaluations)
     origin = next(iter(evaluations.values())).origin
     name = "user" if origin.user in columns else origin.user
     return as_frame({name if c == "user" else c: v for c, v in columns.items()}, origin.kind)

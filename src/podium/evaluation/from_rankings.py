@@ -61,27 +61,38 @@ def evaluate(
     >>> evaluate(r, ["rr", "pap@1"]).means
     {'rr': 0.75, 'pap@1': 0.5}
     """
-    return evaluate_parsed(
-        rankings,
-        parse_all(measures),
-        undefined=undefined,
-        level=level,
-        interval=interval,
-        seed=seed,
-    )
+    rules = MeanRules(undefined, level, interval, seed)
+    return evaluate_parsed(rankings, parse_all(measures), rules)
+
+
+@dataclass(frozen=True)
+class MeanRules:
+    """The rules for means over groups and for their intervals, as in `evaluate`."""
+
+    undefined: Undefined
+    level: float
+    interval: IntervalMethod
+    seed: int
+
+    def check(self, measures: Iterable[Measure]) -> None:
+        """Refuse unknown rules, and Wilson intervals of a measure without bounds."""
+        _check.choice(self.undefined, "undefined", UNDEFINED)
+        _check.choice(self.interval, "interval", stats.INTERVAL_METHODS)
+        if self.interval != "wilson":
+            return
+        for unbounded in measures:
+            if not np.isfinite(unbounded.metric.bounds).all():
+                raise ArgumentError(
+                    f"interval='wilson' requires measures with finite bounds, and {unbounded} has "
+                    "none. Use 't' or 'bootstrap', or leave the measure out."
+                )
 
 
 def evaluate_parsed(
-    rankings: Ranking | Iterable[Ranking],
-    parsed: list[Measure],
-    *,
-    undefined: Undefined,
-    level: float,
-    interval: IntervalMethod,
-    seed: int,
+    rankings: Ranking | Iterable[Ranking], parsed: list[Measure], rules: MeanRules
 ) -> Evaluation:
     """Evaluate parsed measures; there may be none."""
-    check_rules(parsed, undefined, interval)
+    rules.check(parsed)
     blocks: list[Evaluation] = []
     relevances: list[Relevances] = []
     for ranking in [rankings] if isinstance(rankings, Ranking) else rankings:
@@ -89,15 +100,8 @@ def evaluate_parsed(
         relevances.append(Relevances.of(ranking))
     if not blocks:
         raise ArgumentError("rankings must hold at least one Ranking, got none.")
-    return finished(
-        blocks[0] if len(blocks) == 1 else merge(blocks),
-        Relevances.joined(relevances),
-        parsed,
-        undefined=undefined,
-        level=level,
-        interval=interval,
-        seed=seed,
-    )
+    evaluation = blocks[0] if len(blocks) == 1 else merge(blocks)
+    return finished(evaluation, Relevances.joined(relevances), parsed, rules)
 
 
 @dataclass(frozen=True)
@@ -125,14 +129,10 @@ def finished(
     evaluation: Evaluation,
     relevances: Relevances,
     parsed: list[Measure],
-    *,
-    undefined: Undefined,
-    level: float,
-    interval: IntervalMethod,
-    seed: int,
+    rules: MeanRules,
 ) -> Evaluation:
-    """Give hints about the values of all groups, and set the intervals of means."""
-    if undefined == "error":
+    """Give hints about the values of all groups, and set the rules for means."""
+    if rules.undefined == "error":
         refuse_undefined(evaluation.values, evaluation.labels)
     _hints.warn_of_undefined(
         evaluation.values,
@@ -144,33 +144,17 @@ def finished(
     _hints.warn_of_scale(parsed, relevances.highest)
     return replace(
         evaluation,
-        undefined=undefined,
-        level=_check.open_fraction(level, "level"),
-        interval=interval,
-        seed=_check.seed(seed),
+        undefined=rules.undefined,
+        level=_check.open_fraction(rules.level, "level"),
+        interval=rules.interval,
+        seed=_check.seed(rules.seed),
         conventions={
             **evaluation.conventions,
-            "undefined": undefined,
-            "interval": interval,
-            "seed": seed,
+            "undefined": rules.undefined,
+            "interval": rules.interval,
+            "seed": rules.seed,
         },
     )
-
-
-def check_rules(
-    measures: Iterable[Measure], undefined: Undefined, interval: IntervalMethod
-) -> None:
-    """Refuse unknown rules, and Wilson intervals of a measure without bounds."""
-    _check.choice(undefined, "undefined", UNDEFINED)
-    _check.choice(interval, "interval", stats.INTERVAL_METHODS)
-    if interval != "wilson":
-        return
-    for unbounded in measures:
-        if not np.isfinite(unbounded.metric.bounds).all():
-            raise ArgumentError(
-                f"interval='wilson' requires measures with finite bounds, and {unbounded} has "
-                "none. Use 't' or 'bootstrap', or leave the measure out."
-            )
 
 
 def evaluate_ranking(ranking: Ranking, measures: list[Measure]) -> Evaluation:

@@ -21,7 +21,7 @@ from podium.evaluation.conventions import (
     tasks,
     warn_of_open_ties,
 )
-from podium.evaluation.details import Tables
+from podium.evaluation.details import KeptTables
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import Relevances, evaluate_parsed, refuse_undefined
 from podium.evaluation.in_buckets import measure_buckets
@@ -202,15 +202,15 @@ def measure_runs(
     options = with_shared_names(options, (truth, *runs.values(), catalogue, items))
     if like is not None:
         of_shown = [presets.get(like).measure(m) for m in of_shown]
-    todo = tasks(of_relevance, options, undefined=undefined, like=like)
+    todo = tasks(
+        of_relevance, options, undefined=undefined, level=level, interval=interval, like=like
+    )
     measured = _measured(
         truth,
         runs,
         todo,
         of_shown,
         like=like,
-        level=level,
-        interval=interval,
         keep_lists=keep_lists,
         storage=Storage.of() if storage is None else storage,
         options=options,
@@ -263,10 +263,10 @@ class _Measured(NamedTuple):
     sides: tuple[Side, dict[str, Side]] | None = None
     facts: Whole | None = None
 
-    def tables(self, name: str, options: dict[str, dict[str, Any]]) -> Tables:
+    def tables(self, name: str, options: dict[str, dict[str, Any]]) -> KeptTables:
         """Return the tables of a run, for lists and curves."""
         sides = None if self.sides is None else (self.sides[0], self.sides[1][name])
-        return Tables(self.truth, self.lists[name], options, sides, self.facts)
+        return KeptTables(self.truth, self.lists[name], options, sides, self.facts)
 
 
 def _measured(
@@ -276,8 +276,6 @@ def _measured(
     of_shown: Sequence[Measure],
     *,
     like: str | None,
-    level: float,
-    interval: IntervalMethod,
     keep_lists: bool,
     storage: Storage,
     options: Mapping[str, Any],
@@ -289,9 +287,7 @@ def _measured(
     with in_buckets(truth, runs, options, storage) as buckets:
         if buckets is not None:
             depth = max((m.k or 1 for m in of_shown), default=None)
-            result = measure_buckets(
-                buckets, todo, like=like, level=level, interval=interval, depth=depth
-            )
+            result = measure_buckets(buckets, todo, like=like, depth=depth)
             return _Measured(
                 result.evaluations,
                 result.best or runs,
@@ -308,42 +304,25 @@ def _measured(
     if of_shown or keep_lists or like is not None:  # the lists are read several times
         names = {name: options.get(name) for name in RUN_COLUMNS}
         runs = {name: data.read_run(run, **names) for name, run in runs.items()}
-    by_task = [
-        _measure_task(judged, runs, task, like=like, level=level, interval=interval)
-        for task in todo
-    ]
+    by_task = [_measure_task(judged, runs, task, like) for task in todo]
     return _Measured(by_task, runs, {}, origin, judged, runs)
 
 
 def _measure_task(
-    truth: Truth,
-    runs: Mapping[str, Any],
-    task: Task,
-    *,
-    like: str | None,
-    level: float,
-    interval: IntervalMethod,
+    truth: Truth, runs: Mapping[str, Any], task: Task, like: str | None
 ) -> dict[str, Evaluation]:
     """Measure all runs by measures of relevance that share conventions; there may be none."""
-    evaluations = {
-        name: _measure_relevance(truth, run, task, level=level, interval=interval)
-        for name, run in runs.items()
-    }
+    evaluations = {name: _measure_relevance(truth, run, task) for name, run in runs.items()}
     if like is not None and task.open_ties and task.measures:
         best = replace(task, options={**task.options, "ties": "best"})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # each is already given
-            best_values = {
-                name: _measure_relevance(truth, run, best, level=level, interval=interval)
-                for name, run in runs.items()
-            }
+            best_values = {name: _measure_relevance(truth, run, best) for name, run in runs.items()}
         warn_of_open_ties(like, evaluations, best_values)
     return evaluations
 
 
-def _measure_relevance(
-    truth: Truth, run: Any, task: Task, *, level: float, interval: IntervalMethod
-) -> Evaluation:
+def _measure_relevance(truth: Truth, run: Any, task: Task) -> Evaluation:
     """Measure one run by measures of relevance; there may be none."""
     from podium import data
 
@@ -357,14 +336,7 @@ def _measure_relevance(
             task.measures,
             min_relevance=ranking.min_relevance,
         )
-    result = evaluate_parsed(
-        ranking,
-        task.measures,
-        undefined=task.undefined,
-        level=level,
-        interval=interval,
-        seed=options.get("seed", 0),
-    )
+    result = evaluate_parsed(ranking, task.measures, task.rules)
     if options.get("unjudged") == "bounds":
         grades = np.unique(truth.relevance)
         bounds = {str(m): judgement_bounds(ranking, m, grades) for m in task.measures}

@@ -23,13 +23,7 @@ from podium.evaluation.conventions import (
     warn_of_open_ties,
 )
 from podium.evaluation.evaluation import Evaluation
-from podium.evaluation.from_rankings import (
-    Relevances,
-    check_rules,
-    evaluate_ranking,
-    finished,
-)
-from podium.evaluation.stats import IntervalMethod
+from podium.evaluation.from_rankings import Relevances, evaluate_ranking, finished
 from podium.evaluation.unjudged import judgement_bounds
 from podium.metrics import Measure
 
@@ -125,8 +119,6 @@ def measure_buckets(
     todo: Sequence[Task],
     *,
     like: str | None,
-    level: float,
-    interval: IntervalMethod,
     depth: int | None,
 ) -> Measured:
     """Measure all runs by measures of relevance, as `measure` does with whole tables.
@@ -135,8 +127,8 @@ def measure_buckets(
     ----------
     buckets : Buckets
     todo : sequence of Task
-    like, level, interval
-        The parameters of `measure`.
+    like : str, optional
+        The package whose conventions apply.
     depth : int, optional
         The number of best items of each list to return. Default: none.
 
@@ -148,7 +140,7 @@ def measure_buckets(
     """
     jobs: list[list[_Job]] = []
     for task in todo:
-        check_rules(task.measures, task.undefined, interval)
+        task.rules.check(task.measures)
         kinds = [task.options]
         if like is not None and task.open_ties and task.measures:
             kinds.append({**task.options, "ties": "best"})
@@ -161,7 +153,7 @@ def measure_buckets(
     evaluations: list[dict[str, Evaluation]] = []
     remaining = iter(jobs)
     for task in todo:
-        by_run = {job.run: work.finished(job, task, level, interval) for job in next(remaining)}
+        by_run = {job.run: work.finished(job, task) for job in next(remaining)}
         if like is not None and task.open_ties and task.measures:
             best_values = {job.run: work.merged(job) for job in next(remaining)}
             warn_of_open_ties(like, by_run, best_values)
@@ -296,7 +288,7 @@ class _Work:
             corrected = self._buckets.storage.executor.map(_measured_again, wrong, self._plan, job)
             parts.update(zip(wrong, corrected, strict=True))
 
-    def finished(self, job: _Job, task: Task, level: float, interval: IntervalMethod) -> Evaluation:
+    def finished(self, job: _Job, task: Task) -> Evaluation:
         """Check the whole tables as `podium.data.ranking` does, and join the parts of a job."""
         from podium.data.sample_signs import SampleSigns
 
@@ -315,15 +307,7 @@ class _Work:
                 min_relevance=min_relevance,
             )
         del parts
-        result = finished(
-            self.merged(job),
-            relevances,
-            task.measures,
-            undefined=task.undefined,
-            level=level,
-            interval=interval,
-            seed=job.options.get("seed", 0),
-        )
+        result = finished(self.merged(job), relevances, task.measures, task.rules)
         conventions = {**result.conventions, **conventions_of(job.options)}
         return replace(result, conventions=conventions)
 

@@ -21,65 +21,42 @@ from podium.losses.base import (
     spec,
     split,
 )
-from podium.losses.grouped import (
-    GroupLogistic,
-    GroupLogisticTarget,
-    PApLogistic,
-    PApLogisticTarget,
-)
-from podium.losses.lambdarank import LambdaRank, LambdaTarget
-from podium.losses.listmle import ListMLE, ListMLETarget
-from podium.losses.listnet import ListNet, SoftmaxCrossEntropy, SoftmaxTarget
-from podium.losses.pairwise import (
-    PairTarget,
-    PairwiseExponential,
-    PairwiseHinge,
-    PairwiseLogistic,
-)
-from podium.losses.pap import PApAverage, PApMax, PApRamp, PApTarget, PApTightStruct, PAUCHinge
-from podium.losses.pointwise import BinaryTarget, Logistic, Squared, SquaredTarget
-from podium.losses.rankcosine import CosineTarget, RankCosine
-from podium.losses.robust import RoBiRank, RoBiRankTarget, RobustBinary
-from podium.losses.sl import TopSoftmax, TopSoftmaxTarget
-from podium.losses.smooth_ranks import ApproxNDCG, ApproxTarget
+from podium.losses.grouped import GroupLogistic, PApLogistic
+from podium.losses.lambdarank import LambdaRank
+from podium.losses.listmle import ListMLE
+from podium.losses.listnet import ListNet, SoftmaxCrossEntropy
+from podium.losses.pairwise import PairwiseExponential, PairwiseHinge, PairwiseLogistic
+from podium.losses.pap import PApAverage, PApMax, PApRamp, PApTightStruct, PAUCHinge
+from podium.losses.pointwise import Logistic, Squared
+from podium.losses.rankcosine import RankCosine
+from podium.losses.robust import RoBiRank, RobustBinary
+from podium.losses.sl import TopSoftmax
+from podium.losses.smooth_ranks import ApproxNDCG
 
 __all__ = [
     "REGISTRY",
     "ApproxNDCG",
-    "ApproxTarget",
-    "BinaryTarget",
-    "CosineTarget",
     "GroupLogistic",
-    "GroupLogisticTarget",
     "LambdaRank",
-    "LambdaTarget",
     "ListMLE",
-    "ListMLETarget",
     "ListNet",
     "Logistic",
     "Loss",
     "PAUCHinge",
     "PApAverage",
     "PApLogistic",
-    "PApLogisticTarget",
     "PApMax",
     "PApRamp",
-    "PApTarget",
     "PApTightStruct",
-    "PairTarget",
     "PairwiseExponential",
     "PairwiseHinge",
     "PairwiseLogistic",
     "RankCosine",
     "RoBiRank",
-    "RoBiRankTarget",
     "RobustBinary",
     "SoftmaxCrossEntropy",
-    "SoftmaxTarget",
     "Squared",
-    "SquaredTarget",
     "TopSoftmax",
-    "TopSoftmaxTarget",
     "as_loss",
     "from_spec",
     "get",

@@ -22,23 +22,6 @@ from podium.losses import inputs
 from podium.registry import Values
 from podium.types import Keys, Mask, PerGroup, PerRow
 
-DECLARED = (
-    "name",
-    "bounds",
-    "convex",
-    "smooth",
-    "upper_bounds",
-    "shift_invariant",
-    "reads_groups",
-    "reads_grades",
-    "min_relevance",
-    "head_cutoff",
-    "draws",
-    "redraws",
-    "reweights",
-)
-"""The declarations that a loss which wraps another one takes from it."""
-
 Out: TypeAlias = tuple[PerGroup, PerRow, PerRow]
 """The arrays that a pass over the groups fills: values, gradient and curvature.
 
@@ -307,6 +290,12 @@ class HingeLoss(GroupLoss):
 def count_of(target: Target) -> int:
     """Return the number of groups that the mean is over, at least 1."""
     return max(1, int(np.count_nonzero(target.defined)))
+
+
+def lacking(target: Target) -> str:
+    """Return the number of groups with rows on which the loss is undefined: "3 of 7 groups"."""
+    n_lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
+    return f"{n_lacking} of {target.groups.n_groups} groups"
 
 
 def _zeros(target: Target) -> PerGroup:

@@ -2,15 +2,66 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from podium import _check
 from podium.discounts import Gain, discounts, gains
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.types import PerGroup, PerRow
+from podium.losses import inputs
+from podium.losses.listwise import several_grades
+from podium.types import Mask, PerGroup, PerRow, RowIndex
 
 _MAX_GAIN = 1e100  # the largest gain whose sums and products stay in the range of floats
+
+
+@dataclass(frozen=True, eq=False)
+class GainTarget:
+    """The target of a loss that compares each row with a gain with all rows of its group.
+
+    Attributes
+    ----------
+    groups : Groups
+        The groups that the target was prepared for.
+    rows : int64, (n_rows,)
+        The rows, group after group.
+    worth : float64, (n_rows,)
+        The gain of each row, by default over the ideal DCG of its group.
+    share : float64, (n_groups,)
+        The weight of each group over the mean weight; 0 for a group that is left out.
+    defined : bool, (n_groups,)
+        The mask of groups with rows of two grades and a gain above 0.
+    """
+
+    groups: Groups
+    rows: RowIndex
+    worth: PerRow
+    share: PerGroup
+    defined: Mask
+
+
+def gain_target(
+    name: str,
+    gain: Gain,
+    grades: PerRow,
+    groups: Groups,
+    weights: PerRow | None,
+    *,
+    k: int | None = None,
+    normalize: bool = True,
+) -> GainTarget:
+    """Return the target of the loss of this name; the ideal DCG is that of the k top ranks."""
+    worth = row_gains(grades, gain, groups)
+    ideal = ideal_gains(worth, groups, k)
+    defined = several_grades(grades, groups) & (ideal > 0.0)
+    if normalize:
+        worth = worth / np.where(defined, ideal, 1.0)[groups.index]
+    share = inputs.group_shares(weights, groups, name, defined)
+    n_pairs = float(groups.sizes[groups.index[worth > 0.0]].sum(dtype=np.float64))
+    inputs.warn_about_pairs(n_pairs, name, "Use 'softmax', which visits no pairs.")
+    return GainTarget(groups, inputs.rows_by_group(groups), worth, share, defined)
 
 
 def row_gains(grades: PerRow, gain: Gain, groups: Groups) -> PerRow:

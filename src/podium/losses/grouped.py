@@ -14,7 +14,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss, Out, register
+from podium.losses.base import GroupLoss, Out, lacking, register
 from podium.types import Counts, Mask, Offsets, PerGroup, PerRow, RowIndex
 
 
@@ -315,10 +315,9 @@ def _likelihood_target(
 
 def _one_class_text(target: GroupLogisticTarget) -> str:
     """Return the end of a message on the number of groups with only one class."""
-    n_one_class = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
     return (
-        f"in a group, on rows of weight > 0, but {n_one_class} of {target.groups.n_groups} groups "
-        "have only one class. Check min_relevance and qid."
+        f"in a group, on rows of weight > 0, but {lacking(target)} have only one class. "
+        "Check min_relevance and qid."
     )
 
 

@@ -16,7 +16,7 @@ from podium.discounts import GAINS, Gain
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss, Out, count_of, register
+from podium.losses.base import GroupLoss, Out, count_of, lacking, register
 from podium.losses.gains import ideal_gains, rank_discounts, row_gains
 from podium.losses.listwise import several_grades
 from podium.types import Counts, Mask, PerGroup, PerRow, RowIndex
@@ -164,10 +164,9 @@ class LambdaRank(GroupLoss):
     def why_undefined(self, target: LambdaTarget) -> str:
         """Return a message: what a group needs, how many groups lack it, and the remedy."""
         requirement = "rows of two grades" if self.reads_grades else "a positive and a negative"
-        n_lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
         return (
-            f"{self.name} needs {requirement} in a group, but {n_lacking} of "
-            f"{target.groups.n_groups} groups lack them. Check relevance and qid."
+            f"{self.name} needs {requirement} in a group, but {lacking(target)} lack them. "
+            "Check relevance and qid."
         )
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> LambdaTarget:

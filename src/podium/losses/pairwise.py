@@ -13,7 +13,7 @@ import numpy as np
 
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss, HingeLoss, Out, count_of, register
+from podium.losses.base import GroupLoss, HingeLoss, Out, count_of, lacking, register
 from podium.types import Mask, Offsets, PerGroup, PerRow, RowIndex
 
 
@@ -86,11 +86,9 @@ class PairwiseLoss(GroupLoss):
 
     def why_undefined(self, target: PairTarget) -> str:
         """Return a message: what a group needs, how many groups lack it, and the remedy."""
-        n_lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
         return (
-            f"{self.name} needs two rows of different relevance in a group, but {n_lacking} of "
-            f"{target.groups.n_groups} groups have only one row or one relevance. "
-            "Check relevance and qid."
+            f"{self.name} needs two rows of different relevance in a group, but "
+            f"{lacking(target)} have only one row or one relevance. Check relevance and qid."
         )
 
 

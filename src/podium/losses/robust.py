@@ -8,18 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
-import numpy as np
-
 from podium import _check
 from podium.discounts import GAINS, Gain
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss, Loss, Out, count_of, register
-from podium.losses.gains import ideal_gains, row_gains
-from podium.losses.listwise import several_grades
+from podium.losses.base import GroupLoss, Loss, Out, count_of, lacking, register
+from podium.losses.gains import GainTarget, gain_target
 from podium.losses.pointwise import BinaryTarget, RowLoss
-from podium.types import Mask, PerGroup, PerRow, RowIndex
+from podium.types import PerRow
 
 Type: TypeAlias = Literal[1, 2, "identity"]
 Sigma: TypeAlias = Literal["logistic", "hinge"]
@@ -130,32 +127,6 @@ class RobustBinary(Robust, RowLoss):
         robust_rows(scores, *rows, self._form(), count, inputs.LEAST_CURVATURE, out)
 
 
-@dataclass(frozen=True, eq=False)
-class RoBiRankTarget:
-    """The target of RoBiRank.
-
-    Attributes
-    ----------
-    groups : Groups
-        The groups that the target was prepared for.
-    rows : int64, (n_rows,)
-        The rows, group after group.
-    worth : float64, (n_rows,)
-        The factor of rho(T_y) of each row in its group's value: the row's gain, with
-        normalize=True divided by the group's ideal DCG.
-    share : float64, (n_groups,)
-        The weight of each group over the mean weight; 0 for a group that is left out.
-    defined : bool, (n_groups,)
-        The mask of groups with rows of two grades and a gain above 0.
-    """
-
-    groups: Groups
-    rows: RowIndex
-    worth: PerRow
-    share: PerGroup
-    defined: Mask
-
-
 @register
 @dataclass(frozen=True)
 class RoBiRank(Robust, GroupLoss):
@@ -230,24 +201,14 @@ class RoBiRank(Robust, GroupLoss):
         _check.choice(self.gain, "gain", GAINS)
         object.__setattr__(self, "normalize", _check.flag(self.normalize, "normalize"))
 
-    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> RoBiRankTarget:
-        worth = row_gains(grades, self.gain, groups)
-        ideal = ideal_gains(worth, groups)
-        defined = several_grades(grades, groups) & (ideal > 0.0)
-        if self.normalize:
-            worth = worth / np.where(ideal > 0.0, ideal, 1.0)[groups.index]
-        share = inputs.group_shares(weights, groups, self.name, defined)
-        n_pairs = float(groups.sizes[groups.index[worth > 0.0]].sum(dtype=np.float64))
-        inputs.warn_about_pairs(n_pairs, self.name, "Use 'softmax', which visits no pairs.")
-        return RoBiRankTarget(groups, inputs.rows_by_group(groups), worth, share, defined)
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> GainTarget:
+        return gain_target(self.name, self.gain, grades, groups, weights, normalize=self.normalize)
 
-    def why_undefined(self, target: RoBiRankTarget) -> str:
+    def why_undefined(self, target: GainTarget) -> str:
         """Return a message: what a group needs, how many groups lack it, and the remedy."""
-        n_lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
         return (
             f"{self.name} needs rows of two grades in a group, one with a gain above 0, but "
-            f"{n_lacking} of {target.groups.n_groups} groups have only one row or one grade. "
-            "Check relevance and qid."
+            f"{lacking(target)} have only one row or one grade. Check relevance and qid."
         )
 
     def _run(self, scores: PerRow, target: Any, out: Out) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from podium import _check
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss, Out, register
+from podium.losses.base import GroupLoss, Out, lacking, register
 from podium.types import Mask, PerGroup, PerRow, RowIndex
 
 _LARGEST = float(np.finfo(np.float64).max)
@@ -117,11 +117,9 @@ class TopSoftmax(GroupLoss):
 
     def why_undefined(self, target: TopSoftmaxTarget) -> str:
         """Return a message: what a group needs, how many groups lack it, and the remedy."""
-        n_lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
         return (
             f"{self.name} needs a positive (relevance >= {self.min_relevance:g}) and a negative "
-            f"in a group, but {n_lacking} of {target.groups.n_groups} groups lack one of them. "
-            "Check min_relevance and qid."
+            f"in a group, but {lacking(target)} lack one of them. Check min_relevance and qid."
         )
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> TopSoftmaxTarget:

@@ -13,36 +13,9 @@ import numpy as np
 from podium import _check
 from podium.discounts import GAINS, Gain
 from podium.groups import Groups
-from podium.losses import inputs
-from podium.losses.base import GroupLoss, Out, count_of, register
-from podium.losses.gains import ideal_gains, row_gains
-from podium.losses.listwise import several_grades
-from podium.types import Mask, PerGroup, PerRow, RowIndex
-
-
-@dataclass(frozen=True, eq=False)
-class ApproxTarget:
-    """The target of ApproxNDCG.
-
-    Attributes
-    ----------
-    groups : Groups
-        The groups that the target was prepared for.
-    rows : int64, (n_rows,)
-        The rows, group after group.
-    worth : float64, (n_rows,)
-        The gain of each row over the ideal DCG of its group.
-    share : float64, (n_groups,)
-        The weight of each group over the mean weight; 0 for a group that is left out.
-    defined : bool, (n_groups,)
-        The mask of groups with rows of two grades and a gain above 0.
-    """
-
-    groups: Groups
-    rows: RowIndex
-    worth: PerRow
-    share: PerGroup
-    defined: Mask
+from podium.losses.base import GroupLoss, Out, count_of, lacking, register
+from podium.losses.gains import GainTarget, gain_target
+from podium.types import PerRow
 
 
 @register
@@ -114,26 +87,17 @@ class ApproxNDCG(GroupLoss):
         """The range of a group's value; with a cutoff, it has no simple lower end."""
         return (0.0, 1.0) if self.k is None else (-np.inf, 1.0)
 
-    def why_undefined(self, target: ApproxTarget) -> str:
+    def why_undefined(self, target: GainTarget) -> str:
         """Return a message: what a group needs, how many groups lack it, and the remedy."""
-        n_lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
         return (
-            f"{self.name} needs rows of two grades in a group, but {n_lacking} of "
-            f"{target.groups.n_groups} groups have only one row or one grade. "
-            "Check relevance and qid."
+            f"{self.name} needs rows of two grades in a group, but {lacking(target)} have only one "
+            "row or one grade. Check relevance and qid."
         )
 
-    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> ApproxTarget:
-        worth = row_gains(grades, self.gain, groups)
-        ideal = ideal_gains(worth, groups, self.k)
-        defined = several_grades(grades, groups) & (ideal > 0.0)
-        worth = worth / np.where(defined, ideal, 1.0)[groups.index]
-        share = inputs.group_shares(weights, groups, self.name, defined)
-        n_pairs = float(groups.sizes[groups.index[worth > 0.0]].sum(dtype=np.float64))
-        inputs.warn_about_pairs(n_pairs, self.name, "Use 'softmax', which visits no pairs.")
-        return ApproxTarget(groups, inputs.rows_by_group(groups), worth, share, defined)
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> GainTarget:
+        return gain_target(self.name, self.gain, grades, groups, weights, k=self.k)
 
-    def _run(self, scores: PerRow, target: ApproxTarget, out: Out) -> None:
+    def _run(self, scores: PerRow, target: GainTarget, out: Out) -> None:
         from podium.losses.smooth_ranks_kernels import approx_ndcg
 
         lists = target.rows, target.groups.offsets, target.worth, target.share

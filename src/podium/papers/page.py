@@ -177,12 +177,12 @@ def _sections(done: Finished) -> list[Section]:
     sections: list[Section] = []
     if verdict.claims:
         title = "Claims of the paper" if done.recipe.printed else "Claims"
-        sections.append({"title": title, "table": claim_table(verdict.claims)})
+        sections.append({"title": title, "tables": [claim_table(verdict.claims)]})
     if done.plots:
         sections.append({"title": "Plots", "figures": done.plots})
     if done.recipe.notes:
         sections.append({"title": "Notes", "text": done.recipe.notes})
-    sections.append({"title": "All figures", "table": figure_table(verdict)})
+    sections.append({"title": "All figures", "tables": [figure_table(verdict)]})
     if done.tables:
         sections.append({"title": "More tables", "tables": done.tables})
     return sections

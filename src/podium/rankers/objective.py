@@ -132,11 +132,6 @@ class LinearObjective:
         scores = times(self.features, coef, self.rows)
         return scores + intercept if self.has_intercept else scores
 
-    def value_and_grad(self, parameters: Parameters) -> tuple[float, Parameters]:
-        """Return the objective and a (sub)gradient, as `evaluate` does."""
-        point = self.evaluate(parameters)
-        return point.objective, point.grad
-
     def evaluate(self, parameters: Parameters) -> Point:
         """Return the objective, by its parts, and a (sub)gradient.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from podium.report import _details, headlines
 from podium.report._types import Report, Section
+from podium.report.cells import dashes
 from podium.report.measured import (
     BOLD,
     differences_table,
@@ -15,17 +16,12 @@ from podium.report.measured import (
     undefined_note,
     wins_table,
 )
-from podium.report.pages import complete, conventions, dashes, without, without_empty_segments
+from podium.report.pages import complete, conventions, without, without_empty_segments
 from podium.report.pictures import measured
 
 
 def comparison_report(
-    comparison: Mapping[str, Any],
-    details: Mapping[str, Any] | None = None,
-    *,
-    title: str = "",
-    subtitle: str = "",
-    groups: str = "users",
+    comparison: Mapping[str, Any], details: Mapping[str, Any] | None = None
 ) -> Report:
     """Return the report of the JSON object of ``podium compare``.
 
@@ -36,11 +32,6 @@ def comparison_report(
         (docs/schemas/comparison.json).
     details : mapping, optional
         Gains and losses, curves and users, in the form of `podium.evaluation.details`.
-    title, subtitle : str
-        The title and subtitle of the page. The default title gives the number of runs and the
-        baseline.
-    groups : str
-        The word for groups, in the plural.
 
     Returns
     -------
@@ -62,26 +53,25 @@ def comparison_report(
     against = "" if result["pairs"] == "all" else f", compared with {result['baseline']}"
     leads = [headlines.lead(name, tested) for name, tested in measures.items()][:1]
     return {
-        "title": title or f"{len(result['runs'])} runs{against}",
-        "subtitle": subtitle,
+        "title": f"{len(result['runs'])} runs{against}",
         "status": "good" if all(best and best.is_proven for best in leads) and leads else "open",
         "summary": headlines.of_comparison(result),
         "sections": [
-            *_means(result, groups, empty),
+            *_means(result, empty),
             *(section for name in measures for section in _differences(result, name)),
-            *_details.gains(more, groups),
+            *_details.gains(more),
             *_details.curves(more),
-            *_details.users(more, groups),
+            *_details.users(more),
         ],
         "conventions": conventions(result),
     }
 
 
-def _means(result: Mapping[str, Any], groups: str, empty: Sequence[str]) -> Iterator[Section]:
+def _means(result: Mapping[str, Any], empty: Sequence[str]) -> Iterator[Section]:
     measures = result["measures"]
     if not measures or not result["runs"]:
         return
-    figure = measured.run_means(result, groups)
+    figure = measured.run_means(result)
     table = complete(run_means_table(result))
     means = [m for tested in measures.values() for m in tested["means"].values()]
     bold = [BOLD] if table.get("highlight") else []

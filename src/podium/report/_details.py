@@ -14,11 +14,10 @@ from podium.report.cells import number
 from podium.report.pictures import measured
 
 
-def distributions(details: Mapping[str, Any], groups: str) -> Iterator[Section]:
+def distributions(details: Mapping[str, Any]) -> Iterator[Section]:
     """Yield a section with the distribution of each measure over users."""
     figures = [
-        measured.distribution(name, bins, groups)
-        for name, bins in details.get("histograms", {}).items()
+        measured.distribution(name, bins) for name, bins in details.get("histograms", {}).items()
     ]
     if figures:
         yield {"title": "Distributions", "figures": figures}
@@ -40,21 +39,21 @@ def curves(details: Mapping[str, Any]) -> Iterator[Section]:
         yield {"title": "Measures at other cutoffs", "text": text, "figures": figures}
 
 
-def gains(details: Mapping[str, Any], groups: str) -> Iterator[Section]:
+def gains(details: Mapping[str, Any]) -> Iterator[Section]:
     """Yield a section on who gains and who loses with a run instead of the baseline."""
     gain = details.get("gains")
     if gain is None:
         return
-    figures = [measured.gains(gain, groups)]
+    figures = [measured.gains(gain)]
     if gain["segments"]:
-        figures.append(measured.gains_by_segment(gain, groups))
-    yield {"title": "Who gains, who loses", "text": _counts(gain, groups), "figures": figures}
+        figures.append(measured.gains_by_segment(gain))
+    yield {"title": "Who gains, who loses", "text": _counts(gain), "figures": figures}
 
 
-def _counts(gain: Mapping[str, Any], groups: str) -> str:
+def _counts(gain: Mapping[str, Any]) -> str:
     n = max(gain["wins"] + gain["losses"] + gain["equal"], 1)
     better, worse, equal = (
-        f"{counted(gain[name], groups)} ({100 * gain[name] / n:.0f} %)"
+        f"{counted(gain[name], 'users')} ({100 * gain[name] / n:.0f} %)"
         for name in ("wins", "losses", "equal")
     )
     return (
@@ -63,7 +62,7 @@ def _counts(gain: Mapping[str, Any], groups: str) -> str:
     )
 
 
-def users(details: Mapping[str, Any], groups: str) -> Iterator[Section]:
+def users(details: Mapping[str, Any]) -> Iterator[Section]:
     """Yield a section with the worst-served users and their lists."""
     served = details.get("users")
     if not served or not served["users"]:
@@ -71,23 +70,23 @@ def users(details: Mapping[str, Any], groups: str) -> Iterator[Section]:
     measure, run = served["measure"], served["run"]
     of_run = f" by {run}" if run else ""
     text = (
-        f"The {groups} with the lowest {measure}{of_run}; among equal ones, those with the most "
+        f"The users with the lowest {measure}{of_run}; among equal ones, those with the most "
         "relevant items. Relevant items are marked."
     )
     if not served["higher_is_better"]:
         text = text.replace("lowest", "highest")
     yield {
-        "title": f"Worst-served {groups}",
+        "title": "Worst-served users",
         "text": text,
-        "lists": [_card(user, measure, groups) for user in served["users"]],
+        "lists": [_card(user, measure) for user in served["users"]],
     }
 
 
-def _card(user: Mapping[str, Any], measure: str, groups: str) -> Lists:
+def _card(user: Mapping[str, Any], measure: str) -> Lists:
     values = ", ".join(f"{run} {number(v)}" if run else number(v) for run, v in user["values"])
     n = int(user["n_pos"])
     return {
-        "title": f"{groups.removesuffix('s').capitalize()} {user['user']}",
+        "title": f"User {user['user']}",
         "note": f"{measure}: {values} · {counted(n, 'relevant items')}",
         "lists": dict(user["lists"]),
         "after": _missed(user["missed"], user["n_missed"]),

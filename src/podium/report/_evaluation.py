@@ -7,22 +7,17 @@ from typing import Any
 
 from podium.report import _details, headlines
 from podium.report._types import Report, Section
-from podium.report.cells import number
+from podium.report.cells import dashes, number
 from podium.report.flat import summaries
 from podium.report.measured import means_table, undefined_note, without_segments
-from podium.report.pages import complete, conventions, dashes, without_empty_segments
+from podium.report.pages import complete, conventions, without_empty_segments
 from podium.report.pictures import measured
 
 _MOST_FACTS = 6
 
 
 def evaluation_report(
-    evaluation: Mapping[str, Any],
-    details: Mapping[str, Any] | None = None,
-    *,
-    title: str = "Quality at the top of the list",
-    subtitle: str = "",
-    groups: str = "users",
+    evaluation: Mapping[str, Any], details: Mapping[str, Any] | None = None
 ) -> Report:
     """Return the report of the JSON object of ``podium measure``.
 
@@ -33,10 +28,6 @@ def evaluation_report(
         (docs/schemas/evaluation.json).
     details : mapping, optional
         Distributions, curves and users, in the form of `podium.evaluation.details`.
-    title, subtitle : str
-        The title and subtitle of the page.
-    groups : str
-        The word for groups, in the plural.
 
     Returns
     -------
@@ -54,26 +45,25 @@ def evaluation_report(
     result, empty = without_empty_segments({"segments": [], "conventions": {}, **evaluation})
     measures, more = result["measures"], details or {}
     return {
-        "title": title,
-        "subtitle": subtitle,
-        "summary": headlines.of_evaluation(result, groups),
+        "title": "Quality at the top of the list",
+        "summary": headlines.of_evaluation(result),
         "facts": {name: number(s["mean"]) for name, s in [*measures.items()][:_MOST_FACTS]},
         "sections": [
-            *_means(result, groups, empty),
+            *_means(result, empty),
             *_segments(result),
-            *_details.distributions(more, groups),
+            *_details.distributions(more),
             *_details.curves(more),
-            *_details.users(more, groups),
+            *_details.users(more),
         ],
         "conventions": conventions(result),
     }
 
 
-def _means(result: Mapping[str, Any], groups: str, empty: Sequence[str]) -> Iterator[Section]:
+def _means(result: Mapping[str, Any], empty: Sequence[str]) -> Iterator[Section]:
     if not result["measures"]:
         return
     table = complete(means_table(result))
-    figure = measured.means(result, groups)
+    figure = measured.means(result)
     means = [summary for *_, summary in summaries(result)]
     without = without_segments(result).strip()
     notes = [without, *empty, *undefined_note(result, means), *dashes([table])]

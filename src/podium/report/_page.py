@@ -106,11 +106,10 @@ def check_installed() -> None:
 
 
 def _section(section: Mapping[str, Any], colours: Mapping[str, int]) -> dict[str, Any]:
-    first_tables = [section["table"]] if section.get("table") else []
     return {
         "title": _text.printable(str(section["title"])),
         "text": _paragraphs(section.get("text", ())),
-        "tables": [_table(table) for table in [*first_tables, *section.get("tables", ())]],
+        "tables": [_table(table) for table in section.get("tables", ())],
         "figures": [_figure(figure, colours) for figure in section.get("figures", ())],
         "lists": [_lists(user) for user in section.get("lists", ())],
         "notes": _paragraphs(section.get("notes", ())),
@@ -118,13 +117,12 @@ def _section(section: Mapping[str, Any], colours: Mapping[str, int]) -> dict[str
 
 
 def _table(table: Mapping[str, Any]) -> dict[str, Any]:
-    columns, rows = tables.read(table)
+    columns, rows = tables.formatted(table)
     sides = tables.alignment(table)
     best, repeated = (
         {(int(row), int(column)) for row, column in table.get(name, ())}
         for name in ("highlight", "repeated")
     )
-    digits = int(table.get("digits", 3))
     return {
         "caption": _text.printable(str(table.get("caption", ""))),
         "columns": [
@@ -134,7 +132,7 @@ def _table(table: Mapping[str, Any]) -> dict[str, Any]:
         "rows": [
             [
                 {
-                    "text": _unbroken(_text.printable(tables.cell_text(cell, digits))),
+                    "text": _unbroken(_text.printable(cell)),
                     "side": sides[j],
                     "best": (i, j) in best,
                     "repeated": (i, j) in repeated,

@@ -54,7 +54,6 @@ class Section(TypedDict):
 
     title: str
     text: NotRequired[str | Sequence[str]]
-    table: NotRequired[Table]
     tables: NotRequired[Sequence[Table]]
     figures: NotRequired[Sequence[Figure]]
     lists: NotRequired[Sequence[Lists]]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from podium import _numbers
 from podium._text import counted, printable
 from podium.report import pages, tables
 from podium.report._types import Report, Section, Table
+from podium.report.cells import number
 from podium.report.pictures import decided
 from podium.report.views import Numbers, Tables, Text, View
 
@@ -35,12 +35,12 @@ def view(result: Mapping[str, Any]) -> View:
     """Return the findings of an Audit's JSON form, what to do about them, and the context."""
     parts: list[Text | Tables] = [Text((f"Audit of {result['measure']}: {headline(result)}",))]
     if result["findings"]:
-        parts.append(Tables(({**findings_table(result)},)))
+        parts.append(Tables((findings_table(result),)))
     parts += [
         Text(tuple(paragraphs(finding, result["measure"])), title(finding))
         for finding in result["findings"]
     ]
-    return View((*parts, Tables(({**context_table(result)},))))
+    return View((*parts, Tables((context_table(result),))))
 
 
 def page(result: Mapping[str, Any]) -> Report:
@@ -71,7 +71,7 @@ def _context(result: Mapping[str, Any]) -> Section:
     return {"title": "Context", "figures": figures, "tables": [context_table(result)]}
 
 
-def flat_table(result: Mapping[str, Any]) -> dict[str, Any]:
+def flat_table(result: Mapping[str, Any]) -> Table:
     """Return one row per finding, with its largest effect and all digits."""
     rows = [
         [
@@ -116,10 +116,10 @@ def paragraphs(finding: Mapping[str, Any], measure: str) -> Iterator[str]:
     yield finding["text"]
     for effect in finding["effects"]:
         error = effect["std_error"]
-        of_error = "" if error is None else f" (standard error {_number(error)})"
+        of_error = "" if error is None else f" (standard error {number(error)})"
         yield (
-            f"{measure} of {effect['run']}: {_number(effect['with'])} with the fault, "
-            f"{_number(effect['without'])} without{of_error}."
+            f"{measure} of {effect['run']}: {number(effect['with'])} with the fault, "
+            f"{number(effect['without'])} without{of_error}."
         )
     if finding["examples"]:
         yield f"For example, {'; '.join(finding['examples'])}."
@@ -154,8 +154,8 @@ def _cells(finding: Mapping[str, Any]) -> list[Any]:
         finding["severity"],
         str(finding["count"]),
         str(finding["total"]),
-        _number(effect.get("with")),
-        _number(effect.get("without")),
+        number(effect.get("with")),
+        number(effect.get("without")),
     ]
 
 
@@ -168,11 +168,7 @@ def _largest(effects: list[Mapping[str, Any]]) -> Mapping[str, Any]:
     return effects[0] if effects else {}
 
 
-def _number(value: float | None) -> str:
-    return _numbers.NOTHING if value is None else f"{value:.4f}"
-
-
 def _value(name: str, value: float | int | None) -> str:
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.1f}" if value is not None and name == PER_USER else _number(value)
+    return f"{value:.1f}" if value is not None and name == PER_USER else number(value)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-NOTHING = "–"
+from podium._numbers import NOTHING
+
 _SMALLEST_P = 1e-4
 _CERTAIN = 0.9995  # probabilities above this would round to 1.000
 
 
 def number(value: float | None, sign: str = "") -> str:
-    """Return a number as the text of a table cell."""
-    return NOTHING if value is None else f"{value:{sign}.4f}"
+    """Return a number as the text of a table cell; a rounded 0 has no minus."""
+    return NOTHING if value is None else f"{value:{sign}z.4f}"
 
 
 def span(bounds: Iterable[float | None], sign: str = "") -> str:
@@ -49,3 +51,9 @@ def percent(value: float | None) -> str:
 def percentage(level: float) -> str:
     """Return the level of an interval as text, such as "95 %" for 0.95."""
     return f"{100 * level:.4g} %"
+
+
+def dashes(tables: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the meaning of a dash, if a table has one."""
+    if any(cell in (NOTHING, None) for table in tables for row in table["rows"] for cell in row):
+        yield f"{NOTHING} means undefined, or not available for this measure or number of users."

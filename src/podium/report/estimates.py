@@ -7,9 +7,8 @@ from typing import Any, cast
 
 from podium.report import estimate_notes as notes
 from podium.report import headlines, pages
-from podium.report._types import Report
+from podium.report._types import Report, Table
 from podium.report.cells import number, probability, span
-from podium.report.flat import Table
 from podium.report.pictures import estimated
 from podium.report.views import Numbers, Tables, Text, View
 
@@ -68,7 +67,7 @@ def pair_view(result: Mapping[str, Any]) -> View:
         for name, test in result["measures"].items()
     ]
     first = next(iter(result["measures"].values()))
-    table = {"columns": ["measure", "a", "b", *_test_columns(first)], "rows": rows}
+    table: Table = {"columns": ["measure", "a", "b", *_test_columns(first)], "rows": rows}
     tests = result["measures"].values()
     sentences = [notes.meaning(first), "Differences are b - a.", _SIGN]
     sentences += [*notes.about_signs(tests)]

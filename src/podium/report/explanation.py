@@ -9,6 +9,7 @@ from typing import Any
 from podium._grammar import word
 from podium.metrics import get, parse
 from podium.report._types import Table
+from podium.report.cells import number
 from podium.report.views import Numbers, Tables, Text, View
 
 _MOST_MATCHES = 10
@@ -54,7 +55,7 @@ def _parts(
     result: Mapping[str, Any], files: Sequence[str], given: Mapping[str, Any]
 ) -> Iterator[Text | Tables]:
     for compared in result["differences"]:
-        yield Tables(({**differences_table(compared)},))
+        yield Tables((differences_table(compared),))
         yield Text((differences_note(compared),))
     search = result["search"]
     if (search is not None or result["packages"]) and (note := missing_note(result)):
@@ -62,21 +63,21 @@ def _parts(
     if search is not None:
         yield Text((search_headline(search),))
         if search["matches"]:
-            yield Tables(({**matches_table(search)},))
+            yield Tables((matches_table(search),))
         yield Text(tuple(search_notes(result, files, given)))
     packages = result["packages"]
     if len(packages) == 1:
         yield Text((f"{packages[0]['measure']}, from podium to {packages[0]['like']}",))
-        yield Tables(({**waterfall_table(packages[0])},))
+        yield Tables((waterfall_table(packages[0]),))
         if note := waterfall_note(packages[0]):
             yield Text((note,))
     elif packages:
-        yield Tables(({**packages_table(packages)},))
+        yield Tables((packages_table(packages),))
     if note := open_ties_note(packages):
         yield Text((note,))
 
 
-def flat_table(result: Mapping[str, Any]) -> dict[str, Any]:
+def flat_table(result: Mapping[str, Any]) -> Table:
     """Return one row per match, step to a package, and count of two tables."""
     rows: list[list[Any]] = []
     search = result["search"]
@@ -126,7 +127,7 @@ def missing_note(result: Mapping[str, Any]) -> str:
 
 def search_headline(found: Mapping[str, Any]) -> str:
     """Return whether conventions give the value, in one or two sentences."""
-    start = f"{found['measure']} is {_number(found['default'])} with podium's defaults. "
+    start = f"{found['measure']} is {number(found['default'])} with podium's defaults. "
     total = f"{found['n_combinations']:,} combinations of conventions"
     if not found["matches"]:
         nearest = found["nearest"]
@@ -196,14 +197,14 @@ def _with_options(measure: str, options: Mapping[str, Any]) -> str:
 
 def waterfall_table(steps: Mapping[str, Any]) -> Table:
     """Return one row per step from podium's value to the package's."""
-    rows = [["podium's defaults", _number(steps["start"]), "", ""]]
+    rows = [["podium's defaults", number(steps["start"]), "", ""]]
     value = steps["start"]
     for step in steps["steps"]:
         value += step["change"] or 0.0
         if not step["n_users"]:
             continue
         name = f"{step['convention']}: {word(step['default'])} → {word(step['value'])}"
-        rows.append([name, _number(value), _signed(step["change"]), str(step["n_users"])])
+        rows.append([name, number(value), number(step["change"], "+"), str(step["n_users"])])
     return {"columns": ["convention", "value", "change", "users"], "rows": rows}
 
 
@@ -215,7 +216,7 @@ def waterfall_note(steps: Mapping[str, Any]) -> str:
 
 def packages_table(packages: Sequence[Mapping[str, Any]]) -> Table:
     """Return one row per package: its value, and the conventions that change it."""
-    rows = [["podium", _number(packages[0]["start"]), ""]]
+    rows = [["podium", number(packages[0]["start"]), ""]]
     for steps in packages:
         changed = {s["convention"]: s["value"] for s in steps["steps"] if s["n_users"]}
         rows.append([steps["like"], _value(steps), conventions(changed) if changed else ""])
@@ -224,8 +225,8 @@ def packages_table(packages: Sequence[Mapping[str, Any]]) -> Table:
 
 def _value(steps: Mapping[str, Any]) -> str:
     if steps["open_ties"] is None:
-        return _number(steps["end"])
-    return "–".join(map(_number, steps["open_ties"]))
+        return number(steps["end"])
+    return "–".join(map(number, steps["open_ties"]))
 
 
 def open_ties_note(packages: Sequence[Mapping[str, Any]]) -> str:
@@ -257,11 +258,3 @@ def differences_note(compared: Mapping[str, Any]) -> str:
         whose = "1 user has its" if n_users == 1 else f"{n_users:,} users have their"
         text += f" {whose} common items in another order."
     return text
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}"
-
-
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.4f}"

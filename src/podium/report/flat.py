@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
-Table: TypeAlias = dict[str, Any]
-"""{"columns": names, "rows": lists of cells}: the form that `podium.report.tables` writes."""
+from podium.report._types import Table
 
 _SUMMARY = ("mean", "std_error", "low", "high", "level", "n_groups", "n_undefined")
 _TEST = (

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from podium import _numbers
 from podium._text import printable
 from podium.report import pages, tables
 from podium.report._types import Figure, Report, Table
+from podium.report.cells import number, span
 from podium.report.conventions import conventions_line
 from podium.report.pictures import decided
 from podium.report.views import Numbers, Tables, Text, View
@@ -41,7 +41,7 @@ def view(result: Mapping[str, Any]) -> View:
     """Return the decision, the claims and the conventions of a Gate's JSON form."""
     lines = (headline(result), *result["reasons"], *notes(result))
     conventions = conventions_line(result["conventions"])
-    return View((Text(lines), Tables(({**gate_table(result)},)), Text((conventions,))))
+    return View((Text(lines), Tables((gate_table(result),)), Text((conventions,))))
 
 
 def page(result: Mapping[str, Any]) -> Report:
@@ -69,7 +69,7 @@ def _figures(result: Mapping[str, Any]) -> Iterator[Figure]:
         yield decided.claims(result, measure)
 
 
-def flat_table(result: Mapping[str, Any]) -> dict[str, Any]:
+def flat_table(result: Mapping[str, Any]) -> Table:
     """Return one row per claim with all digits."""
     rows = [[*(claim[name] for name in _FLAT), *claim["interval"]] for claim in result["claims"]]
     return {"columns": [*_FLAT, "low", "high"], "rows": rows}
@@ -197,32 +197,19 @@ def _cells(claim: Mapping[str, Any]) -> list[Any]:
     role = f"{claim['measure']} (guard)" if claim["role"] == "guard" else claim["measure"]
     return [
         role,
-        _number(claim["difference"], "+"),
-        _interval(claim["interval"]),
+        number(claim["difference"], "+"),
+        span(claim["interval"], "+"),
         f"{claim['limit']:+.4g}" if claim["limit"] else "0",
         claim["verdict"],
-        _number(claim["base"]),
-        _number(claim["candidate"]),
+        number(claim["base"]),
+        number(claim["candidate"]),
         str(claim["n_users"]),
     ]
 
 
-def _number(value: float | None, sign: str = "") -> str:
-    if value is None:
-        return _numbers.NOTHING
-    return f"{round(value, 4) + 0.0:{sign}.4f}"  # -0.0 becomes 0.0
-
-
-def _interval(bounds: tuple[float | None, float | None]) -> str:
-    low, high = bounds
-    if low is None or high is None:
-        return _numbers.NOTHING
-    return f"[{_number(low, '+')}, {_number(high, '+')}]"
-
-
 def _range(unjudged: Mapping[str, Any] | None) -> str:
     """Return the range over judgements of unjudged items; empty if the measure has none."""
-    return "" if unjudged is None else _interval((unjudged["low"], unjudged["high"]))
+    return "" if unjudged is None else span((unjudged["low"], unjudged["high"]), "+")
 
 
 def notes(result: Mapping[str, Any]) -> list[str]:

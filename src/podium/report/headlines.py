@@ -128,10 +128,10 @@ def _tests(best: Lead, tests: Mapping[str, Mapping[str, Any]]) -> str:
     sign = 1 if test["run"] == best.run else -1
     if test["difference"] is None:
         return names
-    ends = [end if end is None else sign * end + 0.0 for end in test["interval"]][::sign]
+    ends = [end if end is None else sign * end for end in test["interval"]][::sign]
     interval = f" {span(ends, '+')}" if None not in ends else ""
     p = "" if test["holm_p_value"] is None else f", p{_p(test['holm_p_value'])}"
-    return f"{names} ({number(sign * test['difference'] + 0.0, '+')}{interval}{p})"
+    return f"{names} ({number(sign * test['difference'], '+')}{interval}{p})"
 
 
 def _p(value: float) -> str:
@@ -158,7 +158,7 @@ def _names(names: Sequence[str]) -> str:
     return " and ".join([*filter(None, [", ".join(names[:-1])]), *names[-1:]])
 
 
-def of_evaluation(result: Mapping[str, Any], groups: str = "users") -> list[str]:
+def of_evaluation(result: Mapping[str, Any]) -> list[str]:
     """Return the mean of the first measure with its interval, and what the interval includes."""
     if not result["measures"]:
         return []
@@ -168,16 +168,16 @@ def of_evaluation(result: Mapping[str, Any], groups: str = "users") -> list[str]
     has = "has" if n_undefined == 1 else "have"
     undefined = f" {n_undefined:,} {has} no value." if n_undefined else ""
     if summary["mean"] is None:
-        return [f"Mean {name} is undefined: none of {counted(n_all, groups)} has a value."]
-    over = f"over {counted(n, groups)}"
+        return [f"Mean {name} is undefined: none of {counted(n_all, 'users')} has a value."]
+    over = f"over {counted(n, 'users')}"
     low, high = summary["interval"]
     if low is None or high is None:
         text = f"Mean {name} is {number(summary['mean'])} {over}. There is no interval."
         return [text + undefined]
     interval = f"a {percentage(summary['level'])} interval from {number(low)} to {number(high)}"
     scope = (
-        f"The interval is for the mean over similar {groups}: it includes the variation between "
-        f"{groups}, but not the variation between trainings of the model."
+        "The interval is for the mean over similar users: it includes the variation between "
+        "users, but not the variation between trainings of the model."
     )
     return [
         f"Mean {name} is {number(summary['mean'])} {over}, with {interval}.{undefined}",

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from podium.report._types import Table
 from podium.report.cells import NOTHING, count, number, p_value, percent, span
 from podium.report.conventions import GLUE, conventions_line
-from podium.report.flat import Table, comparisons, has_bounds, summaries
+from podium.report.flat import comparisons, has_bounds, summaries
 from podium.report.headlines import lead
 from podium.report.views import Numbers, Tables, Text, View
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import Any, TypeAlias
 
+from podium.report._types import Table
 from podium.report.tables import to_text
-
-Table: TypeAlias = dict[str, Any]
-"""{"columns": names, "rows": lists of cells}, the form that `podium.report.tables` writes."""
 
 WIDTH = 80
 _RARE = "undefined"
@@ -89,9 +86,10 @@ def _width(content: Table) -> int:
 
 
 def _choose(content: Table, columns: list[int]) -> Table:
-    sides = content.get("align")
-    return {
+    chosen: Table = {
         "columns": [content["columns"][i] for i in columns],
         "rows": [[row[i] for i in columns] for row in content["rows"]],
-        **({"align": [sides[i] for i in columns]} if sides else {}),
     }
+    if sides := content.get("align"):
+        chosen["align"] = [sides[i] for i in columns]
+    return chosen

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from html import escape
 
 from podium._text import printable
-from podium.report.cells import NOTHING
-from podium.report.narrowing import Table
-from podium.report.tables import alignment, cell_text
+from podium.report._types import Table
+from podium.report.cells import dashes
+from podium.report.tables import alignment, formatted
 from podium.report.views import Tables, Text, View
 
 # All colours derive from that of the text, so that light and dark pages both work. A table is as
@@ -40,7 +40,8 @@ def to_html(view: View) -> str:
     True
     """
     parts = [html for part in view.parts for html in _part(part)]
-    legend = [_paragraph(line) for line in (*view.legend, *_meaning_of_dashes(view))]
+    tables = (table for part in view.parts if isinstance(part, Tables) for table in part.tables)
+    legend = [_paragraph(line) for line in (*view.legend, *dashes(tables))]
     body = "".join([*parts, *legend])
     return f'<div class="podium-result"><style>{_STYLE}</style>{body}</div>'
 
@@ -61,27 +62,22 @@ def _paragraph(text: str, attributes: str = "") -> str:
 def _table(table: Table) -> str:
     classes = [' class="right"' if side == "right" else "" for side in alignment(table)]
     bold: list[tuple[int, int]] = list(table.get("highlight", ()))
+    columns, rows = formatted(table)
     head = "".join(
         f"<th{attributes}>{_escaped(name)}</th>"
-        for name, attributes in zip(table["columns"], classes, strict=True)
+        for name, attributes in zip(columns, classes, strict=True)
     )
-    rows = (
+    html_rows = (
         "".join(_cell(row[j], classes[j], (i, j) in bold) for j in range(len(row)))
-        for i, row in enumerate(table["rows"])
+        for i, row in enumerate(rows)
     )
-    body = "".join(f"<tr>{cells}</tr>" for cells in rows)
+    body = "".join(f"<tr>{cells}</tr>" for cells in html_rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _cell(cell: object, attributes: str, is_bold: bool) -> str:
-    text = _escaped(cell_text(cell))
+def _cell(cell: str, attributes: str, is_bold: bool) -> str:
+    text = _escaped(cell)
     return f"<td{attributes}>{f'<b>{text}</b>' if is_bold else text}</td>"
-
-
-def _meaning_of_dashes(view: View) -> Iterator[str]:
-    tables = (table for part in view.parts if isinstance(part, Tables) for table in part.tables)
-    if any(cell in (NOTHING, None) for table in tables for row in table["rows"] for cell in row):
-        yield f"{NOTHING} means undefined, or not available for this measure or number of users."
 
 
 def _escaped(text: str) -> str:

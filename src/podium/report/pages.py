@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from podium.report._types import Report, Section, Table
-from podium.report.cells import NOTHING
 from podium.report.tables import alignment
 from podium.report.views import Tables, Text, View
 
@@ -15,8 +14,8 @@ _RARE = "undefined"
 _NAMES = ("segment", "measure")
 
 
-def page(view: View, title: str, summary: Iterable[str] = (), **more: Any) -> Report:
-    """Return the page of a view: its tables and paragraphs, with a summary on top.
+def page(view: View, title: str) -> Report:
+    """Return the page of a view: its tables and paragraphs.
 
     Examples
     --------
@@ -24,8 +23,7 @@ def page(view: View, title: str, summary: Iterable[str] = (), **more: Any) -> Re
     >>> page(view, "One run")["sections"][0]["notes"]
     ['A note.']
     """
-    content: Report = {"title": title, "summary": list(summary), "sections": sections(view)}
-    return cast("Report", {**content, **more})
+    return {"title": title, "sections": sections(view)}
 
 
 def sections(view: View) -> list[Section]:
@@ -135,12 +133,6 @@ def conventions(result: Mapping[str, Any]) -> list[tuple[str, str]]:
         ]
         pairs.append((text, ", ".join([rules["measure"], *rules_text])))
     return pairs
-
-
-def dashes(tables: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the meaning of a dash, if a table has one."""
-    if any(cell in (NOTHING, None) for table in tables for row in table["rows"] for cell in row):
-        yield f"{NOTHING} means undefined, or not available for this measure or number of users."
 
 
 def _text(value: Any) -> str:

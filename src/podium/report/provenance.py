@@ -16,13 +16,9 @@ _EPOCH = "SOURCE_DATE_EPOCH"
 
 
 def provenance(
-    files: Iterable[str | os.PathLike[str]] = (),
-    *,
-    command: str = "",
-    seed: int | None = None,
-    time: datetime | None = None,
+    files: Iterable[str | os.PathLike[str]] = (), *, command: str = "", seed: int | None = None
 ) -> Provenance:
-    """Return the origin of a report.
+    """Return the origin of a report. Its time is SOURCE_DATE_EPOCH if that is set, otherwise now.
 
     Parameters
     ----------
@@ -32,8 +28,6 @@ def provenance(
         The command.
     seed : int, optional
         The seed of random numbers.
-    time : datetime, optional
-        The time of the report. Default: SOURCE_DATE_EPOCH if it is set, otherwise now.
 
     Returns
     -------
@@ -57,7 +51,7 @@ def provenance(
         "seed": seed,
         "podium": __version__,
         "Python": platform.python_version(),
-        "time": f"{time or _now():%Y-%m-%d %H:%M} UTC",
+        "time": f"{_now():%Y-%m-%d %H:%M} UTC",
     }
     return {
         "facts": {name: value for name, value in facts.items() if value is not None},

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from podium import _check
 from podium.report import figures, pages
 from podium.report._page import write
-from podium.report._types import Provenance, Report
-from podium.report.narrowing import Table
+from podium.report._types import Provenance, Report, Table
 from podium.report.notebook import to_html
 from podium.report.pictures import Pictures, picture
 from podium.report.provenance import provenance as provenance_of

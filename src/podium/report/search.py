@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from podium._text import counted
+from podium.report._types import Table
 from podium.report.cells import NOTHING, number
 from podium.report.views import Tables, Text, View
 
@@ -29,7 +30,7 @@ def search_view(measure: str, columns: Mapping[str, Sequence[Any]]) -> View:
     n_failed = sum(1 for text in columns["error"] if text)
     failed = f" {n_failed} of them failed." if n_failed else ""
     note = f"{counted(len(order), 'trials')} by {measure}, the chosen one first.{failed}"
-    table = {"columns": names, "rows": rows, "highlight": [(0, names.index("mean"))]}
+    table: Table = {"columns": names, "rows": rows, "highlight": [(0, names.index("mean"))]}
     legend = ("Bold: the chosen trial. Its lead over the others is not tested.",)
     return View((Tables((table,)), Text((note,))), legend)
 

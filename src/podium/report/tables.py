@@ -1,7 +1,7 @@
 """Tables, {"columns": names, "rows": lists of cells}, as text, Markdown, LaTeX or CSV.
 
 A cell is text (written unchanged, but escaped for the format), an integer, a float, or None for
-undefined. Floats have `digits` decimals.
+undefined. Floats have `digits` decimals, a key of the table, except in CSV.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from podium import _check, _numbers, _text
 from podium.errors import ArgumentError
 
+_DIGITS = 3
 _NUMERIC = re.compile(r"(?!.*[A-Za-df-z])[<>≈±]?[-+−[(\d∞–][-+−\d.,%e±∞–\s\[\]()]*|")
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -36,7 +37,7 @@ _LATEX = {
 _MARKDOWN = re.compile(r"[\\|`*\[\]~$]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 
 
-def to_text(table: Mapping[str, Any], *, digits: int = 3) -> str:
+def to_text(table: Mapping[str, Any]) -> str:
     """Return a table as text aligned by spaces, for a terminal; control characters are replaced.
 
     Examples
@@ -47,7 +48,7 @@ def to_text(table: Mapping[str, Any], *, digits: int = 3) -> str:
     linear   0.500
     als          –
     """
-    header, rows = _cells(table, digits)
+    header, rows = formatted(table)
     header, *rows = [[_text.printable(cell) for cell in row] for row in (header, *rows)]
     widths = [max(map(_text.columns, column)) for column in zip(header, *rows, strict=True)]
     right = [side == "right" for side in alignment(table)]
@@ -55,7 +56,7 @@ def to_text(table: Mapping[str, Any], *, digits: int = 3) -> str:
     return "\n".join(_joined(line, widths, right) for line in lines)
 
 
-def to_markdown(table: Mapping[str, Any], *, digits: int = 3) -> str:
+def to_markdown(table: Mapping[str, Any]) -> str:
     r"""Return a table as a pipe table of GitHub's Markdown.
 
     Examples
@@ -65,14 +66,14 @@ def to_markdown(table: Mapping[str, Any], *, digits: int = 3) -> str:
     | :--- | ---: |
     | a\|b | 3 |
     """
-    header, rows = _cells(table, digits)
+    header, rows = formatted(table)
     rules = ["---:" if side == "right" else ":---" for side in alignment(table)]
     lines = [[_markdown(cell) for cell in row] for row in (header, *rows)]
     markdown_rows = [f"| {' | '.join(line)} |" for line in lines]
     return "\n".join([markdown_rows[0], f"| {' | '.join(rules)} |", *markdown_rows[1:]])
 
 
-def to_latex(table: Mapping[str, Any], *, digits: int = 3) -> str:
+def to_latex(table: Mapping[str, Any]) -> str:
     r"""Return a table as a tabular environment with booktabs rules (``\usepackage{booktabs}``).
 
     Examples
@@ -86,7 +87,7 @@ def to_latex(table: Mapping[str, Any], *, digits: int = 3) -> str:
     \bottomrule
     \end{tabular}
     """
-    header, rows = _cells(table, digits)
+    header, rows = formatted(table)
     sides = "".join(side[0] for side in alignment(table))
     latex_rows = [" & ".join(map(_latex, row)) + r" \\" for row in (header, *rows)]
     return "\n".join(
@@ -99,10 +100,10 @@ def to_latex(table: Mapping[str, Any], *, digits: int = 3) -> str:
     )
 
 
-def to_csv(table: Mapping[str, Any], *, digits: int | None = None) -> str:
+def to_csv(table: Mapping[str, Any]) -> str:
     r"""Return a table as comma-separated values; undefined cells are empty.
 
-    By default floats have all digits.
+    Floats have all digits.
 
     Examples
     --------
@@ -113,7 +114,7 @@ def to_csv(table: Mapping[str, Any], *, digits: int | None = None) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([_plain(cell, digits) for cell in row] for row in rows)
+    writer.writerows([_plain(cell) for cell in row] for row in rows)
     return out.getvalue()
 
 
@@ -130,7 +131,14 @@ def read(table: Mapping[str, Any]) -> tuple[list[str], list[list[Any]]]:
     return columns, rows
 
 
-def cell_text(cell: Any, digits: int = 3) -> str:
+def formatted(table: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Return columns and rows as `read` does, with cells as text for readers."""
+    columns, rows = read(table)
+    digits = int(table.get("digits", _DIGITS))
+    return columns, [[cell_text(cell, digits) for cell in row] for row in rows]
+
+
+def cell_text(cell: Any, digits: int = _DIGITS) -> str:
     """Return a cell as text for readers."""
     if cell is None:
         return _numbers.NOTHING
@@ -153,17 +161,9 @@ def _is_numeric(cells: Sequence[Any]) -> bool:
     return any(texts) and all(_NUMERIC.fullmatch(text) for text in texts)
 
 
-def _cells(table: Mapping[str, Any], digits: int) -> tuple[list[str], list[list[str]]]:
-    columns, rows = read(table)
-    return columns, [[cell_text(cell, digits) for cell in row] for row in rows]
-
-
-def _plain(cell: Any, digits: int | None) -> str:
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        return ""
-    if isinstance(cell, float) and digits is not None:
-        return f"{cell:.{digits}f}"
-    return str(cell)
+def _plain(cell: Any) -> str:
+    is_undefined = cell is None or (isinstance(cell, float) and math.isnan(cell))
+    return "" if is_undefined else str(cell)
 
 
 def _joined(line: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from podium._text import printable
+from podium.report._types import Table
 from podium.report.conventions import GLUE
-from podium.report.narrowing import WIDTH, Table, narrow
+from podium.report.narrowing import WIDTH, narrow
 from podium.report.tables import to_text as table_text
 
 MOST_ROWS = 20

@@ -12,6 +12,7 @@ from podium import _check
 from podium._ties import label_keys
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
 from podium.errors import ArgumentError
+from podium.groups import row_offsets
 from podium.sampled import _columns
 from podium.sampled.design import Floats, Ints
 from podium.types import Labels
@@ -170,5 +171,4 @@ def _union(left: Rows, right: Rows, shape: tuple[int, int]) -> Rows:
     owners = [np.repeat(np.arange(shape[0]), rows.sizes) for rows in (left, right)]
     pairs = np.unique(np.concatenate(owners) * shape[1] + np.concatenate([left.items, right.items]))
     sizes = np.bincount(pairs // shape[1], minlength=shape[0])
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return Rows(offsets, (pairs % shape[1]).astype(np.int64), np.ones(pairs.size))
+    return Rows(row_offsets(sizes), (pairs % shape[1]).astype(np.int64), np.ones(pairs.size))

@@ -13,7 +13,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure, listed_measures
 from podium.sampled.design import Ints
-from podium.sampled.distribution import rank_weights, read_measure
+from podium.sampled.distribution import read_measure, require_defined
 from podium.sampled.estimators import Estimator, get
 from podium.sampled.estimators.smooth.data import has_history
 from podium.sampled.likelihood import likelihood
@@ -73,15 +73,6 @@ def read_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Mea
         if measure in parsed[:i]:
             raise ArgumentError(f"measures names {measure} twice. Keep one.")
     return parsed
-
-
-def require_defined(measures: Iterable[Measure], n_items: int) -> None:
-    """Raise for a measure that is undefined in a catalogue of this size."""
-    for measure in measures:
-        if np.isnan(rank_weights(measure, n_items)).any():
-            raise ArgumentError(
-                f"{measure} is undefined in a catalogue of {n_items} items. Lower its cutoff."
-            )
 
 
 def require_kind(value: Any, kind: type, name: str, functions: Mapping[str, str]) -> None:

@@ -13,6 +13,8 @@ from podium._ties import label_keys, random_bits
 from podium.catalogue.source import Scores, read
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError
+from podium.groups import row_offsets
+from podium.ranking import kept_offsets
 from podium.sampled import _kernels
 from podium.sampled._draws import THIN, draw_bits, read_plan
 from podium.sampled.design import Floats, Ints
@@ -185,7 +187,7 @@ class Candidates:
 
     def without(self, dropped: NDArray[np.bool_]) -> Candidates:
         """Return the remaining candidates, and only targets that still have one."""
-        n_left_before = np.concatenate([[0], np.cumsum(~dropped)])[self.offsets]
+        n_left_before = kept_offsets(~dropped, self.offsets)
         has_candidates = np.diff(n_left_before) > 0
         if not has_candidates.any():
             raise ArgumentError("candidates: no target has a candidate left. Draw more.")
@@ -195,7 +197,7 @@ class Candidates:
             user=self.user[has_candidates],
             row=self.row[has_candidates],
             target=self.target[has_candidates],
-            offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            offsets=row_offsets(sizes),
             items=self.items[~dropped],
             n_items=self.n_items if isinstance(self.n_items, int) else self.n_items[has_candidates],
             history=None if self.history is None else self.history[has_candidates],

@@ -15,8 +15,7 @@ from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import t_interval, t_p_value, t_statistic
 from podium.metrics import ByMeasure, Measure, listed_measures
 from podium.progress import or_silent
-from podium.report import Report, estimates
-from podium.report.flat import Table
+from podium.report import Report, Table, estimates
 from podium.report.pictures import Pictures, chosen_measure, estimated
 from podium.report.results import Result
 from podium.report.views import Numbers, View

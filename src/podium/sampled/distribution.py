@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -64,6 +65,15 @@ def all_rank_weights(measure: Measure, n_items: int) -> Floats:
     top = rank_weights(measure, n_items)
     weights[: top.size] = top
     return weights
+
+
+def require_defined(measures: Iterable[Measure], n_items: int) -> None:
+    """Raise for a measure that is undefined in a catalogue of this size."""
+    for measure in measures:
+        if np.isnan(rank_weights(measure, n_items)).any():
+            raise ArgumentError(
+                f"{measure} is undefined in a catalogue of {n_items} items. Lower its cutoff."
+            )
 
 
 def depends_on_order(measure: Measure, n_items: int, depth: int) -> bool:

@@ -11,8 +11,7 @@ from podium.errors import ArgumentError
 from podium.evaluation.json_form import number
 from podium.evaluation.stats import Interval
 from podium.metrics import ByMeasure, Measure
-from podium.report import Report, estimates
-from podium.report.flat import Table
+from podium.report import Report, Table, estimates
 from podium.report.pictures import Pictures, chosen_measure, estimated
 from podium.report.results import Result
 from podium.report.views import Numbers, View

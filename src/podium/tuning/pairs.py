@@ -15,6 +15,7 @@ from podium.catalogue import rank_blocks
 from podium.data.ids import codes_of
 from podium.errors import ArgumentError
 from podium.metrics import Measure
+from podium.ranking import kept_offsets
 from podium.recommenders import Popularity, Recommender
 from podium.types import PerGroup
 
@@ -135,8 +136,8 @@ def _drawn(pairs: Any, share: float, seed: int) -> NDArray[np.bool_]:
 
 
 def _selected(pairs: Any, is_selected: NDArray[np.bool_]) -> Any:
-    n_before = np.concatenate([[0], np.cumsum(is_selected)])
-    columns = (pairs.data[is_selected], pairs.indices[is_selected], n_before[pairs.indptr])
+    offsets = kept_offsets(is_selected, pairs.indptr)
+    columns = (pairs.data[is_selected], pairs.indices[is_selected], offsets)
     return sparse.csr_array(columns, shape=pairs.shape)
 
 

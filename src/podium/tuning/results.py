@@ -11,7 +11,7 @@ from typing import Any
 from podium import data
 from podium._text import counted
 from podium.errors import ArgumentError
-from podium.report import flat
+from podium.report import Table
 from podium.report.pictures import Pictures, chosen_measure
 from podium.report.results import Result
 from podium.report.search import search_view
@@ -19,7 +19,7 @@ from podium.report.views import Numbers, View
 from podium.tuning import pictures
 from podium.tuning.candidates import Params
 
-Table = dict[str, list[Any]]
+Columns = dict[str, list[Any]]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Search(Result):
         return self.best.params
 
     @property
-    def table(self) -> Table:
+    def table(self) -> Columns:
         """The columns of the table by name, one row per trial, in a form for Polars and pandas.
 
         The columns are trial, chosen, one per parameter, mean, std_error, users, fold_0 …,
@@ -101,7 +101,7 @@ class Search(Result):
         parameter has None.
         """
         names = list(dict.fromkeys(name for trial in self.trials for name in trial.params))
-        columns: Table = {
+        columns: Columns = {
             "trial": [trial.number for trial in self.trials],
             "chosen": [trial is self.best for trial in self.trials],
         }
@@ -153,7 +153,7 @@ class Search(Result):
     def _view(self) -> View:
         return search_view(self.measure, self.table)
 
-    def _table(self) -> flat.Table:
+    def _table(self) -> Table:
         rows = [list(row) for row in zip(*self.table.values(), strict=True)]
         return {"columns": list(self.table), "rows": rows}
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from podium.data.ids import distinct
 from podium.decide.audit.finding import Effect
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import Floats, Ints, Part, distinct, present
+from podium.decide.audit.tables import Floats, Ints, Part, present
 from podium.errors import PodiumError, PodiumWarning
 from podium.types import Mask
 

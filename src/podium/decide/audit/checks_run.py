@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from podium._text import counted
+from podium.data.ids import distinct
 from podium.decide.audit.checks_test import apart
 from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import distinct, present
+from podium.decide.audit.tables import present
 
 
 def missing_users(price: Pricing, name: str) -> Finding | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from podium.data.ids import distinct
 from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.pricing import POPULARITY, Pricing
-from podium.decide.audit.tables import Ints, Part, distinct, present
+from podium.decide.audit.tables import Ints, Part, present
 
 # A list that is worse than its reverse by this many standard errors is in the wrong order: chance
 # does that to one in 30,000 lists without any information.

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium._text import counted
+from podium.data.ids import distinct
 from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.lists import first_times
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import Tables, distinct, present
+from podium.decide.audit.tables import Tables, present
 from podium.types import Mask
 
 _SPLIT = (

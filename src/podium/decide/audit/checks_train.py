@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from podium._text import counted
+from podium.data.ids import distinct
 from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.pricing import Pricing
-from podium.decide.audit.tables import Part, Tables, distinct
+from podium.decide.audit.tables import Part, Tables
 from podium.types import Mask
 
 # A table of distinct pairs has no repeats. A log of purchases has many.

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from podium.data.ids import distinct
 from podium.decide.audit.pricing import POPULARITY, Pricing
-from podium.decide.audit.tables import distinct, present
+from podium.decide.audit.tables import present
 from podium.report.audit import PER_USER
 
 _TOP = 0.01  # the share of items that are called the most popular

@@ -8,8 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from podium.data.frames import NO_FRAMES, Origin
 from podium.evaluation.json_form import number
-from podium.report import Report, audit
-from podium.report.flat import Table
+from podium.report import Report, Table, audit
 from podium.report.pictures import Pictures, chosen_measure, decided
 from podium.report.results import Result
 from podium.report.views import Numbers, View

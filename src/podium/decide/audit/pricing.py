@@ -7,9 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from podium.data.ids import distinct
 from podium.decide.audit.finding import Effect
 from podium.decide.audit.lists import popularity_before, popularity_list, random_list
-from podium.decide.audit.tables import Floats, Ints, Part, Tables, distinct, is_among, present
+from podium.decide.audit.tables import Floats, Ints, Part, Tables, is_among, present
 from podium.errors import PodiumError, PodiumWarning
 from podium.evaluation import measure
 from podium.evaluation.stats import Summary, summarize

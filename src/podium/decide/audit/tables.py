@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.data.ids import distinct
 from podium.metrics import Measure
 from podium.types import Mask
 
@@ -259,12 +260,6 @@ class Tables:
     def item_examples(self, codes: Ints) -> tuple[str, ...]:
         """Return the first items as texts, in the order of ids."""
         return tuple(f"item {self.items[code]}" for code in _smallest(codes))
-
-
-def distinct(values: Ints) -> Ints:
-    """Return the distinct values, increasing; for millions of them np.unique takes ten times."""
-    values = np.sort(values)
-    return values[np.append(True, values[1:] != values[:-1])] if values.size else values
 
 
 def present(codes: Ints, size: int) -> Mask:

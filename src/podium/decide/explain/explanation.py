@@ -19,8 +19,7 @@ from podium.decide.explain.waterfall import Waterfall, waterfall
 from podium.errors import ArgumentError
 from podium.evaluation.json_form import number
 from podium.metrics import Measure, parse_relevance
-from podium.report import explanation
-from podium.report.flat import Table
+from podium.report import Table, explanation
 from podium.report.pictures import Pictures, chosen_measure, decided
 from podium.report.results import Result
 from podium.report.views import Numbers, View

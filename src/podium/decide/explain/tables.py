@@ -59,12 +59,6 @@ class Differences:
     n_changed_pairs: int
     n_users_reordered: int = 0
 
-    @property
-    def are_equal(self) -> bool:
-        """Whether both tables hold the same rows."""
-        only = (line for line in self.lines if line.label.endswith("only here"))
-        return not self.n_changed_pairs and not any(line.n_yours + line.n_theirs for line in only)
-
 
 def differences(first_table: Truth | Run, second_table: Truth | Run) -> Differences:
     """Compare two truths or two runs by their ids and values.

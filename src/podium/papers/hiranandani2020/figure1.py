@@ -138,7 +138,7 @@ def descended(
         scores = times(X, w)
         for surrogate, loss in losses.items():
             curves[surrogate].append(float(loss.value_and_grad(scores, targets[surrogate])[0][0]))
-        _, grad = objective.value_and_grad(w)
+        grad = objective.evaluate(w).grad
         w = w - descent["learning_rate"] / np.sqrt(step + 1) * grad
     return curves
 

@@ -18,7 +18,7 @@ _MOST_SEGMENTS = 5  # the largest gains, and the largest losses
 _MOST_BANDS = 3  # intervals of more lines would cover each other
 
 
-def means(result: Mapping[str, Any], groups: str = "users", measure: str = "") -> Figure:
+def means(result: Mapping[str, Any], measure: str = "") -> Figure:
     """Return the means of an Evaluation's JSON form: of one measure, or of those in [0, 1].
 
     Measures in other units are drawn only if there are no shares. The figure has no rows if no
@@ -34,7 +34,7 @@ def means(result: Mapping[str, Any], groups: str = "users", measure: str = "") -
     level = next((percentage(s["level"]) for s in result["measures"].values()), "")
     return {
         "kind": "interval_plot",
-        "title": f"Means over {groups}, with {level} intervals",
+        "title": f"Means over users, with {level} intervals",
         "rows": [interval_row(name, s) for name, s in (shares or rows)[:MOST_IN_FIGURE]],
         "bounds_label": UNJUDGED,
     }
@@ -59,13 +59,13 @@ def segments(result: Mapping[str, Any], measure: str = "") -> Iterator[tuple[str
         yield by, _panels(title, panels)
 
 
-def distribution(measure: str, bins: Mapping[str, Any], groups: str = "users") -> Figure:
+def distribution(measure: str, bins: Mapping[str, Any]) -> Figure:
     """Return the distribution of a measure over users, from its bins and mean."""
     return {
         "kind": "histogram",
-        "title": f"Distribution of {measure} over {groups}",
+        "title": f"Distribution of {measure} over users",
         "axis_label": measure,
-        "count_label": groups,
+        "count_label": "users",
         **bins,
     }
 
@@ -132,12 +132,12 @@ def _metric(measure: str) -> tuple[str, int]:
     return (name, int(k)) if name and k.isdigit() else (measure, 0)
 
 
-def run_means(result: Mapping[str, Any], groups: str = "users", measure: str = "") -> Figure:
+def run_means(result: Mapping[str, Any], measure: str = "") -> Figure:
     """Return the means of a Comparison's JSON form: one panel per measure."""
     measures = {n: m for n, m in result["measures"].items() if measure in ("", n)}
     runs = runs_in_figures(result, measure)
     level = next(iter(next(iter(measures.values()))["means"].values()))["level"]
-    title = f"means over {groups}, with {percentage(level)} intervals"
+    title = f"means over users, with {percentage(level)} intervals"
     if len(runs) < len(result["runs"]):
         n_best = len(runs) - (result["pairs"] == "first")
         baseline = "the baseline and " if n_best < len(runs) else ""
@@ -258,9 +258,7 @@ def _point(run: str, x: Mapping[str, Any], y: Mapping[str, Any]) -> dict[str, An
     return {"label": run, "x": x["mean"], "y": y["mean"], "low": low, "high": high, **ends}
 
 
-def users(
-    values: Sequence[Any], runs: tuple[str, str], measure: str, groups: str = "users"
-) -> Figure:
+def users(values: Sequence[Any], runs: tuple[str, str], measure: str) -> Figure:
     """Return the values of all users in two runs, the baseline across."""
     x, y = values
     return {
@@ -270,23 +268,23 @@ def users(
         "y": y,
         "x_label": runs[0],
         "y_label": runs[1],
-        "count_label": groups,
+        "count_label": "users",
     }
 
 
-def gains(gain: Mapping[str, Any], groups: str = "users") -> Figure:
+def gains(gain: Mapping[str, Any]) -> Figure:
     """Return the distribution of the differences between a run and the baseline."""
     measure = gain["measure"]
     return {
         "kind": "histogram",
         "title": f"{measure} of each user: {gain['run']} − {gain['baseline']}",
         "axis_label": f"difference in {measure}",
-        "count_label": groups,
+        "count_label": "users",
         **gain["histogram"],
     }
 
 
-def gains_by_segment(gain: Mapping[str, Any], groups: str = "users") -> Figure:
+def gains_by_segment(gain: Mapping[str, Any]) -> Figure:
     """Return the differences by segment: of many, the largest gains and losses."""
     parts: Sequence[Mapping[str, Any]] = gain["segments"]
     caption = "The intervals are those of each segment alone, without a correction."
@@ -301,7 +299,9 @@ def gains_by_segment(gain: Mapping[str, Any], groups: str = "users") -> Figure:
         "title": f"{gain['measure']} by segment: {run} − {baseline}",
         "low_label": f"{sides[0]} better",
         "high_label": f"{sides[1]} better",
-        "rows": [interval_row(f"{s['name']} ({counted(s['n_groups'], groups)})", s) for s in parts],
+        "rows": [
+            interval_row(f"{s['name']} ({counted(s['n_groups'], 'users')})", s) for s in parts
+        ],
         "caption": caption,
     }
 

@@ -19,6 +19,7 @@ from podium.sampled.distribution import (
     RankDistribution,
     rank_weights,
     read_measure,
+    require_defined,
 )
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sums import spaced_ranks
@@ -257,10 +258,7 @@ def _least_mean(ranks: SampledRanks, worth: Worth, level: float) -> float:
 
 def _worth(measure: Measure, smallest: int) -> Worth:
     """Return a function from a number of items, at least `smallest`, to the value of each rank."""
-    if np.isnan(rank_weights(measure, smallest)).any():
-        raise ArgumentError(
-            f"{measure} is undefined in a catalogue of {smallest} items. Lower its cutoff."
-        )
+    require_defined([measure], smallest)
 
     def top_of(n_items: int) -> Floats:
         return rank_weights(measure, n_items)

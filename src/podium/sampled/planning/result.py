@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.report import flat
+from podium.report import Table
 from podium.report.pictures import Pictures, chosen_measure, estimated
 from podium.report.results import Result
 from podium.report.views import Numbers, View
@@ -102,7 +102,7 @@ class Plan(Result):
     def _view(self) -> View:
         return plan_view(self)
 
-    def _table(self) -> flat.Table:
+    def _table(self) -> Table:
         return plan_table(self)
 
     def _numbers(self) -> Numbers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from podium.report.flat import Table
+from podium.report import Table
 from podium.report.views import Numbers, Tables, Text, View
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from podium.data.files import check_file, read_bytes
 from podium.data.source import Column, Source
 from podium.data.tables import fetch, open_table
 from podium.errors import DataError
+from podium.groups import row_offsets
 from podium.sampled.candidates import Candidates
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks
@@ -118,7 +119,7 @@ def read_negatives(
         users.copy(),
         users.copy(),
         targets.copy(),
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        row_offsets(sizes),
         np.concatenate(candidates_of_lines),
         int(np.asarray(n_items)) if np.ndim(n_items) == 0 else np.asarray(n_items, dtype=np.int64),
         _check.flag(replacement, "replacement"),

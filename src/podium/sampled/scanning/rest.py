@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium.catalogue.sparse import Rows
+from podium.groups import row_offsets
 from podium.sampled import _kernels
 from podium.sampled._draws import DrawPlan, draw_bits
 from podium.sampled.design import Ints
@@ -55,5 +56,4 @@ def _unavailable(plan: DrawPlan, order: ProxyOrder, targets: Ints, n_listed: Int
     owners = np.concatenate([np.repeat(numbers, sizes), np.repeat(numbers, n_listed)])
     pairs = np.sort(owners * plan.catalogue_size + np.concatenate([hidden, listed]))
     counts = np.bincount(owners, minlength=targets.size)
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Rows(offsets, pairs % plan.catalogue_size, np.empty(pairs.size))
+    return Rows(row_offsets(counts), pairs % plan.catalogue_size, np.empty(pairs.size))

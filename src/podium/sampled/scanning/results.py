@@ -15,7 +15,6 @@ from podium.sampled._request import (
     EVALUATE,
     extent,
     read_measures,
-    require_defined,
     require_kind,
     require_several,
 )
@@ -23,7 +22,7 @@ from podium.sampled._targets import same_targets
 from podium.sampled.bounds import Bounds
 from podium.sampled.comparing import SampledComparison, SampledComparisons
 from podium.sampled.difference import Difference, covering
-from podium.sampled.distribution import RANK_AUC
+from podium.sampled.distribution import RANK_AUC, require_defined
 from podium.sampled.evaluating import Estimate, SampledEvaluation
 from podium.sampled.scanning.measured import MeasuredScan, combined, measure_scan, spread
 from podium.sampled.scanning.ranks import ScannedRanks

@@ -16,7 +16,6 @@ from podium.sampled._request import (
     EVALUATE,
     read_measures,
     read_resamples,
-    require_defined,
     require_kind,
     require_several,
 )
@@ -24,7 +23,7 @@ from podium.sampled._targets import same_targets
 from podium.sampled.bounds import Bounds
 from podium.sampled.comparing import SampledComparison, SampledComparisons
 from podium.sampled.difference import Difference, covering
-from podium.sampled.distribution import RANK_AUC
+from podium.sampled.distribution import RANK_AUC, require_defined
 from podium.sampled.estimators import Estimator, get
 from podium.sampled.evaluating import N_BOOTSTRAP, Estimate, SampledEvaluation
 from podium.sampled.shared.means import Fits, SharedMean, standard_error

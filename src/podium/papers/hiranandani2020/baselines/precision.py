@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check
-from podium.losses import PApTarget
 from podium.losses.base import Out
-from podium.losses.pap import PApLoss
+from podium.losses.pap import PApLoss, PApTarget
 from podium.metrics import Measure
 from podium.rankers.baseline import LinearBaseline
 from podium.rankers.linear import LinearRanker

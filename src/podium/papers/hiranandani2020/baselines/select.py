@@ -8,8 +8,9 @@ import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.losses import PApRamp, PApTarget
+from podium.losses import PApRamp
 from podium.losses.inputs import group_weights
+from podium.losses.pap import PApTarget
 from podium.metrics import Measure
 from podium.rankers.baseline import Coefficients, LinearBaseline, Task
 from podium.rankers.fitting import seed_of

@@ -10,8 +10,12 @@ import numpy as np
 from podium import _check
 from podium.groups import Groups
 from podium.losses import Loss, as_loss, inputs
-from podium.losses.base import DECLARED
 from podium.types import Keys, PerGroup, PerRow
+
+_DECLARED = (
+    *("name", "bounds", "convex", "smooth", "upper_bounds", "shift_invariant", "reads_groups"),
+    *("reads_grades", "min_relevance", "head_cutoff", "draws", "redraws", "reweights"),
+)
 
 
 @dataclass(frozen=True, init=False)
@@ -57,7 +61,7 @@ class Truncated(Loss):
     def __init__(self, loss: Loss | str, k: int) -> None:
         object.__setattr__(self, "loss", as_loss(loss))
         object.__setattr__(self, "k", _check.cutoff(k))
-        for name in DECLARED:
+        for name in _DECLARED:
             object.__setattr__(self, name, getattr(self.loss, name))
 
     def prepare(

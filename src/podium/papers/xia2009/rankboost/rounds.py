@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses import PairTarget, PairwiseExponential
+from podium.losses import PairwiseExponential
 from podium.losses.inputs import group_weights
+from podium.losses.pairwise import PairTarget
 from podium.papers.xia2009.rankboost.thresholds import Coded
 from podium.rankers import inputs
 from podium.types import Mask, PerGroup, PerRow, Progress, RowIndex
