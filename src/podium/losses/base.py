@@ -371,10 +371,6 @@ def as_loss(loss: Any) -> Loss:
         return get(loss)
     if isinstance(loss, Loss):
         return loss
-    if not isinstance(loss, type) and hasattr(loss, "value_and_grad"):
-        kind = type(loss).__name__
-        raise ArgumentError(
-            f"loss {kind} must be a subclass of podium.losses.Loss. Define it as "
-            f"'class {kind}(Loss)'."
-        )
-    raise ArgumentError(f"loss must be a loss or its name, such as 'pap-avg@10', got {loss!r}.")
+    raise ArgumentError(
+        f"loss must be a podium.losses.Loss or its name, such as 'pap-avg@10', got {loss!r}."
+    )

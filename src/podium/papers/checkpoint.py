@@ -106,7 +106,7 @@ def _record(line: bytes) -> dict[str, Any] | None:
     if not isinstance(record, dict):
         return None
     content = cast("dict[str, Any]", record)
-    if "digest" in content and not matches_digest(text, {}):  # earlier versions wrote none
+    if not matches_digest(text, {}):
         return None
     if "run" in content:
         return content if _is_run(content["run"]) else None

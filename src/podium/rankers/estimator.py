@@ -60,8 +60,6 @@ class Ranker(BaseEstimator, abc.ABC):
     """The loss in use with loss=None; None for a ranker that has no choice of losses."""
     graded_loss: ClassVar[str | None] = None
     """The loss that podium train uses by default if labels have more than two grades."""
-    needs_digest: ClassVar[bool] = False
-    """Whether a model file without a digest is refused."""
     grows_trees: ClassVar[bool] = False
     """Whether an iteration of `fit` grows a tree."""
     has_own_objectives: ClassVar[bool] = False

@@ -44,7 +44,6 @@ class BoostedRanker(Ranker):
 
     default_loss: ClassVar[str | None] = "group-logistic"
     graded_loss: ClassVar[str | None] = "pairwise-logistic"
-    needs_digest: ClassVar[bool] = True  # damaged trees crash the process
     grows_trees: ClassVar[bool] = True
     has_own_objectives: ClassVar[bool] = True
     _package: ClassVar[str]

@@ -130,7 +130,6 @@ class Factorization(FactorRecommender):
     array([[3]])
     """
 
-    _kind: ClassVar[str] = "podium_factorization"
     _scalars: ClassVar[dict[str, type]] = {
         "n_blocks_": int,
         "n_epochs_": int,
