@@ -269,7 +269,7 @@ class LinearRanker(LinearScores):
             patience=None if patience is None else _check.cutoff(patience, name="patience"),
             keep=_check.choice(self.keep, "keep", KEEP),
             batch_size=_check.cutoff(self.batch_size, name="batch_size"),
-            seed=fitting.seed_of(self.random_state),
+            seed=_check.seed(self.random_state, "random_state"),
         )
 
     def _validate(self, eval_set: Any, loss: Loss, objective: LinearObjective) -> Validate:

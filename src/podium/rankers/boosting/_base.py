@@ -20,7 +20,7 @@ from podium.errors import ArgumentError
 from podium.losses import Loss
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
-from podium.rankers import fitting, inputs
+from podium.rankers import inputs
 from podium.rankers._threads import idle_threads_sleep
 from podium.rankers.boosting._start import STARTS, learn_start, start_scores
 from podium.rankers.boosting._training import (
@@ -257,7 +257,7 @@ class BoostedRanker(Ranker):
             "min_hessian_in_leaf": _check.number(
                 self.min_hessian_in_leaf, "min_hessian_in_leaf", low=0.0
             ),
-            "seed": fitting.seed_of(self.random_state) % _LARGEST_SEED,
+            "seed": _check.seed(self.random_state, "random_state") % _LARGEST_SEED,
             "n_threads": threads,
             "options": _options(self.options),
         }

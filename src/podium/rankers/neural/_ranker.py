@@ -245,13 +245,13 @@ class NeuralRanker(Ranker):
             tol=_check.number(self.tol, "tol", low=0.0),
             patience=None if patience is None else _check.cutoff(patience, name="patience"),
             batch_size=_check.cutoff(self.batch_size, name="batch_size"),
-            seed=fitting.seed_of(self.random_state),
+            seed=_check.seed(self.random_state, "random_state"),
         )
 
     def _problem(
         self, loss: Loss, features: Any, labels: Labels, places: RowIndex
     ) -> _training.Problem:
-        target = fitting.target_of(loss, labels, fitting.seed_of(self.random_state))
+        target = fitting.target_of(loss, labels, _check.seed(self.random_state, "random_state"))
         n_features = int(features.shape[1])
         standard = Standard.none(n_features)
         if self.standardize:

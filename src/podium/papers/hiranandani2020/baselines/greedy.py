@@ -13,7 +13,6 @@ from podium.errors import ArgumentError
 from podium.metrics import Measure
 from podium.rankers.baseline import Coefficients, LinearBaseline, Task
 from podium.rankers.content import by_content
-from podium.rankers.fitting import seed_of
 from podium.rankers.logistic import Classifier, require_both_classes
 from podium.rankers.objective import times
 from podium.types import PerRow, Progress, RowIndex
@@ -131,7 +130,8 @@ class GreedyPAp(LinearBaseline):
         self.one_group = one_group
 
     def _learn(self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress) -> None:
-        n_base, seed = _check.cutoff(self.n_base, name="n_base"), seed_of(self.random_state)
+        n_base = _check.cutoff(self.n_base, name="n_base")
+        seed = _check.seed(self.random_state, "random_state")
         grid = _grid(self.n_grid)
         classifier = Classifier(C=self.C)
         task = self._task(X, y, qid, data)

@@ -12,7 +12,6 @@ from podium.losses import PApRamp, PApTarget
 from podium.losses.inputs import group_weights
 from podium.metrics import Measure
 from podium.rankers.baseline import Coefficients, LinearBaseline, Task
-from podium.rankers.fitting import seed_of
 from podium.rankers.logistic import Classifier, require_both_classes
 from podium.rankers.objective import times
 from podium.types import PerRow, Progress, RowIndex
@@ -151,7 +150,7 @@ class SelectPAp(LinearBaseline):
     def _start_coefficients(self, task: Task, classifier: Classifier) -> Coefficients:
         """Return the coefficients that score the first pool."""
         start = _check.choice(self.start, "start", ("logistic", "normal"))
-        seed = seed_of(self.random_state)
+        seed = _check.seed(self.random_state, "random_state")
         if start == "logistic":
             return classifier.fit(task.rows.features, task.positive, task.weights)[0]
         return np.random.default_rng(seed).standard_normal(int(task.rows.features.shape[1]))
