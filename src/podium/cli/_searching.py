@@ -106,7 +106,7 @@ class Search:
         if not match[2]:
             return {"n_trials": _check.cutoff(int(match[1]), name="--budget")}
         seconds = float(match[1]) * _SECONDS[match[2]]
-        return {"budget": _check.number(seconds, "--budget", low=0.0, strict=True)}
+        return {"budget": _check.positive(seconds, "--budget")}
 
 
 def check_valid_share(share: float | None, valid: Path | None, *, tune: bool) -> None:

@@ -278,7 +278,7 @@ class GroupLoss(Loss):
         return values, grad, np.maximum(bound, self._least_curvature / count_of(target))
 
     def _check_min_relevance(self) -> None:
-        low = _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
+        low = _check.positive(self.min_relevance, "min_relevance")
         object.__setattr__(self, "min_relevance", low)
 
     @abc.abstractmethod

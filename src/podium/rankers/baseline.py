@@ -103,7 +103,7 @@ class LinearBaseline(LinearScores):
         return f"pap{clip}@{_check.cutoff(self.k)}"
 
     def _task(self, X: Any, y: Any, qid: Any, data: dict[str, Any]) -> Task:
-        min_relevance = _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
+        min_relevance = _check.positive(self.min_relevance, "min_relevance")
         features = self._features(X, reset=True)
         reader = self._reader(type(self).__name__) if self._reads_groups else ""
         rows = inputs.rows_of(features, y, qid, data["group"], reader=reader)

@@ -59,9 +59,9 @@ class Classifier:
         from sklearn.linear_model import LogisticRegression  # slow to import
 
         model = LogisticRegression(
-            C=_check.number(self.C, "C", low=0.0, strict=True),
+            C=_check.positive(self.C, "C"),
             fit_intercept=_check.flag(self.fit_intercept, "fit_intercept"),
-            tol=_check.number(self.tol, "tol", low=0.0, strict=True),
+            tol=_check.positive(self.tol, "tol"),
             max_iter=_check.cutoff(self.max_iter, name="max_iter"),
             solver="newton-cholesky" if newton else "lbfgs",
         )

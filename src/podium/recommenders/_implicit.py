@@ -72,7 +72,7 @@ class ALS(FactorRecommender, MatrixRecommender):
         package = _check.extra("implicit.cpu.als", "baselines", "ALS")
         l2_power = _check.number(self.l2_power, "l2_power", low=0.0)
         parameters: dict[str, Any] = {
-            "alpha": _check.number(self.alpha, "alpha", low=0.0, strict=True),
+            "alpha": _check.positive(self.alpha, "alpha"),
             **_shared_parameters(
                 self.n_factors, self.l2, self.n_epochs, self.random_state, self.n_threads
             ),
@@ -127,7 +127,7 @@ class BPR(FactorRecommender, MatrixRecommender):
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         package = _check.extra("implicit.cpu.bpr", "baselines", "BPR")
-        rate = _check.number(self.learning_rate, "learning_rate", low=0.0, strict=True)
+        rate = _check.positive(self.learning_rate, "learning_rate")
         parameters = {
             "learning_rate": rate,
             **_shared_parameters(

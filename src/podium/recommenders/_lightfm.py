@@ -70,7 +70,7 @@ class WARP(FactorRecommender, MatrixRecommender):
             no_components=_check.cutoff(self.n_factors, name="n_factors"),
             loss="warp",
             learning_schedule=_check.choice(self.schedule, "schedule", SCHEDULES),
-            learning_rate=_check.number(self.learning_rate, "learning_rate", low=0.0, strict=True),
+            learning_rate=_check.positive(self.learning_rate, "learning_rate"),
             user_alpha=l2,
             item_alpha=l2,
             max_sampled=_check.cutoff(self.max_sampled, name="max_sampled"),

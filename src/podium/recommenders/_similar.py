@@ -86,7 +86,7 @@ class EASE(_ItemItem):
         return arrays["seen_offsets_"].size - 1, n_items, shapes
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
-        l2 = _check.number(self.l2, "l2", low=0.0, strict=True)
+        l2 = _check.positive(self.l2, "l2")
         is_double = _check.choice(self.precision, "precision", _PRECISIONS) == "double"
         inverse = _gram(pairs, np.dtype(np.float64 if is_double else np.float32))
         inverse[np.diag_indices_from(inverse)] += l2

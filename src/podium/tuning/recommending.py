@@ -339,7 +339,7 @@ def _limits(
 ) -> tuple[float | None, int | None]:
     """Return the budget and the number of candidates."""
     if budget is not None:
-        budget = _check.number(budget, "budget", low=0.0, strict=True)
+        budget = _check.positive(budget, "budget")
         return budget, _check.cutoff(n_trials, name="n_trials", required=False)
     has_rungs = len(shares_of_passes(run.n_passes)) > 1
     default = _N_TRIALS if has_rungs else _N_TRIALS_OF_ONE_RUNG

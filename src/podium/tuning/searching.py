@@ -153,7 +153,7 @@ def search(
     run = Run(
         base,
         parsed,
-        _check.number(min_relevance, "min_relevance", low=0.0, strict=True),
+        _check.positive(min_relevance, "min_relevance"),
         param_sets,
         _folds(rows, eval_set, n_folds, split, valid, time, seed, reader),
         keep=eval_set is not None or not _check.flag(refit, "refit"),

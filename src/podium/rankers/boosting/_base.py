@@ -249,7 +249,7 @@ class BoostedRanker(Ranker):
             _check.cutoff(self.patience, name="patience")
         threads = 0 if self.n_threads is None else _check.cutoff(self.n_threads, name="n_threads")
         return {
-            "learning_rate": _positive(self.learning_rate, "learning_rate"),
+            "learning_rate": _check.positive(self.learning_rate, "learning_rate"),
             "n_leaves": _leaves(self.n_leaves),
             "l2": _check.number(self.l2, "l2", low=0.0),
             "row_share": _share(self.row_share, "row_share"),
@@ -348,10 +348,6 @@ def _options(value: Any) -> dict[str, Any]:
     if value is not None and not isinstance(value, Mapping):
         raise ArgumentError(f"options must be a mapping of names to values, got {value!r}.")
     return dict(cast("Mapping[str, Any]", value or {}))
-
-
-def _positive(value: Any, name: str) -> float:
-    return _check.number(value, name, low=0.0, strict=True)
 
 
 def _share(value: Any, name: str) -> float:

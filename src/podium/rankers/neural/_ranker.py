@@ -240,7 +240,7 @@ class NeuralRanker(Ranker):
         _check.number(self.l2, "l2", low=0.0)
         patience = self.patience
         return Settings(
-            learning_rate=_check.number(self.learning_rate, "learning_rate", low=0.0, strict=True),
+            learning_rate=_check.positive(self.learning_rate, "learning_rate"),
             max_iter=_check.cutoff(self.max_iter, name="max_iter"),
             tol=_check.number(self.tol, "tol", low=0.0),
             patience=None if patience is None else _check.cutoff(patience, name="patience"),

@@ -121,7 +121,7 @@ class SVMpAUC(LinearBaseline):
         task = self._task(X, y, qid, data)
         rows = task.rows
         target = loss.prepare(rows.relevance, rows.groups, weights=task.weights)
-        l2 = 1.0 / _check.number(self.C, "C", low=0.0, strict=True)
+        l2 = 1.0 / _check.positive(self.C, "C")
         objective = LinearObjective(rows.features, loss, target, l2)
         fitting.require_trainable(loss, target, rows.groups)
         validate = None if data["eval_set"] is None else task.evaluate_coef

@@ -234,7 +234,7 @@ class RankBoost(Ranker):
 
     def _checked(self) -> tuple[tuple[int, int | None], int | None, str]:
         """Return the checked ((n_rounds, patience), n_thresholds, per)."""
-        _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
+        _check.positive(self.min_relevance, "min_relevance")
         parse_relevance(self.eval_metric)
         patience, n_thresholds = self.patience, self.n_thresholds
         if patience is not None:
