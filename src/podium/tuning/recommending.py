@@ -232,13 +232,8 @@ class _Run:
                 file.add(fit)
             return fit
 
-        return Halving(
-            fit,
-            shares,
-            n_trials=n_trials,
-            budget=budget,
-            higher_is_better=self.measure.metric.higher_is_better,
-        )
+        sign = self.measure.metric.sign
+        return Halving(fit, shares, n_trials=n_trials, budget=budget, sign=sign)
 
     def collect(self, halving: Halving, draws: Any, progress: Progress) -> None:
         """Run all fits."""
@@ -263,7 +258,7 @@ class _Run:
         return self._fitted(result.best_params, user_items, seen)
 
     def _best(self, trials: Any) -> Trial:
-        return best_of(trials, higher_is_better=self.measure.metric.higher_is_better)
+        return best_of(trials, self.measure.metric.sign)
 
     def _fitted(self, params: Params, user_items: Any, seen: Any) -> Recommender:
         model = clone(self.base).set_params(**params)

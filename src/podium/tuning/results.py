@@ -190,8 +190,8 @@ _COLUMN_NAMES = {
 }
 
 
-def best_of(trials: Sequence[Trial], *, higher_is_better: bool) -> Trial:
-    """Return the first trial with the best mean.
+def best_of(trials: Sequence[Trial], sign: float) -> Trial:
+    """Return the first trial with the best mean; `sign` is that of the metric (`Metric.sign`).
 
     Raises
     ------
@@ -208,7 +208,6 @@ def best_of(trials: Sequence[Trial], *, higher_is_better: bool) -> Trial:
         raise ArgumentError(
             f"{subject} with parameters {trials[0].params or 'as given'}: {trials[0].error}"
         )
-    sign = 1.0 if higher_is_better else -1.0
     return max(measured, key=lambda trial: sign * trial.mean)  # max returns the first of equals
 
 
