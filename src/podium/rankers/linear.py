@@ -285,9 +285,7 @@ class LinearRanker(LinearScores):
         coef, self.intercept_ = objective.split(solution.parameters)
         self.coef_: NDArray[np.float64] = coef.copy()
         history = solution.history
-        self.history_ = {"objective": np.array(history.objectives)}
-        if history.validation:
-            self.history_["validation"] = np.array(history.validation)
+        self.history_ = history.arrays()
         self.best_iteration_ = history.kept_at
         self.objective_ = solution.objective
         self.gap_ = solution.gap

@@ -42,13 +42,9 @@ def rehearse(ranker: Ranker) -> None:
     """
     params = ranker.get_params(deep=False)
     shortened = type(ranker)(**params).set_params(**_shorter(params))
-    loss = ranker.loss_in_use()
-    min_relevance = (
-        loss.min_relevance if isinstance(loss, Loss) else params.get("min_relevance", 1.0)
-    )
     n = 2 * _NARROW + 2
     X = np.random.default_rng(0).standard_normal((2 * n, 2))
-    relevance = np.tile([0.0, max(1.0, float(np.ceil(min_relevance)))], n)
+    relevance = np.tile([0.0, max(1.0, float(np.ceil(ranker.min_relevance_in_use())))], n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -120,7 +120,7 @@ class BoostedRanker(Ranker):
         features = self._features(X, reset=True)
         rows = inputs.rows_of(features[:, :0], y, qid, group, reader=self._fit_reader(loss, item))
         weights = inputs.row_weights(sample_weight, rows.groups)
-        positive = (rows.relevance >= self._min_relevance()).astype(np.float64)
+        positive = (rows.relevance >= self.min_relevance_in_use()).astype(np.float64)
         self.start_ = learn_start(self.start, features, positive, weights, rows.qid)
         if item is not None:
             loss, rows = self._pooled(loss, rows, item)
@@ -288,7 +288,7 @@ class BoostedRanker(Ranker):
 
     def _validate(self, measure: Measure, valid: Part) -> Callable[[PerRow], float]:
         mean_measure = MeasureOnRows(
-            measure, valid.relevance, valid.groups, min_relevance=self._min_relevance()
+            measure, valid.relevance, valid.groups, min_relevance=self.min_relevance_in_use()
         )
         if np.isnan(mean_measure(valid.start)):
             raise ArgumentError(

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
 from podium._arrays import check_arrays
@@ -115,6 +115,7 @@ class NeuralRanker(Ranker):
 
     default_loss: ClassVar[str | None] = "pap-logistic"
     graded_loss: ClassVar[str | None] = "lambdarank@10"
+    _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
 
     def __init__(
         self,
@@ -284,22 +285,8 @@ class NeuralRanker(Ranker):
         self.mean_, self.scale_ = problem.standard.mean, problem.standard.scale
         self.objective_, self.best_iteration_ = solution.objective, history.kept_at
         self.n_iter_, self.stop_reason_ = len(history.objectives), solution.stop_reason
-        self.history_ = {"objective": np.array(history.objectives)}
-        if history.validation:
-            self.history_["validation"] = np.array(history.validation)
+        self.history_ = history.arrays()
 
     def _network(self) -> Network:
         activation = _check.choice(self.activation_, "activation_", ACTIVATIONS)
         return Network(tuple(self.layer_sizes_.tolist()), activation)
-
-    def _features(self, X: Any, *, reset: bool) -> Any:
-        # `inputs` checks for non-finite values; its error names the row, the group and the column.
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_all_finite=False,
-        )

@@ -129,12 +129,11 @@ class GreedyPAp(LinearBaseline):
         self.random_state = random_state
         self.one_group = one_group
 
-    def _learn(self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress) -> None:
+    def _learn(self, task: Task, progress: Progress) -> None:
         n_base = _check.cutoff(self.n_base, name="n_base")
         seed = _check.seed(self.random_state, "random_state")
         grid = _grid(self.n_grid)
         classifier = Classifier(C=self.C)
-        task = self._task(X, y, qid, data)
         require_both_classes(task.positive, task.weights, self.min_relevance)
         bases: list[Candidate] = []
         for i, weights in enumerate(_bootstraps(task, n_base, np.random.default_rng(seed))):

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
 from podium.errors import ArgumentError, ConvergenceWarning, warn
@@ -276,20 +276,9 @@ class RankBoost(Ranker):
                 ConvergenceWarning,
             )
 
-    def _min_relevance(self) -> float:
-        return self.min_relevance
-
-    def _features(self, X: Any, *, reset: bool) -> Any:
-        # `inputs` checks for non-finite values, and its error names row, group and column.
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=np.float64,
-            order="C",
-            ensure_all_finite=False,
-        )
+    def min_relevance_in_use(self) -> float:
+        """Return the smallest relevance of a positive: the parameter `min_relevance`."""
+        return _check.positive(self.min_relevance, "min_relevance")
 
 
 def _dense(features: Any) -> NDArray[np.float64]:
