@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from podium._text import counted
 from podium.cli import _messages
 from podium.cli import _recommender_search as _search
 from podium.cli._factorizing import Work
@@ -340,12 +341,12 @@ def _weight_note(events: Events, n_rows: int, job: Job) -> str:
 
 def _counts(model: Any) -> str:
     n_users, n_items = model.n_users_, model.n_items_
-    counts = ((n_users, "user"), (n_items, "item"), (_n_pairs(model), "pair"))
-    return ", ".join(f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts)
+    counts = ((n_users, "users"), (n_items, "items"), (_n_pairs(model), "pairs"))
+    return ", ".join(counted(n, names) for n, names in counts)
 
 
 def _blocks(model: Any) -> str:
-    return f" in {model.n_blocks_} block{'' if model.n_blocks_ == 1 else 's'}"
+    return f" in {counted(model.n_blocks_, 'blocks')}"
 
 
 def _n_pairs(model: Any) -> int:
