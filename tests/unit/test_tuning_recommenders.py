@@ -222,13 +222,6 @@ def test_tables_and_matrices_give_the_same() -> None:
         tuning.search_recommender(base, table(LIKES), eval_set={"user": ["x"], "item": [1000]})
 
 
-class OfPairsOnly(EASE):
-    """A recommender of another package, whose fit has no `seen`."""
-
-    def fit(self, user_items: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return super().fit(user_items)
-
-
 def test_seen_pairs_are_not_ranked() -> None:
     parts = pairs.divided(LIKES, None, None, 0.3, 0)
     unseen = sparse.csr_array((SAME & ~(LIKES.toarray() > 0)).astype(float))
@@ -241,8 +234,6 @@ def test_seen_pairs_are_not_ranked() -> None:
     )
     assert easy.best.mean > plain.best.mean
     assert easy.estimator.user_items_.nnz == parts.train.nnz + unseen.nnz
-    with pytest.raises(ArgumentError, match=r"^seen has no effect with OfPairsOnly"):
-        tuning.search_recommender(OfPairsOnly(), parts.train, seen=unseen)
 
 
 # --- Results ------------------------------------------------------------------------------------

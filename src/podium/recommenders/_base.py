@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from functools import partial
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -49,6 +49,14 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         from those of weight > 0.
     """
 
+    makes_passes: ClassVar[bool] = False
+    """Whether `fit` learns in passes: it also takes eval_set, executor, progress, checkpoint and
+    resume, and the parameter `eval_metric` names the measure of an eval_set."""
+    reads_gain: ClassVar[bool] = False
+    """Whether the model has the parameter `gain`, which sets the weights of pairs."""
+    stop_reason_: str = ""
+    """The reason why the last fit stopped; empty if the model records none."""
+
     @abc.abstractmethod
     def fit(self, user_items: Any, *, seen: Any = None) -> Self:
         """Learn from pairs of users and items.
@@ -84,6 +92,11 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
     def n_users_(self) -> int:
         check_is_fitted(self)
         return self.seen_offsets_.size - 1
+
+    @property
+    def every_row(self) -> bool:
+        """Whether every row of a table is a pair to learn from, including those with value 0."""
+        return False
 
     @property
     def is_fitted(self) -> bool:
@@ -331,9 +344,8 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         return scores if columns is None else scores[:, columns]
 
     def _read_like(self, name: str, source: Any, fitted: Pairs) -> Pairs:
-        """Read positive pairs of the users and items of the fit; with gain="one", every row is."""
-        every_row = getattr(self, "gain", None) == "one"
-        return _pairs.read_matching(source, name, fitted, every_row=every_row)
+        """Read positive pairs of the users and items of the fit."""
+        return _pairs.read_matching(source, name, fitted, every_row=self.every_row)
 
     def _width(self, k: Any) -> int:
         width = _check.cutoff(k)

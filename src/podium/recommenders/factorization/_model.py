@@ -130,6 +130,8 @@ class Factorization(FactorRecommender):
     array([[3]])
     """
 
+    makes_passes: ClassVar[bool] = True
+    reads_gain: ClassVar[bool] = True
     _scalars: ClassVar[dict[str, type]] = {
         "n_blocks_": int,
         "n_epochs_": int,
@@ -254,6 +256,11 @@ class Factorization(FactorRecommender):
         self._finish(all_pairs, settings, factors, history)
         report_end(history, settings.learning_rate)
         return self
+
+    @property
+    def every_row(self) -> bool:
+        """Whether every row of a table is a pair to learn from, including those with value 0."""
+        return self.gain == "one"
 
     def check(self) -> None:
         """Raise an ArgumentError if a parameter is wrong for any data."""
