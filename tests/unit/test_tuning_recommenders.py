@@ -144,6 +144,16 @@ def test_every_recommender_has_a_space_of_its_parameters(name: str) -> None:
         model.set_params(**params)
 
 
+class Declaring(Popularity):
+    """A recommender of another package, with values to search."""
+
+    default_space = ({"a": "log(1,10)", "b": [2, None]},)
+
+
+def test_space_is_the_one_that_the_class_declares() -> None:
+    assert default_space(Declaring()) == [{"a": LogUniform(1, 10), "b": [2, None]}]
+
+
 NEURAL = ("multi-vae", "neumf")
 EACH = [pytest.param(name, marks=pytest.mark.long if name in NEURAL else ()) for name in REGISTRY]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -60,6 +61,11 @@ class Ranker(BaseEstimator, abc.ABC):
     """The loss in use with loss=None; None for a ranker that has no choice of losses."""
     graded_loss: ClassVar[str | None] = None
     """The loss that podium train uses by default if labels have more than two grades."""
+    default_grid: ClassVar[Mapping[str, Sequence[Any]] | None] = None
+    """The values that a search tries by default, besides the k of the loss; with None, those of the
+    penalty and of the step length. See `tuning.default_grid`."""
+    length_parameter: ClassVar[str] = "max_iter"
+    """The parameter that limits the iterations, trees or rounds of a fit."""
     grows_trees: ClassVar[bool] = False
     """Whether an iteration of `fit` grows a tree."""
     has_own_objectives: ClassVar[bool] = False

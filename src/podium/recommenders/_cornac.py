@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -64,6 +64,15 @@ class MultiVAE(_Cornac):
     ----------
     liang2018.
     """
+
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = (
+        {
+            "n_factors": [50, 100, 200],
+            "hidden": [200, 600],
+            "beta": "uniform(0.0,1.0)",
+            "learning_rate": "log(0.0003,0.01)",
+        },
+    )
 
     n_factors: int = 200
     hidden: int = 600
@@ -130,6 +139,14 @@ class NeuMF(_Cornac):
     ----------
     he2017.
     """
+
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = (
+        {
+            "n_negatives": "int(2,8)",
+            "learning_rate": "log(0.0001,0.01)",
+            "l2": "log(1e-7,1e-3)",
+        },
+    )
 
     layers: Sequence[int] = (64, 32, 16, 8)
     n_negatives: int = 4

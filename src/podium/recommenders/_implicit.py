@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,21 @@ class ALS(FactorRecommender, MatrixRecommender):
     ----------
     hu2008, rendle2022.
     """
+
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = (
+        {
+            "n_factors": [32, 64, 128, 256],
+            "alpha": "log(1,100)",
+            "l2": "log(0.0001,0.1)",
+            "l2_power": [1.0],
+        },
+        {
+            "n_factors": [32, 64, 128, 256],
+            "alpha": "log(1,100)",
+            "l2": "log(0.01,100)",
+            "l2_power": [0.0],
+        },
+    )
 
     n_factors: int = 64
     l2: float = 0.01
@@ -117,6 +132,14 @@ class BPR(FactorRecommender, MatrixRecommender):
     ----------
     rendle2009.
     """
+
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = (
+        {
+            "n_factors": [32, 64, 128, 256],
+            "learning_rate": "log(0.003,0.3)",
+            "l2": "log(0.0001,0.1)",
+        },
+    )
 
     n_factors: int = 64
     learning_rate: float = 0.01

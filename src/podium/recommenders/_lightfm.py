@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -53,6 +53,15 @@ class WARP(FactorRecommender, MatrixRecommender):
     ----------
     weston2011.
     """
+
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = (
+        {
+            "n_factors": [32, 64, 128],
+            "learning_rate": "log(0.01,0.3)",
+            "l2": "log(1e-7,1e-3)",
+            "max_sampled": [10, 30, 100],
+        },
+    )
 
     n_factors: int = 64
     learning_rate: float = 0.05

@@ -75,6 +75,7 @@ class EASE(_ItemItem):
     array([[1]])
     """
 
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = ({"l2": "log(10,10000)"},)
     _learned: ClassVar[tuple[str, ...]] = ("weights_",)
 
     l2: float = 500.0
@@ -128,6 +129,9 @@ class ItemKNN(_ItemItem):
     array([[1, 2]])
     """
 
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"k": [5, 10, 20, 50, 100, 200, 500, 1000]},
+    )
     _learned: ClassVar[tuple[str, ...]] = ("neighbours", "neighbour_offsets", "cosines")
 
     k: int = 150

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import inspect
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self, cast
 
@@ -44,6 +44,11 @@ class BoostedRanker(Ranker):
 
     default_loss: ClassVar[str | None] = "group-logistic"
     graded_loss: ClassVar[str | None] = "pairwise-logistic"
+    default_grid: ClassVar[Mapping[str, Sequence[Any]] | None] = {
+        "n_leaves": [7, 15, 31, 63],
+        "learning_rate": [0.03, 0.1],
+    }
+    length_parameter: ClassVar[str] = "n_trees"
     grows_trees: ClassVar[bool] = True
     has_own_objectives: ClassVar[bool] = True
     _package: ClassVar[str]

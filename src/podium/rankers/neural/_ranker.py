@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -115,6 +116,11 @@ class NeuralRanker(Ranker):
 
     default_loss: ClassVar[str | None] = "pap-logistic"
     graded_loss: ClassVar[str | None] = "lambdarank@10"
+    default_grid: ClassVar[Mapping[str, Sequence[Any]] | None] = {
+        "hidden": [0, 32],
+        "learning_rate": [1e-3, 1e-2],
+        "l2": [1e-5, 1e-3, 1e-1],
+    }
     _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
 
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -105,6 +105,8 @@ class GreedyPAp(LinearBaseline):
     >>> ranker.score([[0.0], [1.0]], [0, 1])
     1.0
     """
+
+    length_parameter: ClassVar[str] = "n_base"
 
     def __init__(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from podium import _check
@@ -81,6 +83,8 @@ class SelectPAp(LinearBaseline):
     >>> ranker.score([[0.0], [1.0]], [0, 1])
     1.0
     """
+
+    length_parameter: ClassVar[str] = "max_rounds"
 
     def __init__(
         self,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -107,6 +108,11 @@ class RankBoost(Ranker):
     >>> ranker.threshold_, ranker.predict([[9.0], [1.5], [0.4]]).round(3)
     (array([2.5, 0.5]), array([1.589, 0.896, 0.   ]))
     """
+
+    default_grid: ClassVar[Mapping[str, Sequence[Any]] | None] = {
+        "n_thresholds": [10, 30, 100]  # per feature; with fewer, RankBoost fits less noise
+    }
+    length_parameter: ClassVar[str] = "n_rounds"
 
     feature_: RowIndex
     threshold_: NDArray[np.float64]
