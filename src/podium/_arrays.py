@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -28,7 +28,6 @@ Arrays: TypeAlias = dict[str, NDArray[Any]]
 ArraySpecs: TypeAlias = "Mapping[str, tuple[tuple[int, ...], type[np.number[Any]]]]"
 
 _DIGEST = re.compile(r'(.*), "digest": "([0-9a-f]{32})"}', re.DOTALL)
-_RENAMED = {"eval_measure": "eval_metric"}  # parameters of 0.1
 _TEXT, _ENDS = ".utf8", ".ends"  # suffixes of an array of strings: its bytes, the end of each
 
 
@@ -46,8 +45,8 @@ def write_arrays(
     path : path
         A path in an existing folder.
     kind : str
-        The kind of the contents, such as "podium_factorization". Only a reader of this kind accepts
-        the file.
+        The kind of the contents, such as "podium_gate". Only a reader of this kind accepts the
+        file.
     format : int
         The version of `arrays` and `header`. Only a reader of this version accepts the file.
     arrays : mapping of str to array
@@ -94,7 +93,7 @@ def holds_arrays(path: Path) -> bool:
 
 
 def read_arrays(
-    path: str | os.PathLike[str], kind: str | Sequence[str], format: int, *, noun: str = "model"
+    path: str | os.PathLike[str], kind: str, format: int, *, noun: str = "model"
 ) -> tuple[dict[str, Any], Arrays]:
     """Return the header and the arrays of a file that `write_arrays` wrote.
 
@@ -102,14 +101,14 @@ def read_arrays(
     ----------
     path : path
     kind, format
-        The kind, or a sequence of accepted kinds, and the version of the contents.
+        The kind and the version of the contents.
     noun : str
         The name of such a file in messages.
 
     Returns
     -------
     header : dict
-        The header with its "format", and its "digest" unless an earlier version wrote the file.
+        The header with its "format" and its "digest".
     arrays : dict of arrays
         Copies in memory.
 
@@ -120,8 +119,6 @@ def read_arrays(
     """
     place = Path(path)
     kinds, arrays = _opened(place, noun)
-    accepted = [kind] if isinstance(kind, str) else kind
-    kind = next((candidate for candidate in accepted if candidate in kinds), accepted[0])
     header = _header(kinds.get(kind))
     if header is None:
         others = [other for other in kinds if other.startswith("podium_") and other != kind]
@@ -131,14 +128,15 @@ def read_arrays(
         raise DataError(
             f"{place} is a safetensors file, but contains no {noun} saved by podium{contents}."
         )
-    if "digest" in header and not matches_digest(kinds[kind], arrays):
-        raise DataError(
-            f"{place} is damaged: its digest does not match its content. Save the {noun} again."
-        )
     if header.get("format") != format:
         raise DataError(
             f"{place} has {noun} format {header.get('format')!r}, but this version of podium reads "
             f"{format}. Update podium, or save the {noun} again."
+        )
+    if not matches_digest(kinds[kind], arrays):
+        raise DataError(
+            f"{place} is damaged: its digest is missing or does not match its content. Save the "
+            f"{noun} again."
         )
     try:
         return header, _with_strings(arrays)
@@ -146,12 +144,6 @@ def read_arrays(
         raise DataError(
             f"{place} has strings that can't be read ({error}). Save the {noun} again."
         ) from None
-
-
-def params_of(header: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a saved model under their current names."""
-    params: dict[str, Any] = dict(header["params"])
-    return {_RENAMED.get(name, name): value for name, value in params.items()}
 
 
 def check_arrays(arrays: Mapping[str, Any], expected: ArraySpecs) -> None:

@@ -62,6 +62,11 @@ def number(
     return result
 
 
+def positive(value: Any, name: str) -> float:
+    """Return value as a float > 0."""
+    return number(value, name, low=0.0, strict=True)
+
+
 def choice(value: Any, name: str, options: Sequence[T]) -> T:
     """Return value if it is one of the options, else raise with the options."""
     if isinstance(value, str):

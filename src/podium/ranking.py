@@ -180,7 +180,7 @@ class Ranking:
         from podium._kernels import ideal_order, rank_rows, read_only
 
         rule = _check.choice(ties, "ties", TIES_OF_LISTS)
-        threshold = _check.number(min_relevance, "min_relevance", low=0.0, strict=True)
+        threshold = _check.positive(min_relevance, "min_relevance")
         sort_keys, sign = tie_keys(rule, groups, relevance, item, seed)
         if judged is not None:  # before relevance is reordered, because it may be the keys
             flags = judged.astype(np.float64)

@@ -422,7 +422,7 @@ def test_ohsumed_is_learned_ranked_and_measured(
     train, valid, test = map(str, parts[:3]), str(parts[3]), str(parts[4])
     argv = ("train", *train, "--valid", valid, "--loss", "listmle", "-k", "10", "--query-norm")
     done = podium(*argv, "-o", "model")
-    assert "podium: 63 groups, 9219 rows, 45 features; " in done.err
+    assert "podium: 63 groups, 9,219 rows, 45 features; " in done.err
     assert podium("rank", "model", test, "-o", "run.parquet").status == 0
     assert pl.read_parquet("run.parquet").height == len(data.read_truth(test).relevance)
     assert mean(podium, test, "run.parquet") > 0.33

@@ -101,8 +101,11 @@ def of_four() -> Minimum:
             "minimum must have 3 objects, as space has, got 4",
         ),
         (lambda: Truncated("listmel", 1), "loss must be one of .* Did you mean 'listmle'"),
-        (lambda: Truncated(1, 1), "loss must be a loss or its name, .* got 1"),
-        (lambda: sensitivity(None, 3, 1), "loss must be a loss or its name, .* got None"),
+        (lambda: Truncated(1, 1), "loss must be a podium.losses.Loss or its name, .* got 1"),
+        (
+            lambda: sensitivity(None, 3, 1),
+            "loss must be a podium.losses.Loss or its name, .* got None",
+        ),
         (lambda: Truncated(losses.get("squared"), 0), "k must be an integer >= 1"),
         (lambda: PermutationCrossEntropy(scale=0.0), "scale must be a number > 0"),
         (

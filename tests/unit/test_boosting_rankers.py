@@ -270,7 +270,7 @@ def test_options_win_over_parameters(make: Any) -> None:
         ({"n_threads": 0}, "n_threads must be an integer >= 1"),
         ({"random_state": -1}, "random_state must be an integer >= 0"),
         ({"loss": "pap-rampe@3"}, "Did you mean 'pap-ramp'"),
-        ({"loss": 3}, "loss must be a loss or its name"),
+        ({"loss": 3}, "loss must be a podium.losses.Loss or its name"),
         ({"eval_metric": "papp@3"}, "measure 'papp' is not known"),
         ({"loss": "pap-ramp@900"}, "None of the 30 groups can be trained on"),
     ],
@@ -368,7 +368,7 @@ def test_trees_without_a_digest_never_reach_the_library(
     save(ranker(make).fit(X, y, qid), path)
     monkeypatch.setattr(make, "_from_bytes", lambda *_: pytest.fail("the library was asked"))
     path.write_bytes(path.read_bytes().replace(rb"\"digest\"", rb"\"digits\""))
-    with pytest.raises(DataError, match=r"a file of an earlier version, without a digest"):
+    with pytest.raises(DataError, match=r"is damaged: its digest is missing or"):
         load(path)
 
 

@@ -69,14 +69,14 @@ def test_changed_byte_is_refused() -> None:
     damaged = bytearray(Path("s").read_bytes())
     damaged[-3] ^= 1
     Path("s").write_bytes(damaged)
-    refused_look("^s is damaged: its digest does not match", SECOND)
+    refused_look("^s is damaged: its digest is missing or does not match", SECOND)
 
 
 def test_foreign_files_are_refused() -> None:
     Path("s").write_text("user,item\n")
     refused_look("^s is truncated or not a gate state file", FIRST)
-    write_arrays("s", "podium_factorization", 1, {"x": np.arange(3)}, {})
-    refused_look("contains no gate state saved by podium, only a factorization", FIRST)
+    write_arrays("s", "podium_recommender", 1, {"x": np.arange(3)}, {})
+    refused_look("contains no gate state saved by podium, only a recommender", FIRST)
     save_file({"x": np.arange(3)}, "s", metadata={"format": "pt"})
     refused_look("contains no gate state saved by podium", FIRST)
     write_arrays("s", "podium_gate", 2, {"x": np.arange(3)}, {})

@@ -76,10 +76,10 @@ def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is not a file"):
         Factorization.load(path)
     path.write_bytes(b"nothing of the kind")
-    with pytest.raises(DataError, match="truncated or not a factorization file"):
+    with pytest.raises(DataError, match="truncated or not a recommender file"):
         Factorization.load(path)
     save_file({"x": np.zeros(2)}, path)
-    with pytest.raises(DataError, match="contains no factorization saved by podium"):
+    with pytest.raises(DataError, match="contains no recommender saved by podium"):
         Factorization.load(path)
     _fitted().save(path)
     path.write_bytes(path.read_bytes()[:-3])
@@ -90,19 +90,19 @@ def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
 def _rewritten(path: Path, **changes: Any) -> None:
     """Write a model's file with a changed header or changed arrays, and their digest."""
     _fitted().save(path)
-    header, _ = read_arrays(path, "podium_factorization", 1)
+    header, _ = read_arrays(path, "podium_recommender", 1)
     del header["digest"]
     arrays = load_file(path)
     arrays |= {k: v for k, v in changes.items() if k in arrays}
     header |= {k: v for k, v in changes.items() if k not in arrays}
     text = with_digest(json.dumps(header), arrays)
-    save_file(arrays, path, metadata={"podium_factorization": text})
+    save_file(arrays, path, metadata={"podium_recommender": text})
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 2}, "has factorization format 2, but this version of podium reads 1"),
+        ({"format": 2}, "has recommender format 2, but this version of podium reads 1"),
         ({"params": {"n_factors": 4}}, r"user_factors_ has shape \(2, 3\), not \(2, 4\)"),
         ({"params": {"factors": 4}}, "is not a valid model"),
         ({"item_bias_": np.zeros(9, np.float32)}, "item_bias_ has shape"),
@@ -166,7 +166,7 @@ def test_file_without_its_digest_is_refused(tmp_path: Path) -> None:
         texts = {kind: re.sub(', "digest": "[0-9a-f]+"', "", t) for kind, t in metadata.items()}
         assert texts != metadata
         save_file(load_file(tmp_path / "model"), tmp_path / "model", metadata=texts)
-        with pytest.raises(DataError, match=r"not a valid model \(it has no digest"):
+        with pytest.raises(DataError, match=r"model is damaged: its digest is missing or"):
             load(tmp_path / "model")
 
 

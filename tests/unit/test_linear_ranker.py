@@ -315,7 +315,7 @@ def test_bad_data_is_refused(arguments: dict[str, Any], message: str) -> None:
         ({"patience": 0}, "patience must be an integer >= 1, got 0"),
         ({"solver": "subgradeint"}, "Did you mean 'subgradient'"),
         ({"loss": "pap-avg"}, "pap-avg needs k"),
-        ({"loss": 3}, "loss must be a loss or its name"),
+        ({"loss": 3}, "loss must be a podium.losses.Loss or its name"),
         ({"eval_metric": "nope@3"}, "nope"),
     ],
 )

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from podium import losses, rankers
+from podium._arrays import with_digest
 from podium.errors import ArgumentError, DataError
 from podium.metrics import parse
 from podium.rankers import LinearRanker
@@ -127,14 +128,14 @@ def test_missing_file_and_folder_are_refused(tmp_path: Path) -> None:
 
 
 def rewrite(path: Path, change: Any) -> None:
-    """Save a model and put a changed header into its file."""
+    """Save a model and put a changed header into its file, with its digest."""
     rankers.save(fitted(), path)
     with safe_open(path, framework="numpy") as file:
         header = json.loads(file.metadata()["podium"])
         arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    del header["digest"]  # as the first version wrote it
+    del header["digest"]
     text = change(header, arrays)
-    text = text if isinstance(text, str) else json.dumps(header)
+    text = text if isinstance(text, str) else with_digest(json.dumps(header), arrays)
     save_file(arrays, path, metadata={"podium": text})
 
 

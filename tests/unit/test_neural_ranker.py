@@ -407,7 +407,7 @@ def test_parameters_set_after_fit_do_not_change_its_scores() -> None:
         ({"patience": 0}, "patience must be an integer >= 1"),
         ({"random_state": -1}, "random_state must be an integer >= 0"),
         ({"eval_metric": "ndgc@5"}, "Did you mean"),
-        ({"loss": 3}, "loss must be a loss or its name"),
+        ({"loss": 3}, "loss must be a podium.losses.Loss or its name"),
     ],
 )
 def test_wrong_parameters_are_named(given: dict[str, Any], message: str) -> None:

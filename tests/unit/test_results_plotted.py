@@ -249,13 +249,16 @@ def test_training_of_the_best_model_is_drawn() -> None:
     assert curves(search.plot("training objective")) == [([1, 2, 3], [3.0, 2.0, 1.5])]
 
 
-def test_trials_are_sorted_for_a_loss_too() -> None:
+def test_trials_are_sorted_from_the_best_to_the_worst() -> None:
     trials = tuple(
         Trial(i, {"l2": i}, (mean,), mean, 0.1, 20, 1.0)
         for i, mean in enumerate((0.4, 0.2, math.nan, 0.3))
     )
-    for best, order in ((trials[1], [0.2, 0.3, 0.4]), (trials[0], [0.4, 0.3, 0.2])):
-        search = Search("topk_loss@5", trials, best)
+    for measure, best, order in (
+        ("topk_loss@5", trials[1], [0.2, 0.3, 0.4]),
+        ("ndcg@5", trials[0], [0.4, 0.3, 0.2]),
+    ):
+        search = Search(measure, trials, best)
         dots = [line for line in search.plot().get_lines() if line.get_marker() == "o"]
         assert [dot.get_xdata()[0] for dot in dots] == order
 

@@ -30,7 +30,7 @@ def run(
         trial = Trial(number, params, (), float(means[number, rung]), 0.0, 5, seconds)
         return Fit(number, rung, params, trial, fit_seconds)
 
-    halving = Halving(fit, shares, n_trials=n_trials, budget=budget, higher_is_better=True)
+    halving = Halving(fit, shares, n_trials=n_trials, budget=budget, sign=1.0)
     halving.run(
         [{"cost": cost} for cost in costs],
         lambda done, total, _: calls.append((done, total)),

@@ -144,6 +144,16 @@ def test_every_recommender_has_a_space_of_its_parameters(name: str) -> None:
         model.set_params(**params)
 
 
+class Declaring(Popularity):
+    """A recommender of another package, with values to search."""
+
+    default_space = ({"a": "log(1,10)", "b": [2, None]},)
+
+
+def test_space_is_the_one_that_the_class_declares() -> None:
+    assert default_space(Declaring()) == [{"a": LogUniform(1, 10), "b": [2, None]}]
+
+
 NEURAL = ("multi-vae", "neumf")
 EACH = [pytest.param(name, marks=pytest.mark.long if name in NEURAL else ()) for name in REGISTRY]
 
@@ -222,13 +232,6 @@ def test_tables_and_matrices_give_the_same() -> None:
         tuning.search_recommender(base, table(LIKES), eval_set={"user": ["x"], "item": [1000]})
 
 
-class OfPairsOnly(EASE):
-    """A recommender of another package, whose fit has no `seen`."""
-
-    def fit(self, user_items: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return super().fit(user_items)
-
-
 def test_seen_pairs_are_not_ranked() -> None:
     parts = pairs.divided(LIKES, None, None, 0.3, 0)
     unseen = sparse.csr_array((SAME & ~(LIKES.toarray() > 0)).astype(float))
@@ -241,8 +244,6 @@ def test_seen_pairs_are_not_ranked() -> None:
     )
     assert easy.best.mean > plain.best.mean
     assert easy.estimator.user_items_.nnz == parts.train.nnz + unseen.nnz
-    with pytest.raises(ArgumentError, match=r"^seen has no effect with OfPairsOnly"):
-        tuning.search_recommender(OfPairsOnly(), parts.train, seen=unseen)
 
 
 # --- Results ------------------------------------------------------------------------------------

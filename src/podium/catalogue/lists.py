@@ -97,7 +97,7 @@ def rank_blocks(
         judged,
         depth=_check.cutoff(depth, name="depth", required=False),
         ties=_check.choice(ties, "ties", TIES),
-        min_relevance=_check.number(min_relevance, "min_relevance", low=0.0, strict=True),
+        min_relevance=_check.positive(min_relevance, "min_relevance"),
         bits=random_bits(seed),
     )
     counter, can_count = table.counter(), depth is not None and ties != "average"

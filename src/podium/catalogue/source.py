@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from podium import _check
+from podium._text import counted
 from podium.catalogue._kernels import Limits
 from podium.catalogue.counting import CountedProducts, Counter
 from podium.catalogue.exact import Floats, Products
@@ -261,7 +262,7 @@ def _refuse_rounded(array: NDArray[Any], name: str) -> None:
     if array.size and max(-int(array.min()), int(array.max())) > _EXACT:
         n = int(((array > _EXACT) | (array < -_EXACT)).sum())
         raise ArgumentError(
-            f"{name} has {n} integer{'s'[: n > 1]} beyond 2 ** 53, which float64 rounds. Pass "
+            f"{name} has {counted(n, 'integers')} beyond 2 ** 53, which float64 rounds. Pass "
             "their ranks within each user, or smaller numbers."
         )
 

@@ -229,7 +229,7 @@ def make(objective: Objective, passes: Passes, held_out: HeldOut, *, tune: bool 
     if objective.how is not None:
         _check.choice(objective.how, "--gain", GAINS)
     if objective.min_relevance is not None:
-        _check.number(objective.min_relevance, "min_relevance", low=0.0, strict=True)
+        _check.positive(objective.min_relevance, "min_relevance")
     _check.seed(passes.random_state)
     options: dict[str, Any] = {
         f.name: getattr(group, f.name)

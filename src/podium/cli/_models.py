@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 from typing import TYPE_CHECKING, Any, cast
 
+from podium.cli._options import texts_by_name
 from podium.cli._training import DEFAULT_K, Model, Solver
 
 if TYPE_CHECKING:
@@ -291,14 +292,12 @@ def assignments(texts: list[str] | None) -> dict[str, Any]:
     from podium.tuning import parse_values
 
     params: dict[str, Any] = {}
-    for text in texts or []:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        if not name or not equals or not value or name in params:
-            raise ArgumentError(f"--set must be NAME=VALUE, each name once, got {text!r}.")
+    for name, value in texts_by_name(texts, "--set", "NAME=VALUE").items():
         if name in _NOT_SET:
             raise ArgumentError(f"--set can't give {name!r}. Pass {_OPTIONS[name]}.")
         values = parse_values(value)
         if not isinstance(values, list):
+            text = f"{name}={value}"
             raise ArgumentError(f"--set must be NAME=VALUE without a distribution, got {text!r}.")
         params[name] = values[0] if len(values) == 1 else tuple(values)
     return params

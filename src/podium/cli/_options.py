@@ -190,6 +190,27 @@ def _paths(value: Any) -> list[Path]:
     return [item for item in values if isinstance(item, Path)]
 
 
+def texts_by_name(texts: list[str] | None, option: str, form: str) -> dict[str, str]:
+    """Divide the texts of an option, such as ``l2=0.1``, at their first equals sign.
+
+    `option` and `form`, such as "NAME=VALUE", are their names in messages.
+
+    Raises
+    ------
+    ArgumentError
+        If a text has no name or no value, or if a name is repeated.
+    """
+    from podium.errors import ArgumentError
+
+    values: dict[str, str] = {}
+    for text in texts or ():
+        name, _, value = (part.strip() for part in text.partition("="))
+        if not name or not value or name in values:
+            raise ArgumentError(f"{option} must be {form}, each name once, got {text!r}.")
+        values[name] = value
+    return values
+
+
 def check_target(path: Path | None, option: str, suffixes: tuple[str, ...] | None = None) -> None:
     """Refuse a path that could not be written; by default it must have the suffix of a table.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,10 +9,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
+from podium._text import counted
 from podium.cli import _messages
 from podium.cli._messages import progress
 from podium.cli._searching import Search
-from podium.cli._tuning import value_of
+from podium.cli._tuning import save, value_of
 
 if TYPE_CHECKING:
     from podium.data.events import Events
@@ -36,26 +36,18 @@ def space(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
     """
     from podium import _check
     from podium.errors import ArgumentError
-    from podium.tuning import default_space, parse_values
+    from podium.tuning import default_space
 
     if tuning.grid is None:
         parts = default_space(model)
         for name in fixed & {"loss", "similarity"}:  # the ranges of other parameters depend on them
             parts = [part for part in parts if str(getattr(model, name)) in part[name]] or parts
         return [{n: v for n, v in part.items() if n not in fixed} for part in parts]
-    values_by_name: dict[str, Any] = {}
-    for text in tuning.grid:
-        name, equals, values = (part.strip() for part in text.partition("="))
-        if not equals or name in values_by_name:
-            raise ArgumentError(f"--grid must be NAME=VALUES, each name once, got {text!r}.")
+    for name in tuning.grid_texts():
         _check.choice(name, "the NAME of --grid", sorted(model.get_params()))
         if name in fixed:
             raise ArgumentError(f"--grid names {name!r}, but another option fixes it. Keep one.")
-        try:
-            values_by_name[name] = _losses(values) if name == "loss" else parse_values(values)
-        except ArgumentError as error:
-            raise ArgumentError(f"--grid {text!r}: {error}") from None
-    return [values_by_name]
+    return [tuning.grid_values()]
 
 
 def search(
@@ -91,11 +83,11 @@ def search(
                 progress=show,
             )
     except library.Interrupted as stop:
-        _save(stop.search, tuning.tune_table)
+        save(stop.search, tuning.tune_table)
         note = "" if file is None else f"; --resume continues from {file}"
         _messages.say(f"interrupted; {_describe(stop.search)}{note}.")
         raise
-    _save(result, tuning.tune_table)
+    save(result, tuning.tune_table)
     _messages.say(_describe(result))
     return result
 
@@ -153,17 +145,6 @@ def _listed(value: Any) -> list[Any]:
     return list(cast("list[Any]", value)) if isinstance(value, list | tuple) else [value]
 
 
-def _losses(text: str) -> list[str]:
-    """Divide a list of losses at commas outside parentheses."""
-    return [name.strip() for name in re.split(r",(?![^()]*\))", text)]
-
-
-def _save(result: Found, path: Path | None) -> None:
-    if path is not None:
-        result.save(path)
-        _messages.say(f"wrote {path}, {_count(len(result.trials), 'trial')}")
-
-
 def _describe(result: Found) -> str:
     """Return the number of candidates, the best one, and the measure of the given settings."""
     n_candidates = len({trial.number for trial in result.trials})
@@ -172,7 +153,8 @@ def _describe(result: Found) -> str:
     seconds = sum(trial.seconds for trial in result.trials)
     values = ", ".join(f"{name}={_text(value)}" for name, value in result.best.params.items())
     return (
-        f"tried {_count(n_candidates, 'candidate')}{failed} in {_count(len(result.trials), 'fit')} "
+        f"tried {counted(n_candidates, 'candidates')}{failed} in "
+        f"{counted(len(result.trials), 'fits')} "
         f"({seconds:.0f} s of processor time); best {values}: {value_of(result, result.best)}"
         f"{_of_defaults(result)}"
     )
@@ -191,7 +173,3 @@ def _text(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return str(value).lower()
     return repr(value) if isinstance(value, float) else str(value)
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -107,17 +106,17 @@ def _of_fit(
         _check.choice(interactions.how, "--gain", GAINS)
     if validation.eval_metric is not None:
         parse_relevance(validation.eval_metric)
-    parameters = signature(recommenders.REGISTRY[model.model]).parameters
-    if "gain" not in parameters and interactions.how == "exp2":
+    cls = recommenders.REGISTRY[model.model]
+    if not cls.reads_gain and interactions.how == "exp2":
         raise ArgumentError(
             f"--gain exp2 has no effect with --model {model.model}. Pass value or one, or use "
             "--model factorization."
         )
     gain = gain_of(interactions.how, model.min_relevance)
-    params: dict[str, Any] = {"gain": gain} if "gain" in parameters else {}
+    params: dict[str, Any] = {"gain": gain} if cls.reads_gain else {}
     if validation.eval_metric is not None and validation.valid is None and not tuning.tune:
         raise ArgumentError("--eval-metric needs --valid or --tune.")
-    if "eval_metric" not in parameters:
+    if not cls.makes_passes:
         if validation.valid is not None and not tuning.tune:
             raise ArgumentError(
                 f"--valid needs --tune with --model {model.model}, which is not learned in passes "

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from podium._text import counted
 from podium.cli import _messages
 from podium.cli import _recommender_search as _search
 from podium.cli._factorizing import Work
@@ -73,7 +74,7 @@ def fit(model: Any, job: Job) -> None:
     from podium.data.events import read_events
     from podium.errors import ArgumentError
 
-    if job.work.resume and not job.search.tune and not _makes_passes(model):
+    if job.work.resume and not job.search.tune and not model.makes_passes:
         raise ArgumentError(
             "--resume needs --tune with this model, whose fit is not made in passes. Leave it out."
         )
@@ -90,7 +91,7 @@ def fit(model: Any, job: Job) -> None:
         valid = _read_valid(job, events)
         seen = None if not_positive is None else not_positive.seen_in(events)
         positives, resume = events, job.work.resume
-        if job.gain == "one" and not _has_parameter(model, "gain"):
+        if job.gain == "one" and not model.reads_gain:
             events = events.distinct()
         data = {"user_items": events, "seen": seen, "eval_set": valid}
         if job.search.tune:
@@ -109,7 +110,7 @@ def fit(model: Any, job: Job) -> None:
             )
             model.set_params(**result.best_params)
             command = _search.repeated(
-                job.context, result.best_params, job.named, makes_passes=_makes_passes(model)
+                job.context, result.best_params, job.named, makes_passes=model.makes_passes
             )
             _messages.say(f"to repeat: {command}")
             resume = resume and _is_later(checkpoint, searched)
@@ -130,24 +131,13 @@ def fit(model: Any, job: Job) -> None:
 
 
 def _smaller(model: Any) -> str:
-    has_factors = _has_parameter(model, "n_factors")
+    has_factors = "n_factors" in model.get_params(deep=False)
     return "Lower n_factors." if has_factors else "Choose a model that needs less."
-
-
-def _has_parameter(model: Any, name: str) -> bool:
-    return name in model.get_params(deep=False)
-
-
-def _makes_passes(model: Any) -> bool:
-    """Return whether a fit can be interrupted after a pass, and validated after each pass."""
-    from podium.tuning.fitting import takes
-
-    return takes(model, "checkpoint")
 
 
 def _report(model: Any, job: Job, seconds: float, n_passes: int) -> None:
     """Print the size of the data, the course of the fit and its result."""
-    if _makes_passes(model):
+    if model.makes_passes:
         _messages.say(f"{_counts(model)}{_blocks(model)}; {_fit_summary(model, seconds, n_passes)}")
         _messages.say(f"{_cost_summary(model, job.valid)}; wrote {job.out}")
     else:
@@ -254,7 +244,7 @@ def _fit(
     tables = {name: events.columns() for name, events in data.items() if events is not None}
     n_passes, all_passes, start = 0, 0, time.perf_counter()
     try:
-        if not _makes_passes(model):
+        if not model.makes_passes:
             with progress("training"):
                 model.fit(**{name: table for name, table in tables.items() if name != "eval_set"})
             return time.perf_counter() - start, 0
@@ -273,7 +263,7 @@ def _fit(
                 resume=resume,
             )
     except KeyboardInterrupt:
-        if _makes_passes(model):
+        if model.makes_passes:
             _save_interrupted(model, all_passes, out, checkpoint)
         raise
     except MemoryError as error:
@@ -340,12 +330,12 @@ def _weight_note(events: Events, n_rows: int, job: Job) -> str:
 
 def _counts(model: Any) -> str:
     n_users, n_items = model.n_users_, model.n_items_
-    counts = ((n_users, "user"), (n_items, "item"), (_n_pairs(model), "pair"))
-    return ", ".join(f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts)
+    counts = ((n_users, "users"), (n_items, "items"), (_n_pairs(model), "pairs"))
+    return ", ".join(counted(n, names) for n, names in counts)
 
 
 def _blocks(model: Any) -> str:
-    return f" in {model.n_blocks_} block{'' if model.n_blocks_ == 1 else 's'}"
+    return f" in {counted(model.n_blocks_, 'blocks')}"
 
 
 def _n_pairs(model: Any) -> int:

@@ -9,7 +9,8 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from podium.cli._options import WRITTEN, check_target
+from podium._grammar import divided
+from podium.cli._options import WRITTEN, check_target, texts_by_name
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _OF_TUNE = ("grid", "budget", "tune_table")
@@ -57,6 +58,29 @@ class Search:
             ".arrow).",
         ),
     ] = None
+
+    def grid_texts(self) -> dict[str, str]:
+        """Return the texts of --grid by the name of the parameter."""
+        return texts_by_name(self.grid, "--grid", "NAME=VALUES")
+
+    def grid_values(self) -> dict[str, Any]:
+        """Return the values of --grid by the name of the parameter; losses are texts.
+
+        Raises
+        ------
+        ArgumentError
+            If a text is not NAME=VALUES, a name is repeated, or values are invalid.
+        """
+        from podium.errors import ArgumentError
+        from podium.tuning import parse_values
+
+        values_by_name: dict[str, Any] = {}
+        for name, text in self.grid_texts().items():
+            try:
+                values_by_name[name] = losses_of(text) if name == "loss" else parse_values(text)
+            except ArgumentError as error:
+                raise ArgumentError(f"--grid {f'{name}={text}'!r}: {error}") from None
+        return values_by_name
 
     def check_tune(self) -> None:
         """Refuse options of a search without --tune, and a table that can't be written."""
@@ -106,7 +130,12 @@ class Search:
         if not match[2]:
             return {"n_trials": _check.cutoff(int(match[1]), name="--budget")}
         seconds = float(match[1]) * _SECONDS[match[2]]
-        return {"budget": _check.number(seconds, "--budget", low=0.0, strict=True)}
+        return {"budget": _check.positive(seconds, "--budget")}
+
+
+def losses_of(text: str) -> list[str]:
+    """Divide a list of losses at the commas outside parentheses."""
+    return divided(text) or [text]
 
 
 def check_valid_share(share: float | None, valid: Path | None, *, tune: bool) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from podium._text import counted
 from podium.cli import _messages
 from podium.cli._models import estimator_of, loss_of, measure_of
+from podium.cli._searching import losses_of
 from podium.cli._training import Model, Solver, Tuning, Validation
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> 
     if not tuning.tune:
         return {}
     if tuning.grid is not None:
-        grid = _parse_grid(model, tuning.grid, estimator)
+        grid = _given_grid(model, tuning, estimator)
     else:
         fixed = {*solver.explicit_parameters(), *({"l2"} if model.l2 is not None else ())}
         fixed |= {text.partition("=")[0].strip() for text in model.set or []}
@@ -103,14 +104,14 @@ def save(search: Search, path: Path | None) -> None:
     """Write the table of a search if a path is given."""
     if path is not None:
         search.save(path)
-        _messages.say(f"wrote {path}, {_count(len(search.trials), 'trial')}")
+        _messages.say(f"wrote {path}, {counted(len(search.trials), 'trials')}")
 
 
 def describe(search: Search) -> str:
     """Return a sentence on the best candidate, its measure and its standard error."""
     best, n_trials = search.best, len(search.trials)
     failed = sum(1 for trial in search.trials if trial.error)
-    tried_text = f"tried {_count(n_trials, 'candidate')}" + (
+    tried_text = f"tried {counted(n_trials, 'candidates')}" + (
         f", of which {failed} failed" if failed else ""
     )
     best_values = ", ".join(
@@ -123,7 +124,7 @@ def value_of(search: Search, trial: Trial) -> str:
     """Return a trial's mean, its standard error, and the number of users, as text."""
     return (
         f"{search.measure} {trial.mean:.4f} (standard error {trial.std_error:.4f}, "
-        f"{_count(trial.n_groups, 'user')})"
+        f"{counted(trial.n_groups, 'users')})"
     )
 
 
@@ -170,22 +171,13 @@ def head_drawn(loss: Any, rows: Features) -> str:
     return _messages.as_options(loss.remark(labels("DATA", rows), groups))
 
 
-def _parse_grid(model: Model, grid: list[str], estimator: Any) -> Any:
-    """Parse ``--grid name=values``; a loss without a cutoff gets none."""
-    from podium.errors import ArgumentError
-    from podium.tuning import parse_values
-
-    values_by_name: dict[str, Any] = {}
+def _given_grid(model: Model, tuning: Tuning, estimator: Any) -> Any:
+    """Return the grid of ``--grid name=values``; a loss without a cutoff gets none."""
     has_loss = "loss" in estimator.get_params(deep=False)
-    for text in grid:
-        name, equals, values = (part.strip() for part in text.partition("="))
-        if not name or not equals or name in values_by_name:
-            raise ArgumentError(f"--grid must be NAME=VALUES, each name once, got {text!r}.")
-        try:
-            parsed = _loss_names(values) if name == "loss" else parse_values(values)
-        except ArgumentError as error:
-            raise ArgumentError(f"--grid {text!r}: {error}") from None
-        values_by_name[f"{_PREFIX}{name}" if has_loss and name in _OF_LOSS else name] = parsed
+    values_by_name = {
+        f"{_PREFIX}{name}" if has_loss and name in _OF_LOSS else name: values
+        for name, values in tuning.grid_values().items()
+    }
     if "loss" not in values_by_name:
         return values_by_name
     return [_with_loss(model, name, values_by_name) for name in values_by_name.pop("loss")]
@@ -197,18 +189,11 @@ def measure_for(model: Model, validation: Validation, tuning: Tuning) -> str | N
 
     if validation.eval_metric is not None or model.loss is not None:
         return validation.eval_metric
-    for text in tuning.grid or []:
-        name, _, values = (part.strip() for part in text.partition("="))
-        first = _loss_names(values)[0]
-        if name == "loss" and losses.is_registered(first):
-            first_model = dataclasses.replace(model, loss=first)
-            return measure_of(first_model, estimator_of(model, loss_of(model, first)))
-    return None
-
-
-def _loss_names(text: str) -> list[str]:
-    """Split a list of losses at commas outside parentheses."""
-    return [name.strip() for name in re.split(r",(?![^()]*\))", text)]
+    first = losses_of(tuning.grid_texts().get("loss", ""))[0]
+    if not losses.is_registered(first):
+        return None
+    first_model = dataclasses.replace(model, loss=first)
+    return measure_of(first_model, estimator_of(model, loss_of(model, first)))
 
 
 def _with_loss(model: Model, name: str, values_by_name: dict[str, Any]) -> dict[str, Any]:
@@ -235,7 +220,3 @@ def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     return str(value)
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}{'' if n == 1 else 's'}"

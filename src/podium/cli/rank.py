@@ -124,7 +124,7 @@ def _on_training_scale(rows: Features, path: Path, ranker: Any) -> Features:
     """Return rows on the scale on which the model was trained."""
     from podium.data.feature_checks import normalized
 
-    return normalized(rows, path) if getattr(ranker, "query_norm_", False) else rows
+    return normalized(rows, path) if ranker.query_norm_ else rows
 
 
 def _names(ranker: Any) -> list[str] | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from podium._text import counted
 from podium.cli import _messages, _models, _recommenders, _tuning
 from podium.cli._messages import progress
 from podium.cli._options import Written, check_target
@@ -282,8 +283,9 @@ def _counts(rows: Features) -> str:
     import numpy as np
 
     n_groups = np.unique(np.asarray(rows.qid)).size
-    counts = ((n_groups, "group"), (len(rows.qid), "row"), (len(rows.feature_names), "feature"))
-    return ", ".join(f"{n} {name}{'' if n == 1 else 's'}" for n, name in counts)
+    n_features = len(rows.feature_names)
+    counts = ((n_groups, "groups"), (len(rows.qid), "rows"), (n_features, "features"))
+    return ", ".join(counted(n, names) for n, names in counts)
 
 
 def _pooling(model: Any, rows: Features) -> str:
@@ -304,7 +306,7 @@ def _fit_summary(model: Ranker, *, chosen: bool) -> str:
         return f"; trained for {report.n_iter} {unit}, as chosen by validation"
     n_kept = report.best_iteration + 1
     if trees:
-        return f"; grew {report.n_iter} tree{'' if report.n_iter == 1 else 's'}, kept {n_kept}"
+        return f"; grew {counted(report.n_iter or 0, 'trees')}, kept {n_kept}"
     reason = _STOPPED.get(report.stop_reason, report.stop_reason)
     if not math.isnan(report.gap):
         reason += f", duality gap {report.gap:.2g}"

@@ -220,4 +220,4 @@ def threshold(name: str, min_relevance: float | None, *, ratings: bool) -> float
             "(--min-relevance 4)."
         )
     value = 1.0 if min_relevance is None else min_relevance
-    return _check.number(value, "min_relevance", low=0.0, strict=True)
+    return _check.positive(value, "min_relevance")

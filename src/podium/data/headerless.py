@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from podium import _check
+from podium._text import counted
 from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, is_usual
 from podium.data.delimited import explain_lines, single_blanks, typed
 from podium.data.files import BROKEN, first_line, read_bytes, read_text, unreadable
@@ -59,8 +60,8 @@ def _separator(path: Path, names: Sequence[str]) -> str:
     separator = next((text for text in _SEPARATORS if text in line), _BLANK)
     n_fields = len(_fields(line, separator))
     raise DataError(
-        f"{path}, line 1: columns has {len(names)} names, but the line has {n_fields} "
-        f"field{'' if n_fields == 1 else 's'} separated by {_SEPARATORS.get(separator, 'blanks')}: "
+        f"{path}, line 1: columns has {len(names)} names, but the line has "
+        f"{counted(n_fields, 'fields')} separated by {_SEPARATORS.get(separator, 'blanks')}: "
         f"{line[:60]!r}."
     )
 

@@ -233,7 +233,7 @@ def _change(before: _Effects, after: _Effects) -> float:
 
 
 def _labels(relevance: ArrayLike, min_relevance: float) -> PerRow:
-    low = _check.number(min_relevance, "min_relevance", low=0.0, strict=True)
+    low = _check.positive(min_relevance, "min_relevance")
     return (_check.relevance(relevance) >= low).astype(np.float64)
 
 

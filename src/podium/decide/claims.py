@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from podium._json import plain
 from podium.evaluation import BUILT_IN, UnjudgedRange
 from podium.evaluation.stats import Interval
 
@@ -157,14 +158,8 @@ class Claim:
 
     def as_json(self, base: str = "base", candidate: str = "candidate") -> dict[str, Any]:
         """Return the JSON form; nan and infinity become None."""
-        numbers = {
-            name: value if not isinstance(value, float) or math.isfinite(value) else None
-            for name, value in vars(self).items()
-        }
-        bounds = [bound if math.isfinite(bound) else None for bound in self.interval]
         return {
-            **numbers,
-            "interval": bounds,
+            **plain(vars(self)),
             "unjudged": None if self.unjudged is None else _range(self.unjudged),
             "place": self.place,
             "verdict": self.verdict,
@@ -184,13 +179,7 @@ class Claim:
 
 def _range(unjudged: UnjudgedRange) -> dict[str, Any]:
     """Return the JSON form of a range; nan becomes None."""
-    low, high = (None if math.isnan(end) else end for end in (unjudged.low, unjudged.high))
-    return {
-        "low": low,
-        "high": high,
-        "exact": unjudged.exact,
-        "can_reverse": unjudged.can_reverse,
-    }
+    return {**plain(vars(unjudged)), "can_reverse": unjudged.can_reverse}
 
 
 def _rounded_up(n: int) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from podium._text import counted
 from podium.decide.claims import Claim
 from podium.decide.pairs import Pairs
 from podium.evaluation import (
@@ -60,7 +61,7 @@ class Unjudged:
         low, high = (round(end, 4) + 0.0 for end in (reach.low, reach.high))  # -0.0 becomes 0.0
         ends = f"the difference in {primary.measure} lies between {low:+.4f} and {high:+.4f}"
         ends += "." if reach.exact else " (outer bounds)."
-        items = f"{self.n_items:,} unjudged item{'' if self.n_items == 1 else 's'}"
+        items = counted(self.n_items, "unjudged items")
         if abs(primary.difference) < _ROUNDING:
             return f"The runs are equal if the {items} are not relevant: {ends}"
         if not reach.can_reverse:

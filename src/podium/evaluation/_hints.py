@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from podium._text import counted
 from podium.errors import warn
 from podium.metrics import Measure
 from podium.types import PerGroup
@@ -46,7 +47,7 @@ def warn_of_undefined(
         if m not in without_positive:
             needed = m.metric.needs.format(name=m.name, k=m.k) or "the items that it needs"
             n = values[str(m)].size
-            warn(f"{m} is undefined for all groups ({n} group{'s'[: n > 1]}): none has {needed}.")
+            warn(f"{m} is undefined for all groups ({counted(n, 'groups')}): none has {needed}.")
 
 
 def warn_of_scale(measures: Sequence[Measure], highest: float) -> None:

@@ -10,11 +10,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from podium import _check
+from podium._json import plain
 from podium.errors import ArgumentError
 from podium.evaluation import details, pictures, stats
 from podium.evaluation.alignment import align
 from podium.evaluation.evaluation import Evaluation, fill, user_frame
-from podium.evaluation.json_form import as_json, number
 from podium.evaluation.segments import Segment
 from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
@@ -73,15 +73,15 @@ class Difference:
         result = {
             "run": self.run,
             "baseline": self.baseline,
-            **as_json(self.test),
-            "holm_p_value": number(self.holm_p_value),
+            **plain(vars(self.test)),
+            "holm_p_value": plain(self.holm_p_value),
         }
         if not parse(self.measure).metric.is_mean:
             result |= dict.fromkeys(("wins", "losses", "equal"))
         if self.unjudged is not None:
             result["unjudged"] = {
-                "low": number(self.unjudged.low),
-                "high": number(self.unjudged.high),
+                "low": plain(self.unjudged.low),
+                "high": plain(self.unjudged.high),
                 "exact": self.unjudged.exact,
                 "can_reverse": self.unjudged.can_reverse,
                 "n_labels": None if self.labels is None else int(self.labels["user"].size),
@@ -245,7 +245,7 @@ class Comparison(Result):
             measure: {
                 "higher_is_better": parse(measure).metric.higher_is_better,
                 "means": {
-                    run: as_json(evaluation.summary(measure, mask))
+                    run: plain(vars(evaluation.summary(measure, mask)))
                     for run, evaluation in self.evaluations.items()
                 },
                 "differences": [d.as_json() for d in self._of(measure, segment)],

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from podium._json import plain
 from podium.errors import PodiumError
 from podium.evaluation import stats
-from podium.evaluation.json_form import as_json
 from podium.evaluation.segments import by_quantile
 from podium.evaluation.served import worst_served
 from podium.metrics import Measure, parse
@@ -216,7 +216,7 @@ def _mean(evaluation: Evaluation, values: PerGroup, mask: NDArray[np.bool_]) -> 
         users=None if evaluation.users is None else evaluation.users[mask],
         splits=None if evaluation.splits is None else evaluation.splits[mask],
     )
-    values_by_name = as_json(summary)
+    values_by_name = plain(vars(summary))
     return {name: values_by_name[name] for name in ("mean", "interval")}
 
 

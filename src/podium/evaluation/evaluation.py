@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check
+from podium._json import plain
 from podium.data.frames import NO_FRAMES, Origin, as_frame
 from podium.errors import ArgumentError
 from podium.evaluation import details, pictures, stats
 from podium.evaluation.details import KeptTables
-from podium.evaluation.json_form import as_json, number
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.evaluation.stats import IntervalMethod, Summary
 from podium.metrics import ByMeasure, Measure, parse
@@ -248,13 +248,13 @@ class Evaluation(Result):
 
     def _measures(self, mask: Mask | None, *, pooled: bool = False) -> dict[str, Any]:
         names = self.values if mask is None else self.per_group()
-        result = {name: as_json(self.summary(name, mask)) for name in names}
+        result = {name: plain(vars(self.summary(name, mask))) for name in names}
         for name in self.bounds:
             low, high = self.bounds_of_mean(name, mask)
-            result[name]["unjudged"] = {"low": number(low), "high": number(high)}
+            result[name]["unjudged"] = {"low": plain(low), "high": plain(high)}
         if pooled:
             for name in self.weights:
-                result[name]["pooled"] = as_json(self.pooled(name))
+                result[name]["pooled"] = plain(vars(self.pooled(name)))
         return result
 
     def _cutoff(self, k: int | None) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from podium._json import plain
 from podium.metrics import parse
 from podium.types import Labels
 
@@ -52,17 +53,13 @@ def worst_served(
         {
             "user": str(evaluation.labels[row]),
             "n_pos": int(evaluation.n_pos[row]),
-            "values": [(name, _known(e.values[measure][row])) for name, e in evaluations.items()],
+            "values": [(name, plain(e.values[measure][row])) for name, e in evaluations.items()],
             **lists.of_user(place, title_of),
         }
         for place, row in enumerate(rows)
     ]
     is_better = metric.higher_is_better
     return {"measure": measure, "run": run, "higher_is_better": is_better, "users": users}
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 class _Lists:

@@ -261,7 +261,7 @@ class GroupLoss(Loss):
         return values, grad, np.maximum(bound, self._least_curvature / count_of(target))
 
     def _check_min_relevance(self) -> None:
-        low = _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
+        low = _check.positive(self.min_relevance, "min_relevance")
         object.__setattr__(self, "min_relevance", low)
 
     @abc.abstractmethod
@@ -360,10 +360,6 @@ def as_loss(loss: Any) -> Loss:
         return get(loss)
     if isinstance(loss, Loss):
         return loss
-    if not isinstance(loss, type) and hasattr(loss, "value_and_grad"):
-        kind = type(loss).__name__
-        raise ArgumentError(
-            f"loss {kind} must be a subclass of podium.losses.Loss. Define it as "
-            f"'class {kind}(Loss)'."
-        )
-    raise ArgumentError(f"loss must be a loss or its name, such as 'pap-avg@10', got {loss!r}.")
+    raise ArgumentError(
+        f"loss must be a podium.losses.Loss or its name, such as 'pap-avg@10', got {loss!r}."
+    )

@@ -254,7 +254,7 @@ class PApLogistic(GroupLoss):
         for name, value in (
             ("k", None if self.k is None else _check.cutoff(self.k)),
             ("weight", _check.number(self.weight, "weight", low=0.0)),
-            ("temperature", _check.number(self.temperature, "temperature", low=0.0, strict=True)),
+            ("temperature", _check.positive(self.temperature, "temperature")),
         ):
             object.__setattr__(self, name, value)
         self._check_min_relevance()

@@ -138,7 +138,7 @@ class LambdaRank(GroupLoss):
         _check.choice(self.metric, "metric", METRICS)
         k = _check.cutoff(self.k, required=self.metric == "precision")
         object.__setattr__(self, "k", k)
-        sigma = _check.number(self.sigma, "sigma", low=0.0, strict=True)
+        sigma = _check.positive(self.sigma, "sigma")
         object.__setattr__(self, "sigma", sigma)
         _check.choice(self.gain, "gain", GAINS)
         if self.gain != "exp2" and not self.reads_grades:

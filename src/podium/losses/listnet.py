@@ -128,7 +128,7 @@ class ListNet(DrawnLoss, SoftmaxLoss):
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", _check.cutoff(self.k, required=False))
         _check.choice(self.ties, "ties", TIES)
-        scale = _check.number(self.scale, "scale", low=0.0, strict=True)
+        scale = _check.positive(self.scale, "scale")
         object.__setattr__(self, "scale", scale)
 
     def _drawn_target(

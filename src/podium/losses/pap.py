@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from podium import _check
+from podium._text import counted
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.losses.base import GroupLoss, HingeLoss, Out, register, register_as
@@ -121,8 +122,8 @@ class PApLoss(GroupLoss):
         n_few = int(np.count_nonzero((n_pos > 0) & (n_neg < n_needed)))
         relax = "" if self.clip else "Lower k, pass clip=True, or check"
         return (
-            f"{self.name} needs a positive (relevance >= {self.min_relevance:g}) and {n_needed} "
-            f"negative{'' if n_needed == 1 else 's'} in a group. Groups without a positive: "
+            f"{self.name} needs a positive (relevance >= {self.min_relevance:g}) and "
+            f"{counted(n_needed, 'negatives')} in a group. Groups without a positive: "
             f"{int(np.count_nonzero(n_pos == 0))}, with too few negatives: {n_few}. "
             f"{relax or 'Check'} min_relevance and qid."
         )

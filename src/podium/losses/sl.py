@@ -106,7 +106,7 @@ class TopSoftmax(GroupLoss):
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", _check.cutoff(self.k))
         for name in ("temperature", "weight_temperature"):
-            value = _check.number(getattr(self, name), name, low=0.0, strict=True)
+            value = _check.positive(getattr(self, name), name)
             object.__setattr__(self, name, value)
         self._check_min_relevance()
 

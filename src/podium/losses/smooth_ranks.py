@@ -78,7 +78,7 @@ class ApproxNDCG(GroupLoss):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", _check.cutoff(self.k, required=False))
-        temperature = _check.number(self.temperature, "temperature", low=0.0, strict=True)
+        temperature = _check.positive(self.temperature, "temperature")
         object.__setattr__(self, "temperature", temperature)
         _check.choice(self.gain, "gain", GAINS)
 

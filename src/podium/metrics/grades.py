@@ -211,7 +211,7 @@ def err(ranking: Ranking, *, k: int | None = None, max_grade: float = 4.0) -> Pe
     >>> err(r, max_grade=1) == 1 / 2 + (1 / 2) * (1 / 2) / 3
     array([ True])
     """
-    top = _check.number(max_grade, "max_grade", low=0.0, strict=True)
+    top = _check.positive(max_grade, "max_grade")
     highest = ranking.ideal.max(initial=0.0)
     if highest > top:
         raise ArgumentError(

@@ -8,13 +8,13 @@ Cells of another hash (other parameters, data or version) stay in the file and a
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any, cast
 
 from podium._arrays import matches_digest, with_digest
+from podium._json import plain
 from podium.errors import DataError
 
 FILE = "cells.jsonl"
@@ -51,7 +51,7 @@ class Checkpoint:
 
     def add(self, cell: str, result: Mapping[str, Any], seconds: float) -> None:
         """Append a finished cell to the file; `done` has it as a later run will read it."""
-        stored = json.loads(_text(_plain(result)))
+        stored = json.loads(_text(plain(result)))
         self._write(
             {"hash": self._hash, "cell": cell, "seconds": round(seconds, 3), "result": stored}
         )
@@ -106,7 +106,7 @@ def _record(line: bytes) -> dict[str, Any] | None:
     if not isinstance(record, dict):
         return None
     content = cast("dict[str, Any]", record)
-    if "digest" in content and not matches_digest(text, {}):  # earlier versions wrote none
+    if not matches_digest(text, {}):
         return None
     if "run" in content:
         return content if _is_run(content["run"]) else None
@@ -134,22 +134,8 @@ def _text(record: Any) -> str:
     return json.dumps(record, ensure_ascii=False, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
-    """Return a value for JSON: arrays as lists, NumPy numbers as Python numbers, nan as null."""
-    match value:
-        case Mapping():
-            pairs = cast("Mapping[Any, Any]", value).items()
-            return {str(name): _plain(item) for name, item in pairs}
-        case list() | tuple():
-            return [_plain(item) for item in cast("list[Any]", value)]
-        case float():
-            return value if math.isfinite(value) else None
-        case _:
-            return _plain(value.tolist()) if hasattr(value, "tolist") else value
-
-
 def _restored(value: Any) -> Any:
-    """Reverse `_plain`, with nan for null."""
+    """Reverse `plain`, with nan for null."""
     match value:
         case dict():
             pairs = cast("dict[str, Any]", value).items()

@@ -33,17 +33,23 @@ class Task:
         The training rows: features (float64 or CSR), relevance and groups.
     positive : bool, (n_rows,)
     weights : float64, (n_rows,), or None
-    eval_features : float64, (n_eval_rows, n_features)
-        The features of the rows on which scores are measured: those of the eval_set if given.
+    eval_rows : Rows, optional
+        The rows of the eval_set; None without one.
     evaluate : callable
-        A function from scores of those rows to the mean measure; higher is better.
+        A function from scores to the mean measure of `eval_rows`, or without them of `rows`; higher
+        is better.
     """
 
     rows: inputs.Rows
     positive: Mask
     weights: PerRow | None
-    eval_features: Any
+    eval_rows: inputs.Rows | None
     evaluate: Callable[[PerRow], float]
+
+    @property
+    def eval_features(self) -> Any:
+        """The features of the rows on which scores are measured."""
+        return (self.rows if self.eval_rows is None else self.eval_rows).features
 
     def evaluate_coef(self, coef: Coefficients) -> float:
         """Return the mean measure of the scores of these coefficients."""
@@ -56,7 +62,6 @@ class LinearBaseline(LinearScores):
     A subclass has the parameters `eval_metric` and `min_relevance` and learns in `_learn`.
     """
 
-    _types: ClassVar[tuple[Any, ...]] = (np.float64,)
     _reads_groups: ClassVar[bool] = True
     k: int = 10
     clip: bool = False
@@ -85,15 +90,21 @@ class LinearBaseline(LinearScores):
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # attributes of an earlier fit
-        data = {"sample_weight": sample_weight, "group": group, "eval_set": eval_set}
         parse_relevance(self._measure())
-        self._learn(X, y, qid, data, or_silent(progress))
+        min_relevance = self.min_relevance_in_use()
+        reader = self._reader(type(self).__name__) if self._reads_groups else ""
+        rows = inputs.rows_of(self._features(X, reset=True), y, qid, group, reader=reader)
+        weights = inputs.row_weights(sample_weight, rows.groups)
+        if eval_set is None:
+            eval_rows, evaluate = None, self._evaluator(rows, weights)
+        else:
+            eval_rows, evaluate = self._validation(eval_set)
+        positive = rows.relevance >= min_relevance
+        self._learn(Task(rows, positive, weights, eval_rows, evaluate), or_silent(progress))
         return self
 
     @abc.abstractmethod
-    def _learn(
-        self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress
-    ) -> None: ...
+    def _learn(self, task: Task, progress: Progress) -> None: ...
 
     def _measure(self) -> str | Measure:
         """Return the measure: `eval_metric` if given, else pap at the baseline's k."""
@@ -102,20 +113,9 @@ class LinearBaseline(LinearScores):
         clip = "(clip=true)" if _check.flag(self.clip, "clip") else ""
         return f"pap{clip}@{_check.cutoff(self.k)}"
 
-    def _task(self, X: Any, y: Any, qid: Any, data: dict[str, Any]) -> Task:
-        min_relevance = _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
-        features = self._features(X, reset=True)
-        reader = self._reader(type(self).__name__) if self._reads_groups else ""
-        rows = inputs.rows_of(features, y, qid, data["group"], reader=reader)
-        weights = inputs.row_weights(data["sample_weight"], rows.groups)
-        if data["eval_set"] is None:
-            eval_rows, evaluate = rows, self._evaluator(rows, weights)
-        else:
-            eval_rows, evaluate = self._validation(data["eval_set"])
-        return Task(rows, rows.relevance >= min_relevance, weights, eval_rows.features, evaluate)
-
-    def _min_relevance(self) -> float:
-        return self.min_relevance
+    def min_relevance_in_use(self) -> float:
+        """Return the smallest relevance of a positive: the parameter `min_relevance`."""
+        return _check.positive(self.min_relevance, "min_relevance")
 
     def _evaluator(self, rows: inputs.Rows, weights: PerRow | None) -> Callable[[PerRow], float]:
         measure, min_relevance = parse_relevance(self._measure()), self.min_relevance

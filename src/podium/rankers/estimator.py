@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -60,14 +61,20 @@ class Ranker(BaseEstimator, abc.ABC):
     """The loss in use with loss=None; None for a ranker that has no choice of losses."""
     graded_loss: ClassVar[str | None] = None
     """The loss that podium train uses by default if labels have more than two grades."""
-    needs_digest: ClassVar[bool] = False
-    """Whether a model file without a digest is refused."""
+    default_grid: ClassVar[Mapping[str, Sequence[Any]] | None] = None
+    """The values that a search tries by default, besides the k of the loss; with None, those of the
+    penalty and of the step length. See `tuning.default_grid`."""
+    length_parameter: ClassVar[str] = "max_iter"
+    """The parameter that limits the iterations, trees or rounds of a fit."""
     grows_trees: ClassVar[bool] = False
     """Whether an iteration of `fit` grows a tree."""
     has_own_objectives: ClassVar[bool] = False
     """Whether `loss` may name an objective of the library that trains the ranker."""
     pools_items: bool = False
     """Whether `fit` reads the items and pools labels over them."""
+    query_norm_: bool = False
+    """Whether the features of training rows were normalised within each group before `fit`."""
+    _types: ClassVar[tuple[Any, ...]] = (np.float64,)  # of features; others become the first
 
     eval_metric: Any
     one_group: bool
@@ -107,7 +114,7 @@ class Ranker(BaseEstimator, abc.ABC):
             scores,
             np.asarray(y, dtype=np.float64),
             qid,
-            min_relevance=self._min_relevance(),
+            min_relevance=self.min_relevance_in_use(),
             weights=inputs.row_weights(sample_weight, groups),
         )
 
@@ -121,6 +128,11 @@ class Ranker(BaseEstimator, abc.ABC):
             return None
         loss = self.get_params(deep=False)["loss"]
         return as_loss(self.default_loss if loss is None else loss)
+
+    def min_relevance_in_use(self) -> float:
+        """Return the smallest relevance of a positive: that of the loss, or 1."""
+        loss = self.loss_in_use()
+        return loss.min_relevance if isinstance(loss, Loss) else 1.0
 
     @classmethod
     def reads_grades(cls, loss: Loss | str | None) -> bool:
@@ -188,10 +200,17 @@ class Ranker(BaseEstimator, abc.ABC):
         reader = self._reader(str(self._measure()))
         return inputs.rows_of(features, y, qid, None, reader=reader, where="eval_set ")
 
-    def _min_relevance(self) -> float:
-        """Return the smallest relevance of a positive."""
-        loss = self.loss_in_use()
-        return loss.min_relevance if isinstance(loss, Loss) else 1.0
+    def _features(self, X: Any, *, reset: bool) -> Any:
+        # `inputs` checks for non-finite values; its error names the row, the group and the column.
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=list(self._types),
+            order="C",
+            ensure_all_finite=False,
+        )
 
     @abc.abstractmethod
     def check_restored(self) -> None:
@@ -208,7 +227,6 @@ class Ranker(BaseEstimator, abc.ABC):
 class LinearScores(Ranker):
     """Abstract base of the rankers that score ``X @ coef_ + intercept_``."""
 
-    _types: ClassVar[tuple[Any, ...]]  # accepted types of features; others become the first
     coef_: Parameters
     intercept_: float
 
@@ -224,15 +242,3 @@ class LinearScores(Ranker):
         check_arrays(self.__dict__, {"coef_": ((self.n_features_in_,), np.float64)})
         if type(self.intercept_) not in (int, float) or not np.isfinite(self.intercept_):
             raise ArgumentError(f"intercept_ is {self.intercept_!r:.80}")
-
-    def _features(self, X: Any, *, reset: bool) -> Any:
-        # `inputs` checks for non-finite values; its error names the row, the group and the column.
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=list(self._types),
-            order="C",
-            ensure_all_finite=False,
-        )

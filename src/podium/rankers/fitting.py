@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import replace
 from typing import Any
 
@@ -82,17 +81,6 @@ def solver_name(solver: Any, loss: Loss, radius: float | None) -> str:
     if loss.redraws:
         return "stochastic"
     return "lbfgs" if loss.smooth and radius is None else "subgradient"
-
-
-def seed_of(value: Any) -> int:
-    """Return random_state as a seed."""
-    try:
-        seed = -1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        seed = -1
-    if seed < 0:
-        raise ArgumentError(f"random_state must be an integer >= 0, got {value!r}.")
-    return seed
 
 
 def start_point(start: Any, objective: LinearObjective, seed: int) -> Parameters:

@@ -262,14 +262,14 @@ class LinearRanker(LinearScores):
         return Settings(
             learning_rate=fitting.LONGEST_STEP
             if self.learning_rate is None
-            else _positive(self.learning_rate, "learning_rate"),
+            else _check.positive(self.learning_rate, "learning_rate"),
             max_iter=_check.cutoff(self.max_iter, name="max_iter"),
             tol=_check.number(self.tol, "tol", low=0.0),
-            radius=None if radius is None else _positive(radius, "radius"),
+            radius=None if radius is None else _check.positive(radius, "radius"),
             patience=None if patience is None else _check.cutoff(patience, name="patience"),
             keep=_check.choice(self.keep, "keep", KEEP),
             batch_size=_check.cutoff(self.batch_size, name="batch_size"),
-            seed=fitting.seed_of(self.random_state),
+            seed=_check.seed(self.random_state, "random_state"),
         )
 
     def _validate(self, eval_set: Any, loss: Loss, objective: LinearObjective) -> Validate:
@@ -285,15 +285,9 @@ class LinearRanker(LinearScores):
         coef, self.intercept_ = objective.split(solution.parameters)
         self.coef_: NDArray[np.float64] = coef.copy()
         history = solution.history
-        self.history_ = {"objective": np.array(history.objectives)}
-        if history.validation:
-            self.history_["validation"] = np.array(history.validation)
+        self.history_ = history.arrays()
         self.best_iteration_ = history.kept_at
         self.objective_ = solution.objective
         self.gap_ = solution.gap
         self.n_iter_ = len(history.objectives)
         self.stop_reason_ = solution.stop_reason
-
-
-def _positive(value: Any, name: str) -> float:
-    return _check.number(value, name, low=0.0, strict=True)

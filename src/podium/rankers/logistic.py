@@ -15,7 +15,7 @@ from podium import _check
 from podium._one_thread import one_blas_thread
 from podium.errors import ArgumentError, ConvergenceWarning, warn
 from podium.metrics import Measure
-from podium.rankers.baseline import Coefficients, LinearBaseline
+from podium.rankers.baseline import Coefficients, LinearBaseline, Task
 from podium.types import Mask, PerRow, Progress, RowIndex
 
 _DENSE_HESSIAN = 1000  # number of features up to which a dense Hessian is cheap
@@ -59,9 +59,9 @@ class Classifier:
         from sklearn.linear_model import LogisticRegression  # slow to import
 
         model = LogisticRegression(
-            C=_check.number(self.C, "C", low=0.0, strict=True),
+            C=_check.positive(self.C, "C"),
             fit_intercept=_check.flag(self.fit_intercept, "fit_intercept"),
-            tol=_check.number(self.tol, "tol", low=0.0, strict=True),
+            tol=_check.positive(self.tol, "tol"),
             max_iter=_check.cutoff(self.max_iter, name="max_iter"),
             solver="newton-cholesky" if newton else "lbfgs",
         )
@@ -169,14 +169,13 @@ class LogisticRanker(LinearBaseline):
         self.min_relevance = min_relevance
         self.one_group = one_group
 
-    def _learn(self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress) -> None:
-        task = self._task(X, y, qid, data)
+    def _learn(self, task: Task, progress: Progress) -> None:
         require_both_classes(task.positive, task.weights, self.min_relevance)
         classifier = Classifier(self.C, self.fit_intercept, self.tol, self.max_iter)
         fitted = classifier.fit(task.rows.features, task.positive, task.weights)
         self.coef_, self.intercept_, self.n_iter_ = fitted
         self.history_: dict[str, PerRow] = {}
-        if data["eval_set"] is not None:
+        if task.eval_rows is not None:
             validation = task.evaluate_coef(self.coef_)
             self.history_["validation"] = np.array([validation])
         progress(1, 1, "converged")

@@ -6,7 +6,6 @@ Reading such a file runs no code from it.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from podium import _check, losses
-from podium._arrays import params_of, read_arrays, write_arrays
+from podium._arrays import read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError
 from podium.metrics import Measure
 from podium.rankers.registry import REGISTRY
@@ -24,7 +23,6 @@ FORMAT = 1
 """The version of the file layout; files of other versions are refused."""
 
 _KIND = "podium"
-_OLD_LOSS = re.compile(r"^\s*pap-ts(-exact)?(?![\w-])")  # the old name in files of podium 0.1
 _HISTORY = "history_."  # prefix of the arrays of history_
 
 _SCALARS: dict[str, type | tuple[type, ...]] = {
@@ -133,12 +131,10 @@ def _plain(value: Any) -> Any:
 
 def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     ranker: Any = REGISTRY.get_class(header["class"])
-    params = params_of(header)
-    if "loss" in params:
-        params["loss"] = _loss(params["loss"])
+    params: dict[str, Any] = dict(header["params"])
+    if isinstance(params.get("loss"), dict):
+        params["loss"] = losses.from_spec(params["loss"])
     model = ranker(**params)
-    if model.needs_digest and "digest" not in header:
-        raise ArgumentError("a file of an earlier version, without a digest that detects damage")
     fitted = {k: np.nan if v is None else v for k, v in dict(header["fitted"]).items()}
     history = {k.removeprefix(_HISTORY): v for k, v in arrays.items() if k.startswith(_HISTORY)}
     plain = {k: v for k, v in arrays.items() if not k.startswith(_HISTORY)}
@@ -153,14 +149,6 @@ def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     model.__dict__.update(learned)
     model.check_restored()
     return model
-
-
-def _loss(saved: Any) -> Any:
-    """Return the loss of a file under its present name."""
-    if isinstance(saved, dict):
-        spec = cast("dict[str, Any]", saved)
-        return losses.from_spec({**spec, "name": _loss(spec.get("name", ""))})
-    return _OLD_LOSS.sub(r"pap-tight-struct\1", saved) if isinstance(saved, str) else saved
 
 
 def _check_features(fitted: Mapping[str, Any]) -> None:

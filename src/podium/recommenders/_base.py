@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from functools import partial
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from podium.catalogue import ScoreFunction, target_ranks, top_k
 from podium.errors import ArgumentError
 from podium.executors import Executor, or_threads
 from podium.recommenders import _ids, _pairs
+from podium.recommenders._best import best_of_users
 from podium.recommenders._files import Saved
 from podium.recommenders._ids import IdsLike, Labels
 from podium.recommenders._pairs import Pairs
@@ -48,6 +49,17 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         ``seen_items_[lo:hi]`` with ``lo, hi = seen_offsets_[u : u + 2]``. The model has learned
         from those of weight > 0.
     """
+
+    makes_passes: ClassVar[bool] = False
+    """Whether `fit` learns in passes: it also takes eval_set, executor, progress, checkpoint and
+    resume, and the parameter `eval_metric` names the measure of an eval_set."""
+    reads_gain: ClassVar[bool] = False
+    """Whether the model has the parameter `gain`, which sets the weights of pairs."""
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = ()
+    """The values that a search draws from by default, as `tuning.default_space` returns them; a
+    text such as "log(0.01,1)" is a distribution of `tuning.parse_values`. Empty: no default."""
+    stop_reason_: str = ""
+    """The reason why the last fit stopped; empty if the model records none."""
 
     @abc.abstractmethod
     def fit(self, user_items: Any, *, seen: Any = None) -> Self:
@@ -84,6 +96,11 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
     def n_users_(self) -> int:
         check_is_fitted(self)
         return self.seen_offsets_.size - 1
+
+    @property
+    def every_row(self) -> bool:
+        """Whether every row of a table is a pair to learn from, including those with value 0."""
+        return False
 
     @property
     def is_fitted(self) -> bool:
@@ -190,10 +207,10 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         candidates = self._candidates(allow, deny)
         options = width, _check.flag(exclude_seen, "exclude_seen"), candidates, device
         if executor is None:
-            columns, scores = _best_of(rows, self, *options)
+            columns, scores = best_of_users(rows, self, *options)
         else:
             parts = [rows[i : i + _PART] for i in range(0, max(rows.size, 1), _PART)]
-            lists = list(or_threads(executor).map(_best_of, parts, self, *options))
+            lists = list(or_threads(executor).map(best_of_users, parts, self, *options))
             columns, scores = (np.concatenate(part) for part in zip(*lists, strict=True))
         return self._with_labels(columns), scores
 
@@ -331,9 +348,8 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         return scores if columns is None else scores[:, columns]
 
     def _read_like(self, name: str, source: Any, fitted: Pairs) -> Pairs:
-        """Read positive pairs of the users and items of the fit; with gain="one", every row is."""
-        every_row = getattr(self, "gain", None) == "one"
-        return _pairs.read_matching(source, name, fitted, every_row=every_row)
+        """Read positive pairs of the users and items of the fit."""
+        return _pairs.read_matching(source, name, fitted, every_row=self.every_row)
 
     def _width(self, k: Any) -> int:
         width = _check.cutoff(k)
@@ -372,16 +388,3 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         items: Items = labels[columns]
         items[columns < 0] = "" if labels.dtype.kind == "U" else -1
         return items
-
-
-def _best_of(
-    rows: Ints,
-    model: Recommender,
-    k: int,
-    exclude_seen: bool,
-    candidates: Ints | None,
-    device: str | None,
-) -> tuple[Ints, Floats]:
-    """Return the columns of the best items of some users, and their scores."""
-    seen = model.user_items_[rows] if exclude_seen else None
-    return model._top(rows, k, seen, candidates, device)  # pyright: ignore[reportPrivateUsage]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -65,6 +65,15 @@ class MultiVAE(_Cornac):
     liang2018.
     """
 
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = (
+        {
+            "n_factors": [50, 100, 200],
+            "hidden": [200, 600],
+            "beta": "uniform(0.0,1.0)",
+            "learning_rate": "log(0.0003,0.01)",
+        },
+    )
+
     n_factors: int = 200
     hidden: int = 600
     beta: float = 0.2
@@ -81,7 +90,7 @@ class MultiVAE(_Cornac):
             autoencoder_structure=[_check.cutoff(self.hidden, name="hidden")],
             likelihood="mult",
             beta=_check.number(self.beta, "beta", low=0.0),
-            learning_rate=_check.number(self.learning_rate, "learning_rate", low=0.0, strict=True),
+            learning_rate=_check.positive(self.learning_rate, "learning_rate"),
             batch_size=_check.cutoff(self.batch_size, name="batch_size"),
             n_epochs=_check.cutoff(self.n_epochs, name="n_epochs"),
             seed=_check.seed(self.random_state, "random_state"),
@@ -131,6 +140,14 @@ class NeuMF(_Cornac):
     he2017.
     """
 
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = (
+        {
+            "n_negatives": "int(2,8)",
+            "learning_rate": "log(0.0001,0.01)",
+            "l2": "log(1e-7,1e-3)",
+        },
+    )
+
     layers: Sequence[int] = (64, 32, 16, 8)
     n_negatives: int = 4
     learning_rate: float = 0.001
@@ -150,7 +167,7 @@ class NeuMF(_Cornac):
             num_epochs=_check.cutoff(self.n_epochs, name="n_epochs"),
             batch_size=_check.cutoff(self.batch_size, name="batch_size"),
             num_neg=_check.cutoff(self.n_negatives, name="n_negatives"),
-            lr=_check.number(self.learning_rate, "learning_rate", low=0.0, strict=True),
+            lr=_check.positive(self.learning_rate, "learning_rate"),
             backend="pytorch",
             verbose=False,
             seed=_check.seed(self.random_state, "random_state"),

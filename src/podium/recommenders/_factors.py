@@ -130,6 +130,8 @@ class Popularity(FactorRecommender, MatrixRecommender):
     array([[0, 1]])
     """
 
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = ({},)
+
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         n_users, n_items = pairs.shape
         counts = np.bincount(pairs.indices, minlength=n_items)

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
-from podium._arrays import Arrays, check_arrays, params_of, read_arrays, write_arrays
+from podium._arrays import Arrays, check_arrays, read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError
 from podium.metrics import Measure
 from podium.recommenders._ids import Labels
@@ -21,9 +21,7 @@ from podium.recommenders._pairs import Pairs
 FORMAT = 1
 """The version of the file layout; a file with another version is refused."""
 
-_KINDS = ("podium_recommender", "podium_factorization")
-# Names of classes in version 0.1, whose files have no digest.
-_RENAMED = {"RoBiRank": "Factorization"}
+_KIND = "podium_recommender"
 
 Shapes = dict[str, tuple[tuple[int, ...], Any]]
 
@@ -34,7 +32,6 @@ _SEEN = ("seen_offsets_", "seen_items_", "seen_weights_")
 class Saved:
     """The part of a recommender that holds its pairs, and saves and loads it."""
 
-    _kind: ClassVar[str] = _KINDS[0]  # the kind that is written into the file
     _learned: ClassVar[tuple[str, ...]] = ()  # arrays of the file, besides pairs and labels
     _scalars: ClassVar[dict[str, type]] = {"weight_scale_": float}
 
@@ -73,7 +70,7 @@ class Saved:
         params = {key: _as_json(value) for key, value in cast("Any", self).get_params().items()}
         fitted = {name: getattr(self, name) for name in self._scalars}
         header = {"class": type(self).__name__, "params": params, "fitted": fitted}
-        write_arrays(path, self._kind, FORMAT, arrays, header)
+        write_arrays(path, _KIND, FORMAT, arrays, header)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -90,7 +87,7 @@ class Saved:
             _check.choice(name, "class", [cls.__name__])
             return cls
 
-        return read_model(path, get_class, cls._kind)
+        return read_model(path, get_class)
 
     def _arrays(self) -> Arrays:
         """Return the learned state as arrays of a file."""
@@ -106,8 +103,6 @@ class Saved:
             setattr(self, name, arrays[name])
 
     def _restore(self, fitted: dict[str, Any], arrays: Arrays) -> None:
-        ones = np.ones(length(arrays, "seen_items_"), np.float32)
-        arrays = {"seen_weights_": ones, **arrays}  # the first files had no weights
         n_users, self.n_items_, learned = self._layout(arrays)
         check(arrays, n_users, self.n_items_, learned)
         self._set_arrays(arrays)
@@ -145,21 +140,11 @@ class Saved:
         return seen.select(seen.weights > 0)
 
 
-def read_model(
-    path: str | os.PathLike[str], get_class: Callable[[str], type[Any]], *kinds: str
-) -> Any:
-    """Read a model from a file of one of the given kinds, or of any kind by default.
-
-    `get_class` returns the class for its name.
-    """
-    allowed_kinds = kinds or _KINDS
-    noun = allowed_kinds[0].removeprefix("podium_")
-    header, arrays = read_arrays(path, allowed_kinds, FORMAT, noun=noun)
+def read_model(path: str | os.PathLike[str], get_class: Callable[[str], type[Any]]) -> Any:
+    """Read a model from a file; `get_class` returns the class for its name."""
+    header, arrays = read_arrays(path, _KIND, FORMAT, noun="recommender")
     try:
-        name: str = header["class"]
-        if "digest" not in header and name not in _RENAMED:
-            raise ArgumentError("it has no digest that detects damage")
-        model = get_class(_RENAMED.get(name, name))(**params_of(header))
+        model = get_class(header["class"])(**header["params"])
         model._restore(header["fitted"], arrays)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DataError(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,21 @@ class ALS(FactorRecommender, MatrixRecommender):
     hu2008, rendle2022.
     """
 
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = (
+        {
+            "n_factors": [32, 64, 128, 256],
+            "alpha": "log(1,100)",
+            "l2": "log(0.0001,0.1)",
+            "l2_power": [1.0],
+        },
+        {
+            "n_factors": [32, 64, 128, 256],
+            "alpha": "log(1,100)",
+            "l2": "log(0.01,100)",
+            "l2_power": [0.0],
+        },
+    )
+
     n_factors: int = 64
     l2: float = 0.01
     alpha: float = 1.0
@@ -72,7 +87,7 @@ class ALS(FactorRecommender, MatrixRecommender):
         package = _check.extra("implicit.cpu.als", "baselines", "ALS")
         l2_power = _check.number(self.l2_power, "l2_power", low=0.0)
         parameters: dict[str, Any] = {
-            "alpha": _check.number(self.alpha, "alpha", low=0.0, strict=True),
+            "alpha": _check.positive(self.alpha, "alpha"),
             **_shared_parameters(
                 self.n_factors, self.l2, self.n_epochs, self.random_state, self.n_threads
             ),
@@ -118,6 +133,14 @@ class BPR(FactorRecommender, MatrixRecommender):
     rendle2009.
     """
 
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = (
+        {
+            "n_factors": [32, 64, 128, 256],
+            "learning_rate": "log(0.003,0.3)",
+            "l2": "log(0.0001,0.1)",
+        },
+    )
+
     n_factors: int = 64
     learning_rate: float = 0.01
     l2: float = 0.01
@@ -127,7 +150,7 @@ class BPR(FactorRecommender, MatrixRecommender):
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         package = _check.extra("implicit.cpu.bpr", "baselines", "BPR")
-        rate = _check.number(self.learning_rate, "learning_rate", low=0.0, strict=True)
+        rate = _check.positive(self.learning_rate, "learning_rate")
         parameters = {
             "learning_rate": rate,
             **_shared_parameters(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -54,6 +54,15 @@ class WARP(FactorRecommender, MatrixRecommender):
     weston2011.
     """
 
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = (
+        {
+            "n_factors": [32, 64, 128],
+            "learning_rate": "log(0.01,0.3)",
+            "l2": "log(1e-7,1e-3)",
+            "max_sampled": [10, 30, 100],
+        },
+    )
+
     n_factors: int = 64
     learning_rate: float = 0.05
     schedule: str = "adagrad"
@@ -70,7 +79,7 @@ class WARP(FactorRecommender, MatrixRecommender):
             no_components=_check.cutoff(self.n_factors, name="n_factors"),
             loss="warp",
             learning_schedule=_check.choice(self.schedule, "schedule", SCHEDULES),
-            learning_rate=_check.number(self.learning_rate, "learning_rate", low=0.0, strict=True),
+            learning_rate=_check.positive(self.learning_rate, "learning_rate"),
             user_alpha=l2,
             item_alpha=l2,
             max_sampled=_check.cutoff(self.max_sampled, name="max_sampled"),

@@ -75,6 +75,7 @@ class EASE(_ItemItem):
     array([[1]])
     """
 
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = ({"l2": "log(10,10000)"},)
     _learned: ClassVar[tuple[str, ...]] = ("weights_",)
 
     l2: float = 500.0
@@ -86,7 +87,7 @@ class EASE(_ItemItem):
         return arrays["seen_offsets_"].size - 1, n_items, shapes
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
-        l2 = _check.number(self.l2, "l2", low=0.0, strict=True)
+        l2 = _check.positive(self.l2, "l2")
         is_double = _check.choice(self.precision, "precision", _PRECISIONS) == "double"
         inverse = _gram(pairs, np.dtype(np.float64 if is_double else np.float32))
         inverse[np.diag_indices_from(inverse)] += l2
@@ -128,6 +129,9 @@ class ItemKNN(_ItemItem):
     array([[1, 2]])
     """
 
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"k": [5, 10, 20, 50, 100, 200, 500, 1000]},
+    )
     _learned: ClassVar[tuple[str, ...]] = ("neighbours", "neighbour_offsets", "cosines")
 
     k: int = 150

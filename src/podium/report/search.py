@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from podium._text import counted
+from podium.metrics import parse
 from podium.report._types import Table
 from podium.report.cells import NOTHING, number
 from podium.report.views import Tables, Text, View
@@ -24,8 +25,13 @@ def search_view(measure: str, columns: Mapping[str, Sequence[Any]]) -> View:
     """
     names = [name for name in columns if name not in _HIDDEN and not name.startswith("fold_")]
     chosen = list(columns["chosen"]).index(True)
-    better = _is_higher_better(columns["mean"], chosen)
-    order = sorted(range(len(columns["trial"])), key=lambda i: _place(columns, i, chosen, better))
+    sign = parse(measure).metric.sign
+
+    def place(i: int) -> tuple[bool, bool, float]:
+        mean = columns["mean"][i]
+        return i != chosen, mean is None, 0.0 if mean is None else -sign * mean
+
+    order = sorted(range(len(columns["trial"])), key=place)
     rows = [[_cell(name, columns[name][i]) for name in names] for i in order]
     n_failed = sum(1 for text in columns["error"] if text)
     failed = f" {n_failed} of them failed." if n_failed else ""
@@ -33,19 +39,6 @@ def search_view(measure: str, columns: Mapping[str, Sequence[Any]]) -> View:
     table: Table = {"columns": names, "rows": rows, "highlight": [(0, names.index("mean"))]}
     legend = ("Bold: the chosen trial. Its lead over the others is not tested.",)
     return View((Tables((table,)), Text((note,))), legend)
-
-
-def _is_higher_better(means: Sequence[float | None], chosen: int) -> bool:
-    """Return whether the chosen mean is the highest one."""
-    known = [mean for mean in means if mean is not None]
-    return means[chosen] is None or means[chosen] == max(known)
-
-
-def _place(
-    columns: Mapping[str, Sequence[Any]], i: int, chosen: int, higher: bool
-) -> tuple[bool, bool, float]:
-    mean = columns["mean"][i]
-    return i != chosen, mean is None, 0.0 if mean is None else -mean if higher else mean
 
 
 def _cell(name: str, value: Any) -> str:

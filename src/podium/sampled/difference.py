@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from podium.evaluation.json_form import number
+from podium._json import plain
 from podium.evaluation.stats import Interval
 from podium.sampled._uncertainty import ErrorFrom, IntervalOf
 from podium.sampled.bounds import Bounds
@@ -68,8 +68,7 @@ class Difference:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form: None for nan, a list for an interval."""
-        values = {name: number(value) for name, value in asdict(self).items()}
-        return values | {"either_sign": self.either_sign}
+        return {**plain(asdict(self)), "either_sign": self.either_sign}
 
 
 def covering(interval: Interval, bounds: Bounds) -> Interval:

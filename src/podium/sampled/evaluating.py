@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from podium import _check
+from podium._json import plain
 from podium.errors import ArgumentError
-from podium.evaluation.json_form import number
 from podium.evaluation.stats import Interval
 from podium.metrics import ByMeasure, Measure
 from podium.report import Report, Table, estimates
@@ -91,9 +91,8 @@ class Estimate:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form: None for nan, a list for an interval."""
-        values = {name: number(value) for name, value in asdict(self).items()}
         # `Evaluation` has the same key. Here every target has a rank.
-        return {**values, "n_undefined": 0}
+        return {**plain(asdict(self)), "n_undefined": 0}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -52,7 +52,7 @@ class LogUniform:
 
     def __post_init__(self) -> None:
         _check_limits(self)
-        _check.number(self.low, "low", low=0.0, strict=True)
+        _check.positive(self.low, "low")
 
     def draw(self, rng: np.random.Generator) -> float:
         """Return one number."""

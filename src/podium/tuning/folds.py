@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from podium import _check, data
 from podium.errors import ArgumentError
 from podium.groups import Groups
+from podium.rankers.inputs import unpack_eval_set
 from podium.types import RowIndex
 
 SPLITS = ("users", "rows", "time", "time-per-user")
@@ -58,11 +59,8 @@ class Fold:
 
 def of_eval_set(rows: Rows, eval_set: Any, reader: str = "") -> list[Fold]:
     """Return one fold with the eval_set as rows to measure on; `reader` names what reads groups."""
-    try:
-        X, y, *qid = eval_set
-    except (TypeError, ValueError):
-        raise ArgumentError("eval_set must be (X, y) or (X, y, qid).") from None
-    labels = np.asarray(qid[0]) if qid and qid[0] is not None else None
+    X, y, qid = unpack_eval_set(eval_set)
+    labels = None if qid is None else np.asarray(qid)
     _check.grouped(labels, reader, request="set_fit_request", where="eval_set ")
     return [Fold(rows, Rows(X, np.asarray(y), labels))]
 
@@ -77,7 +75,10 @@ def of_users(rows: Rows, n_folds: int, seed: int) -> list[Fold]:
         )
     shuffled_groups = np.random.default_rng([seed, _PURPOSE]).permutation(groups.n_groups)
     fold_of_row = (shuffled_groups % n_folds)[groups.index]
-    return [_fold(rows, fold_of_row != fold, fold_of_row == fold) for fold in range(n_folds)]
+    return [
+        _fold(rows, np.flatnonzero(fold_of_row != fold), np.flatnonzero(fold_of_row == fold))
+        for fold in range(n_folds)
+    ]
 
 
 def of_split(rows: Rows, split: str, share: float, times: Any, seed: int) -> list[Fold]:
@@ -103,18 +104,11 @@ def of_split(rows: Rows, split: str, share: float, times: Any, seed: int) -> lis
             f"valid={share:g} sets no rows aside, because shares are rounded down. Pass a larger "
             "share."
         )
-    return [Fold(Rows(*_columns_of(rows), parts.train), Rows(*_columns_of(rows), parts.test))]
+    return [_fold(rows, parts.train, parts.test)]
 
 
-def _fold(rows: Rows, train: Any, valid: Any) -> Fold:
-    return Fold(
-        Rows(*_columns_of(rows), np.flatnonzero(train)),
-        Rows(*_columns_of(rows), np.flatnonzero(valid)),
-    )
-
-
-def _columns_of(rows: Rows) -> tuple[Any, Any, Any, Any]:
-    return rows.X, rows.y, rows.qid, rows.item
+def _fold(rows: Rows, train: RowIndex, valid: RowIndex) -> Fold:
+    return Fold(replace(rows, positions=train), replace(rows, positions=valid))
 
 
 def _required(qid: Any, setting: str) -> Any:

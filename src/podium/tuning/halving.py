@@ -76,8 +76,8 @@ class Halving:
         The number of candidates.
     budget : float, optional
         The seconds that all fits may take.
-    higher_is_better : bool
-        The direction of the measure.
+    sign : float
+        The sign of the metric: 1 if higher values are better, else -1.
     """
 
     def __init__(
@@ -87,11 +87,11 @@ class Halving:
         *,
         n_trials: int | None,
         budget: float | None,
-        higher_is_better: bool,
+        sign: float,
     ) -> None:
         self._fit, self._shares, self._budget = fit, shares, budget
         self._n_trials = _MOST_CANDIDATES if n_trials is None else n_trials
-        self._sign = 1.0 if higher_is_better else -1.0
+        self._sign = sign
         self.fits: list[Fit] = []
 
     @property

@@ -113,6 +113,7 @@ def _losses(ranker: Ranker, grid: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _threshold(loss: Any, ranker: Ranker) -> float:
-    """Return the smallest relevance of a positive; 1 by default."""
-    default = ranker.get_params(deep=False).get("min_relevance", 1.0)
-    return loss.min_relevance if isinstance(loss, Loss) else float(default)
+    """Return the smallest relevance of a positive with a loss of podium, of a library, or none."""
+    if isinstance(loss, Loss):
+        return loss.min_relevance
+    return 1.0 if isinstance(loss, str) else ranker.min_relevance_in_use()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from podium.evaluation.stats.intervals import t_interval
+from podium.metrics import parse
 from podium.report.pictures import Pictures, searched
 from podium.tuning.fitting import last_step
 
@@ -35,8 +36,8 @@ def is_number(value: Any) -> bool:
 def _from_best(search: Search) -> list[Trial]:
     """Return the trials that were measured, the best first."""
     trials = [trial for trial in search.trials if not math.isnan(trial.mean)]
-    is_highest = all(trial.mean <= search.best.mean for trial in trials)
-    return sorted(trials, key=lambda trial: trial.mean, reverse=is_highest)
+    sign = parse(search.measure).metric.sign
+    return sorted(trials, key=lambda trial: -sign * trial.mean)
 
 
 def _row(trial: Trial) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from podium.executors import Executor, Threads
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.recommenders import Recommender
-from podium.tuning import fitting, pairs
+from podium.tuning import pairs
 from podium.tuning.candidates import Grid, Params, checked_parts, drawn
 from podium.tuning.defaults import default_space
 from podium.tuning.halving import Fit, Halving, shares_of_passes
@@ -73,8 +73,7 @@ def search_recommender(
     eval_set : as user_items, optional
         The validation pairs, of users and items of user_items. No candidate learns from them.
     seen : as user_items, optional
-        Further pairs that no candidate learns from, such as low ratings, for a recommender whose
-        `fit` accepts `seen`. They are not ranked.
+        Further pairs that no candidate learns from, such as low ratings. They are not ranked.
     valid : float
         The share of each user's pairs that are drawn for validation if there is no eval_set.
         Each user keeps at least one pair.
@@ -97,7 +96,7 @@ def search_recommender(
         uninterrupted search. A larger budget or n_trials continues a finished search. Without a
         file, the search starts anew with a warning.
     executor : Executor, optional
-        The executor of each fit, for a recommender whose `fit` accepts it.
+        The executor of each fit, for a recommender that learns in passes (`makes_passes`).
     seed : int
         The seed of the candidates and of the validation pairs.
     progress : callable, optional
@@ -144,8 +143,9 @@ def search_recommender(
     (4, True)
     """
     _check.flag(refit, "refit")
-    every_row = recommender.get_params(deep=False).get("gain") == "one"
-    parts = pairs.divided(user_items, eval_set, seen, valid, _check.seed(seed), every_row=every_row)
+    parts = pairs.divided(
+        user_items, eval_set, seen, valid, _check.seed(seed), every_row=recommender.every_row
+    )
     run = _Run.of(recommender, parts, parse_relevance(measure), executor)
     space_parts = _checked_space(recommender, space)
     pairs.check_measured(parts, run.measure)
@@ -188,12 +188,6 @@ class _Run:
             base.set_params(**{_PASSES: suited.get_params(deep=False)[_PASSES]})
         return cls(base, suited, parts, measure, executor)
 
-    def __post_init__(self) -> None:
-        if self.parts.seen is not None and not fitting.takes(self.base, "seen"):
-            raise ArgumentError(
-                f"seen has no effect with {type(self.base).__name__}, whose fit does not accept it."
-            )
-
     @property
     def n_passes(self) -> int | None:
         """The number of passes of a complete fit, or None for a model without passes."""
@@ -232,13 +226,8 @@ class _Run:
                 file.add(fit)
             return fit
 
-        return Halving(
-            fit,
-            shares,
-            n_trials=n_trials,
-            budget=budget,
-            higher_is_better=self.measure.metric.higher_is_better,
-        )
+        sign = self.measure.metric.sign
+        return Halving(fit, shares, n_trials=n_trials, budget=budget, sign=sign)
 
     def collect(self, halving: Halving, draws: Any, progress: Progress) -> None:
         """Run all fits."""
@@ -263,14 +252,12 @@ class _Run:
         return self._fitted(result.best_params, user_items, seen)
 
     def _best(self, trials: Any) -> Trial:
-        return best_of(trials, higher_is_better=self.measure.metric.higher_is_better)
+        return best_of(trials, self.measure.metric.sign)
 
     def _fitted(self, params: Params, user_items: Any, seen: Any) -> Recommender:
         model = clone(self.base).set_params(**params)
-        options = {"executor": self.executor, "seen": seen}
-        return model.fit(
-            user_items, **{n: v for n, v in options.items() if fitting.takes(model, n)}
-        )
+        options = {"executor": self.executor} if model.makes_passes else {}
+        return model.fit(user_items, seen=seen, **options)
 
     def _warm_up(self) -> None:
         """Fit few pairs, so that the first time includes no compilation of kernels."""
@@ -291,7 +278,7 @@ class _Run:
         with caught_warnings() as take_warnings:
             try:
                 model = self._fitted(params, self.parts.train, self.parts.seen)
-                fitted, stop_reason = self._clock(), str(getattr(model, "stop_reason_", ""))
+                fitted, stop_reason = self._clock(), model.stop_reason_
                 values = pairs.measured(model, self.parts, self.measure)
             except MissingExtraError:
                 raise  # every other candidate would raise it too
@@ -339,7 +326,7 @@ def _limits(
 ) -> tuple[float | None, int | None]:
     """Return the budget and the number of candidates."""
     if budget is not None:
-        budget = _check.number(budget, "budget", low=0.0, strict=True)
+        budget = _check.positive(budget, "budget")
         return budget, _check.cutoff(n_trials, name="n_trials", required=False)
     has_rungs = len(shares_of_passes(run.n_passes)) > 1
     default = _N_TRIALS if has_rungs else _N_TRIALS_OF_ONE_RUNG

@@ -14,7 +14,6 @@ from podium.rankers.estimator import Ranker
 from podium.tuning import fitting
 
 _FEW = 2  # iterations or trees
-_LENGTHS = ("max_iter", "n_trees", "n_base", "n_rounds", "max_rounds")
 _NARROW = 50  # the largest k; the made-up groups have at least as many rows of each class
 
 
@@ -41,14 +40,10 @@ def rehearse(ranker: Ranker) -> None:
     podium.errors.ArgumentError: l2 must be a number >= 0, got -1.0.
     """
     params = ranker.get_params(deep=False)
-    shortened = type(ranker)(**params).set_params(**_shorter(params))
-    loss = ranker.loss_in_use()
-    min_relevance = (
-        loss.min_relevance if isinstance(loss, Loss) else params.get("min_relevance", 1.0)
-    )
+    shortened = type(ranker)(**params).set_params(**_shorter(params, ranker.length_parameter))
     n = 2 * _NARROW + 2
     X = np.random.default_rng(0).standard_normal((2 * n, 2))
-    relevance = np.tile([0.0, max(1.0, float(np.ceil(min_relevance)))], n)
+    relevance = np.tile([0.0, max(1.0, float(np.ceil(ranker.min_relevance_in_use())))], n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -59,11 +54,11 @@ def rehearse(ranker: Ranker) -> None:
             raise ArgumentError(str(error)) from error
 
 
-def _shorter(params: dict[str, Any]) -> dict[str, Any]:
+def _shorter(params: dict[str, Any], length: str) -> dict[str, Any]:
     """Return changes that make a fit short; an invalid length stays invalid."""
-    shorter: dict[str, Any] = {
-        name: min(params[name], _FEW) for name in _LENGTHS if isinstance(params.get(name), int)
-    }
+    shorter: dict[str, Any] = {}
+    if isinstance(params.get(length), int):
+        shorter[length] = min(params[length], _FEW)
     if isinstance(params.get("k"), int):
         shorter["k"] = min(params["k"], _NARROW)
     loss: Any = params.get("loss")

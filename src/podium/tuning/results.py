@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from podium import data
+from podium._json import plain
 from podium._text import counted
 from podium.errors import ArgumentError
 from podium.report import Table
@@ -110,12 +111,12 @@ class Search(Result):
             key = name if name not in _COLUMN_NAMES else f"param_{name}"
             columns[key] = _column([trial.params.get(name) for trial in self.trials])
         columns |= {
-            "mean": [_or_none(trial.mean) for trial in self.trials],
-            "std_error": [_or_none(trial.std_error) for trial in self.trials],
+            "mean": [plain(trial.mean) for trial in self.trials],
+            "std_error": [plain(trial.std_error) for trial in self.trials],
             "users": [trial.n_groups for trial in self.trials],
         }
         for fold in range(max(len(trial.by_fold) for trial in self.trials)):
-            columns[f"fold_{fold}"] = [_or_none(trial.by_fold[fold]) for trial in self.trials]
+            columns[f"fold_{fold}"] = [plain(trial.by_fold[fold]) for trial in self.trials]
         return columns | {
             "seconds": [trial.seconds for trial in self.trials],
             "iterations": [_mean(trial.iterations) for trial in self.trials],
@@ -190,8 +191,8 @@ _COLUMN_NAMES = {
 }
 
 
-def best_of(trials: Sequence[Trial], *, higher_is_better: bool) -> Trial:
-    """Return the first trial with the best mean.
+def best_of(trials: Sequence[Trial], sign: float) -> Trial:
+    """Return the first trial with the best mean; `sign` is that of the metric (`Metric.sign`).
 
     Raises
     ------
@@ -208,7 +209,6 @@ def best_of(trials: Sequence[Trial], *, higher_is_better: bool) -> Trial:
         raise ArgumentError(
             f"{subject} with parameters {trials[0].params or 'as given'}: {trials[0].error}"
         )
-    sign = 1.0 if higher_is_better else -1.0
     return max(measured, key=lambda trial: sign * trial.mean)  # max returns the first of equals
 
 
@@ -218,10 +218,6 @@ def _column(values: list[Any]) -> list[Any]:
     if kinds <= {int, float} or kinds == {bool}:
         return [float(value) if value is not None and float in kinds else value for value in values]
     return [None if value is None else str(value) for value in values]
-
-
-def _or_none(value: float) -> float | None:
-    return None if math.isnan(value) else value
 
 
 def _mean(values: Sequence[int]) -> float | None:

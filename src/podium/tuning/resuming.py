@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from podium._arrays import check_target
 from podium._files import replacing
+from podium._json import plain
 from podium.errors import ArgumentError, DataError, warn
 from podium.tuning.candidates import Params
 from podium.tuning.halving import Fit
@@ -98,8 +99,8 @@ class FitFile:
             "candidate": fit.candidate,
             "rung": fit.rung,
             "params": {name: str(value) for name, value in trial.params.items()},
-            "mean": _or_none(trial.mean),
-            "std_error": _or_none(trial.std_error),
+            "mean": plain(trial.mean),
+            "std_error": plain(trial.std_error),
             "fit_seconds": fit.fit_seconds,
             "iterations": trial.iterations,
             "stop_reasons": trial.stop_reasons,
@@ -124,7 +125,3 @@ class FitFile:
             f"checkpoint {path} is damaged, or is not a file of a search. Pass another checkpoint, "
             "or start again without resume."
         )
-
-
-def _or_none(value: float) -> float | None:
-    return None if math.isnan(value) else value

@@ -17,6 +17,7 @@ from podium._one_thread import n_processors
 from podium.errors import ArgumentError, ConvergenceWarning, warn
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
+from podium.rankers.estimator import Ranker
 from podium.ranking import Ranking
 from podium.tuning import fitting, folds
 from podium.tuning.candidates import Grid, Params, candidates
@@ -25,8 +26,6 @@ from podium.tuning.folds import Fold, Rows
 from podium.tuning.results import Search, Trial
 from podium.tuning.trials import Run, Trials
 from podium.types import Progress
-
-_LENGTHS = ("max_iter", "n_trees", "n_rounds")  # parameters that limit the iterations of a fit
 
 
 def search(
@@ -153,7 +152,7 @@ def search(
     run = Run(
         base,
         parsed,
-        _check.number(min_relevance, "min_relevance", low=0.0, strict=True),
+        _check.positive(min_relevance, "min_relevance"),
         param_sets,
         _folds(rows, eval_set, n_folds, split, valid, time, seed, reader),
         keep=eval_set is not None or not _check.flag(refit, "refit"),
@@ -213,15 +212,13 @@ def plan(
 def _refit(run: Run, best: Trial, rows: Rows) -> Any:
     """Fit the best candidate on all rows, for the best number of iterations on the folds."""
     model = run.model(best.params)
+    last = fitting.last_step(model)
     length = math.ceil(median(best.iterations)) if best.iterations else None
-    params = model.get_params(deep=True)
-    names = {name: fitting.parameter(model, name) for name in (*_LENGTHS, "keep")}
-    limits = [names[name] for name in _LENGTHS if names[name] in params]
-    if not length or not limits or not fitting.stops_early(model):
+    if not length or not isinstance(last, Ranker) or not fitting.stops_early(model):
         return fitting.fit(model, *rows.cut(), item=rows.items())
-    model.set_params(**{limits[0]: length})
-    if params.get(names["keep"]) == "best":  # a refit has no validation rows to choose by
-        model.set_params(**{names["keep"]: "last"})
+    last.set_params(**{last.length_parameter: length})
+    if last.get_params(deep=False).get("keep") == "best":  # there are no rows to choose by
+        last.set_params(keep="last")
     with warnings.catch_warnings():
         # The refit is meant to end at max_iter.
         warnings.filterwarnings("ignore", ".*stopped at max_iter", ConvergenceWarning)

@@ -69,10 +69,7 @@ class Trials:
     def search(self) -> Search:
         """The finished trials, in order, and the best of them."""
         trials = tuple(self._done[i] for i in sorted(self._done))
-        higher_is_better = self.run.measure.metric.higher_is_better
-        return Search(
-            str(self.run.measure), trials, best_of(trials, higher_is_better=higher_is_better)
-        )
+        return Search(str(self.run.measure), trials, best_of(trials, self.run.measure.metric.sign))
 
     def collect(self, n_jobs: int, progress: Progress) -> None:
         """Run all fits; on Ctrl-C raise `Interrupted` if a trial has succeeded."""
@@ -105,8 +102,7 @@ class Trials:
             return
         trial = _trial(number, self.run.param_sets[number], [outcomes[f] for f in sorted(outcomes)])
         self._done[number] = trial
-        sign = 1.0 if self.run.measure.metric.higher_is_better else -1.0
-        rank = (sign * trial.mean, -number)
+        rank = (self.run.measure.metric.sign * trial.mean, -number)
         if not math.isnan(trial.mean) and (self._kept_rank is None or rank > self._kept_rank):
             self._kept_rank, self.kept = rank, outcome.estimator
         outcome.estimator = None  # other fitted models would only take memory

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from podium._json import plain
 from podium.data.frames import NO_FRAMES, Origin
-from podium.evaluation.json_form import number
 from podium.report import Report, Table, audit
 from podium.report.pictures import Pictures, chosen_measure, decided
 from podium.report.results import Result
@@ -55,9 +55,9 @@ class Effect:
         return {
             "run": self.run,
             "measure": self.measure,
-            "with": number(self.with_fault),
-            "without": number(self.without_fault),
-            "std_error": number(self.std_error),
+            "with": plain(self.with_fault),
+            "without": plain(self.without_fault),
+            "std_error": plain(self.std_error),
         }
 
 
@@ -166,7 +166,7 @@ class Audit(Result):
             "measure": self.measure,
             "counts": {severity: len(self.of(severity)) for severity in SEVERITIES},
             "findings": [finding.as_json() for finding in self.findings],
-            "context": {name: number(value) for name, value in self.context.items()},
+            "context": plain(self.context),
             "conventions": dict(self.conventions),
         }
 

@@ -50,7 +50,7 @@ def read_tables(
         raise ArgumentError(f"runs has a run named {POPULARITY!r}. Choose another name.")
     n_drawn = None if n_negatives is None else _check.cutoff(n_negatives, name="n_negatives")
     if min_relevance is not None:
-        _check.number(min_relevance, "min_relevance", low=0.0, strict=True)
+        _check.positive(min_relevance, "min_relevance")
     columns = with_shared_names(columns, (train, test, *runs.values()))
     columns = with_shared_names(columns, (train, test), ("timestamp",))
     storage = Storage.of(memory)

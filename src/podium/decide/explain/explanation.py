@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from podium import presets
+from podium._json import plain
 from podium.data.columns import threshold
 from podium.data.frames import NO_FRAMES, Origin
 from podium.data.join import Join
@@ -17,7 +18,6 @@ from podium.decide.explain.table import ValueTable
 from podium.decide.explain.tables import Differences, differences
 from podium.decide.explain.waterfall import Waterfall, waterfall
 from podium.errors import ArgumentError
-from podium.evaluation.json_form import number
 from podium.metrics import Measure, parse_relevance
 from podium.report import Table, explanation
 from podium.report.pictures import Pictures, chosen_measure, decided
@@ -61,7 +61,7 @@ class Explanation(Result):
         """Return the JSON form (docs/schemas/explanation.json); nan becomes None."""
         parts = asdict(self)
         del parts["origin"]
-        return _plain(parts)
+        return plain(parts)
 
     def _pictures(self, measure: Any) -> Pictures:
         result = self.as_json()
@@ -194,12 +194,3 @@ def _steps(table: ValueTable, like: str) -> Iterator[Waterfall]:
     """Yield the steps to a package, unless the lists do not have what it needs."""
     with suppress(ArgumentError):
         yield waterfall(table, like)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value with lists for tuples and None for nan."""
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    if isinstance(value, tuple | list):
-        return [_plain(part) for part in value]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    return number(value) if isinstance(value, float) else value

@@ -133,7 +133,7 @@ def repeated_interval(mean: float, std_error: float, dof: float, boundary: float
     """
     centre = _check.number(mean, "mean", low=-np.inf)
     error = _check.number(std_error, "std_error", low=0)
-    n_free = _check.number(dof, "dof", low=0, strict=True)
+    n_free = _check.positive(dof, "dof")
     quantile = _t_boundary(_boundary(boundary), n_free)
     half = quantile * error if quantile < np.inf else np.inf
     return Interval(centre - half, centre + half)

@@ -100,7 +100,7 @@ class ListNetLuce(ListwiseLoss):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", _check.cutoff(self.k))
-        scale = _check.number(self.scale, "scale", low=0.0, strict=True)
+        scale = _check.positive(self.scale, "scale")
         object.__setattr__(self, "scale", scale)
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> LuceTarget:

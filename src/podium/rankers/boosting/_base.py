@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import inspect
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self, cast
 
@@ -20,7 +20,7 @@ from podium.errors import ArgumentError
 from podium.losses import Loss
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
-from podium.rankers import fitting, inputs
+from podium.rankers import inputs
 from podium.rankers._threads import idle_threads_sleep
 from podium.rankers.boosting._start import STARTS, learn_start, start_scores
 from podium.rankers.boosting._training import (
@@ -44,7 +44,11 @@ class BoostedRanker(Ranker):
 
     default_loss: ClassVar[str | None] = "group-logistic"
     graded_loss: ClassVar[str | None] = "pairwise-logistic"
-    needs_digest: ClassVar[bool] = True  # damaged trees crash the process
+    default_grid: ClassVar[Mapping[str, Sequence[Any]] | None] = {
+        "n_leaves": [7, 15, 31, 63],
+        "learning_rate": [0.03, 0.1],
+    }
+    length_parameter: ClassVar[str] = "n_trees"
     grows_trees: ClassVar[bool] = True
     has_own_objectives: ClassVar[bool] = True
     _package: ClassVar[str]
@@ -121,7 +125,7 @@ class BoostedRanker(Ranker):
         features = self._features(X, reset=True)
         rows = inputs.rows_of(features[:, :0], y, qid, group, reader=self._fit_reader(loss, item))
         weights = inputs.row_weights(sample_weight, rows.groups)
-        positive = (rows.relevance >= self._min_relevance()).astype(np.float64)
+        positive = (rows.relevance >= self.min_relevance_in_use()).astype(np.float64)
         self.start_ = learn_start(self.start, features, positive, weights, rows.qid)
         if item is not None:
             loss, rows = self._pooled(loss, rows, item)
@@ -250,7 +254,7 @@ class BoostedRanker(Ranker):
             _check.cutoff(self.patience, name="patience")
         threads = 0 if self.n_threads is None else _check.cutoff(self.n_threads, name="n_threads")
         return {
-            "learning_rate": _positive(self.learning_rate, "learning_rate"),
+            "learning_rate": _check.positive(self.learning_rate, "learning_rate"),
             "n_leaves": _leaves(self.n_leaves),
             "l2": _check.number(self.l2, "l2", low=0.0),
             "row_share": _share(self.row_share, "row_share"),
@@ -258,7 +262,7 @@ class BoostedRanker(Ranker):
             "min_hessian_in_leaf": _check.number(
                 self.min_hessian_in_leaf, "min_hessian_in_leaf", low=0.0
             ),
-            "seed": fitting.seed_of(self.random_state) % _LARGEST_SEED,
+            "seed": _check.seed(self.random_state, "random_state") % _LARGEST_SEED,
             "n_threads": threads,
             "options": _options(self.options),
         }
@@ -289,7 +293,7 @@ class BoostedRanker(Ranker):
 
     def _validate(self, measure: Measure, valid: Part) -> Callable[[PerRow], float]:
         mean_measure = MeasureOnRows(
-            measure, valid.relevance, valid.groups, min_relevance=self._min_relevance()
+            measure, valid.relevance, valid.groups, min_relevance=self.min_relevance_in_use()
         )
         if np.isnan(mean_measure(valid.start)):
             raise ArgumentError(
@@ -349,10 +353,6 @@ def _options(value: Any) -> dict[str, Any]:
     if value is not None and not isinstance(value, Mapping):
         raise ArgumentError(f"options must be a mapping of names to values, got {value!r}.")
     return dict(cast("Mapping[str, Any]", value or {}))
-
-
-def _positive(value: Any, name: str) -> float:
-    return _check.number(value, name, low=0.0, strict=True)
 
 
 def _share(value: Any, name: str) -> float:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
 from podium._arrays import check_arrays
@@ -115,6 +116,12 @@ class NeuralRanker(Ranker):
 
     default_loss: ClassVar[str | None] = "pap-logistic"
     graded_loss: ClassVar[str | None] = "lambdarank@10"
+    default_grid: ClassVar[Mapping[str, Sequence[Any]] | None] = {
+        "hidden": [0, 32],
+        "learning_rate": [1e-3, 1e-2],
+        "l2": [1e-5, 1e-3, 1e-1],
+    }
+    _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
 
     def __init__(
         self,
@@ -240,18 +247,18 @@ class NeuralRanker(Ranker):
         _check.number(self.l2, "l2", low=0.0)
         patience = self.patience
         return Settings(
-            learning_rate=_check.number(self.learning_rate, "learning_rate", low=0.0, strict=True),
+            learning_rate=_check.positive(self.learning_rate, "learning_rate"),
             max_iter=_check.cutoff(self.max_iter, name="max_iter"),
             tol=_check.number(self.tol, "tol", low=0.0),
             patience=None if patience is None else _check.cutoff(patience, name="patience"),
             batch_size=_check.cutoff(self.batch_size, name="batch_size"),
-            seed=fitting.seed_of(self.random_state),
+            seed=_check.seed(self.random_state, "random_state"),
         )
 
     def _problem(
         self, loss: Loss, features: Any, labels: Labels, places: RowIndex
     ) -> _training.Problem:
-        target = fitting.target_of(loss, labels, fitting.seed_of(self.random_state))
+        target = fitting.target_of(loss, labels, _check.seed(self.random_state, "random_state"))
         n_features = int(features.shape[1])
         standard = Standard.none(n_features)
         if self.standardize:
@@ -284,22 +291,8 @@ class NeuralRanker(Ranker):
         self.mean_, self.scale_ = problem.standard.mean, problem.standard.scale
         self.objective_, self.best_iteration_ = solution.objective, history.kept_at
         self.n_iter_, self.stop_reason_ = len(history.objectives), solution.stop_reason
-        self.history_ = {"objective": np.array(history.objectives)}
-        if history.validation:
-            self.history_["validation"] = np.array(history.validation)
+        self.history_ = history.arrays()
 
     def _network(self) -> Network:
         activation = _check.choice(self.activation_, "activation_", ACTIVATIONS)
         return Network(tuple(self.layer_sizes_.tolist()), activation)
-
-    def _features(self, X: Any, *, reset: bool) -> Any:
-        # `inputs` checks for non-finite values; its error names the row, the group and the column.
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_all_finite=False,
-        )

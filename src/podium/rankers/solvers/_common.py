@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from podium.errors import ArgumentError
 from podium.rankers.objective import LinearObjective, Parameters, Point, dot
@@ -99,6 +100,11 @@ class History:
             self.best = now
         if self._keeps_now(now):
             self.kept_at, self.kept_point = now, point
+
+    def arrays(self) -> dict[str, NDArray[np.float64]]:
+        """Return the values of the iterations by name, for `history_` of a ranker."""
+        values = {"objective": np.array(self.objectives)}
+        return values | ({"validation": np.array(self.validation)} if self.validation else {})
 
     def stop_reason(self, settings: Settings) -> StopReason | None:
         """Return the reason to stop after the last iterate, the same for all solvers, or None."""

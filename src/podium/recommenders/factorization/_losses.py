@@ -178,7 +178,7 @@ class Softmax(FactorLoss):
         correction = _check.number(self.correction, "correction", low=0.0)
         object.__setattr__(self, "correction", correction)
         if self.temperature is not None:
-            temperature = _check.number(self.temperature, "temperature", low=0.0, strict=True)
+            temperature = _check.positive(self.temperature, "temperature")
             object.__setattr__(self, "temperature", temperature)
 
     def default_similarity(self, n_factors: int) -> str:
@@ -241,7 +241,7 @@ class SL(Softmax):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "k", _check.cutoff(self.k))
-        _check.number(self.level_temperature, "level_temperature", low=0.0, strict=True)
+        _check.positive(self.level_temperature, "level_temperature")
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""

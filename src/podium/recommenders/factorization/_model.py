@@ -28,6 +28,7 @@ from podium.recommenders.factorization._descent import Descent, Factors, State, 
 from podium.recommenders.factorization._growth import Growth, learn_new_items
 from podium.recommenders.factorization._passes import History, Validation, report_end, run
 from podium.recommenders.factorization._settings import DataSize, Settings, read_settings
+from podium.recommenders.factorization._space import SPACE
 from podium.types import Progress
 
 
@@ -77,11 +78,12 @@ class Factorization(FactorRecommender):
         learning_rate 20 times smaller.
     negatives : {"all", "unseen"}
         The items to compare with: all other items, as in the paper, or only those of which the fit
-        learns no pair of the user; items of `seen` pairs are among both. With "unseen", use an l2 about 1.6 times as large.
+        learns no pair of the user; items of `seen` pairs are among both. With "unseen", use an l2
+        about 1.6 times as large.
     popularity : float, optional
         A negative is drawn in proportion to this power of its number of users: uniformly with 0.
-        The loss weights the drawn items, so that its expected value stays about the same. By default 0.5
-        for softmax and sl of cosines, and 0 otherwise.
+        The loss weights the drawn items, so that its expected value stays about the same. By
+        default 0.5 for softmax and sl of cosines, and 0 otherwise.
     popularity_share : float
         The share of the draws that follow popularity, in (0, 1]; the rest is uniform.
     similarity : {"dot", "cosine"}, optional
@@ -130,7 +132,8 @@ class Factorization(FactorRecommender):
     array([[3]])
     """
 
-    _kind: ClassVar[str] = "podium_factorization"
+    makes_passes = reads_gain = True
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = SPACE
     _scalars: ClassVar[dict[str, type]] = {
         "n_blocks_": int,
         "n_epochs_": int,
@@ -138,9 +141,6 @@ class Factorization(FactorRecommender):
         "weight_scale_": float,
     }
 
-    n_blocks_: int
-    n_epochs_: int
-    stop_reason_: str
     history_: dict[str, NDArray[np.float64]]
     _size: DataSize | None = None
 
@@ -256,6 +256,10 @@ class Factorization(FactorRecommender):
         report_end(history, settings.learning_rate)
         return self
 
+    @property
+    def every_row(self) -> bool:
+        return self.gain == "one"
+
     def check(self) -> None:
         """Raise an ArgumentError if a parameter is wrong for any data."""
         parse_relevance(self.eval_metric)
@@ -360,10 +364,8 @@ class Factorization(FactorRecommender):
 
     def _finish(self, pairs: Pairs, settings: Settings, factors: Factors, history: History) -> None:
         self._hold(pairs, factors)
-        self.n_blocks_ = settings.n_blocks
-        self.n_epochs_ = history.best_epoch
-        self.stop_reason_ = history.stop_reason
-        self.history_ = history.arrays()
+        self.n_blocks_, self.n_epochs_ = settings.n_blocks, history.best_epoch
+        self.stop_reason_, self.history_ = history.stop_reason, history.arrays()
 
     def _hold(self, pairs: Pairs, factors: Factors) -> None:
         self.user_factors_, self.item_factors_ = factors.users, factors.items
@@ -393,8 +395,5 @@ class Factorization(FactorRecommender):
 
     def _set_arrays(self, arrays: Arrays) -> None:
         super()._set_arrays(arrays)
-        self.history_ = {
-            key.removeprefix("history_."): value
-            for key, value in arrays.items()
-            if key.startswith("history_.")
-        }
+        names = [name for name in arrays if name.startswith("history_.")]
+        self.history_ = {name.removeprefix("history_."): arrays[name] for name in names}

@@ -155,5 +155,4 @@ def _measured(factors: Factors, validation: Validation) -> float:
             f"eval_set has no user for which {measure} is defined. Add pairs to it that are in "
             "neither user_items nor seen, or choose another eval_metric."
         )
-    mean = float(values.mean())
-    return mean if measure.metric.higher_is_better else -mean
+    return measure.metric.sign * float(values.mean())

@@ -165,7 +165,7 @@ def _learning_rate(model: Any, loss: FactorLoss, *, cosine: bool) -> float:
     """Return the initial step: the given one, or that of the loss."""
     if model.learning_rate is None:
         return loss.default_rate(cosine=cosine)
-    return _check.number(model.learning_rate, "learning_rate", low=0.0, strict=True)
+    return _check.positive(model.learning_rate, "learning_rate")
 
 
 def _l2(model: Any, loss: FactorLoss, size: DataSize | None, *, cosine: bool) -> float:

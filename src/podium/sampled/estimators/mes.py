@@ -64,7 +64,7 @@ class MES(Estimator):
     eta: float = 0.01
 
     def __post_init__(self) -> None:
-        _check.number(self.eta, "eta", low=0.0, strict=True)
+        _check.positive(self.eta, "eta")
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Solve for the probability of each rank; see `Estimator.fit`."""

@@ -130,7 +130,7 @@ def maximum_likelihood(ranks: SampledRanks, tolerance: float = TOLERANCE) -> Max
     >>> found.ranks.size <= 11, found.gap <= 1e-8
     (True, True)
     """
-    gap = _check.number(tolerance, "tolerance", low=0.0, strict=True)
+    gap = _check.positive(tolerance, "tolerance")
     return maximise(likelihood(ranks), gap)
 
 
@@ -222,7 +222,7 @@ class WMLE(Estimator):
     def __post_init__(self) -> None:
         if not callable(self.weight):
             _check.choice(self.weight, "weight", list(WEIGHTS))
-        _check.number(self.scale, "scale", low=0.0, strict=True)
+        _check.positive(self.scale, "scale")
         _check.cutoff(self.n_steps, name="n_steps", required=False)
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:

@@ -137,7 +137,7 @@ class RecallMap(LinearEstimator):
 
     def __post_init__(self) -> None:
         if self.a is not None:
-            object.__setattr__(self, "a", _check.number(self.a, "a", low=0.0, strict=True))
+            object.__setattr__(self, "a", _check.positive(self.a, "a"))
 
     def cutoffs(self, design: Design) -> Floats:
         """Return f(1), f(2), ... of a design: float64, (n_outcomes,).

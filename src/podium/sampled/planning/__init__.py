@@ -147,7 +147,7 @@ def plan(
     """
     estimator, parsed = _read_request(n_items, method, measure)
     n_users_checked = _check.cutoff(n_users, name="n_users")
-    goal = _check.number(error, "error", low=0.0, strict=True)
+    goal = _check.positive(error, "error")
     only_std_error, with_replacement = (
         _check.flag(ignore_bias, "ignore_bias"),
         _check.flag(replacement, "replacement"),

@@ -92,7 +92,7 @@ def plan_scan(
     for pilot in several:
         require_kind(pilot, ScannedRanks, "pilots", PLAN)
     n_planned, seed = _check.cutoff(n_users, name="n_users"), _check.seed(seed)
-    goal = float(_check.number(error, "error", low=0.0, strict=True))
+    goal = _check.positive(error, "error")
     parsed = read_measure(measure, None)
     _refuse_without_draws(several)
     designs: list[PlannedDesign] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from podium.errors import ArgumentError
 from podium.metrics import Measure
 from podium.rankers.baseline import Coefficients, LinearBaseline, Task
 from podium.rankers.content import by_content
-from podium.rankers.fitting import seed_of
 from podium.rankers.logistic import Classifier, require_both_classes
 from podium.rankers.objective import times
 from podium.types import PerRow, Progress, RowIndex
@@ -107,6 +106,8 @@ class GreedyPAp(LinearBaseline):
     1.0
     """
 
+    length_parameter: ClassVar[str] = "n_base"
+
     def __init__(
         self,
         k: int = 10,
@@ -130,11 +131,11 @@ class GreedyPAp(LinearBaseline):
         self.random_state = random_state
         self.one_group = one_group
 
-    def _learn(self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress) -> None:
-        n_base, seed = _check.cutoff(self.n_base, name="n_base"), seed_of(self.random_state)
+    def _learn(self, task: Task, progress: Progress) -> None:
+        n_base = _check.cutoff(self.n_base, name="n_base")
+        seed = _check.seed(self.random_state, "random_state")
         grid = _grid(self.n_grid)
         classifier = Classifier(C=self.C)
-        task = self._task(X, y, qid, data)
         require_both_classes(task.positive, task.weights, self.min_relevance)
         bases: list[Candidate] = []
         for i, weights in enumerate(_bootstraps(task, n_base, np.random.default_rng(seed))):

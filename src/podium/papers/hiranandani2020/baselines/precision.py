@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from podium import _check
 from podium.losses.base import Out
 from podium.losses.pap import PApLoss, PApTarget
 from podium.metrics import Measure
-from podium.rankers.baseline import LinearBaseline
+from podium.rankers.baseline import LinearBaseline, Task
 from podium.rankers.linear import LinearRanker
 from podium.types import PerRow, Progress
 
@@ -158,7 +158,7 @@ class SGDAtK(LinearBaseline):
         self.min_relevance = min_relevance
         self.one_group = one_group
 
-    def _learn(self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress) -> None:
+    def _learn(self, task: Task, progress: Progress) -> None:
         ranker = LinearRanker(
             PrecisionAverage(self.k, clip=self.clip, min_relevance=self.min_relevance),
             l2=self.l2,
@@ -174,4 +174,13 @@ class SGDAtK(LinearBaseline):
             eval_metric=self._measure(),
             one_group=self.one_group,
         )
-        self._copy_learned(ranker.fit(X, y, qid, progress=progress, **data))
+        rows, valid = task.rows, task.eval_rows
+        ranker.fit(
+            rows.features,
+            rows.relevance,
+            rows.groups.labels[rows.groups.index],
+            sample_weight=task.weights,
+            eval_set=None if valid is None else (valid.features, valid.relevance, valid.qid),
+            progress=progress,
+        )
+        self._copy_learned(ranker)

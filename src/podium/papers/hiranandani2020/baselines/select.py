@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +13,6 @@ from podium.losses.inputs import group_weights
 from podium.losses.pap import PApTarget
 from podium.metrics import Measure
 from podium.rankers.baseline import Coefficients, LinearBaseline, Task
-from podium.rankers.fitting import seed_of
 from podium.rankers.logistic import Classifier, require_both_classes
 from podium.rankers.objective import times
 from podium.types import PerRow, Progress, RowIndex
@@ -86,6 +85,8 @@ class SelectPAp(LinearBaseline):
     1.0
     """
 
+    length_parameter: ClassVar[str] = "max_rounds"
+
     def __init__(
         self,
         k: int = 10,
@@ -109,10 +110,10 @@ class SelectPAp(LinearBaseline):
         self.random_state = random_state
         self.one_group = one_group
 
-    def _learn(self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress) -> None:
+    def _learn(self, task: Task, progress: Progress) -> None:
         n_rounds = _check.cutoff(self.max_rounds, name="max_rounds")
         classifier = Classifier(C=self.C)
-        task, target = self._task_and_target(X, y, qid, data)
+        target = self._target(task)
         coef, values, seen_pools = (
             self._start_coefficients(task, classifier),
             list[float](),
@@ -134,12 +135,9 @@ class SelectPAp(LinearBaseline):
         self.best_iteration_, self.n_iter_ = int(np.argmax(values)), len(values)
         self.history_ = {"measure": np.array(values)}
 
-    def _task_and_target(
-        self, X: Any, y: Any, qid: Any, data: dict[str, Any]
-    ) -> tuple[Task, PApTarget]:
-        """Return the task, and the target with the numbers of rows per group in a pool."""
+    def _target(self, task: Task) -> PApTarget:
+        """Return the target with the numbers of rows per group in a pool."""
         loss = PApRamp(self.k, clip=self.clip, min_relevance=self.min_relevance)
-        task = self._task(X, y, qid, data)
         require_both_classes(task.positive, task.weights, self.min_relevance)
         group_weights(task.weights, task.rows.groups, f"Select-pAp@{loss.k}")  # only a check
         target = loss.prepare(task.rows.relevance, task.rows.groups)
@@ -147,12 +145,12 @@ class SelectPAp(LinearBaseline):
             n_groups = task.rows.groups.n_groups
             reason = loss.why_undefined(target).replace(loss.name, f"Select-pAp@{loss.k}", 1)
             raise ArgumentError(f"None of the {n_groups} groups can be trained on: {reason}")
-        return task, target
+        return target
 
     def _start_coefficients(self, task: Task, classifier: Classifier) -> Coefficients:
         """Return the coefficients that score the first pool."""
         start = _check.choice(self.start, "start", ("logistic", "normal"))
-        seed = seed_of(self.random_state)
+        seed = _check.seed(self.random_state, "random_state")
         if start == "logistic":
             return classifier.fit(task.rows.features, task.positive, task.weights)[0]
         return np.random.default_rng(seed).standard_normal(int(task.rows.features.shape[1]))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from podium import _check
@@ -11,7 +9,7 @@ from podium.errors import ConvergenceWarning, warn
 from podium.losses import PAUCHinge
 from podium.metrics import Measure
 from podium.rankers import fitting
-from podium.rankers.baseline import LinearBaseline
+from podium.rankers.baseline import LinearBaseline, Task
 from podium.rankers.objective import LinearObjective, dot
 from podium.rankers.solvers import History, Settings, Solution, StopReason, Validate
 from podium.rankers.solvers.planes import Model, Planes
@@ -115,16 +113,15 @@ class SVMpAUC(LinearBaseline):
         self.min_relevance = min_relevance
         self.one_group = one_group
 
-    def _learn(self, X: Any, y: Any, qid: Any, data: dict[str, Any], progress: Progress) -> None:
+    def _learn(self, task: Task, progress: Progress) -> None:
         settings = self._settings()
         loss = PAUCHinge(self.k, clip=self.clip, min_relevance=self.min_relevance)
-        task = self._task(X, y, qid, data)
         rows = task.rows
         target = loss.prepare(rows.relevance, rows.groups, weights=task.weights)
-        l2 = 1.0 / _check.number(self.C, "C", low=0.0, strict=True)
+        l2 = 1.0 / _check.positive(self.C, "C")
         objective = LinearObjective(rows.features, loss, target, l2)
         fitting.require_trainable(loss, target, rows.groups)
-        validate = None if data["eval_set"] is None else task.evaluate_coef
+        validate = None if task.eval_rows is None else task.evaluate_coef
         solution = cutting_plane(objective, settings, validate, progress)
         self._set_attributes(solution)
         problem = fitting.warning_text(solution, settings, "bundle")
@@ -146,9 +143,7 @@ class SVMpAUC(LinearBaseline):
         self.objective_, self.gap_ = solution.objective, solution.gap
         self.best_iteration_, self.n_iter_ = history.kept_at, len(history.objectives)
         self.stop_reason_ = solution.stop_reason
-        self.history_ = {"objective": np.array(history.objectives)}
-        if history.validation:
-            self.history_["validation"] = np.array(history.validation)
+        self.history_ = history.arrays()
 
 
 def cutting_plane(

@@ -76,7 +76,7 @@ def generalization_bound(
     positive_share, negative_share = gammas(n_pos, n_neg, k, gamma_plus)
     capacity = _check.cutoff(vc_dim, name="vc_dim")
     log_inverse_rho = math.log(1.0 / _check.open_fraction(rho, "rho"))
-    checked_constant = _check.number(constant, "constant", low=0.0, strict=True)
+    checked_constant = _check.positive(constant, "constant")
     positive_term = math.sqrt((capacity * math.log(n_pos) + log_inverse_rho) / n_pos)
     negative_term = math.sqrt((capacity * math.log(n_neg) + log_inverse_rho) / n_neg)
     return checked_constant * (positive_term / positive_share + negative_term / negative_share)

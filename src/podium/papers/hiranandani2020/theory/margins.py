@@ -247,7 +247,7 @@ def margins(
     if labels is not None:
         _check.equal_length(scores=checked_scores, qid=labels)
     groups = Groups.single(checked_scores.size) if labels is None else Groups.from_qid(labels)
-    threshold = _check.number(min_relevance, "min_relevance", low=0.0, strict=True)
+    threshold = _check.positive(min_relevance, "min_relevance")
     return _measure(
         checked_scores,
         grades >= threshold,

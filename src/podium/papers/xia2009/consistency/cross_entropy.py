@@ -93,7 +93,7 @@ class PermutationCrossEntropy(Loss):
     shift_invariant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        value = _check.number(self.scale, "scale", low=0.0, strict=True)
+        value = _check.positive(self.scale, "scale")
         object.__setattr__(self, "scale", value)
 
     def prepare(

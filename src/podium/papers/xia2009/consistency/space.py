@@ -118,7 +118,7 @@ class Space:
 
         With a `concentration` far below 1, a few orders have almost all of the probability.
         """
-        alpha = _check.number(concentration, "concentration", low=0.0, strict=True)
+        alpha = _check.positive(concentration, "concentration")
         return cls(_dirichlet(math.factorial(_orders.size(n)), alpha, rng))
 
     @classmethod
@@ -162,7 +162,7 @@ class Space:
         """
         n = _orders.size(n)
         k = _orders.depth(k, n)
-        alpha = _check.number(concentration, "concentration", low=0.0, strict=True)
+        alpha = _check.positive(concentration, "concentration")
         checked_pairs = _theorem6_pairs(n, k, rng) if pairs is None else list(pairs)
         return cls(_order_preserving(n, k, checked_pairs, alpha, rng))
 

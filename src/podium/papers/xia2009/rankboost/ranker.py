@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
 from podium.errors import ArgumentError, ConvergenceWarning, warn
@@ -107,6 +108,11 @@ class RankBoost(Ranker):
     >>> ranker.threshold_, ranker.predict([[9.0], [1.5], [0.4]]).round(3)
     (array([2.5, 0.5]), array([1.589, 0.896, 0.   ]))
     """
+
+    default_grid: ClassVar[Mapping[str, Sequence[Any]] | None] = {
+        "n_thresholds": [10, 30, 100]  # per feature; with fewer, RankBoost fits less noise
+    }
+    length_parameter: ClassVar[str] = "n_rounds"
 
     feature_: RowIndex
     threshold_: NDArray[np.float64]
@@ -234,7 +240,7 @@ class RankBoost(Ranker):
 
     def _checked(self) -> tuple[tuple[int, int | None], int | None, str]:
         """Return the checked ((n_rounds, patience), n_thresholds, per)."""
-        _check.number(self.min_relevance, "min_relevance", low=0.0, strict=True)
+        _check.positive(self.min_relevance, "min_relevance")
         parse_relevance(self.eval_metric)
         patience, n_thresholds = self.patience, self.n_thresholds
         if patience is not None:
@@ -276,20 +282,9 @@ class RankBoost(Ranker):
                 ConvergenceWarning,
             )
 
-    def _min_relevance(self) -> float:
-        return self.min_relevance
-
-    def _features(self, X: Any, *, reset: bool) -> Any:
-        # `inputs` checks for non-finite values, and its error names row, group and column.
-        return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=np.float64,
-            order="C",
-            ensure_all_finite=False,
-        )
+    def min_relevance_in_use(self) -> float:
+        """Return the smallest relevance of a positive: the parameter `min_relevance`."""
+        return _check.positive(self.min_relevance, "min_relevance")
 
 
 def _dense(features: Any) -> NDArray[np.float64]:
