@@ -32,13 +32,12 @@ from podium.sampled._request import (
     require_several,
     same_catalogue,
 )
-from podium.sampled._uncertainty import ErrorFrom
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.design import Floats
 from podium.sampled.difference import Difference
 from podium.sampled.distribution import read_measure
-from podium.sampled.estimators import Estimator
-from podium.sampled.estimators.smooth import Smooth, SmoothFit
+from podium.sampled.estimators import ErrorFrom, Estimator
+from podium.sampled.estimators.smooth import SmoothFit
 from podium.sampled.evaluating import N_BOOTSTRAP, SampledEvaluation, evaluate
 from podium.sampled.ranks import SampledRanks
 from podium.types import Progress
@@ -232,7 +231,7 @@ def compare(
         level,
         a.n_users,
         str(method),
-        *_uncertainty.interval_kind(method, pair),
+        *_uncertainty.interval_kind(method, *pair),
         source,
     )
     differences: dict[str, Difference] = {}
@@ -318,8 +317,7 @@ def _differences(
     The last value says for each measure whether the method's prior decides more than the ranks.
     """
     no_prior = [False] * len(measures)
-    linear_forms = [_uncertainty.linear_form(method, ranks) for ranks in pair]
-    linear_a, linear_b = linear_forms
+    linear_a, linear_b = (_uncertainty.linear_form(method, ranks) for ranks in pair)
     if linear_a is not None and linear_b is not None:
         forms = ((linear_a, pair[0]), (linear_b, pair[1]))
         values = [
@@ -328,7 +326,7 @@ def _differences(
         std_errors = [stats.summarize(b - a).std_error for a, b in values]
         means = np.array([[a.mean(), b.mean()] for a, b in values])
         return means, np.array(std_errors), "users", no_prior
-    if isinstance(method, Smooth):
+    if method.error_from == "posterior":
         fits = [method.posterior(ranks) for ranks in pair]
         prior_decides = [any(fit.prior_decides(measure) for fit in fits) for measure in measures]
         return *_by_posteriors(method, pair, fits, measures), "posterior", prior_decides
@@ -344,7 +342,7 @@ def _difference_errors(variances: Floats, covariances: Floats) -> Floats:
 
 
 def _by_posteriors(
-    method: Smooth, pair: Pair, fits: Sequence[SmoothFit], measures: Sequence[Measure]
+    method: Estimator, pair: Pair, fits: Sequence[SmoothFit], measures: Sequence[Measure]
 ) -> tuple[Floats, Floats]:
     """Return means, (n_measures, 2), and standard errors of differences.
 

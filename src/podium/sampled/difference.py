@@ -7,8 +7,9 @@ from typing import Any
 
 from podium.evaluation.json_form import number
 from podium.evaluation.stats import Interval
-from podium.sampled._uncertainty import ErrorFrom, IntervalOf
+from podium.sampled._uncertainty import IntervalOf
 from podium.sampled.bounds import Bounds
+from podium.sampled.estimators import ErrorFrom
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,10 @@ from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import inside, t_interval
 from podium.metrics import Measure
 from podium.sampled._request import extent
-from podium.sampled._uncertainty import ErrorFrom, IntervalOf
+from podium.sampled._uncertainty import IntervalOf
 from podium.sampled.bounds import Bounds
 from podium.sampled.design import Floats, Ints
+from podium.sampled.estimators import ErrorFrom
 from podium.sampled.scanning.bounds import scan_bounds
 from podium.sampled.scanning.open_targets import OpenTargets
 from podium.sampled.scanning.ranks import ScannedRanks
