@@ -11,8 +11,7 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation import stats
-from podium.evaluation.stats import Interval
-from podium.evaluation.stats.intervals import t_interval, t_p_value, t_statistic
+from podium.evaluation.stats.intervals import inside, t_interval
 from podium.metrics import ByMeasure, Measure, listed_measures
 from podium.progress import or_silent
 from podium.report import Report, estimates
@@ -34,7 +33,7 @@ from podium.sampled._request import (
 )
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.design import Floats
-from podium.sampled.difference import Difference
+from podium.sampled.difference import Difference, bounds_of_difference, probability_of_sign
 from podium.sampled.distribution import read_measure
 from podium.sampled.estimators import ErrorFrom, Estimator
 from podium.sampled.estimators.smooth import SmoothFit
@@ -239,12 +238,10 @@ def compare(
         parsed, means.tolist(), errors.tolist(), all_bounds, prior_decides, strict=True
     ):
         difference = mean_b - mean_a
-        sign_probability = 1.0 - t_p_value(t_statistic(difference, std_error), a.n_users) / 2
+        sign_probability = probability_of_sign(difference, std_error, a.n_users)
         interval = t_interval(difference, std_error, a.n_users, level)
         if measure_bounds is not None and source == "posterior":
-            interval = Interval(
-                max(interval.low, measure_bounds.low), min(interval.high, measure_bounds.high)
-            )
+            interval = inside(interval, measure_bounds)
         differences[str(measure)] = Difference(
             mean_a,
             mean_b,
@@ -358,4 +355,4 @@ def _by_posteriors(
 
 def _bounds(pair: Pair, measure: Measure, level: float) -> Bounds:
     a, b = (identification_bounds(ranks, measure, confidence=(1 + level) / 2) for ranks in pair)
-    return Bounds(b.low - a.high, b.high - a.low)
+    return bounds_of_difference(a, b)
