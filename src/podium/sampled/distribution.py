@@ -14,7 +14,7 @@ from podium.errors import ArgumentError
 from podium.metrics import Measure, parse, parse_relevance
 from podium.report import figures
 from podium.report.pictures import estimated
-from podium.sampled.design import Floats
+from podium.sampled.design import Floats, Ints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,6 +64,14 @@ def all_rank_weights(measure: Measure, n_items: int) -> Floats:
     top = rank_weights(measure, n_items)
     weights[: top.size] = top
     return weights
+
+
+def values_of(weights: Floats, above: Ints) -> Floats:
+    """Return the value of targets with some numbers of items above them.
+
+    `weights` are the values at ranks 1, 2, …; the value at ranks beyond is 0.
+    """
+    return np.append(weights, 0.0)[np.minimum(above, weights.size)]
 
 
 def depends_on_order(measure: Measure, n_items: int, depth: int) -> bool:
