@@ -110,9 +110,8 @@ def _is_chosen(users: Ids, one_in: int) -> Mask:
 
 
 def _pieces(stored: StoredTable, columns: list[str]) -> Iterator[Source]:
-    for block in stored.blocks():
-        for first_row, frame in stored.read(block, columns):
-            yield replace(_opened(stored), fetch=_fetch_of(frame), first_row=first_row)
+    for first_row, frame in stored.pieces(columns):
+        yield replace(_opened(stored), fetch=_fetch_of(frame), first_row=first_row)
 
 
 def _opened(stored: StoredTable) -> Source:
