@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from podium.catalogue import rank_all, rank_blocks, target_ranks, top_k, top_k_factors
+from podium.catalogue import rank_all, rank_blocks, target_ranks, top_k
+from podium.catalogue.source import Source
 from podium.metrics import parse
 from podium.ranking import Ranking
 from podium.types import Ties
@@ -148,16 +149,17 @@ def test_blocks_together_are_the_one_ranking(ties: Ties, block_size: int) -> Non
 
 @pytest.mark.parametrize("ties", FIXED)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_ranks_are_places_in_the_sorted_list(ties: Ties, seed: int) -> None:
+def test_ranks_are_places_in_the_sorted_list(
+    ties: Ties, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Source, "block_size", 4)
     case = make_case(seed)
     targets = csr_array(case.truth)
     expected = [
         case.order(u, ties).index(i) + 1.0
         for u, i in zip(*(axis.tolist() for axis in np.nonzero(case.truth)), strict=True)
     ]
-    got = target_ranks(
-        case.scores, targets, exclude=case.arguments["exclude"], ties=ties, block_size=4
-    )
+    got = target_ranks(case.scores, targets, exclude=case.arguments["exclude"], ties=ties)
     assert got.tolist() == expected
 
 
@@ -234,16 +236,19 @@ def test_top_k_of_long_rows_is_the_start_of_a_stable_sort(k: int, dtype: Any, sh
 
 
 @pytest.mark.parametrize("block_size", [None, 1, 3, 100])
-def test_factors_give_what_their_product_gives(block_size: int | None) -> None:
+def test_factors_give_what_their_product_gives(
+    block_size: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(6)
     users = rng.integers(-3, 4, (10, 4)).astype(np.float64)  # products are exact integers
     items = rng.integers(-3, 4, (50, 4)).astype(np.float32)
     truth = csr_array((rng.random((10, 50)) < 0.2).astype(float))
     product = users @ items.T
-    for got, expected in zip(
-        top_k_factors(users, items, 7, block_size=block_size), top_k(product, 7), strict=True
-    ):
+    best = top_k(product, 7)
+    if block_size is not None:
+        monkeypatch.setattr(Source, "block_size", block_size)
+    for got, expected in zip(top_k((users, items), 7), best, strict=True):
         np.testing.assert_array_equal(got, expected)
-    parts = rank_blocks((users, items), truth, depth=9, block_size=block_size)
+    parts = rank_blocks((users, items), truth, depth=9)
     assert [row for p in parts for row in lists(p)] == lists(rank_all(product, truth, depth=9))
     np.testing.assert_array_equal(target_ranks((users, items), truth), target_ranks(product, truth))

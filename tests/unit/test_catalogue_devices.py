@@ -10,14 +10,8 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from podium.catalogue import (
-    ScoreFunction,
-    device_scores,
-    rank_all,
-    target_ranks,
-    top_k,
-    top_k_factors,
-)
+from podium.catalogue import ScoreFunction, device_scores, rank_all, target_ranks, top_k
+from podium.catalogue.counting import CountedProducts
 from podium.catalogue.exact import Products
 from podium.errors import ArgumentError
 
@@ -80,7 +74,9 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_ranks_are_those_of_the_exact_scores_on_each_device(dtype: Any, ties: Any) -> None:
+def test_ranks_are_those_of_the_exact_scores_on_each_device(
+    dtype: Any, ties: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     factors = close_factors(dtype)
     targets = drawn_pairs(40, 700, 0.03, 1)
     seen = drawn_pairs(40, 700, 0.05, 2)
@@ -91,7 +87,8 @@ def test_ranks_are_those_of_the_exact_scores_on_each_device(dtype: Any, ties: An
     for source in (factors, tensors(factors), tensor(scores)):
         np.testing.assert_array_equal(target_ranks(source, targets, **options), expected)
     for block_size in (1, 7):
-        options["block_size"] = block_size
+        monkeypatch.setattr(CountedProducts, "block_size", block_size)
+        monkeypatch.setattr(device_scores.ProductScores, "block_size", block_size)
         np.testing.assert_array_equal(target_ranks(factors, targets, **options), expected)
         np.testing.assert_array_equal(target_ranks(tensors(factors), targets, **options), expected)
 
@@ -104,8 +101,8 @@ def test_lists_are_those_of_the_exact_scores_on_each_device(dtype: Any, k: int) 
     items, best = top_k(scores, k, exclude=seen)
     on_device = tensor(scores)
     results: list[tuple[Floats, Floats]] = [
-        top_k_factors(*factors, k, exclude=seen),
-        top_k_factors(*tensors(factors), k, exclude=seen),
+        top_k(factors, k, exclude=seen),
+        top_k(tensors(factors), k, exclude=seen),
         top_k(on_device, k, exclude=seen),
         top_k(function(on_device), k, exclude=seen, device="auto"),
     ]
@@ -147,15 +144,15 @@ def test_all_equal_scores_are_ordered_by_the_rule_on_each_device() -> None:
         for source in ((users, items), tensors((users, items)), torch.ones(3, 300)):
             assert target_ranks(source, targets, ties=ties).tolist() == ranks
     assert top_k(torch.ones(3, 300), 2)[0].tolist() == [[0, 1]] * 3
-    assert top_k_factors(*tensors((users, items)), 2)[0].tolist() == [[0, 1]] * 3
+    assert top_k(tensors((users, items)), 2)[0].tolist() == [[0, 1]] * 3
 
 
 def test_shorter_products_that_a_program_allows_are_not_used() -> None:
     factors = close_factors(np.float32)
-    expected = top_k_factors(*factors, 5)
+    expected = top_k(factors, 5)
     torch.set_float32_matmul_precision("medium")
     try:
-        got = top_k_factors(*tensors(factors), 5)
+        got = top_k(tensors(factors), 5)
         assert torch.get_float32_matmul_precision() == "medium"
     finally:
         torch.set_float32_matmul_precision("highest")
@@ -168,9 +165,7 @@ def test_full_memory_makes_tiles_smaller_and_changes_nothing(memory: list[int]) 
         target_ranks(tensors(factors), targets), target_ranks(factors, targets)
     )
     assert memory[0] > 2_000 >= memory[-1]
-    for got, expected in zip(
-        top_k_factors(*tensors(factors), 5), top_k_factors(*factors, 5), strict=True
-    ):
+    for got, expected in zip(top_k(tensors(factors), 5), top_k(factors, 5), strict=True):
         np.testing.assert_array_equal(got, expected)
 
 
@@ -181,7 +176,7 @@ def test_too_little_memory_for_any_tile_is_an_error(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(device_scores, "product", product)
     users, items = tensors(close_factors(np.float32))
     with pytest.raises(ArgumentError, match="cpu has too little memory"):
-        top_k_factors(users, items, 5)
+        top_k((users, items), 5)
 
 
 def test_other_libraries_arrays_are_read_by_their_protocol() -> None:
@@ -199,8 +194,8 @@ def test_other_libraries_arrays_are_read_by_their_protocol() -> None:
 
     factors = close_factors(np.float32)
     users, items = (cast("Any", Shared(factor)) for factor in factors)
-    got = top_k_factors(users, items, 5)
-    np.testing.assert_array_equal(got[0], top_k_factors(*factors, 5)[0])
+    got = top_k((users, items), 5)
+    np.testing.assert_array_equal(got[0], top_k(factors, 5)[0])
 
 
 def test_half_precision_and_gradients_are_read() -> None:
@@ -243,7 +238,7 @@ def test_bad_devices_and_tensors_are_refused(scores: Any, device: Any, text: str
 def test_products_that_overflow_are_refused_on_a_device() -> None:
     large = torch.full((1, 1), 1e30)
     with pytest.raises(ArgumentError, match="products of these factors can be too large"):
-        top_k_factors(large, large, 1)
+        top_k((large, large), 1)
 
 
 def test_function_of_another_shape_is_refused_on_a_device() -> None:
@@ -255,6 +250,6 @@ def test_function_of_another_shape_is_refused_on_a_device() -> None:
 @pytest.mark.parametrize("n", [0, 1])
 def test_no_users_or_items_are_no_error(n: int) -> None:
     empty = torch.zeros(n, 0), torch.zeros(0, 0)
-    assert top_k_factors(*empty, 2)[0].shape == (n, 2)
+    assert top_k(empty, 2)[0].shape == (n, 2)
     assert top_k(torch.zeros(0, 3), 2)[0].shape == (0, 2)
     assert target_ranks(torch.zeros(0, 3), csr_array((0, 3))).size == 0

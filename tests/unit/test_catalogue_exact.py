@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
-from podium.catalogue import top, top_k_factors
+from podium.catalogue import _best_kernels, top_k
 
 Floats = NDArray[np.float32]
 
@@ -34,9 +34,9 @@ def same(a: tuple[NDArray[Any], ...], b: tuple[NDArray[Any], ...]) -> bool:
 def test_user_is_shown_the_same_alone_and_among_others(n_items: int) -> None:
     users, items = drawn(40, n_items)
     seen = seen_by(40, n_items, 0.1)
-    ranked, best = top_k_factors(users, items, 10, exclude=seen)
+    ranked, best = top_k((users, items), 10, exclude=seen)
     for part in (slice(0, 1), slice(5, 7), slice(3, 36)):
-        alone = top_k_factors(users[part], items, 10, exclude=seen[part])
+        alone = top_k((users[part], items), 10, exclude=seen[part])
         assert same(alone, (ranked[part], best[part]))
 
 
@@ -45,14 +45,14 @@ def test_threads_of_the_matrix_product_change_nothing() -> None:
     results: list[tuple[NDArray[Any], ...]] = []
     for threads in (1, 2, 4):
         with threadpool_limits(threads):
-            results.append(top_k_factors(users, items, 10))
+            results.append(top_k((users, items), 10))
     assert same(results[0], results[1])
     assert same(results[0], results[2])
 
 
 def test_scores_are_the_products() -> None:
     users, items = drawn(30, 500)
-    ranked, best = top_k_factors(users, items, 20)
+    ranked, best = top_k((users, items), 20)
     exact = users.astype(np.float64) @ items.T.astype(np.float64)
     np.testing.assert_allclose(best, np.take_along_axis(exact, ranked, 1), rtol=0, atol=1e-5)
     np.testing.assert_array_equal(ranked, np.argsort(-exact, axis=1)[:, :20])
@@ -62,8 +62,8 @@ def test_scores_are_the_products() -> None:
 def test_equal_items_stand_by_number_wherever_they_lie(k: int) -> None:
     users, items = drawn(9, 6)
     copies = np.tile(items, (10, 1))  # item i equals item i - 6: more equal ones than are proposed
-    ranked, best = top_k_factors(users, copies, k)
-    order = top_k_factors(users, items, 6)[0]
+    ranked, best = top_k((users, copies), k)
+    order = top_k((users, items), 6)[0]
     for u in range(9):
         expected = [int(i) + 6 * n for i in order[u] for n in range(10)][:k]
         assert ranked[u, :60].tolist() == expected
@@ -75,31 +75,31 @@ def test_items_whose_scores_differ_by_rounding_are_all_scored() -> None:
     users, items = drawn(1, 1)
     rng = np.random.default_rng(3)
     close = (items + 1e-7 * rng.standard_normal((3_000, 33))).astype(np.float32)
-    every = top_k_factors(users, close, 3_000)
+    every = top_k((users, close), 3_000)
     assert np.unique(every[1]).size > 1
     for k in (1, 10, 100):
-        assert same(top_k_factors(users, close, k), tuple(x[:, :k].copy() for x in every))
+        assert same(top_k((users, close), k), tuple(x[:, :k].copy() for x in every))
 
 
 def test_proposals_of_few_users_at_a_time_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     users, items = drawn(9, 6)
     copies, seen = np.tile(items, (10, 1)), seen_by(9, 60, 0.3)
-    whole = top_k_factors(users, copies, 3, exclude=seen)
+    whole = top_k((users, copies), 3, exclude=seen)
     monkeypatch.setattr("podium.catalogue.exact._MOST", 12)
-    assert same(top_k_factors(users, copies, 3, exclude=seen), whole)
+    assert same(top_k((users, copies), 3, exclude=seen), whole)
 
 
 def test_user_of_zeros_is_shown_items_by_number_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     widths: list[int] = []
-    best_of_blocks = top.best_of_blocks
+    best_items = _best_kernels.best_items
 
     def count(*args: Any) -> Any:
-        widths.append(args[1])
-        return best_of_blocks(*args)
+        widths.append(args[3])
+        return best_items(*args)
 
-    monkeypatch.setattr(top, "best_of_blocks", count)
+    monkeypatch.setattr(_best_kernels, "best_items", count)
     _, items = drawn(1, 5_000)
-    ranked, best = top_k_factors(np.zeros((4, 33), np.float32), items, 3)
+    ranked, best = top_k((np.zeros((4, 33), np.float32), items), 3)
     assert ranked.tolist() == [[0, 1, 2]] * 4
     assert np.unique(best).tolist() == [0.0]
     assert widths == [5]
@@ -108,7 +108,7 @@ def test_user_of_zeros_is_shown_items_by_number_at_once(monkeypatch: pytest.Monk
 def test_seen_items_are_left_out_and_short_lists_filled_up() -> None:
     users, items = drawn(3, 4)
     seen = csr_array(np.array([[1, 1, 1, 1], [0, 1, 1, 1], [0, 0, 0, 0]], np.int8))
-    ranked, best = top_k_factors(users, items, 2, exclude=seen)
+    ranked, best = top_k((users, items), 2, exclude=seen)
     assert ranked[:2].tolist() == [[-1, -1], [0, -1]]
     assert np.isneginf(best[0]).all()
     assert (ranked[2] >= 0).all()
@@ -117,6 +117,6 @@ def test_seen_items_are_left_out_and_short_lists_filled_up() -> None:
 @pytest.mark.parametrize(("n_users", "n_items"), [(0, 5), (3, 0)])
 def test_no_users_or_no_items_is_no_error(n_users: int, n_items: int) -> None:
     users, items = drawn(n_users, n_items)
-    ranked, best = top_k_factors(users, items, 2)
+    ranked, best = top_k((users, items), 2)
     assert ranked.shape == best.shape == (n_users, 2)
     assert ranked.tolist() == [[-1, -1]] * n_users

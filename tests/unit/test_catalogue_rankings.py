@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import coo_array, csc_array, csr_array
 
 from podium.catalogue import rank_all, rank_blocks, target_ranks
+from podium.catalogue.source import Source
 from podium.errors import ArgumentError, UnsettledError
 from podium.evaluation import evaluate
 from podium.metrics import pap
@@ -97,12 +98,11 @@ def test_random_ties_are_fair() -> None:
     assert abs(counts - n / 4).max() < 5 * np.sqrt(n * (1 / 4) * (3 / 4))
 
 
-def test_random_ties_follow_the_seed_and_not_the_blocks() -> None:
+def test_random_ties_follow_the_seed_and_not_the_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     scores, truth = np.zeros((40, 9)), csr_array(np.eye(40, 9))
     first = target_ranks(scores, truth, ties="random", seed=1)
-    assert (
-        first.tolist() == target_ranks(scores, truth, ties="random", seed=1, block_size=7).tolist()
-    )
+    monkeypatch.setattr(Source, "block_size", 7)
+    assert first.tolist() == target_ranks(scores, truth, ties="random", seed=1).tolist()
     assert first.tolist() != target_ranks(scores, truth, ties="random", seed=2).tolist()
 
 

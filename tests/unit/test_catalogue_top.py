@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array
 
-from podium.catalogue import top_k, top_k_factors
+from podium.catalogue import top_k
 from podium.catalogue.source import read_factors, read_matrix
 from podium.errors import ArgumentError
 
@@ -169,7 +169,7 @@ def test_other_sparse_formats_are_read() -> None:
 
 def test_factors_of_unequal_width_are_refused() -> None:
     with pytest.raises(ArgumentError, match="must have the same number of columns, got 2 and 3"):
-        top_k_factors(np.ones((4, 2)), np.ones((5, 3)), 1)
+        top_k((np.ones((4, 2)), np.ones((5, 3))), 1)
 
 
 @pytest.mark.parametrize("name", ["user_factors", "item_factors"])
@@ -177,25 +177,20 @@ def test_factor_that_is_not_finite_is_named(name: str) -> None:
     factors = {"user_factors": np.ones((4, 2)), "item_factors": np.ones((5, 2))}
     factors[name][3, 1] = np.nan
     with pytest.raises(ArgumentError, match=f"{name} has a non-finite value, first in row 3"):
-        top_k_factors(**factors, k=1)
+        top_k((factors["user_factors"], factors["item_factors"]), 1)
 
 
 def test_product_that_overflows_is_refused() -> None:
     large = np.full((1, 1), 1e30, np.float32)
     with np.errstate(over="ignore"), pytest.raises(ArgumentError, match="scores must be finite"):
-        top_k_factors(large, large, 1)
-
-
-def test_block_size_must_be_positive() -> None:
-    with pytest.raises(ArgumentError, match="block_size must be an integer >= 1, got 0"):
-        top_k_factors(np.ones((1, 1)), np.ones((1, 1)), 1, block_size=0)
+        top_k((large, large), 1)
 
 
 @pytest.mark.parametrize("n_items", [1, 100, 20_000, 10**6, 10**7])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_block_stays_within_64_mib_or_one_user(n_items: int, dtype: Any) -> None:
     users = np.broadcast_to(np.zeros(1, dtype), (10**6, n_items))
-    size = read_matrix(users).block_size(None)
+    size = read_matrix(users).block_size
     assert size == 1 or size * n_items * np.dtype(dtype).itemsize <= 2**26
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from podium import data
 from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, resolve
+from podium.data.interactions import read_weighted
 from podium.data.shared_names import with_shared_names
 from podium.errors import ArgumentError, DataError
 
@@ -168,3 +169,16 @@ def test_tables_already_read_and_streams_are_not_examined() -> None:
     options = {"user": "who", "item": None, "ties": "worst"}
     for tables in ([data.read_run(RUN)], [None], ["/dev/stdin"], [RUN]):
         assert type(with_shared_names(options, tables)["user"]) is str
+
+
+def test_positives_keep_their_times_and_weights_are_read_without_times() -> None:
+    table = {"user": [1, 1, 2], "item": [5, 6, 5], "rating": [2, 5, 4], "time": [30, 10, 20]}
+    high, low = data.read_interactions(table).positives(4)
+    assert low is not None
+    assert low.timestamp is not None
+    assert high.timestamp is not None
+    assert (high.timestamp.tolist(), low.timestamp.tolist()) == ([10, 20], [30])
+    weighted = read_weighted({**table, "timestamp": [1, 2, 3]})  # two columns could be the time
+    assert (weighted.value_name, weighted.timestamp) == ("rating", None)
+    with pytest.raises(DataError, match=r"must be >= 0, got -1 at row 1 \(user 1\)"):
+        read_weighted({**table, "rating": [2, -1, 4]})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -16,9 +16,11 @@ from podium.sampled import (
     BV,
     REGISTRY,
     BVPrior,
+    Estimator,
     RankDistribution,
     SampledRanks,
     Smooth,
+    SmoothFit,
     compare,
     compare_all,
     error_from,
@@ -28,6 +30,7 @@ from podium.sampled import (
     simulate_ranks,
 )
 from podium.sampled._uncertainty import Resampler, Tally, resampled
+from podium.sampled.estimators import ErrorFrom
 
 N_ITEMS, N_NEGATIVES = 60, 9
 MASS = np.arange(1.0, N_ITEMS + 1) ** -0.7
@@ -530,3 +533,27 @@ def test_error_is_said_to_come_from_where_it_does(name: str, source: str) -> Non
     ranks = population(40, seed=0)
     estimate = evaluate(ranks, "rr", estimator=name, n_bootstrap=5, bounds=False).summary("rr")
     assert error_from(name, ranks) == estimate.error_from == source
+
+
+@dataclasses.dataclass(frozen=True)
+class OtherPosterior(Estimator):
+    """An estimator of another package, with standard errors of its own."""
+
+    name: ClassVar[str] = "other"
+    error_from: ClassVar[ErrorFrom] = "posterior"
+
+    def posterior(self, ranks: SampledRanks) -> SmoothFit:
+        return Smooth().posterior(ranks)
+
+
+def test_posterior_of_any_estimator_gives_its_errors() -> None:
+    a, b = population(40, seed=0), population(40, seed=1)
+    for one, other in (
+        (evaluate(a, "rr", estimator=OtherPosterior()), evaluate(a, "rr", estimator="smooth")),
+        (compare(a, b, "rr", estimator=OtherPosterior()), compare(a, b, "rr", estimator="smooth")),
+    ):
+        mine, smooth = one.summary("rr"), other.summary("rr")
+        assert dataclasses.replace(mine, method="smooth") == smooth
+    assert OtherPosterior().estimate(a, "rr") == Smooth().estimate(a, "rr")
+    with pytest.raises(ArgumentError, match="bv has no posterior"):
+        BV().posterior(a)

@@ -8,6 +8,6 @@ returns input for ``podium.evaluation``.
 from podium.catalogue.lists import rank_all, rank_blocks
 from podium.catalogue.positions import target_ranks
 from podium.catalogue.source import ScoreFunction
-from podium.catalogue.top import top_k, top_k_factors
+from podium.catalogue.top import top_k
 
-__all__ = ["ScoreFunction", "rank_all", "rank_blocks", "target_ranks", "top_k", "top_k_factors"]
+__all__ = ["ScoreFunction", "rank_all", "rank_blocks", "target_ranks", "top_k"]

@@ -22,6 +22,7 @@ from podium.catalogue.exact import Floats, Ints, Products
 from podium.catalogue.sparse import Rows
 from podium.types import PerRow
 
+_USERS = 2**10  # users per block
 _FIRST = 2**7  # items of the first tile, which closes the targets that are far from the top
 _TILE = 2**20  # scores of a tile: few enough for a cache, enough for a matrix product
 
@@ -64,7 +65,10 @@ class CountedProducts:
     """Products of factors by NumPy."""
 
     products: Products
-    block_size: int = 2**10
+
+    @property
+    def block_size(self) -> int:
+        return _USERS
 
     @property
     def n_threads(self) -> int:
@@ -116,7 +120,6 @@ def count_above(
     tie: Tie,
     *,
     most: float = np.inf,
-    block_size: int | None = None,
 ) -> PerRow:
     """Return the number of items that rank above each target: float64, (n_targets,).
 
@@ -129,12 +132,10 @@ def count_above(
         The order of equal scores; its user is the first one.
     most : float
         The number of items above a target from which its count may be incomplete.
-    block_size : int, optional
-        The number of users at a time. Counts do not depend on it.
     """
     above = np.zeros(truth.items.size)
     n_users = truth.offsets.size - 1
-    size = block_size or _even_size(n_users, counter)
+    size = _even_size(n_users, counter)
 
     def count(start: int) -> None:
         stop = min(start + size, n_users)

@@ -41,7 +41,7 @@ def rank_blocks(
     Parameters
     ----------
     scores : (n_users, n_items), pair (user_factors, item_factors), or ScoreFunction
-        A matrix, factors whose products are computed one block at a time (see `top_k_factors`), or
+        A matrix, factors whose products are computed one block at a time (see `top_k`), or
         a function that returns a block.
     truth : scipy.sparse matrix, (n_users, n_items)
         The relevance of the stored pairs, >= 0. All other items have relevance 0.
@@ -101,8 +101,8 @@ def rank_blocks(
         bits=random_bits(seed),
     )
     counter, can_count = table.counter(), depth is not None and ties != "average"
+    size = table.block_size if block_size is None else _check.cutoff(block_size, name="block_size")
     if isinstance(table, Source):
-        size = table.block_size(block_size)
         if counter is None or not can_count:
             return (plan.ranking(table, start, block) for start, block in table.blocks(size))
         return plan.counted_rankings(counter, size)
@@ -111,7 +111,6 @@ def rank_blocks(
             "On a device, rankings need depth=, the largest cutoff, and another rule than "
             "ties='average'. Pass these, or scores on the CPU."
         )
-    size = table.block_size if block_size is None else _check.cutoff(block_size, name="block_size")
     return plan.counted_rankings(table, size)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from podium._kernels import AVERAGE, BEST, ID, RANDOM, WORST
-from podium.catalogue import _best_kernels, _kernels
+from podium.catalogue import _kernels
 from podium.catalogue._kernels import Tie
 from podium.catalogue.source import Floats, Source, refuse_score
 from podium.catalogue.sparse import Rows
@@ -30,15 +30,6 @@ class Lists(NamedTuple):
     items: RowIndex
     relevance: PerRow
     tied: Mask
-
-
-def best_items(
-    source: Source, start: int, block: Floats, seen: Rows, items: RowIndex, best: Floats
-) -> None:
-    """Write each user's best items and their scores, up to the number of columns."""
-    user, item = _best_kernels.best_items(block, source.limits, seen, items.shape[1], items, best)
-    if user >= 0:
-        refuse_score(start + user, item, block[user, item])
 
 
 def kth_best(source: Source, start: int, block: Floats, seen: Rows, k: int) -> Floats:

@@ -40,7 +40,6 @@ def target_ranks(
     exclude: Any = None,
     overlap: Overlap = "error",
     ties: Ties = "worst",
-    block_size: int | None = None,
     seed: int = 0,
     device: str | None = None,
     executor: Executor | None = None,
@@ -65,8 +64,8 @@ def target_ranks(
         except targets of higher relevance, or of the same relevance and a higher item number. With
         "average", the rank is the mean rank of all items with this score and can end in one half.
         With "id", higher column numbers rank first.
-    block_size, seed
-        The block size and the seed, see `rank_blocks`.
+    seed : int
+        The seed of ties="random", see `rank_blocks`.
     device : str, optional
         The device that counts, see `top_k`.
     executor : Executor, optional
@@ -94,17 +93,16 @@ def target_ranks(
     array([1., 3.])
     """
     table = read_on_device(scores, device) or read(scores)
-    size = None if block_size is None else _check.cutoff(block_size, name="block_size")
     seen = read_excluded(exclude, table.shape)
     relevant = read_relevant(targets, "targets", table.shape)
     visible, is_excluded = split_overlap(relevant, "targets", seen, overlap)
     tie = Tie(RULES[_check.choice(ties, "ties", TIES)], 0, random_bits(seed))
     ranks = np.full(is_excluded.size, np.nan)
     if executor is None:
-        ranks[~is_excluded] = _ranks(table, visible, seen, tie, size)
+        ranks[~is_excluded] = _ranks(table, visible, seen, tie)
     else:
         parts = _parts(visible, seen, table.shape[0], or_threads(executor).n_workers)
-        of_parts = executor.map(_ranks_of_part, parts, scores, tie, size, device)
+        of_parts = executor.map(_ranks_of_part, parts, scores, tie, device)
         ranks[~is_excluded] = np.concatenate([np.empty(0), *of_parts])
     in_storage_order = np.empty_like(ranks)
     in_storage_order[storage_order(targets)] = ranks
@@ -128,30 +126,24 @@ def _parts(targets: Rows, seen: Rows, n_users: int, n_workers: int) -> Iterator[
         yield _Part(start, stop, targets.block(start, stop), seen.block(start, stop))
 
 
-def _ranks_of_part(
-    part: _Part, scores: Scores, tie: Tie, block_size: int | None, device: str | None
-) -> PerRow:
+def _ranks_of_part(part: _Part, scores: Scores, tie: Tie, device: str | None) -> PerRow:
     some = of_users(scores, part.start, part.stop)
     table = read_on_device(some, device) or read(some)
     tie = tie._replace(first_user=part.start)
-    return _ranks(table, part.targets, part.seen, tie, block_size)
+    return _ranks(table, part.targets, part.seen, tie)
 
 
-def _ranks(
-    table: Source | DeviceScores, targets: Rows, seen: Rows, tie: Tie, block_size: int | None
-) -> PerRow:
+def _ranks(table: Source | DeviceScores, targets: Rows, seen: Rows, tie: Tie) -> PerRow:
     counter = table.counter()
     if counter is None:  # which a device has
-        return _ranks_in_blocks(cast("Source", table), targets, seen, tie, block_size)
-    return 1.0 + count_above(counter, targets, seen, tie, block_size=block_size)
+        return _ranks_in_blocks(cast("Source", table), targets, seen, tie)
+    return 1.0 + count_above(counter, targets, seen, tie)
 
 
-def _ranks_in_blocks(
-    table: Source, targets: Rows, seen: Rows, tie: Tie, block_size: int | None
-) -> PerRow:
+def _ranks_in_blocks(table: Source, targets: Rows, seen: Rows, tie: Tie) -> PerRow:
     """Return the ranks of targets from blocks with the scores of all items."""
     ranks = np.empty(targets.items.size)
-    for start, block in table.blocks(table.block_size(block_size)):
+    for start, block in table.blocks(table.block_size):
         stop = start + block.shape[0]
         user, item = _kernels.target_ranks(
             block,

@@ -12,15 +12,18 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from podium import _check
 from podium._text import counted
+from podium.catalogue import _best_kernels
 from podium.catalogue._kernels import Limits
 from podium.catalogue.counting import CountedProducts, Counter
-from podium.catalogue.exact import Floats, Products
+from podium.catalogue.exact import Floats, Ints, Products, Proposed
+from podium.catalogue.sparse import Rows
 from podium.errors import ArgumentError
 
 _EXACT = 2**53  # float64 represents all integers up to here
 _BLOCK = 2**22  # scores per block: small enough for a cache, large enough for a matrix product
 _LEAST_USERS = 16  # users per block, at least: each block reads all item factors once
 _MOST_BYTES = 2**26  # bytes per block, unless a single user needs more
+_MOST_USERS = 2**8  # users per block of products that propose items: the scores fit into the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +84,9 @@ class Source(abc.ABC):
         """The smallest finite number and minus infinity, in the scores' type."""
         return Limits(np.finfo(self.dtype).min, self.dtype.type(-np.inf))
 
-    def block_size(self, requested: int | None) -> int:
-        """Return the number of users per block: the argument, or a number chosen from the shape.
-
-        The default does not depend on the machine.
-        """
-        if requested is not None:
-            return _check.cutoff(requested, name="block_size")
+    @property
+    def block_size(self) -> int:
+        """The number of users per block, which depends on the shape and not on the machine."""
         n_items = max(self.n_items, 1)
         max_users = _MOST_BYTES // (n_items * self.dtype.itemsize)
         return max(1, min(max(_BLOCK // n_items, _LEAST_USERS), max_users))
@@ -95,6 +94,23 @@ class Source(abc.ABC):
     def counter(self) -> Counter | None:
         """Return what counts the items above targets, if that does not need blocks of scores."""
         return None
+
+    def best(self, k: int, hidden: Rows) -> tuple[Ints, Floats]:
+        """Return each user's k best items and their scores; -1 and -inf if there are fewer."""
+        return self._best_of_blocks(k, hidden, self.block_size)
+
+    def _best_of_blocks(self, k: int, hidden: Rows, size: int) -> tuple[Ints, Floats]:
+        items: Ints = np.full((self.n_users, k), -1)
+        best = np.full((self.n_users, k), self.limits.below)
+        for start, block in self.blocks(size):
+            stop = start + block.shape[0]
+            seen = hidden.block(start, stop)
+            user, item = _best_kernels.best_items(
+                block, self.limits, seen, k, items[start:stop], best[start:stop]
+            )
+            if user >= 0:
+                refuse_score(start + user, item, block[user, item])
+        return items, best
 
     def _starts(self, size: int) -> range:
         return range(0, max(self.n_users, 1), size)
@@ -121,6 +137,19 @@ class Factors(Source):
         """Return the products, unless they could overflow."""
         products = Products.of(self.users, self.items)
         return None if products.could_overflow else CountedProducts(products)
+
+    def best(self, k: int, hidden: Rows) -> tuple[Ints, Floats]:
+        """Let matrix products propose items, and compute their exact scores."""
+        products = Products.of(self.users, self.items)
+        if products.could_overflow:  # the blocks show whether a score does
+            return self._best_of_blocks(k, hidden, self.block_size)
+        size = min(self.block_size, _MOST_USERS)
+
+        def propose(rows: Ints, width: int) -> Proposed:
+            some = replace(self, n_users=rows.size, users=self.users[rows])
+            return Proposed(*some._best_of_blocks(width, hidden.of(rows), size))
+
+        return products.best(k, propose)
 
     def blocks(self, size: int) -> Iterator[tuple[int, Floats]]:
         """Yield products, which overwrite the previous block."""
@@ -196,11 +225,6 @@ def read(scores: Scores) -> Source:
     """Check scores of any form."""
     if isinstance(scores, tuple) and len(scores) == 2:
         return read_factors(*scores)
-    return read_matrix_or_function(scores)
-
-
-def read_matrix_or_function(scores: ArrayLike | ScoreFunction) -> Source:
-    """Check scores that are a matrix or a function."""
     return read_function(scores) if isinstance(scores, ScoreFunction) else read_matrix(scores)
 
 

@@ -16,7 +16,7 @@ from podium.cli._searching import Search
 from podium.cli._tuning import save, value_of
 
 if TYPE_CHECKING:
-    from podium.data.events import Events
+    from podium.data import Interactions
     from podium.executors import Executor
     from podium.tuning import Search as Found
     from podium.tuning import Trial
@@ -52,7 +52,7 @@ def space(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
 
 def search(
     model: Any,
-    events: Mapping[str, Events | None],
+    events: Mapping[str, Interactions | None],
     tuning: Search,
     fixed: set[str],
     measure: str,
@@ -70,7 +70,7 @@ def search(
         with progress("tuning") as show:
             result = library.search_recommender(
                 model,
-                **{name: table.columns() for name, table in events.items() if table is not None},
+                **{name: table for name, table in events.items() if table is not None},
                 space=space(model, tuning, fixed),
                 valid=SHARE if share is None else share,
                 measure=measure,

@@ -21,7 +21,7 @@ from podium.cli._options import check_target, gain_of
 from podium.cli._searching import Search, check_valid_share
 
 if TYPE_CHECKING:
-    from podium.data.events import Events
+    from podium.data import Interactions
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ class Job:
     Attributes
     ----------
     reading : dict
-        Arguments of `podium.data.events.read_events`: names of columns and the form of the file.
+        Arguments of `podium.data.interactions.read_weighted`: names of columns and the form of the
+        file.
     named : frozenset of str
         The parameters of models that have an option of the same name.
     """
@@ -71,7 +72,7 @@ class Job:
 
 def fit(model: Any, job: Job) -> None:
     """Read the events, search for parameters with --tune, fit the model and write it."""
-    from podium.data.events import read_events
+    from podium.data.interactions import read_weighted
     from podium.errors import ArgumentError
 
     if job.work.resume and not job.search.tune and not model.makes_passes:
@@ -85,7 +86,7 @@ def fit(model: Any, job: Job) -> None:
         _search.space(model, job.search, fixed)
     with job.work.executor() as fit_executor:
         low = job.min_relevance
-        all_events = read_events(job.interactions, **job.reading, gain=job.gain)
+        all_events = read_weighted(job.interactions, **job.reading, gain=job.gain)
         events, not_positive = all_events.positives(low)
         _check_memory(model, events)
         valid = _read_valid(job, events)
@@ -171,7 +172,7 @@ def _is_later(checkpoint: Path | None, searched: Path | None) -> bool:
     return checkpoint.stat().st_mtime_ns >= searched.stat().st_mtime_ns
 
 
-def _check_memory(model: Any, events: Events) -> None:
+def _check_memory(model: Any, events: Interactions) -> None:
     """Refuse vectors that do not fit into the memory of this machine."""
     from podium.data.ids import codes_of
     from podium.errors import ArgumentError
@@ -197,14 +198,14 @@ def _memory() -> int:
         return sys.maxsize
 
 
-def _read_valid(job: Job, training_events: Events) -> Events | None:
+def _read_valid(job: Job, training_events: Interactions) -> Interactions | None:
     from podium.data.columns import is_rating
-    from podium.data.events import read_events
+    from podium.data.interactions import read_weighted
 
     path, low = job.valid, job.min_relevance
     if path is None:
         return None
-    events = read_events(path, **job.reading, gain="one")
+    events = read_weighted(path, **job.reading, gain="one")
     if events.value is not None:
         events, _ = events.positives(low)
         zeros = _zero_note(events, job)
@@ -228,7 +229,7 @@ def _read_valid(job: Job, training_events: Events) -> Events | None:
 
 def _fit(
     model: Any,
-    data: Mapping[str, Events | None],
+    data: Mapping[str, Interactions | None],
     workers: Any,
     out: Path,
     checkpoint: Path | None,
@@ -241,7 +242,7 @@ def _fit(
     """
     from podium.errors import ArgumentError
 
-    tables = {name: events.columns() for name, events in data.items() if events is not None}
+    tables = {name: events for name, events in data.items() if events is not None}
     n_passes, all_passes, start = 0, 0, time.perf_counter()
     try:
         if not model.makes_passes:
@@ -299,7 +300,7 @@ def _save_interrupted(model: Any, all_passes: int, out: Path, checkpoint: Path |
     _messages.say("; ".join(part for part in (status, f"wrote {out}", continuation) if part) + ".")
 
 
-def _zero_note(events: Events, job: Job) -> str:
+def _zero_note(events: Interactions, job: Job) -> str:
     """Return the number of rows of weight 0 with a verb, or "" if there are none."""
     if job.gain == "one" or events.value is None:
         return ""
@@ -310,7 +311,7 @@ def _zero_note(events: Events, job: Job) -> str:
     return f"{n_zeros} of {events.n_rows} rows {has} {events.value_name} 0 and {be}"
 
 
-def _weight_note(events: Events, n_rows: int, job: Job) -> str:
+def _weight_note(events: Interactions, n_rows: int, job: Job) -> str:
     """Return the weight of a pair in a table with values, and the number of rows that are pairs.
 
     Without --min-relevance, the text is empty if there are no values or if all are equal.

@@ -181,9 +181,7 @@ def _refuse_options_of_a_pilot(samples: Samples, columns: SampleColumns) -> None
 
 def _refuse_repeats(method: Estimator) -> None:
     """Raise an ArgumentError if a plan without a pilot simulates nothing."""
-    from podium.sampled import LinearEstimator, Smooth
-
-    if isinstance(method, Smooth | LinearEstimator):
+    if method.error_from != "bootstrap":
         raise ArgumentError(
             "--repeats is for plans with a pilot and for methods whose error is simulated. There "
             f"is no pilot, and the error of {method.name} is computed. Leave it out."

@@ -30,18 +30,12 @@ if TYPE_CHECKING:
     from podium.data.best import top_items
     from podium.data.build import RankingOptions, ranking
     from podium.data.features import Features, read_features
+    from podium.data.interactions import Interactions, read_interactions
     from podium.data.items import ItemTable, read_items
     from podium.data.normalize import normalize_by_query
     from podium.data.pooling import Pooling, pool, pooled_relevance
     from podium.data.publishers import Letor, OnlineRetail, letor, load_onlineretail, movielens
-    from podium.data.runs import (
-        Interactions,
-        Run,
-        Truth,
-        read_interactions,
-        read_run,
-        read_truth,
-    )
+    from podium.data.runs import Run, Truth, read_run, read_truth
     from podium.data.streaming import stream_features
     from podium.data.unjudged import UnjudgedPool, pool_unjudged
     from podium.data.users import user_column, user_positions
@@ -51,11 +45,12 @@ _HOME = {
     "best": ("top_items",),
     "build": ("RankingOptions", "ranking"),
     "features": ("Features", "read_features"),
+    "interactions": ("Interactions", "read_interactions"),
     "items": ("ItemTable", "read_items"),
     "normalize": ("normalize_by_query",),
     "pooling": ("Pooling", "pool", "pooled_relevance"),
     "publishers": ("Letor", "OnlineRetail", "letor", "load_onlineretail", "movielens"),
-    "runs": ("Interactions", "Run", "Truth", "read_interactions", "read_run", "read_truth"),
+    "runs": ("Run", "Truth", "read_run", "read_truth"),
     "streaming": ("stream_features",),
     "unjudged": ("UnjudgedPool", "pool_unjudged"),
     "users": ("user_column", "user_positions"),

@@ -10,9 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from podium import _check
 from podium.errors import ArgumentError, DataError
+
+if TYPE_CHECKING:
+    from podium.data.source import Kind
 
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?")
 _TYPE = re.compile(r":(token|float)(_seq)?$")  # in headers of RecBole
@@ -23,19 +27,22 @@ _IGNORED = re.compile(r"[\s_-]")
 class Role:
     """The role of a column: the parameter that names it, and the usual names of such columns.
 
-    `published` are names of data sets, which apply if a table has no usual name.
+    `published` are names of data sets, which apply if a table has no usual name. `kind` states how
+    the column is read.
     """
 
     name: str
     usual: tuple[str, ...]
     required: bool = True
     published: tuple[str, ...] = ()
+    kind: Kind = "any"
 
 
 USER = Role(
     "user",
     ("user", "user_id", "qid", "query_id", "q_id"),
     published=("reviewer_id", "customer_id"),
+    kind="id",
 )
 ITEM = Role(
     "item",
@@ -44,17 +51,25 @@ ITEM = Role(
         *("movie_id", "asin", "parent_asin", "product_id", "business_id", "book_id", "isbn"),
         *("artist_id", "video_id"),
     ),
+    kind="id",
 )
 ANY_ITEM = replace(ITEM, required=False)
-SCORE = Role("score", ("score", "prediction"), required=False)
-RANK = Role("rank", ("rank",), required=False)
+SCORE = Role("score", ("score", "prediction"), required=False, kind="number")
+RANK = Role("rank", ("rank",), required=False, kind="number")
 _RATINGS = ("overall", "book_rating")
-RELEVANCE = Role("relevance", ("relevance", "rating", "label"), required=False, published=_RATINGS)
+RELEVANCE = Role(
+    "relevance",
+    ("relevance", "rating", "label"),
+    required=False,
+    published=_RATINGS,
+    kind="number",
+)
 VALUE = Role(
     "value",
     ("value", "rating", "relevance", "label"),
     required=False,
     published=("weight", *_RATINGS),
+    kind="number",
 )
 TIMESTAMP = Role(
     "timestamp",

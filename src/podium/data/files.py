@@ -147,6 +147,13 @@ def lines(path: Path) -> Iterator[str]:
         raise broken(path, error) from error
 
 
+def line_of(path: Path, row: int) -> int:
+    """Return the line of a row, without counting blank lines as rows."""
+    all_lines = enumerate(read_bytes(path).split(b"\n"), start=1)
+    row_lines = (number for number, line in all_lines if line.strip())
+    return next(itertools.islice(row_lines, row, None), row + 1)
+
+
 def read_bytes(path: Path) -> bytes:
     """Return the whole content; .gz files are unpacked."""
     try:

@@ -13,7 +13,7 @@ from podium import _check
 from podium._text import counted
 from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, is_usual
 from podium.data.delimited import explain_lines, single_blanks, typed
-from podium.data.files import BROKEN, first_line, read_bytes, read_text, unreadable
+from podium.data.files import BROKEN, first_line, line_of, read_bytes, read_text, unreadable
 from podium.data.source import POLARS, Column, Kind, Source
 from podium.errors import ArgumentError, DataError
 
@@ -47,7 +47,7 @@ def open_headerless(path: Path, columns: Sequence[str]) -> Source:
         frame = _read(path, names, separator, kinds)
         return {c: typed(frame[c]) if kind == "any" else frame[c] for c, kind in kinds.items()}
 
-    return Source(str(path), names, fetch, lambda row: _line_of(path, row))
+    return Source(str(path), names, fetch, lambda row: line_of(path, row))
 
 
 def _separator(path: Path, names: Sequence[str]) -> str:
@@ -113,13 +113,6 @@ def _read(
     if any(frame[name].null_count() for name in names):
         explain()  # a line with too few fields gives nulls
     return frame
-
-
-def _line_of(path: Path, row: int) -> int:
-    """Return the line of a row, without counting blank lines as rows."""
-    all_lines = enumerate(read_bytes(path).split(b"\n"), start=1)
-    row_lines = (number for number, line in all_lines if line.strip())
-    return next(itertools.islice(row_lines, row, None), row + 1)
 
 
 def open_lists(path: Path) -> Source:

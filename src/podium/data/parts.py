@@ -118,6 +118,11 @@ class StoredTable:
                     yield row, frame.with_columns(coded.cast(pl.String))
                 row += table.num_rows
 
+    def pieces(self, columns: Sequence[str]) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Yield the pieces of all blocks, see `read`."""
+        for block in self.blocks():
+            yield from self.read(block, columns)
+
     def n_bytes(self, columns: Sequence[str]) -> int:
         """Return the size of columns in memory; that of texts is the size that the file states."""
         total = 0
@@ -175,7 +180,7 @@ def open_folder(path: Path, noun: str) -> Source:
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
         columns = list(kinds)
-        frames = [frame for block in table.blocks() for _, frame in table.read(block, columns)]
+        frames = [frame for _, frame in table.pieces(columns)]
         if not frames:
             return {name: pl.Series(name, [], pl.Int64) for name in columns}
         return pl.concat(frames, rechunk=True).select(columns).to_dict()

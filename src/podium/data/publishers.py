@@ -21,7 +21,7 @@ from podium.data.convert import one_chunk
 from podium.data.delimited import explain_lines
 from podium.data.features import Features, of_svmlight
 from podium.data.files import BROKEN, error_line
-from podium.data.runs import Interactions
+from podium.data.interactions import Interactions
 from podium.data.source import POLARS
 from podium.errors import ArgumentError, DataError
 
@@ -94,7 +94,8 @@ def movielens(path: str | Path, name: MovieLens | None = None) -> Interactions:
     else:
         separator, columns = b"::" if base.endswith(".dat") else b"\t", _COLUMNS
     frame = _ratings(content, separator, columns, int(base.endswith(".csv")), file.name)
-    return Interactions(*(one_chunk(frame[column]) for column in _COLUMNS))
+    user, item, rating, timestamp = (one_chunk(frame[column]) for column in _COLUMNS)
+    return Interactions(user, item, rating, timestamp)
 
 
 def _header(content: bytes, name: str) -> tuple[str, ...]:

@@ -1,9 +1,8 @@
-"""Runs (recommended items), truths (relevant items) and interactions, read from tables."""
+"""Runs (recommended items) and truths (relevant items), read from tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,27 +14,18 @@ from podium.data.columns import (
     RANK,
     RELEVANCE,
     SCORE,
-    TIMESTAMP,
     USER,
-    VALUE,
     column_list,
     is_rating,
     is_usual,
     missing,
     resolve,
 )
-from podium.data.convert import (
-    Ids,
-    finite,
-    of_user,
-    to_ids,
-    to_numbers,
-    to_scores,
-    to_times,
-)
+from podium.data.convert import Ids, of_user, to_scores
 from podium.data.frames import NO_FRAMES, Origin, kind_of
-from podium.data.source import Kind, Source
-from podium.data.tables import fetch, open_table
+from podium.data.role_columns import RoleColumns
+from podium.data.source import Source
+from podium.data.tables import open_table
 from podium.errors import DataError
 
 
@@ -90,26 +80,6 @@ class Truth:
     origin: Origin = NO_FRAMES
 
 
-@dataclass(frozen=True, eq=False)
-class Interactions:
-    """Events of users: one row per event, in the source's order.
-
-    Attributes
-    ----------
-    user, item : (n_rows,)
-        int64 arrays, or Polars String Series.
-    value : float64, (n_rows,), or None
-        A rating, a count or a similar value.
-    timestamp : int64, float64 or datetime64, (n_rows,), or None
-        The time of the event.
-    """
-
-    user: Ids
-    item: Ids
-    value: NDArray[np.float64] | None = None
-    timestamp: NDArray[Any] | None = None
-
-
 def read_run(
     source: Any,
     *,
@@ -160,31 +130,26 @@ def read_run(
         return source
     roles = (USER, ITEM, SCORE, RANK)
     table = open_table(source, "run", roles, format)
-    column_of_role = resolve(
-        table.names, roles, {"user": user, "item": item, "score": score, "rank": rank}, table.name
-    )
-    score_role = "rank" if rank is not None and score is None else "score"
-    score_role = score_role if score_role in column_of_role else "rank"
-    if score_role not in column_of_role:
+    explicit = {"user": user, "item": item, "score": score, "rank": rank}
+    names = resolve(table.names, roles, explicit, table.name)
+    score_role = RANK if rank is not None and score is None else SCORE
+    score_role = score_role if score_role.name in names else RANK
+    if score_role.name not in names:
         raise missing(table.names, (SCORE, RANK), table.name)
     # If neither is named, the score is used and the rank must not contradict it.
-    has_both = score_role == "score" and score is None and "rank" in column_of_role
-    kinds: dict[str, Kind] = {"user": "id", "item": "id", score_role: "number"}
-    columns = fetch(table, column_of_role, {**kinds, "rank": "any"} if has_both else kinds)
-    users = to_ids(columns["user"], column_of_role["user"], table)
-    values, has_scores = to_scores(table, column_of_role[score_role], columns[score_role], users)
-    if score_role == "rank":
-        values = scores_of_ranks(values, column_of_role[score_role], users, table)
+    has_both = score_role is SCORE and score is None and "rank" in names
+    other_roles = (replace(RANK, kind="any"),) if has_both else ()
+    columns = RoleColumns.named(table, (USER, ITEM, score_role, *other_roles), names)
+    users = columns.ids("user")
+    score_name = names[score_role.name]
+    values, has_scores = to_scores(table, score_name, columns.read[score_role.name], users)
+    if score_role is RANK:
+        values = scores_of_ranks(values, score_name, users, table)
     elif has_both:
-        names = (column_of_role["score"], column_of_role["rank"])
-        refuse_contradiction(values, columns["rank"], users, names, table)
-    return Run(
-        users,
-        to_ids(columns["item"], column_of_role["item"], table, guess=not table.text_ids),
-        values,
-        table.name,
-        is_order=score_role == "rank" or not has_scores,
-    )
+        both_names = (names["score"], names["rank"])
+        refuse_contradiction(values, columns.read["rank"], users, both_names, table)
+    is_order = score_role is RANK or not has_scores
+    return Run(users, columns.ids("item"), values, table.name, is_order)
 
 
 def read_truth(
@@ -227,86 +192,17 @@ def read_truth(
     roles = (USER, ITEM, RELEVANCE)
     table = open_table(source, "truth", roles, format)
     explicit = {"user": user, "item": item, "relevance": relevance}
-    column_of_role = resolve(table.names, roles, explicit, table.name)
-    if "relevance" not in column_of_role:
+    names = resolve(table.names, roles, explicit, table.name)
+    if "relevance" not in names:
         _all_positive(table)
-    columns = fetch(table, column_of_role, {"user": "id", "item": "id", "relevance": "number"})
-    users = to_ids(columns["user"], column_of_role["user"], table)
-    items = to_ids(columns["item"], column_of_role["item"], table, guess=not table.text_ids)
-    origin = Origin(kind_of(source), column_of_role["user"])
-    if "relevance" not in column_of_role:
+    columns = RoleColumns.named(table, roles, names)
+    users, items = columns.ids("user"), columns.ids("item")
+    origin = Origin(kind_of(source), names["user"])
+    if "relevance" not in columns:
         return Truth(users, items, np.ones(len(users)), table.name, origin=origin)
-    name = column_of_role["relevance"]
-    values = finite(to_numbers(columns["relevance"], name, table, users), name, users, table)
-    _not_negative(values, name, users, table)
-    return Truth(users, items, values, table.name, is_rating(name), origin)
-
-
-def read_interactions(
-    source: Any,
-    *,
-    user: str | None = None,
-    item: str | None = None,
-    value: str | None = None,
-    timestamp: str | None = None,
-    format: str | None = None,
-    columns: Sequence[str] | None = None,
-) -> Interactions:
-    """Read interactions: user, item, and optionally value and timestamp.
-
-    Parameters
-    ----------
-    source : path, frame, mapping or tuple of arrays, or sparse matrix
-        The table, see `podium.data`. A tuple is (user, item), optionally followed by value and
-        timestamp.
-    user, item, value, timestamp : str, optional
-        The names of columns without a usual name. The usual names are "value", "rating",
-        "relevance" and "label" for value, and "timestamp" and "time" for timestamp.
-    format : {"parquet", "csv", "tsv", "arrow", "trec", "jsonl", "lists"}, optional
-        The format of a file, if neither its name nor its content determines it. "lists" has one
-        line per user: the user and the user's items.
-    columns : sequence of str, optional
-        The names of the columns of a text file without a header, in their order. The separator is
-        found: two colons, tabs, commas, semicolons, bars or blanks.
-
-    Returns
-    -------
-    Interactions
-        The rows.
-
-    Raises
-    ------
-    DataError
-        If a file is missing, empty or malformed, or a column or a value is missing.
-
-    Notes
-    -----
-    Times in text are read if they are ISO dates or times, such as "2020-01-31T12:00:00". Times
-    without a zone are interpreted as UTC.
-
-    Examples
-    --------
-    >>> events = read_interactions({"user": [1, 2], "item": [5, 5], "time": [10, 20]})
-    >>> events.timestamp.tolist(), events.value is None
-    ([10, 20], True)
-    """
-    roles = (USER, ITEM, VALUE, TIMESTAMP)
-    table = open_table(source, "interactions", roles, format, columns)
-    explicit = {"user": user, "item": item, "value": value, "timestamp": timestamp}
-    column_of_role = resolve(table.names, roles, explicit, table.name)
-    kinds: dict[str, Kind] = {"user": "id", "item": "id", "value": "number", "timestamp": "any"}
-    read = fetch(table, column_of_role, kinds)
-    values, times = read.get("value"), read.get("timestamp")
-    return Interactions(
-        to_ids(read["user"], column_of_role["user"], table),
-        to_ids(read["item"], column_of_role["item"], table, guess=not table.text_ids),
-        None
-        if values is None
-        else finite(
-            to_numbers(values, column_of_role["value"], table), column_of_role["value"], None, table
-        ),
-        None if times is None else to_times(times, column_of_role["timestamp"], table),
-    )
+    values = columns.numbers("relevance", users)
+    _not_negative(values, names["relevance"], users, table)
+    return Truth(users, items, values, table.name, is_rating(names["relevance"]), origin)
 
 
 def _not_negative(values: NDArray[np.float64], name: str, user: Ids, table: Source) -> None:

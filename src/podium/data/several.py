@@ -1,4 +1,4 @@
-"""Common codes for the ids of several tables, and the times of a table."""
+"""Common codes for the ids of several tables."""
 
 from __future__ import annotations
 
@@ -9,13 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, resolve
-from podium.data.convert import Ids, as_integers, to_ids, to_times
+from podium.data.convert import Ids, as_integers
 from podium.data.ids import codes_of, joined_ids
-from podium.data.runs import Interactions
-from podium.data.tables import fetch, open_table
-
-_ALL = (USER, ITEM, VALUE, TIMESTAMP)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,56 +54,3 @@ def share_all(columns: Sequence[Ids]) -> CommonCodes:
     joined = joined_ids(columns)
     codes, labels = codes_of(joined if isinstance(joined, np.ndarray) else as_integers(joined))
     return CommonCodes(tuple(np.split(codes, ends)), labels)
-
-
-def read_pairs(
-    source: Any,
-    noun: str,
-    *,
-    user: str | None = None,
-    item: str | None = None,
-    timestamp: str | None = None,
-) -> Interactions:
-    """Read users, items and, if there are any, times; values are not read.
-
-    Parameters
-    ----------
-    source : path, frame, mapping or tuple of arrays, or sparse matrix
-        The table, see `podium.data`.
-    noun : str
-        The kind of the table in messages, such as "training part".
-    user, item, timestamp : str, optional
-        The names of columns without a usual name.
-
-    Examples
-    --------
-    >>> read_pairs({"user": [1], "item": [5], "time": [20]}, "training part").timestamp.tolist()
-    [20]
-    """
-    table = open_table(source, noun, _ALL)
-    explicit = {"user": user, "item": item, "timestamp": timestamp}
-    names = resolve(table.names, (USER, ITEM, TIMESTAMP), explicit, table.name)
-    columns = fetch(table, names, {"user": "id", "item": "id", "timestamp": "any"})
-    times = columns.get("timestamp")
-    return Interactions(
-        to_ids(columns["user"], names["user"], table),
-        to_ids(columns["item"], names["item"], table, guess=not table.text_ids),
-        None,
-        None if times is None else to_times(times, names["timestamp"], table),
-    )
-
-
-def read_times(source: Any, noun: str, *, timestamp: str | None = None) -> NDArray[Any] | None:
-    """Read the times of a table, or None if it has no such column.
-
-    Examples
-    --------
-    >>> read_times({"user": [1], "time": [20]}, "test part").tolist()
-    [20]
-    """
-    table = open_table(source, noun, _ALL)
-    names = resolve(table.names, (TIMESTAMP,), {"timestamp": timestamp}, table.name)
-    if not names:
-        return None
-    columns = fetch(table, names, {"timestamp": "any"})
-    return to_times(columns["timestamp"], names["timestamp"], table)

@@ -93,9 +93,8 @@ class Side:
 
     def column(self, name: str) -> Iterator[pl.Series]:
         """Yield a column of a table on disk, block by block."""
-        for block in self.stored_on_disk.blocks():
-            for _, frame in self.stored_on_disk.read(block, [name]):
-                yield frame[name]
+        for _, frame in self.stored_on_disk.pieces([name]):
+            yield frame[name]
 
     @property
     def has_text_users(self) -> bool:

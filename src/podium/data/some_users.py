@@ -11,17 +11,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium.data.columns import Role, resolve
-from podium.data.convert import Ids, to_ids
+from podium.data.convert import Ids
 from podium.data.ids import distinct_ids, joined_ids
 from podium.data.parts import StoredTable, stored_table
+from podium.data.role_columns import RoleColumns
 from podium.data.runs import Run, Truth
 from podium.data.source import Kind, Source
-from podium.data.tables import fetch, open_table
+from podium.data.tables import open_table
 from podium.types import Mask
 
 # A number without the text before it and without zeros that do not change it: 7 of "u007".
 _NUMBER = r"^\D*?0*(\d+)(?:\.0*)?$"
-_IDS, _NUMBERS = ("user", "item"), ("relevance", "score", "rank")
 
 
 def of_some_users(
@@ -56,7 +56,7 @@ def of_some_users(
     table = open_table(source, noun, roles) if stored is None else _opened(stored)
     by_role = resolve(table.names, roles, names, table.name)
     pieces = [table] if stored is None else _pieces(stored, list(by_role.values()))
-    frame, rows, items = _chosen(pieces, by_role, one_in)
+    frame, rows, items = _chosen(pieces, roles, by_role, one_in)
     some = replace(table, names=tuple(frame.columns), fetch=_fetch_of(frame), first_row=None)
     return replace(some, line=_line_of(table.line, rows)), items
 
@@ -68,7 +68,7 @@ def n_rows_on_disk(tables: Iterable[Any]) -> int:
 
 
 def _chosen(
-    pieces: Iterable[Source], by_role: Mapping[str, str], one_in: int
+    pieces: Iterable[Source], roles: Sequence[Role], by_role: Mapping[str, str], one_in: int
 ) -> tuple[pl.DataFrame, NDArray[np.int64], Ids]:
     """Return the chosen rows, their numbers in the table, and the distinct items of all rows."""
     frames: list[pl.DataFrame] = []
@@ -76,20 +76,14 @@ def _chosen(
     items: Ids = np.empty(0, np.int64)
     n_rows = 0
     for piece in pieces:
-        columns = fetch(piece, by_role, {role: _kind(role) for role in by_role})
-        user = to_ids(columns["user"], by_role["user"], piece)
-        item = to_ids(columns["item"], by_role["item"], piece, guess=not piece.text_ids)
-        items = distinct_ids(joined_ids([items, distinct_ids(item)]))
-        chosen = np.flatnonzero(_is_chosen(user, one_in))
-        frame = pl.DataFrame({by_role[role]: column for role, column in columns.items()})
+        columns = RoleColumns.named(piece, roles, by_role)
+        items = distinct_ids(joined_ids([items, distinct_ids(columns.ids("item"))]))
+        chosen = np.flatnonzero(_is_chosen(columns.ids("user"), one_in))
+        frame = pl.DataFrame({by_role[role]: column for role, column in columns.read.items()})
         frames.append(frame[chosen])
         rows.append(chosen + n_rows)
         n_rows += frame.height
     return pl.concat(frames, rechunk=True), np.concatenate(rows), items
-
-
-def _kind(role: str) -> Kind:
-    return "id" if role in _IDS else "number" if role in _NUMBERS else "any"
 
 
 def _line_of(
@@ -116,9 +110,8 @@ def _is_chosen(users: Ids, one_in: int) -> Mask:
 
 
 def _pieces(stored: StoredTable, columns: list[str]) -> Iterator[Source]:
-    for block in stored.blocks():
-        for first_row, frame in stored.read(block, columns):
-            yield replace(_opened(stored), fetch=_fetch_of(frame), first_row=first_row)
+    for first_row, frame in stored.pieces(columns):
+        yield replace(_opened(stored), fetch=_fetch_of(frame), first_row=first_row)
 
 
 def _opened(stored: StoredTable) -> Source:

@@ -7,7 +7,6 @@ so that "9" comes after "10".
 from __future__ import annotations
 
 import gzip
-import itertools
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -18,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium.data.delimited import explain_lines, single_blanks
-from podium.data.files import BROKEN, first_line, read_bytes, unreadable
+from podium.data.files import BROKEN, first_line, line_of, read_bytes, unreadable
 from podium.data.source import POLARS, Column, Kind, Source
 from podium.data.write import atomic
 from podium.errors import DataError
@@ -45,7 +44,7 @@ def open_trec(path: Path) -> Source:
         return {name: frame[columns_shown[name]] for name in kinds}
 
     return Source(
-        str(path), tuple(columns_shown), fetch, lambda row: _line_of(path, row), text_ids=True
+        str(path), tuple(columns_shown), fetch, lambda row: line_of(path, row), text_ids=True
     )
 
 
@@ -68,13 +67,6 @@ def _read(path: Path, columns: tuple[str, ...], kinds: Mapping[str, Kind]) -> pl
     if any(frame[name].null_count() for name in columns):
         explain_lines(content, str(path), read, None, columns, numbers)
     return frame
-
-
-def _line_of(path: Path, row: int) -> int:
-    """Return the line of a row, without counting blank lines as rows."""
-    lines = enumerate(read_bytes(path).split(b"\n"), start=1)
-    row_lines = (number for number, line in lines if line.strip())
-    return next(itertools.islice(row_lines, row, None), row + 1)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 from podium import _numbers, _text
 from podium.plots import _scales, colours
 from podium.plots._scales import Scale
-from podium.plots._sheet import MOST_ROWS, PHONE, SIZE, Sheet
+from podium.plots._sheet import PHONE, SIZE, Sheet
 
 _ROW = 28
 _STACKED_ROW = 46
@@ -92,13 +92,6 @@ def read(
     return [
         _row(row, numbers, digits, signed, hollow_at_zero, with_bounds=with_bounds) for row in rows
     ]
-
-
-def first_rows(rows: Sequence[Row], sheet: Sheet) -> Sequence[Row]:
-    """Return the rows that are drawn, and note how many are not."""
-    if len(rows) > MOST_ROWS:
-        sheet.note(f"{len(rows) - MOST_ROWS:,} more rows are not drawn.")
-    return rows[:MOST_ROWS]
 
 
 def series_numbers(

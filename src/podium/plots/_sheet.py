@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from podium import _check, _text
 from podium.errors import ArgumentError
@@ -18,6 +18,8 @@ from podium.plots import _scales, colours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+T = TypeVar("T")
 
 PHONE = 480  # in narrower figures, labels are above the marks and not beside them
 SIZE = 13
@@ -28,6 +30,8 @@ X_AXIS = 24  # height of the tick labels below a plot
 X_LABEL = 20  # height of the axis label below the tick labels
 MOST_ROWS = 40
 MOST_LINES = 24
+DASHED: dict[str, Any] = {"linewidth": 1.5, "linestyle": (0, (5 / 1.5, 4 / 1.5))}
+"""The style of lines that mark a mean or a reference."""
 _TITLE_LINE = 20
 _NOTE_LINE = 17
 _POINTS = 72.0  # in an inch
@@ -197,6 +201,12 @@ class Sheet:
     def note(self, text: str) -> None:
         """Add a note below the plot."""
         self._notes.append(text)
+
+    def first(self, things: Sequence[T], noun: str, most: int = MOST_ROWS) -> Sequence[T]:
+        """Return the things that are drawn, and note how many are not."""
+        if len(things) > most:
+            self.note(f"{len(things) - most:,} more {noun} are not drawn.")
+        return things[:most]
 
     def empty(self, text: str = "No values.") -> Axes:
         """Finish a plot without values by a sentence."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from podium import _check, _numbers, _text
 from podium.errors import ArgumentError
 from podium.plots import _scales
 from podium.plots._scales import Scale
-from podium.plots._sheet import LABEL_SIZE, NOTE_SIZE, Sheet
+from podium.plots._sheet import DASHED, LABEL_SIZE, NOTE_SIZE, Sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,9 +116,7 @@ def _bars(
 
 def _mark_mean(sheet: Sheet, across: Scale, mean: float) -> None:
     x, text = across(mean), f"mean {_numbers.fixed(mean, _numbers.decimals([mean]))}"
-    dashes: Any = (0, (5 / 1.5, 4 / 1.5))
-    style: dict[str, Any] = {"linewidth": 1.5, "linestyle": dashes, "zorder": 3}
-    sheet.ax.axvline(mean, ymax=1.03, color=sheet.paints["ink"], clip_on=False, **style)
+    sheet.ax.axvline(mean, ymax=1.03, color=sheet.paints["ink"], clip_on=False, zorder=3, **DASHED)
     fits = x + 6 + _text.width(text, NOTE_SIZE) < sheet.width
     anchor = "left" if fits else "right"
     sheet.text(x + 6 if fits else x - 6, sheet.top - 10, text, size=NOTE_SIZE, anchor=anchor)

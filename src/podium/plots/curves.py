@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from podium import _check, _numbers, _text
 from podium.plots import _scales, colours
 from podium.plots._scales import Scale
-from podium.plots._sheet import LABEL_SIZE, MOST_LINES, NOTE_SIZE, PHONE, Sheet, spread
+from podium.plots._sheet import DASHED, LABEL_SIZE, MOST_LINES, NOTE_SIZE, PHONE, Sheet, spread
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,9 +95,8 @@ def line_plot(
     sheet = Sheet(ax, width, title)
     if not any(curve.last for curve in curves):
         return sheet.empty("; ".join(["No values.", *(curve.label for curve in curves)]))
-    if len(curves) > MOST_LINES:
-        sheet.note(f"{len(curves) - MOST_LINES:,} more lines are not drawn.")
-    _plot(sheet, curves[:MOST_LINES], logs, (x_label, y_label), reference)
+    shown = sheet.first(curves, "lines", MOST_LINES)
+    _plot(sheet, shown, logs, (x_label, y_label), reference)
     if any(curve.bounds for curve in curves):
         sheet.note(f"Thin lines: {bounds_label}.")
     return sheet.finish("; ".join(map(_described, curves)) + ".")
@@ -215,8 +214,7 @@ def _reference(
 ) -> None:
     """Draw a dashed line with its label above one end, or below it at the top of the plot."""
     value, label = float(reference["value"]), str(reference.get("label", ""))
-    dashes: Any = (0, (5 / 1.5, 4 / 1.5))
-    sheet.ax.axhline(value, color=sheet.paints["muted"], linewidth=1.5, linestyle=dashes)
+    sheet.ax.axhline(value, color=sheet.paints["muted"], **DASHED)
     y = sheet.top + up(value)
     y += 14 if up(value) < 20 else -6
     anchor, room = "left" if at_left else "right", sheet.width / 2

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from podium import _text
 from podium.plots import _forest
 from podium.plots._scales import Scale
-from podium.plots._sheet import NOTE_SIZE, Sheet
+from podium.plots._sheet import DASHED, NOTE_SIZE, Sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +61,7 @@ def interval_plot(
     parsed_rows = _forest.read(rows, numbers, digits=digits)
     if not parsed_rows:
         return sheet.empty()
-    drawn_rows = _forest.first_rows(parsed_rows, sheet)
+    drawn_rows = sheet.first(parsed_rows, "rows")
     sheet.top += 18 if reference else 0
     reference_values = [float(reference["value"])] if reference else []
     bounds = _forest.limits(drawn_rows, reference_values)
@@ -122,7 +122,7 @@ def difference_plot(
     parsed_rows = _forest.read(rows, numbers, digits=digits, signed=True, hollow_at_zero=True)
     if not parsed_rows:
         return sheet.empty()
-    drawn_rows = _forest.first_rows(parsed_rows, sheet)
+    drawn_rows = sheet.first(parsed_rows, "rows")
     sheet.top += 20 if low_label or high_label else 0
     sheet.top += 18 if reference else 0
     zero_and_reference = [0.0, float(reference["value"])] if reference else [0.0]
@@ -140,8 +140,7 @@ def difference_plot(
 
 def _reference(sheet: Sheet, reference: Mapping[str, Any], scale: Scale) -> None:
     value, label = float(reference["value"]), str(reference.get("label", ""))
-    paint = sheet.paints["muted"]
-    sheet.ax.axvline(value, color=paint, linewidth=1.5, linestyle=(0, (5 / 1.5, 4 / 1.5)))
+    sheet.ax.axvline(value, color=sheet.paints["muted"], **DASHED)
     half = min(_text.width(label, NOTE_SIZE), sheet.width - 8) / 2
     middle = max(half + 4, min(scale(value), sheet.width - half - 4))
     room = sheet.width - 8

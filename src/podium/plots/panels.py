@@ -119,7 +119,7 @@ def _list(
             sheet.text(4, y + 14, "No values.", tone="muted")
             y += 28
             continue
-        rows = _forest.first_rows(all_rows, sheet)
+        rows = sheet.first(all_rows, "rows")
         bounds = shared or _forest.limits(rows)
         form = Form.of(rows, sheet.width, bounds)
         height = _forest.height(rows, form)
@@ -144,7 +144,7 @@ def _grid(
     for first in range(0, len(panels), columns):
         line = panels[first : first + columns]
         y += _HEAD + (_NOTE_LINE if any(note for _, note, _ in line) else 0)
-        drawn_rows = [_forest.first_rows(rows, sheet) for *_, rows in line]
+        drawn_rows = [sheet.first(rows, "rows") for *_, rows in line]
         for i, row in enumerate(drawn_rows[0]):
             sheet.text(4, y + (i + 0.5) * _ROW + 4.5, row.label, room=labels + 4)
         for j, (head, note, _) in enumerate(line):

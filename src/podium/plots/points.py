@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check, _numbers, _text
 from podium.plots import _scales, colours
-from podium.plots._sheet import LABEL_SIZE, MOST_ROWS, SIZE, Sheet
+from podium.plots._sheet import LABEL_SIZE, SIZE, Sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,11 +80,9 @@ def trade_off_plot(
     description = "; ".join(map(_described, parsed)) + "."
     if not defined:
         return sheet.empty("; ".join(["No values.", *(point.label for point in parsed)]))
-    if len(defined) > MOST_ROWS:
-        sheet.note(f"{len(defined) - MOST_ROWS:,} more methods are not drawn.")
-        defined = defined[:MOST_ROWS]
-    spans = [_spans(points[i]) for i in defined]
-    drawn = [parsed[i] for i in defined]
+    shown = sheet.first(defined, "methods")
+    spans = [_spans(points[i]) for i in shown]
+    drawn = [parsed[i] for i in shown]
     scales = _trade_off_scales(sheet, drawn, spans)
     boxes = _boxes(drawn, spans, *scales, sheet.width)
     has_legend = boxes is None and not sheet.is_own

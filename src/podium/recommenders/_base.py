@@ -329,11 +329,11 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
 
         Examples
         --------
-        >>> from podium.catalogue import top_k_factors
+        >>> from podium.catalogue import top_k
         >>> from scipy import sparse
         >>> from podium.recommenders import Popularity
         >>> likes = sparse.csr_array([[1, 0, 1], [0, 0, 1]])
-        >>> top_k_factors(*Popularity().fit(likes).as_scores(), 1, exclude=likes)[0]
+        >>> top_k(Popularity().fit(likes).as_scores(), 1, exclude=likes)[0]
         array([[1],
                [0]])
         """

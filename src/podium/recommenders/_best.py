@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from podium.catalogue import top_k_factors
+from podium.catalogue import top_k
 
 if TYPE_CHECKING:
     from podium.recommenders._base import Recommender
@@ -62,10 +62,8 @@ def best_items(
         excluded = None if seen is None else seen[part]
         if excluded is not None and candidates is not None:
             excluded = sparse.csr_array(excluded[:, candidates])
-        users_with_one, items_with_bias = with_bias(users[part], items, bias)
-        columns[part], scores[part] = top_k_factors(
-            users_with_one, items_with_bias, k, exclude=excluded, device=device
-        )
+        factors = with_bias(users[part], items, bias)
+        columns[part], scores[part] = top_k(factors, k, exclude=excluded, device=device)
     if candidates is not None:
         columns = np.where(columns < 0, -1, candidates[columns])
     return columns, scores
@@ -79,4 +77,4 @@ def nearest_items(items: Floats, chosen: Ints, k: int) -> tuple[Ints, Floats]:
     diagonal = sparse.csr_array(
         (np.ones(chosen.size), (rows, chosen)), shape=(chosen.size, items.shape[0])
     )
-    return top_k_factors(directions[chosen], directions, k, exclude=diagonal)
+    return top_k((directions[chosen], directions), k, exclude=diagonal)

@@ -16,7 +16,6 @@ from podium.sampled.design import Ints
 from podium.sampled.distribution import read_measure, require_defined
 from podium.sampled.estimators import Estimator, get
 from podium.sampled.estimators.smooth.data import has_history
-from podium.sampled.likelihood import likelihood
 from podium.sampled.ranks import SampledRanks
 
 Pair = tuple[SampledRanks, SampledRanks]
@@ -131,7 +130,7 @@ def _use_of_history(method: Estimator, ranks: SampledRanks) -> str | None:
     """Return whether the estimate uses histories, or None if there are none."""
     if ranks.history is None:
         return None
-    used = method.reads_history and not likelihood(ranks).is_exact and has_history(ranks)
+    used = method.reads_history and not ranks.is_exact and has_history(ranks)
     return "read" if used else "not read"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -21,12 +21,10 @@ from podium.sampled._request import Pair
 from podium.sampled.bounds import Bounds
 from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.distribution import all_rank_weights, rank_weights, read_measure
-from podium.sampled.estimators import Estimator, LinearEstimator
-from podium.sampled.estimators.smooth import Smooth, SmoothFit
-from podium.sampled.likelihood import likelihood
+from podium.sampled.estimators import ErrorFrom, Estimator, LinearEstimator
+from podium.sampled.estimators.smooth import SmoothFit
 from podium.sampled.ranks import SampledRanks
 
-ErrorFrom: TypeAlias = Literal["users", "bootstrap", "posterior"]
 IntervalOf: TypeAlias = Literal["exact", "expectation"]
 
 
@@ -183,16 +181,34 @@ class ExactMeasure(LinearEstimator):
         return all_rank_weights(read_measure(measure), design.n_items)
 
 
-def linear_form(estimator: Estimator, ranks: SampledRanks) -> LinearEstimator | None:
-    """Return the estimator as a mean of outcome values, or None if it has no such form here."""
-    if estimator.consistent and is_exact(ranks):
+class Observed(Protocol):
+    """Sampled ranks of any kind."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all items were drawn, so that the ranks are ranks among all items."""
+        ...
+
+
+def linear_form(method: Estimator, ranks: Observed) -> LinearEstimator | None:
+    """Return the method as a mean of users' values, or None if it has no such form here."""
+    if method.consistent and ranks.is_exact:
         return ExactMeasure()
-    return estimator if isinstance(estimator, LinearEstimator) else None
+    return method if isinstance(method, LinearEstimator) else None
 
 
-def is_exact(ranks: SampledRanks) -> bool:
-    """Return whether all items were drawn, so that sampled ranks are ranks among all items."""
-    return likelihood(ranks).is_exact
+def source_of_error(method: Estimator, ranks: Observed) -> ErrorFrom:
+    """Return the source of the standard error: the users if the ranks are exact."""
+    return "users" if method.consistent and ranks.is_exact else method.error_from
+
+
+def interval_kind(method: Estimator, *samples: Observed) -> tuple[bool, IntervalOf]:
+    """Return whether the method is biased here, and the quantity that its interval is for."""
+    is_biased = method.biased and not (
+        method.consistent and all(ranks.is_exact for ranks in samples)
+    )
+    is_short = is_biased and method.error_from != "posterior"
+    return is_biased, "expectation" if is_short else "exact"
 
 
 def user_values(estimator: LinearEstimator, ranks: SampledRanks, measure: Measure) -> Floats:
@@ -253,7 +269,7 @@ def means_and_errors(
         values_of_measures = (user_values(linear, ranks, measure) for measure in measures)
         sums = [stats.summarize(values, level=level) for values in values_of_measures]
         return [MeanEstimate(s.mean, s.std_error, s.interval) for s in sums], "users"
-    if isinstance(method, Smooth):
+    if method.error_from == "posterior":
         fit = method.posterior(ranks)
         pairs = zip(measures, all_bounds, strict=True)
         return [_by_posterior(fit, m, level, bounds) for m, bounds in pairs], "posterior"
@@ -320,7 +336,7 @@ def covariances(
 
 
 def user_covariance(
-    method: Smooth, pair: Pair, fits: Sequence[SmoothFit], measure: Measure
+    method: Estimator, pair: Pair, fits: Sequence[SmoothFit], measure: Measure
 ) -> Floats:
     """Return the covariance of both estimates over the choice of users: (2, 2)."""
     n = pair[0].n_users
@@ -334,13 +350,6 @@ def user_covariance(
         else:
             contributions.append(fit.user_effects(measure))
     return n * np.cov(np.array(contributions))
-
-
-def interval_kind(method: Estimator, samples: Sequence[SampledRanks]) -> tuple[bool, IntervalOf]:
-    """Return whether the method is biased here, and the quantity that its interval is for."""
-    exact = method.consistent and all(is_exact(ranks) for ranks in samples)
-    biased = method.biased and not exact
-    return biased, "expectation" if biased and not isinstance(method, Smooth) else "exact"
 
 
 @contextmanager

@@ -11,8 +11,7 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation import stats
-from podium.evaluation.stats import Interval
-from podium.evaluation.stats.intervals import t_interval, t_p_value, t_statistic
+from podium.evaluation.stats.intervals import inside, t_interval
 from podium.metrics import ByMeasure, Measure, listed_measures
 from podium.progress import or_silent
 from podium.report import Report, Table, estimates
@@ -31,13 +30,12 @@ from podium.sampled._request import (
     require_several,
     same_catalogue,
 )
-from podium.sampled._uncertainty import ErrorFrom
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.design import Floats
-from podium.sampled.difference import Difference
+from podium.sampled.difference import Difference, bounds_of_difference, probability_of_sign
 from podium.sampled.distribution import read_measure
-from podium.sampled.estimators import Estimator
-from podium.sampled.estimators.smooth import Smooth, SmoothFit
+from podium.sampled.estimators import ErrorFrom, Estimator
+from podium.sampled.estimators.smooth import SmoothFit
 from podium.sampled.evaluating import N_BOOTSTRAP, SampledEvaluation, evaluate
 from podium.sampled.ranks import SampledRanks
 from podium.types import Progress
@@ -231,7 +229,7 @@ def compare(
         level,
         a.n_users,
         str(method),
-        *_uncertainty.interval_kind(method, pair),
+        *_uncertainty.interval_kind(method, *pair),
         source,
     )
     differences: dict[str, Difference] = {}
@@ -239,12 +237,10 @@ def compare(
         parsed, means.tolist(), errors.tolist(), all_bounds, prior_decides, strict=True
     ):
         difference = mean_b - mean_a
-        sign_probability = 1.0 - t_p_value(t_statistic(difference, std_error), a.n_users) / 2
+        sign_probability = probability_of_sign(difference, std_error, a.n_users)
         interval = t_interval(difference, std_error, a.n_users, level)
         if measure_bounds is not None and source == "posterior":
-            interval = Interval(
-                max(interval.low, measure_bounds.low), min(interval.high, measure_bounds.high)
-            )
+            interval = inside(interval, measure_bounds)
         differences[str(measure)] = Difference(
             mean_a,
             mean_b,
@@ -317,8 +313,7 @@ def _differences(
     The last value says for each measure whether the method's prior decides more than the ranks.
     """
     no_prior = [False] * len(measures)
-    linear_forms = [_uncertainty.linear_form(method, ranks) for ranks in pair]
-    linear_a, linear_b = linear_forms
+    linear_a, linear_b = (_uncertainty.linear_form(method, ranks) for ranks in pair)
     if linear_a is not None and linear_b is not None:
         forms = ((linear_a, pair[0]), (linear_b, pair[1]))
         values = [
@@ -327,7 +322,7 @@ def _differences(
         std_errors = [stats.summarize(b - a).std_error for a, b in values]
         means = np.array([[a.mean(), b.mean()] for a, b in values])
         return means, np.array(std_errors), "users", no_prior
-    if isinstance(method, Smooth):
+    if method.error_from == "posterior":
         fits = [method.posterior(ranks) for ranks in pair]
         prior_decides = [any(fit.prior_decides(measure) for fit in fits) for measure in measures]
         return *_by_posteriors(method, pair, fits, measures), "posterior", prior_decides
@@ -343,7 +338,7 @@ def _difference_errors(variances: Floats, covariances: Floats) -> Floats:
 
 
 def _by_posteriors(
-    method: Smooth, pair: Pair, fits: Sequence[SmoothFit], measures: Sequence[Measure]
+    method: Estimator, pair: Pair, fits: Sequence[SmoothFit], measures: Sequence[Measure]
 ) -> tuple[Floats, Floats]:
     """Return means, (n_measures, 2), and standard errors of differences.
 
@@ -359,4 +354,4 @@ def _by_posteriors(
 
 def _bounds(pair: Pair, measure: Measure, level: float) -> Bounds:
     a, b = (identification_bounds(ranks, measure, confidence=(1 + level) / 2) for ranks in pair)
-    return Bounds(b.low - a.high, b.high - a.low)
+    return bounds_of_difference(a, b)

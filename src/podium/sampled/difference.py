@@ -7,8 +7,10 @@ from typing import Any
 
 from podium._json import plain
 from podium.evaluation.stats import Interval
-from podium.sampled._uncertainty import ErrorFrom, IntervalOf
+from podium.evaluation.stats.intervals import t_p_value, t_statistic
+from podium.sampled._uncertainty import IntervalOf
 from podium.sampled.bounds import Bounds
+from podium.sampled.estimators import ErrorFrom
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,16 @@ class Difference:
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form: None for nan, a list for an interval."""
         return {**plain(asdict(self)), "either_sign": self.either_sign}
+
+
+def bounds_of_difference(a: Bounds, b: Bounds) -> Bounds:
+    """Return the smallest and the largest difference b - a of values with these bounds."""
+    return Bounds(b.low - a.high, b.high - a.low)
+
+
+def probability_of_sign(difference: float, std_error: float, n_users: float) -> float:
+    """Return the probability that the sign of a difference is right; nan without an error."""
+    return 1.0 - t_p_value(t_statistic(difference, std_error), n_users) / 2
 
 
 def covering(interval: Interval, bounds: Bounds) -> Interval:

@@ -15,7 +15,7 @@ from podium.errors import ArgumentError
 from podium.metrics import Measure, parse, parse_relevance
 from podium.report import figures
 from podium.report.pictures import estimated
-from podium.sampled.design import Floats
+from podium.sampled.design import Floats, Ints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,6 +74,14 @@ def require_defined(measures: Iterable[Measure], n_items: int) -> None:
             raise ArgumentError(
                 f"{measure} is undefined in a catalogue of {n_items} items. Lower its cutoff."
             )
+
+
+def values_of(weights: Floats, above: Ints) -> Floats:
+    """Return the value of targets with some numbers of items above them.
+
+    `weights` are the values at ranks 1, 2, …; the value at ranks beyond is 0.
+    """
+    return np.append(weights, 0.0)[np.minimum(above, weights.size)]
 
 
 def depends_on_order(measure: Measure, n_items: int, depth: int) -> bool:

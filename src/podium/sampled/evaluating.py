@@ -23,11 +23,10 @@ from podium.sampled._request import (
     read_resamples,
     require_kind,
 )
-from podium.sampled._uncertainty import ErrorFrom, IntervalOf
+from podium.sampled._uncertainty import IntervalOf
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.distribution import depends_on_order, read_measure
-from podium.sampled.estimators import Estimator, get
-from podium.sampled.estimators.smooth import Smooth
+from podium.sampled.estimators import ErrorFrom, Estimator, get
 from podium.sampled.ranks import SampledRanks
 
 N_BOOTSTRAP = 200
@@ -163,10 +162,7 @@ class SampledEvaluation(Result):
 
 def error_from(estimator: str | Estimator, ranks: SampledRanks) -> ErrorFrom:
     """Return the source of an estimate's standard error, as in `Estimate.error_from`."""
-    method = get(estimator)
-    if _uncertainty.linear_form(method, ranks) is not None:
-        return "users"
-    return "posterior" if isinstance(method, Smooth) else "bootstrap"
+    return _uncertainty.source_of_error(get(estimator), ranks)
 
 
 def evaluate(
@@ -256,7 +252,7 @@ def evaluate(
         level,
         ranks.n_users,
         str(method),
-        *_uncertainty.interval_kind(method, (ranks,)),
+        *_uncertainty.interval_kind(method, ranks),
         source,
     )
     n_indistinguishable = min(design.n_items // design.n_negatives for design, _ in ranks.designs)

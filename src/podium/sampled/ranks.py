@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.sampled import _columns
-from podium.sampled.design import Design, Floats, Ints, read_stages, refuse_large
+from podium.sampled.design import Design, Floats, Ints, are_whole, read_stages, refuse_large
 from podium.types import PerRow
 
 
@@ -137,6 +137,11 @@ class SampledRanks:
     def most_items(self) -> int:
         """The number of items of the largest catalogue: the largest rank among all items."""
         return int(np.max(self.n_items))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the samples are the whole catalogue, so that the ranks are exact."""
+        return are_whole((design for design, _ in self.design_rows), self.most_items)
 
     @cached_property
     def weights(self) -> PerRow:

@@ -267,7 +267,7 @@ def score_blocks(
         yield 0, left, right
         return
     no_factors = np.empty((0, 0), source.dtype)
-    for start, block in source.blocks(source.block_size(None)):
+    for start, block in source.blocks(source.block_size):
         yield start, block, no_factors
 
 

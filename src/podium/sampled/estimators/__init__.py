@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from podium.errors import ArgumentError
 from podium.metrics import Measure
@@ -12,13 +12,18 @@ from podium.sampled.design import Design, Floats
 from podium.sampled.distribution import RankDistribution, read_measure
 from podium.sampled.ranks import SampledRanks
 
+if TYPE_CHECKING:
+    from podium.sampled.estimators.smooth import SmoothFit
+
+ErrorFrom: TypeAlias = Literal["users", "bootstrap", "posterior"]
+
 
 class Estimator(ABC):
     """A method that estimates measures of the whole ranking from ranks among sampled items.
 
     An estimator is a frozen dataclass of its parameters. It gives the distribution of ranks
     (`fit`), or one measure's value (`estimate`), or both. If only one of the two methods is
-    defined, the other one is derived from it.
+    defined, the other one is derived from it, and both from `posterior`.
 
     Attributes
     ----------
@@ -38,6 +43,9 @@ class Estimator(ABC):
         Whether the estimator uses `SampledRanks.history`.
     gives_distribution : bool
         Whether `fit` gives a distribution of ranks.
+    error_from : {"users", "bootstrap", "posterior"}
+        The source of standard errors: the values of users (`LinearEstimator`), resampled users, or
+        `posterior`, whose intervals are for the exact measure, also if the method is biased.
     """
 
     name: ClassVar[str]
@@ -47,6 +55,7 @@ class Estimator(ABC):
     grows: ClassVar[bool] = False
     reads_history: ClassVar[bool] = False
     gives_distribution: ClassVar[bool] = True
+    error_from: ClassVar[ErrorFrom] = "bootstrap"
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Estimate the distribution of the target's rank among all items.
@@ -66,6 +75,8 @@ class Estimator(ABC):
             If the method gives no distribution, or does not support this design of samples.
         """
         self.check(ranks)
+        if self.error_from == "posterior":
+            return self.posterior(ranks).distribution
         raise ArgumentError(
             f"{self.name} estimates one measure at a time and gives no distribution of ranks. "
             "Call estimate(ranks, measure)."
@@ -95,6 +106,18 @@ class Estimator(ABC):
         """
         return self.fit(ranks).expect(measure, k)
 
+    def posterior(self, ranks: SampledRanks) -> SmoothFit:
+        """Estimate the distribution of the target's rank with its uncertainty.
+
+        Methods with ``error_from = "posterior"`` define it.
+
+        Raises
+        ------
+        ArgumentError
+            If the method has no posterior.
+        """
+        raise ArgumentError(f"{self.name} has no posterior. Use smooth.")
+
     def check(self, ranks: SampledRanks) -> SampledRanks:
         """Return the ranks, or raise if the method does not support their design."""
         if ranks.stages and not self.grows:
@@ -108,6 +131,8 @@ class Estimator(ABC):
 
 class LinearEstimator(Estimator):
     """An estimator whose estimate is the mean over users of a value per outcome."""
+
+    error_from: ClassVar[ErrorFrom] = "users"
 
     def values(self, design: Design, measure: str | Measure) -> Floats:
         """Return the value of each outcome of a design: float64, (n_outcomes,)."""

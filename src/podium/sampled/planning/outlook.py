@@ -232,10 +232,8 @@ class PlannedEstimate:
             exact_values = masses @ weights
             if outcome_values is not None:
                 squares = self._squares_of_means(outcome_values, outcome_chances, exact_values)
-            elif isinstance(self.method, Smooth):
-                squares = self._squares_of_influences(
-                    self.method, rows, outcome_chances, exact_values
-                )
+            elif self.method.error_from == "posterior":
+                squares = self._squares_of_influences(rows, outcome_chances, exact_values)
             else:
                 squares = self._squares_by_simulation(rows, outcome_chances, exact_values)
             cost = 1.0 + float((outcome_chances @ design.sizes).mean())
@@ -267,13 +265,13 @@ class PlannedEstimate:
         return np.array([variances.mean() / self.n_users, np.median((mean - exact_values) ** 2)])
 
     def _squares_of_influences(
-        self, method: Smooth, rows: SampledRanks, outcome_chances: Floats, exact_values: Floats
+        self, rows: SampledRanks, outcome_chances: Floats, exact_values: Floats
     ) -> Floats:
         """Return the same to first order, about the fit to outcomes as frequent as expected."""
         variances, biases = np.zeros(exact_values.size), np.zeros(exact_values.size)
         for row, shares in enumerate(outcome_chances):
             ranks = Tally(rows, self._expected_counts(shares))
-            fit = method.posterior(ranks)
+            fit = self.method.posterior(ranks)
             influences = fit.influences(self.measure)  # per added user
             variances[row] = ranks.weights @ influences**2 - (ranks.weights @ influences) ** 2
             biases[row] = fit.expect(self.measure) - exact_values[row]

@@ -14,7 +14,7 @@ from podium.errors import ArgumentError, PodiumWarning
 from podium.metrics import Measure
 from podium.sampled._request import PLAN, require_kind
 from podium.sampled.design import Floats, Ints
-from podium.sampled.distribution import rank_weights, read_measure
+from podium.sampled.distribution import rank_weights, read_measure, values_of
 from podium.sampled.planning.designs import Kind, PlannedDesign
 from podium.sampled.planning.outlook import PILOT
 from podium.sampled.planning.result import Plan
@@ -145,9 +145,9 @@ class _Simulation:
 
     def exact(self, measure: Measure) -> Floats:
         """Return the mean and the variance of the users' exact values: float64, (2,)."""
-        padded = np.append(rank_weights(measure, int(self.pilot.n_items.max())), 0.0)
-        above = np.minimum(self.pilot.above_listed + self.above_unlisted, padded.size - 1)
-        values = self.pilot.means_of_users(padded[above])
+        weights = rank_weights(measure, int(self.pilot.n_items.max()))
+        above = self.pilot.above_listed + self.above_unlisted
+        values = self.pilot.means_of_users(values_of(weights, above))
         return np.array([values.mean(), values.var(ddof=1)])
 
     def design(self, times: float, measure: Measure, n_users: int) -> PlannedDesign:

@@ -99,7 +99,7 @@ def read_scan(
     table = _Table.read(source, n_items, seen, columns, format)
     counts = table.strata.counts(ties, keeps_targets=True)
     table.test(counts)
-    return counts.ranks(table.n_items, k=k, user=table.user, item=table.target)
+    return ScannedRanks(*counts, table.n_items, k=k, user=table.user, item=table.target)
 
 
 def read_shared(

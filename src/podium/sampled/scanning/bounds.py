@@ -30,6 +30,7 @@ import numpy as np
 
 from podium.sampled.bounds import Bounds
 from podium.sampled.design import Floats, Ints
+from podium.sampled.distribution import values_of
 from podium.sampled.scanning.open_targets import OpenTargets
 from podium.sampled.scanning.ranks import ScannedRanks
 
@@ -51,10 +52,9 @@ def scan_bounds(ranks: ScannedRanks, weights: Floats, fit: OpenTargets, level: f
     level : float
         The probability, which only concerns the lower bound. The upper bound always holds.
     """
-    padded = np.append(weights, 0.0)
 
     def mean(above: Ints) -> float:
-        return float(ranks.means_of_users(padded[np.minimum(above, weights.size)]).mean())
+        return float(ranks.means_of_users(values_of(weights, above)).mean())
 
     known = np.where(ranks.is_audited, ranks.above_all, ranks.above)
     low = mean(np.where(ranks.is_audited, ranks.above_all, ranks.above + ranks.n_rest))
@@ -63,19 +63,17 @@ def scan_bounds(ranks: ScannedRanks, weights: Floats, fit: OpenTargets, level: f
     log_odds = -log(1.0 - level)
     if ranks.is_audited.any():  # either bound may fail
         log_odds += log(2.0)
-        low = max(low, mean(ranks.above) - _audited_loss(ranks, padded, log_odds))
-    low = max(low, mean(ranks.above) - _drawn_loss(ranks, padded, fit, log_odds))
+        low = max(low, mean(ranks.above) - _audited_loss(ranks, weights, log_odds))
+    low = max(low, mean(ranks.above) - _drawn_loss(ranks, weights, fit, log_odds))
     return Bounds(low, mean(known))
 
 
-def _audited_loss(ranks: ScannedRanks, padded: Floats, log_odds: float) -> float:
+def _audited_loss(ranks: ScannedRanks, weights: Floats, log_odds: float) -> float:
     """Return an upper bound on the mean loss, by Chernoff's inequality for the audited targets."""
     from scipy.special import rel_entr
 
-    last = padded.size - 1
-    scanned, exact = (
-        padded[np.minimum(above, last)] for above in (ranks.above, ranks.above_all.clip(0))
-    )
+    scanned = values_of(weights, ranks.above)
+    exact = values_of(weights, ranks.above_all.clip(0))
     largest = float((ranks.shares_of_users * scanned)[ranks.is_open].max())
     if not largest:
         return 0.0
@@ -89,29 +87,29 @@ def _audited_loss(ranks: ScannedRanks, padded: Floats, log_odds: float) -> float
     return high * largest * int(ranks.is_open.sum())
 
 
-def _drawn_loss(ranks: ScannedRanks, padded: Floats, fit: OpenTargets, log_odds: float) -> float:
+def _drawn_loss(ranks: ScannedRanks, weights: Floats, fit: OpenTargets, log_odds: float) -> float:
     """Return an upper bound on the mean loss by the penalties of drawn items."""
-    cases = Cases.of(ranks, padded.size - 1)
+    cases = Cases.of(ranks, weights.size)
     expected = fit.outcome_chances(cases.above_listed, cases.n_drawn, cases.shares.shape[1] - 1)
     expected = cases.censored(expected) * cases.shares.sum(axis=1, keepdims=True)
     detection = float(np.median(cases.n_drawn / cases.n_unlisted))
     best, loss = np.inf, np.inf
     for ratio in _RATIOS:
-        theta = float(np.log1p((1.0 - ratio) * detection / (1.0 - detection))) / padded.max()
+        theta = float(np.log1p((1.0 - ratio) * detection / (1.0 - detection))) / weights.max()
         margin = log_odds / max(theta, 1e-300) * ranks.largest_share
-        chosen = _chosen_penalties(cases, padded, theta, expected)
+        chosen = _chosen_penalties(cases, weights, theta, expected)
         planned = float((expected * chosen).sum()) + margin
         if planned < best:
             best, loss = planned, float((cases.shares * chosen).sum() + margin)
     return loss
 
 
-def _chosen_penalties(cases: Cases, padded: Floats, theta: float, expected: Floats) -> Floats:
+def _chosen_penalties(cases: Cases, weights: Floats, theta: float, expected: Floats) -> Floats:
     """Return the penalties of each case, linear or the largest loss, with the smaller sum."""
-    largest = cases.largest_losses(padded)
+    largest = cases.largest_losses(weights)
     if not theta:
         return largest
-    linear = cases.linear_penalties(padded, theta)
+    linear = cases.linear_penalties(weights, theta)
     is_smaller = (expected * (linear - largest)).sum(axis=1, keepdims=True) < 0
     return np.where(is_smaller, linear, largest)
 
@@ -165,14 +163,13 @@ class Cases:
         others: Floats = 1.0 - within.sum(axis=1, keepdims=True)
         return np.where(self._numbers == self._last, others, within)
 
-    def largest_losses(self, padded: Floats) -> Floats:
+    def largest_losses(self, weights: Floats) -> Floats:
         """Return the loss if all unscored items are above, by b: float64, (n_cases, k + 1)."""
-        above = self.above_listed[:, None] + self._numbers
-        return padded[np.minimum(above, padded.size - 1)]
+        return values_of(weights, self.above_listed[:, None] + self._numbers)
 
-    def linear_penalties(self, padded: Floats, theta: float) -> Floats:
+    def linear_penalties(self, weights: Floats, theta: float) -> Floats:
         """Return the smallest linear penalties that satisfy (1): float64, (n_cases, k + 1)."""
-        terms = np.exp(self._exponents(padded, theta))
+        terms = np.exp(self._exponents(weights, theta))
         counts = self._n_above
 
         def excess(slopes: Floats) -> Floats:
@@ -189,9 +186,9 @@ class Cases:
             low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
         return np.maximum(excess(high), 0.0)[:, None] / theta + high[:, None] * counts
 
-    def _exponents(self, padded: Floats, theta: float) -> Floats:
+    def _exponents(self, weights: Floats, theta: float) -> Floats:
         """Return log P(b | B) + theta loss(B, b) for B and b up to k: (n_cases, B, b)."""
-        values = self.largest_losses(padded)
+        values = self.largest_losses(weights)
         exact = np.take_along_axis(values, self._n_above, axis=1)
         losses = values[:, None, :] - exact[:, :, None]
         is_open = self._numbers < self._last

@@ -16,7 +16,6 @@ from podium.sampled.scanning.order import ProxyOrder
 from podium.sampled.scanning.ranks import Counts
 
 _KIND, _FORMAT = "podium_scan_checkpoint", 1
-_NAMES = ("above_listed", "n_listed", "above_drawn", "n_drawn")
 
 
 class ScanCheckpoint:
@@ -42,8 +41,7 @@ class ScanCheckpoint:
 
     def write(self, counts: Counts) -> None:
         """Replace the file by one with these counts."""
-        arrays = {name: getattr(counts, name) for name in _NAMES}
-        write_arrays(self._path, _KIND, _FORMAT, arrays, {"of": self._identity})
+        write_arrays(self._path, _KIND, _FORMAT, counts._asdict(), {"of": self._identity})
 
     def read(self) -> Counts | None:
         """Return the counts in the file, or None if there is no file.
@@ -62,7 +60,7 @@ class ScanCheckpoint:
                 "excluded items or options. Pass another path, or start again without resume."
             )
         try:
-            check_arrays(arrays, dict.fromkeys(_NAMES, ((self._n_targets,), np.int64)))
+            check_arrays(arrays, dict.fromkeys(Counts._fields, ((self._n_targets,), np.int64)))
         except ArgumentError as error:
             raise DataError(f"checkpoint {os.fspath(self._path)} is damaged ({error}).") from None
-        return Counts(*(arrays[name] for name in _NAMES))
+        return Counts(**arrays)

@@ -12,7 +12,7 @@ from podium.evaluation.stats.intervals import std_error
 from podium.metrics import Measure
 from podium.sampled.bounds import Bounds
 from podium.sampled.design import Floats
-from podium.sampled.distribution import rank_weights
+from podium.sampled.distribution import rank_weights, values_of
 from podium.sampled.scanning.bounds import scan_bounds
 from podium.sampled.scanning.open_targets import OpenTargets
 from podium.sampled.scanning.ranks import ScannedRanks
@@ -168,7 +168,7 @@ def _correction(
     `variances` are those of the values under the fitted distribution.
     """
     audited, n_open = np.flatnonzero(ranks.is_audited), int(ranks.is_open.sum())
-    exact = np.append(weights, 0.0)[np.minimum(ranks.above_all[audited], weights.size)]
+    exact = values_of(weights, ranks.above_all[audited])
     scales = n_open * ranks.shares_of_users
     errors = scales[audited] * (exact - values[audited])
     freedom = audited.size - 1

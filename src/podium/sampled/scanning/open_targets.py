@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from podium.sampled.design import Floats, Ints
+from podium.sampled.distribution import values_of
 from podium.sampled.scanning.ranks import ScannedRanks
 
 _MEANS = np.array([np.log(0.5), 0.0, -4.0, 0.0])
@@ -111,13 +112,12 @@ class OpenTargets:
         return np.asarray(betabinom.pmf(np.arange(most + 1), *shapes), np.float64)
 
     def _values(self, ranks: ScannedRanks, weights: Floats, coefficients: Floats) -> Floats:
-        padded = np.append(weights, 0.0)
-        values = padded[np.minimum(ranks.above, weights.size)]
+        values = values_of(weights, ranks.above)
         is_open = np.flatnonzero(ranks.is_open & (ranks.above < weights.size))
         columns = (ranks.above_listed, ranks.above_drawn, ranks.n_drawn, ranks.n_rest)
         open_columns = np.stack([column[is_open] for column in columns])
         cases, case_of = np.unique(open_columns, axis=1, return_inverse=True)
-        values[is_open] = _expected(_Case(*cases), padded, coefficients)[case_of]
+        values[is_open] = _expected(_Case(*cases), weights, coefficients)[case_of]
         return values
 
 
@@ -195,7 +195,7 @@ def _expected(case: _Case, weights: Floats, coefficients: Floats) -> Floats:
     above = case.above_listed + case.above_drawn
     value = np.zeros(above.size)
     for j in range(weights.size):
-        value += weights[np.minimum(above + j, weights.size - 1)] * probability
+        value += values_of(weights, above + j) * probability
         n_left = case.n_rest - j
         # The ratio of two probabilities; with no item left, it is 0.
         probability *= np.maximum(n_left, 0) / (j + 1) * (a + j) / np.maximum(b + n_left - 1, b)

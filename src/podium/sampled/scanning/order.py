@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.catalogue import top_k, top_k_factors
+from podium.catalogue import top_k
 from podium.catalogue.source import Scores, read
 from podium.errors import ArgumentError, warn
 from podium.sampled._draws import DrawPlan
@@ -107,11 +107,7 @@ def _by_scores(plan: DrawPlan, proxy: Any, depth: int) -> NDArray[Any]:
             f"proxy must have the shape of targets, users x items = {shape}, got {proxy_shape}."
         )
     exclude = csr_array((np.ones(hidden.items.size), hidden.items, hidden.offsets), shape=shape)
-    if isinstance(proxy, tuple):
-        user_factors, item_factors = cast("tuple[ArrayLike, ArrayLike]", proxy)
-        items, _ = top_k_factors(user_factors, item_factors, depth, exclude=exclude)
-    else:
-        items, _ = top_k(proxy, depth, exclude=exclude)
+    items, _ = top_k(proxy, depth, exclude=exclude)
     return items.astype(np.int32)
 
 

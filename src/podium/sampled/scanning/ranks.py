@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -268,27 +268,13 @@ class ScannedRanks:
                 )
 
 
-@dataclass
-class Counts:
-    """The counts of `ScannedRanks`: int64, (n_targets,) each."""
+class Counts(NamedTuple):
+    """The first columns of `ScannedRanks`: int64, (n_targets,) each."""
 
     above_listed: Ints
     n_listed: Ints
     above_drawn: Ints
     n_drawn: Ints
-
-    def ranks(
-        self,
-        n_items: ArrayLike,
-        *,
-        k: int,
-        user: NDArray[Any],
-        row_weights: Floats | None = None,
-        item: NDArray[Any] | None = None,
-    ) -> ScannedRanks:
-        """Return them with the columns that describe each target."""
-        counts = (self.above_listed, self.n_listed, self.above_drawn, self.n_drawn)
-        return ScannedRanks(*counts, n_items, k=k, user=user, row_weights=row_weights, item=item)
 
 
 def _counts(values: ArrayLike, name: str) -> Ints:

@@ -9,7 +9,7 @@ import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.evaluation.stats.intervals import inside, t_interval, t_p_value, t_statistic
+from podium.evaluation.stats.intervals import inside, t_interval
 from podium.metrics import Measure
 from podium.sampled._request import (
     EVALUATE,
@@ -19,9 +19,13 @@ from podium.sampled._request import (
     require_several,
 )
 from podium.sampled._targets import same_targets
-from podium.sampled.bounds import Bounds
 from podium.sampled.comparing import SampledComparison, SampledComparisons
-from podium.sampled.difference import Difference, covering
+from podium.sampled.difference import (
+    Difference,
+    bounds_of_difference,
+    covering,
+    probability_of_sign,
+)
 from podium.sampled.distribution import RANK_AUC, require_defined
 from podium.sampled.evaluating import Estimate, SampledEvaluation
 from podium.sampled.scanning.measured import MeasuredScan, combined, measure_scan, spread
@@ -207,8 +211,8 @@ def _difference(a: MeasuredScan, b: MeasuredScan, level: float) -> Difference:
     is_biased, largest = a.is_biased or b.is_biased, max(a.largest, b.largest)
     prior_decides = a.prior_decides or b.prior_decides
     interval = inside(t_interval(difference, error, size, level), (-largest, largest))
-    sign_probability = 1.0 - t_p_value(t_statistic(difference, error), size) / 2
-    bounds = Bounds(b.bounds.low - a.bounds.high, b.bounds.high - a.bounds.low)
+    sign_probability = probability_of_sign(difference, error, size)
+    bounds = bounds_of_difference(a.bounds, b.bounds)
     if prior_decides:
         interval, sign_probability = covering(interval, bounds), np.nan
     return Difference(

@@ -154,9 +154,8 @@ def scan(
             stored.write(rounds.counts)
     if for_audit:
         show(rounds.n_scored, total, "audit")
-    counts = rounds.counts
     return ScannedRanks(
-        *(counts.above_listed, counts.n_listed, counts.above_drawn, counts.n_drawn),
+        *rounds.counts,
         plan.n_items,
         k=k,
         above_all=rounds.audited(for_audit),

@@ -83,7 +83,7 @@ class StratifiedCandidates:
         """
         counts = self.counts(scores, ties=ties, keeps_targets=self.keeps_targets)
         user, item = self.user[self.is_target], self.item[self.is_target]
-        return counts.ranks(self.n_items, k=k, user=user, item=item)
+        return ScannedRanks(*counts, self.n_items, k=k, user=user, item=item)
 
     def counts(self, scores: ArrayLike, *, ties: str, keeps_targets: bool) -> Counts:
         """Return the number of items of each stratum above each target, and of all its items.

@@ -9,7 +9,7 @@ import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.evaluation.stats.intervals import inside, t_interval, t_p_value, t_statistic
+from podium.evaluation.stats.intervals import inside, t_interval
 from podium.metrics import Measure
 from podium.sampled import _uncertainty
 from podium.sampled._request import (
@@ -20,9 +20,13 @@ from podium.sampled._request import (
     require_several,
 )
 from podium.sampled._targets import same_targets
-from podium.sampled.bounds import Bounds
 from podium.sampled.comparing import SampledComparison, SampledComparisons
-from podium.sampled.difference import Difference, covering
+from podium.sampled.difference import (
+    Difference,
+    bounds_of_difference,
+    covering,
+    probability_of_sign,
+)
 from podium.sampled.distribution import RANK_AUC, require_defined
 from podium.sampled.estimators import Estimator, get
 from podium.sampled.evaluating import N_BOOTSTRAP, Estimate, SampledEvaluation
@@ -273,11 +277,11 @@ def _difference(fits: Fits | StrataFits, a: SharedMean, b: SharedMean, level: fl
     bounds = None
     interval = t_interval(difference, error, n_users, level)
     if a.bounds is not None and b.bounds is not None:
-        bounds = Bounds(b.bounds.low - a.bounds.high, b.bounds.high - a.bounds.low)
+        bounds = bounds_of_difference(a.bounds, b.bounds)
         if fits.source == "posterior":
             interval = inside(interval, bounds)
     prior_decides = a.prior_decides or b.prior_decides
-    sign_probability = 1.0 - t_p_value(t_statistic(difference, error), n_users) / 2
+    sign_probability = probability_of_sign(difference, error, n_users)
     if prior_decides and isinstance(fits, StrataFits) and bounds is not None:
         interval, sign_probability = covering(interval, bounds), np.nan  # errors lack the prior's
     return Difference(

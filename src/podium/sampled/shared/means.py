@@ -13,12 +13,18 @@ from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import inside
 from podium.metrics import Measure
 from podium.sampled._request import conventions, extent
-from podium.sampled._uncertainty import ErrorFrom, ExactMeasure, IntervalOf, by_bootstrap
+from podium.sampled._uncertainty import (
+    IntervalOf,
+    by_bootstrap,
+    interval_kind,
+    linear_form,
+    source_of_error,
+)
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.design import Floats, Ints
 from podium.sampled.distribution import RankDistribution, depends_on_order, rank_weights
-from podium.sampled.estimators import Estimator, LinearEstimator
-from podium.sampled.estimators.smooth import Smooth, SmoothFit
+from podium.sampled.estimators import ErrorFrom, Estimator
+from podium.sampled.estimators.smooth import SmoothFit
 from podium.sampled.shared.groups import Group, groups, user_values
 from podium.sampled.shared.ranks import SharedRanks
 
@@ -86,13 +92,6 @@ def standard_error(effects: Floats) -> float:
     return stats.summarize(effects).std_error
 
 
-def linear_form(method: Estimator, shared: SharedRanks) -> LinearEstimator | None:
-    """Return the method as a mean of users' values, or None if it has no such form here."""
-    if method.consistent and shared.is_exact:
-        return ExactMeasure()
-    return method if isinstance(method, LinearEstimator) else None
-
-
 @dataclass(frozen=True, eq=False)
 class Fits:
     """Fits of one method to the groups of several measures; equal groups are fitted once."""
@@ -107,19 +106,16 @@ class Fits:
     @property
     def source(self) -> ErrorFrom:
         """Where the standard error comes from."""
-        if linear_form(self.method, self.shared) is not None:
-            return "users"
-        return "posterior" if isinstance(self.method, Smooth) else "bootstrap"
+        return source_of_error(self.method, self.shared)
 
     @property
     def is_biased(self) -> bool:
-        return self.method.biased and not (self.method.consistent and self.shared.is_exact)
+        return interval_kind(self.method, self.shared)[0]
 
     @property
     def interval_of(self) -> IntervalOf:
         """The quantity that intervals are for."""
-        is_short = self.is_biased and not isinstance(self.method, Smooth)
-        return "expectation" if is_short else "exact"
+        return interval_kind(self.method, self.shared)[1]
 
     def orders(self, measure: Measure) -> bool:
         """Return whether the order of the first ranks, which samples hardly show, is assumed."""
@@ -148,7 +144,7 @@ class Fits:
             values = user_values(linear, self.shared, measure, parts)
             interval = stats.summarize(values, level=level).interval
             return SharedMean(float(values.mean()), values, 0.0, interval, False, total)
-        if isinstance(self.method, Smooth):
+        if self.method.error_from == "posterior":
             return self._by_posteriors(parts, level, limits, total)
         shares = self._shares(parts)
         means = [self._fit(part).expect(part.term) for part in parts]
@@ -181,8 +177,8 @@ class Fits:
     def _fit(self, part: Group) -> SmoothFit | RankDistribution:
         if part.key not in self._known:
             ranks, method = part.ranks(self.shared.targets), self.method
-            fit = method.posterior(ranks) if isinstance(method, Smooth) else method.fit(ranks)
-            self._known[part.key] = fit
+            has_posterior = method.error_from == "posterior"
+            self._known[part.key] = method.posterior(ranks) if has_posterior else method.fit(ranks)
         return self._known[part.key]
 
     def _by_posteriors(

@@ -202,8 +202,8 @@ class SharedRanks:
         n_drawn = np.broadcast_to(np.asarray(self.n_negatives), self.n_rows)
         columns = (*listed, self.above, n_drawn, self.n_candidates, self.owner)
         above_listed, n_listed, above, n_drawn, n_items, user = (c[rows] for c in columns)
-        counts = Counts(above_listed, n_listed, above, n_drawn)
-        return counts.ranks(n_items, k=k, user=user, row_weights=weights)
+        counts = (above_listed, n_listed, above, n_drawn)
+        return ScannedRanks(*counts, n_items, k=k, user=user, row_weights=weights)
 
     @property
     def n_rows(self) -> int:

@@ -17,9 +17,11 @@ from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import inside, t_interval
 from podium.metrics import Measure
 from podium.sampled._request import extent
-from podium.sampled._uncertainty import ErrorFrom, IntervalOf
+from podium.sampled._uncertainty import IntervalOf
 from podium.sampled.bounds import Bounds
 from podium.sampled.design import Floats, Ints
+from podium.sampled.distribution import values_of
+from podium.sampled.estimators import ErrorFrom
 from podium.sampled.scanning.bounds import scan_bounds
 from podium.sampled.scanning.open_targets import OpenTargets
 from podium.sampled.scanning.ranks import ScannedRanks
@@ -136,7 +138,7 @@ class _Part:
         """The value of each target's term, divided by its size: float64, (n,)."""
         if not self.is_naive:
             return self.fit.values(self.ranks, self.weights)
-        return np.append(self.weights, 0.0)[np.minimum(self.ranks.above, self.weights.size)]
+        return values_of(self.weights, self.ranks.above)
 
     @property
     def gradient(self) -> Floats:

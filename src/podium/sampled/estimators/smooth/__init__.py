@@ -12,7 +12,7 @@ import numpy as np
 from podium._one_thread import one_blas_thread
 from podium.errors import ConvergenceWarning, warn
 from podium.sampled.distribution import RankDistribution
-from podium.sampled.estimators import Estimator, register
+from podium.sampled.estimators import ErrorFrom, Estimator, register
 from podium.sampled.estimators.mle import mle_probabilities
 from podium.sampled.estimators.smooth.cells import Cells, deviation_ratio
 from podium.sampled.estimators.smooth.data import RowIndex, em_until_fit, round_catalogues
@@ -84,10 +84,7 @@ class Smooth(Estimator):
     label: ClassVar[str] = "Smooth"
     grows: ClassVar[bool] = True
     reads_history: ClassVar[bool] = True
-
-    def fit(self, ranks: SampledRanks) -> RankDistribution:
-        """Estimate the distribution of the target's rank; see `posterior`."""
-        return self.posterior(ranks).distribution
+    error_from: ClassVar[ErrorFrom] = "posterior"
 
     def posterior(self, ranks: SampledRanks) -> SmoothFit:
         """Estimate the distribution of the target's rank with its uncertainty.

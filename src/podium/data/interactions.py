@@ -1,4 +1,4 @@
-"""Events of users and items with values as weights; errors name the line of the table."""
+"""Interactions of users with items, and their readers; errors name the line of the table."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.columns import ITEM, USER, VALUE, resolve
-from podium.data.convert import Ids, finite, of_user, to_ids, to_numbers
+from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, Role
+from podium.data.convert import Ids, of_user
 from podium.data.ids import codes_of, share
-from podium.data.source import Kind, Source
+from podium.data.role_columns import RoleColumns
+from podium.data.source import Source
 from podium.data.tables import open_table
 from podium.errors import DataError
 
 _LARGEST_GRADE = 60  # the limit with gain="exp2"
+_ALL = (USER, ITEM, VALUE, TIMESTAMP)
 
 
 @dataclass(frozen=True, eq=False)
-class Events:
-    """A table with one row per event, and optionally its value.
+class Interactions:
+    """Events of users: one row per event, in the source's order.
 
     Attributes
     ----------
     user, item : (n_rows,)
         int64 arrays, or Polars String Series.
     value : float64, (n_rows,), or None
-        The weight of the pair.
+        A rating, a count or a similar value.
+    timestamp : int64, float64 or datetime64, (n_rows,), or None
+        The time of the event.
     name : str
         The name of the table in messages.
     value_name : str
-        The name of the column of values.
+        The name of the column of values, or "".
     """
 
     user: Ids
     item: Ids
     value: NDArray[np.float64] | None = None
-    name: str = "The table"
+    timestamp: NDArray[Any] | None = None
+    name: str = "The interactions"
     value_name: str = ""
 
     @property
     def n_rows(self) -> int:
         return len(self.user)
 
-    def columns(self) -> dict[str, Any]:
-        """Return a table that `podium.data.read_interactions` accepts."""
-        pair = {"user": self.user, "item": self.item}
-        return pair if self.value is None else {**pair, "value": self.value}
-
-    def distinct(self) -> Events:
+    def distinct(self) -> Interactions:
         """Return each pair once, without values, so that all pairs have the weight 1."""
         users, items = (codes_of(ids)[0] for ids in (self.user, self.item))
         first = np.unique(users * (int(items.max()) + 1) + items, return_index=True)[1]
@@ -58,7 +58,7 @@ class Events:
         is_first[first] = True
         return replace(self._keep(is_first), value=None, value_name="")
 
-    def positives(self, min_relevance: float | None) -> tuple[Events, Events | None]:
+    def positives(self, min_relevance: float | None) -> tuple[Interactions, Interactions | None]:
         """Return the rows with a value >= min_relevance, and the other rows or None.
 
         Raises
@@ -81,7 +81,7 @@ class Events:
             )
         return self._keep(high), None if high.all() else self._keep(~high)
 
-    def known_to(self, training: Events) -> tuple[Events, int]:
+    def known_to(self, training: Interactions) -> tuple[Interactions, int]:
         """Return the pairs whose user and item are in `training`, and the number of others.
 
         Raises
@@ -99,21 +99,21 @@ class Events:
             )
         return self._like(is_known, training), int(is_known.size - is_known.sum())
 
-    def seen_in(self, training: Events) -> Events | None:
+    def seen_in(self, training: Interactions) -> Interactions | None:
         """Return the pairs, without values, whose user and item are in `training`, or None."""
         is_known = _among(self.user, training.user) & _among(self.item, training.item)
         return replace(self._like(is_known, training), value=None) if is_known.any() else None
 
-    def _keep(self, rows: NDArray[np.bool_]) -> Events:
-        value = None if self.value is None else self.value[rows]
+    def _keep(self, rows: NDArray[np.bool_]) -> Interactions:
         return replace(
             self,
             user=_selected_ids(self.user, rows),
             item=_selected_ids(self.item, rows),
-            value=value,
+            value=None if self.value is None else self.value[rows],
+            timestamp=None if self.timestamp is None else self.timestamp[rows],
         )
 
-    def _like(self, rows: NDArray[np.bool_], others: Events) -> Events:
+    def _like(self, rows: NDArray[np.bool_], others: Interactions) -> Interactions:
         """Return some rows, with ids of the same type as those of others."""
         selected = self if rows.all() else self._keep(rows)
         return replace(
@@ -123,7 +123,59 @@ class Events:
         )
 
 
-def read_events(
+def read_interactions(
+    source: Any,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    value: str | None = None,
+    timestamp: str | None = None,
+    format: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> Interactions:
+    """Read interactions: user, item, and optionally value and timestamp.
+
+    Parameters
+    ----------
+    source : path, frame, mapping or tuple of arrays, or sparse matrix
+        The table, see `podium.data`. A tuple is (user, item), optionally followed by value and
+        timestamp.
+    user, item, value, timestamp : str, optional
+        The names of columns without a usual name. The usual names are "value", "rating",
+        "relevance" and "label" for value, and "timestamp" and "time" for timestamp.
+    format : {"parquet", "csv", "tsv", "arrow", "trec", "jsonl", "lists"}, optional
+        The format of a file, if neither its name nor its content determines it. "lists" has one
+        line per user: the user and the user's items.
+    columns : sequence of str, optional
+        The names of the columns of a text file without a header, in their order. The separator is
+        found: two colons, tabs, commas, semicolons, bars or blanks.
+
+    Returns
+    -------
+    Interactions
+        The rows.
+
+    Raises
+    ------
+    DataError
+        If a file is missing, empty or malformed, or a column or a value is missing.
+
+    Notes
+    -----
+    Times in text are read if they are ISO dates or times, such as "2020-01-31T12:00:00". Times
+    without a zone are interpreted as UTC.
+
+    Examples
+    --------
+    >>> events = read_interactions({"user": [1, 2], "item": [5, 5], "time": [10, 20]})
+    >>> events.timestamp.tolist(), events.value is None
+    ([10, 20], True)
+    """
+    table = open_table(source, "interactions", _ALL, format, columns)
+    return _read(table, _ALL, user=user, item=item, value=value, timestamp=timestamp)
+
+
+def read_weighted(
     source: Any,
     *,
     user: str | None = None,
@@ -132,57 +184,85 @@ def read_events(
     gain: str = "value",
     format: str | None = None,
     columns: Sequence[str] | None = None,
-) -> Events:
-    """Read users, items and the values that are their weights; times are not read.
+) -> Interactions:
+    """Read interactions whose values are weights of pairs; times are not read.
 
     Parameters
     ----------
-    source : path, frame or mapping of columns
-        The table, see `podium.data`.
-    user, item, value : str, optional
-        The names of columns without a usual name.
+    source, user, item, value, format, columns
+        The table, see `read_interactions`.
     gain : {"value", "exp2", "one"}
         The gain that will be applied to the values. "exp2" accepts grades up to 60.
-    format, columns
-        The format of a file, and the names of columns of a text file without a header; see
-        `podium.data.read_interactions`.
 
     Raises
     ------
     DataError
-        If the file is missing, empty, not a table or lacks these columns, or values are negative or
-        not finite (with the line of the first), or no value is > 0.
+        If `read_interactions` would raise it, values are negative (with the line of the first), or
+        no value is > 0.
 
     Examples
     --------
-    >>> events = read_events({"user": [1, 1], "item": [5, 6], "rating": [2, 4]})
+    >>> events = read_weighted({"user": [1, 1], "item": [5, 6], "rating": [2, 4]})
     >>> events.value_name, events.positives(4)[0].item.tolist()
     ('rating', [6])
     """
     roles = (USER, ITEM, VALUE)
     table = open_table(source, "interactions", roles, format, columns)
-    column_of_role = resolve(
-        table.names, roles, {"user": user, "item": item, "value": value}, table.name
-    )
-    kinds: dict[str, Kind] = {"user": "id", "item": "id", "value": "number"}
-    read = table.fetch(
-        {column_of_role[role]: kind for role, kind in kinds.items() if role in column_of_role}
-    )
-    users = to_ids(read[column_of_role["user"]], column_of_role["user"], table)
-    items = to_ids(
-        read[column_of_role["item"]], column_of_role["item"], table, guess=not table.text_ids
-    )
-    if not len(users):
-        raise DataError(f"{table.name} has no rows.")
-    if "value" not in column_of_role:
-        return Events(users, items, name=table.name)
-    name = column_of_role["value"]
-    values = finite(to_numbers(read[name], name, table, users), name, users, table)
-    _check_values(values, name, users, table, gain)
-    return Events(users, items, values, table.name, name)
+    events = _read(table, roles, user=user, item=item, value=value)
+    if events.value is not None:
+        _check_weights(events.value, events.value_name, events.user, table, gain)
+    return events
 
 
-def _check_values(
+def read_pairs(
+    source: Any,
+    noun: str,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    timestamp: str | None = None,
+) -> Interactions:
+    """Read users, items and, if there are any, times; values are not read.
+
+    Parameters
+    ----------
+    source : path, frame, mapping or tuple of arrays, or sparse matrix
+        The table, see `podium.data`.
+    noun : str
+        The kind of the table in messages, such as "training part".
+    user, item, timestamp : str, optional
+        The names of columns without a usual name.
+
+    Examples
+    --------
+    >>> read_pairs({"user": [1], "item": [5], "time": [20]}, "training part").timestamp.tolist()
+    [20]
+    """
+    table = open_table(source, noun, _ALL)
+    return _read(table, (USER, ITEM, TIMESTAMP), user=user, item=item, timestamp=timestamp)
+
+
+def read_times(source: Any, noun: str, *, timestamp: str | None = None) -> NDArray[Any] | None:
+    """Read the times of a table, or None if it has no such column.
+
+    Examples
+    --------
+    >>> read_times({"user": [1], "time": [20]}, "test part").tolist()
+    [20]
+    """
+    table = open_table(source, noun, _ALL)
+    return RoleColumns.of(table, (TIMESTAMP,), timestamp=timestamp).times()
+
+
+def _read(table: Source, roles: Sequence[Role], **names: str | None) -> Interactions:
+    columns = RoleColumns.of(table, roles, **names)
+    users, items = columns.ids("user"), columns.ids("item")
+    values = columns.numbers("value", users) if "value" in columns else None
+    value_name = columns.names.get("value", "")
+    return Interactions(users, items, values, columns.times(), table.name, value_name)
+
+
+def _check_weights(
     values: NDArray[np.float64], name: str, users: Ids, table: Source, gain: str
 ) -> None:
     if values.min() < 0:
