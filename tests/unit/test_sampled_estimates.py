@@ -19,12 +19,14 @@ from podium.sampled import (
     Estimator,
     RankDistribution,
     SampledRanks,
+    ScannedRanks,
     Smooth,
     SmoothFit,
     compare,
     compare_all,
     error_from,
     evaluate,
+    evaluate_scan,
     get,
     identification_bounds,
     simulate_ranks,
@@ -557,3 +559,30 @@ def test_posterior_of_any_estimator_gives_its_errors() -> None:
     assert OtherPosterior().estimate(a, "rr") == Smooth().estimate(a, "rr")
     with pytest.raises(ArgumentError, match="bv has no posterior"):
         BV().posterior(a)
+
+
+@pytest.mark.parametrize("users", [1, 2])
+def test_error_of_a_weighted_mean_is_that_of_the_jackknife(users: int) -> None:
+    rng = np.random.default_rng(0)
+    ranks, weights, user = rng.integers(1, 101, 200), rng.exponential(size=200), np.arange(200)
+    user //= users
+    options: dict[str, Any] = {"user": user, "row_weights": weights}
+    sampled = SampledRanks(ranks, 99, 100, replacement=False, **options)
+    none = np.zeros(200, int)
+    scanned = ScannedRanks(ranks - 1, none + 99, none, none, 100, k=50, **options)
+    expected = stats.clustered_mean(ranks <= 50, weights, user)
+    for found in (
+        evaluate(sampled, "recall@50", bounds=False).summary("recall@50"),
+        evaluate_scan(scanned, "recall@50").summary("recall@50"),
+    ):
+        assert found.mean == pytest.approx(expected.mean)
+        assert found.std_error == pytest.approx(expected.std_error, rel=0.03)
+
+
+def test_weighted_mean_of_equal_values_has_no_error() -> None:
+    weights = np.random.default_rng(0).random(40)
+    ones = SampledRanks(np.ones(40, int), 99, 100, replacement=False, row_weights=weights)
+    last = SampledRanks(np.full(40, 100), 99, 100, replacement=False, row_weights=weights)
+    assert evaluate(ones, "recall@10").summary("recall@10").std_error == pytest.approx(0, abs=1e-12)
+    difference = compare(last, ones, "recall@10").summary("recall@10")
+    assert (difference.difference, difference.std_error) == pytest.approx((1, 0), abs=1e-12)

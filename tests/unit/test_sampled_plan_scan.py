@@ -111,3 +111,14 @@ def test_bad_pilots_are_refused(pilot: ScannedRanks) -> None:
         plan_scan(pilot, N_USERS, "ndcg@6", 0.01)
     with pytest.raises(ArgumentError, match="error must be a number > 0"):
         plan_scan(pilot, N_USERS, "ndcg@5", 0)
+
+
+def test_plan_of_a_weighted_pilot_is_for_the_weighted_mean(pilot: ScannedRanks) -> None:
+    columns = pilot.above_listed, pilot.n_listed, pilot.above_drawn, pilot.n_drawn
+    weights = np.where(pilot.above_listed < 2, 20.0, 1.0)
+    weighted = ScannedRanks(*columns, pilot.n_items, k=K, row_weights=weights)
+    planned = plan_scan(weighted, N_USERS, "recall@5", 0.01)
+    estimate = evaluate_scan(weighted, "recall@5").summary("recall@5")
+    assert planned.value == pytest.approx(estimate.mean, abs=2 * estimate.std_error)
+    same = planned.designs[2]  # as many random items
+    assert same.std_error == pytest.approx(estimate.std_error, rel=0.15)

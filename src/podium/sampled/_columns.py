@@ -57,6 +57,22 @@ def weights(values: ArrayLike | None, n_rows: int) -> Floats | None:
     return column
 
 
+def about_mean(values: Floats, shares: Floats) -> Floats:
+    """Return values of users with the same mean, which vary as a weighted mean does.
+
+    A weighted mean divides by the sum of the weights, so that only the difference of a user from
+    the mean counts, times the user's weight.
+
+    Parameters
+    ----------
+    values : float64, (n_users,)
+        The value of each user, times the weight. The mean is the weighted mean.
+    shares : float64, (n_users,)
+        The weights, with the mean 1.
+    """
+    return values + values.mean() * (1.0 - shares)
+
+
 def sizes(values: ArrayLike, name: str, n_rows: int) -> NDArray[Any]:
     """Return one number for each row: (n_rows,); a single number holds for all rows."""
     column = _check.array(values, name)

@@ -17,6 +17,7 @@ from podium.evaluation import stats
 from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import t_interval
 from podium.metrics import Measure
+from podium.sampled import _columns
 from podium.sampled._request import Pair
 from podium.sampled.bounds import Bounds
 from podium.sampled.design import Design, Floats, Ints
@@ -212,12 +213,15 @@ def interval_kind(method: Estimator, *samples: Observed) -> tuple[bool, Interval
 
 
 def user_values(estimator: LinearEstimator, ranks: SampledRanks, measure: Measure) -> Floats:
-    """Return each user's value, whose mean is the estimate: float64, (n_users,)."""
+    """Return each user's value: float64, (n_users,). The mean and its error are the estimate's."""
     row_values = np.empty(ranks.n_rows)
     for design, rows in ranks.design_rows:
         row_values[rows] = estimator.values(design, measure)[ranks.outcomes[rows]]
-    weighted_values = row_values * ranks.weights * ranks.n_users
-    return np.bincount(ranks.owner, weighted_values, ranks.n_users).astype(np.float64)
+    shares = ranks.weights * ranks.n_users
+    values = np.bincount(ranks.owner, row_values * shares, ranks.n_users).astype(np.float64)
+    if ranks.row_weights is None:
+        return values
+    return _columns.about_mean(values, np.bincount(ranks.owner, shares, ranks.n_users))
 
 
 def estimates(

@@ -58,8 +58,8 @@ def plan_scan(
     Plan
         The designs have the listed items of a pilot, and a quarter to four times its random items.
         Pass `budget` and `list_share` of the best design to `scan`. For `draw_strata`, `certain` is
-        their product, and `uniform` is the rest of the budget. `n_users_needed` is for the ranking
-        of all items.
+        their product, less the user's other targets if these count as listed, and `uniform` is the
+        rest of the budget. `n_users_needed` is for the ranking of all items.
 
     Raises
     ------
@@ -180,7 +180,8 @@ class _Simulation:
             above[stops] = n_left[stops]
             sizes[stops] = np.maximum(np.ceil(sizes[stops] * places), above[stops])
         counts = (ranks.above_listed, ranks.n_listed, above, sizes)
-        return ScannedRanks(*counts, ranks.n_items, k=ranks.k, user=ranks.user)
+        options: dict[str, Any] = {"user": ranks.user, "row_weights": ranks.row_weights}
+        return ScannedRanks(*counts, ranks.n_items, k=ranks.k, **options)
 
     @property
     def _is_fixed(self) -> bool:
@@ -194,7 +195,8 @@ def _repeated(pilot: ScannedRanks, times: int) -> ScannedRanks:
     users = codes + pilot.n_users * np.arange(times)[:, None]
     columns = (pilot.above_listed, pilot.n_listed, pilot.above_drawn, pilot.n_drawn)
     counts = np.stack([np.tile(column, times) for column in (*columns, pilot.n_items)])
-    return ScannedRanks(*counts, k=pilot.k, user=users.ravel())
+    weights = None if pilot.row_weights is None else np.tile(pilot.row_weights, times)
+    return ScannedRanks(*counts, k=pilot.k, user=users.ravel(), row_weights=weights)
 
 
 def _planned(

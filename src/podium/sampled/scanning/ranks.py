@@ -221,14 +221,15 @@ class ScannedRanks:
     def means_of_users(self, values: PerRow) -> Floats:
         """Return a value of each user, by increasing label: float64, (n_users,).
 
-        Their mean is that of the targets, weighted by `shares_of_users`. Without `row_weights`, the
-        value of a user is the mean of its targets.
+        Their mean is that of the targets, weighted by `shares_of_users`, and their variance is that
+        of its error. Without `row_weights`, the value of a user is the mean of its targets.
         """
         owner, sizes = self._owner_and_sizes
         if self.row_weights is None:
             return np.bincount(owner, values) / sizes
-        sums = np.bincount(owner, values * self.shares_of_users)
-        return (sums * sizes.size).astype(np.float64)
+        shares = self.shares_of_users * sizes.size
+        sums = np.bincount(owner, values * shares).astype(np.float64)
+        return _columns.about_mean(sums, np.bincount(owner, shares))
 
     def sums_of_users(self, values: PerRow) -> Floats:
         """Return the sum of each user's values, by increasing label: float64, (n_users,)."""

@@ -79,7 +79,8 @@ def evaluate_scan(
     several targets, these depend on each other, and the standard error comes from the sum of the
     effects of each user's targets.
     With an audit, the mean is corrected by the mean error of the values of audited targets, whose
-    exact values are known. It is then unbiased, whatever the proxy and the distribution. The error
+    exact values are known. It is then unbiased, whatever the proxy and the distribution, except
+    that a mean beyond the bounds is moved to the bound, which makes its error smaller. The error
     of the correction replaces that of the parameters. Its variance is a weighted mean of that of
     the audited targets and that of the fitted distribution, which counts as five targets: a small
     audit often has no target with an error, and its own variance would then be too small.
