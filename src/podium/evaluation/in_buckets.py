@@ -163,7 +163,10 @@ def measure_buckets(
     for task in todo:
         by_run = {job.run: work.finished(job, task, level, interval) for job in next(remaining)}
         if like is not None and task.open_ties and task.measures:
-            best_values = {job.run: work.merged(job) for job in next(remaining)}
+            best_values = {
+                job.run: replace(work.merged(job), undefined=task.undefined)
+                for job in next(remaining)
+            }
             warn_of_open_ties(like, by_run, best_values)
         evaluations.append(by_run)
     return Measured(evaluations, work.best_items(), work.items())
