@@ -23,12 +23,7 @@ from podium.evaluation.conventions import (
     warn_of_open_ties,
 )
 from podium.evaluation.evaluation import Evaluation
-from podium.evaluation.from_rankings import (
-    Relevances,
-    check_rules,
-    evaluate_ranking,
-    finished,
-)
+from podium.evaluation.from_rankings import Relevances, evaluate_ranking, finished
 from podium.evaluation.stats import IntervalMethod
 from podium.evaluation.unjudged import judgement_bounds
 from podium.metrics import Measure
@@ -148,7 +143,6 @@ def measure_buckets(
     """
     jobs: list[list[_Job]] = []
     for task in todo:
-        check_rules(task.measures, task.undefined, interval)
         kinds = [task.options]
         if like is not None and task.open_ties and task.measures:
             kinds.append({**task.options, "ties": "best"})
