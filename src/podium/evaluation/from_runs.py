@@ -237,6 +237,8 @@ def measure_runs(
         items=items,
         columns=options,
         items_of_runs=measured.items,
+        single_precision=options.get("single_precision", False),
+        score_above=options.get("score_above"),
     )
     if undefined == "error":
         for values in values_of_shown.values():
