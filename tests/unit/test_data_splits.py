@@ -88,8 +88,10 @@ def test_by_time_at_a_moment() -> None:
     assert split.test.tolist() == [1, 3]
     days = np.array(["2011-10-01", "2011-09-30"], "datetime64[D]")
     assert data.splits.by_time(days, at="2011-10-01").test.tolist() == [0]
-    with pytest.raises(ArgumentError, match="valid_at must come before at"):
-        data.splits.by_time([1, 2, 3], at=2, valid_at=3)
+    begin = "valid_at must come before the test part, got 3, but the test part begins at 2"
+    for moment in ({"at": 2}, {"test": 0.7}):
+        with pytest.raises(ArgumentError, match=begin):
+            data.splits.by_time([1, 2, 3], valid_at=3, **moment)
 
 
 def test_by_time_at_with_a_valid_share() -> None:

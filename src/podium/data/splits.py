@@ -76,7 +76,7 @@ def by_time(
     ------
     ArgumentError
         If no row remains for training, no row remains for testing (unless test is 0), a time is
-        missing, or valid_at is not before at.
+        missing, or valid_at is not before the test part.
 
     Examples
     --------
@@ -96,7 +96,10 @@ def by_time(
     if valid_at is not None:
         is_valid = times >= _moment(valid_at, "valid_at", times)
         if (is_test & ~is_valid).any():
-            raise ArgumentError(f"valid_at must come before at, got {valid_at!r} and {at!r}.")
+            raise ArgumentError(
+                f"valid_at must come before the test part, got {valid_at!r}, but the test part "
+                f"begins at {times[is_test].min()}."
+            )
     else:
         n_last = int(is_test.sum()) + int(n_valid[0])
         is_valid = _from(times, sorted_times, n_last) if n_valid[0] else is_test
