@@ -6,6 +6,8 @@ tests/oracles.
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -96,6 +98,41 @@ def test_metric_stays_in_its_bounds_and_is_nan_only_where_undefined(
         assert np.all((low <= defined) & (defined <= high + 1e-12))
         if name not in ("pap", "pauc", "auc", "auc@k"):  # these also require negatives
             assert defined.size == np.count_nonzero(n_found)
+
+
+@each_metric
+@pytest.mark.parametrize("grades", [(2,), (0, 0), (1, 0), (2, 1), (2, 1, 0), (1, 0, 0, 0)])
+def test_group_without_a_list_is_undefined_only_if_every_list_is(
+    name: str, grades: tuple[int, ...]
+) -> None:
+    lists = {p[:n] for p in itertools.permutations(grades) for n in range(1, len(grades) + 1)}
+    positive = np.array([float(grade) for grade in grades if grade > 0])
+    absent = Ranking.from_grouped(
+        Groups(np.array([7]), np.array([0, 0])),
+        np.empty(0),
+        np.empty(0),
+        ideal=(np.array([0, positive.size]), positive),
+        n_items=np.array([len(grades)]),
+        absent=np.array([True]),
+    )
+    for measure in MEASURES[name]:
+        is_defined = any(has_value(measure, shown, grades) for shown in lists)
+        expected = measure.metric.worst if is_defined else np.nan
+        np.testing.assert_array_equal(measure(absent), [expected], err_msg=str(measure))
+
+
+def has_value(measure: Measure, shown: tuple[int, ...], grades: tuple[int, ...]) -> bool:
+    """Return whether a measure has a value for a list of some of the items of these grades."""
+    hidden = list((Counter(grades) - Counter(shown)).elements())
+    ranking = Ranking.from_scores(
+        -np.arange(len(shown)),
+        shown,
+        np.full(len(shown), 7),
+        unretrieved=(hidden, [7] * len(hidden)),
+        n_items=len(grades),
+    )
+    values = value_or_unsettled(measure, ranking)
+    return values is not None and not np.isnan(values[0])
 
 
 @each_averaged

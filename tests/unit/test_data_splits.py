@@ -59,6 +59,7 @@ def test_by_time_never_looks_ahead(table: list[tuple[int, int]], test: float, va
     for earlier, later in itertools.pairwise(parts):
         assert earlier.max() < later.min()
     assert split.test.size >= int(test * len(table))
+    assert split.valid.size >= int(valid * len(table))
 
 
 @pytest.mark.parametrize(
@@ -87,8 +88,10 @@ def test_by_time_at_a_moment() -> None:
     assert split.test.tolist() == [1, 3]
     days = np.array(["2011-10-01", "2011-09-30"], "datetime64[D]")
     assert data.splits.by_time(days, at="2011-10-01").test.tolist() == [0]
-    with pytest.raises(ArgumentError, match="valid_at must come before at"):
-        data.splits.by_time([1, 2, 3], at=2, valid_at=3)
+    begin = "valid_at must come before the test part, got 3, but the test part begins at 2"
+    for moment in ({"at": 2}, {"test": 0.7}):
+        with pytest.raises(ArgumentError, match=begin):
+            data.splits.by_time([1, 2, 3], valid_at=3, **moment)
 
 
 def test_by_time_at_with_a_valid_share() -> None:
@@ -96,6 +99,16 @@ def test_by_time_at_with_a_valid_share() -> None:
     split = data.splits.by_time([1, 5, 3, 4, 2], at=4, valid=0.2)
     assert split.test.tolist() == [1, 3]
     assert split.valid.tolist() == [2]
+
+
+def test_share_of_validation_counts_before_all_rows_of_the_test() -> None:
+    """The test part has six rows of one time, although its share is one row."""
+    time = [1, 2, 3, 4, 5, 5, 5, 5, 5, 5]
+    split = data.splits.by_time(time, test=0.1, valid=0.2)
+    assert (split.train.tolist(), split.valid.tolist()) == ([0, 1], [2, 3])
+    for moment in ({"test": 0.1}, {"at": 5}):
+        with pytest.raises(ArgumentError, match="no rows for training"):
+            data.splits.by_time(time, valid=0.5, **moment)
 
 
 def test_by_time_per_user_takes_each_users_last() -> None:

@@ -65,11 +65,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "negative weight": (
         {"users": {**NUMBERS, "w": [-1.0, *[1.0] * (N - 1)]}, "weight": "w"},
-        r"^weight must be >= 0, got -1 at row 0",
+        r"^users has a w that is negative or not finite for 1 of 60 users, first 0 \(-1\.0\)\. ",
     ),
     "infinite weight": (
-        {"users": {**NUMBERS, "w": [np.inf, *[1.0] * (N - 1)]}, "weight": "w"},
-        r"^weight has 1 non-finite value",
+        {"users": {**NUMBERS, "w": [1.0, np.inf, *[1.0] * (N - 2)]}, "weight": "w"},
+        r"for 1 of 60 users, first 1 \(inf\)\. weight needs a value >= 0 for each user\.$",
     ),
     "zero weight": (
         {"users": {**NUMBERS, "w": [0.0] * N}, "weight": "w"},
@@ -115,6 +115,14 @@ def test_wrong_arguments_are_refused(options: dict[str, Any], pattern: str) -> N
     arguments: dict[str, Any] = {"measure": "ndcg@5", **options}
     with pytest.raises(ArgumentError, match=pattern):
         gate(TRUTH, BASE, CANDIDATE, **arguments)
+
+
+def test_a_cluster_can_have_any_name() -> None:
+    means = []
+    for name in ("unknown", "home"):
+        users = {"user": list(range(N)), "home": [name, *(f"h{i % 20}" for i in range(1, N))]}
+        means.append(gate(TRUTH, BASE, CANDIDATE, "ndcg@5", users=users, cluster="home").as_json())
+    assert means[0] == means[1]
 
 
 def test_guards_are_read_from_texts() -> None:

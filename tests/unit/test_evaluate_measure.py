@@ -72,6 +72,16 @@ def test_one_division_may_be_given_as_a_text() -> None:
     assert {s.by for s in e.segments} == {"n_pos"}
 
 
+def test_a_division_that_is_named_twice_counts_once() -> None:
+    """A repeated segment would be two tests in Holm's correction."""
+    runs = {"a": RUN, "b": OTHER}
+    once, twice = (
+        compare(TRUTH, runs, "rr", missing="zero", by=by, users=USERS)
+        for by in (["n_pos", "country"], ["n_pos", "country", "n_pos", "country"])
+    )
+    assert once.as_json() == twice.as_json()
+
+
 def test_a_column_needs_a_table_of_users() -> None:
     with pytest.raises(ArgumentError, match=r"got 'country'.* Pass users to use one of its col"):
         measure(TRUTH, RUN, "rr", missing="zero", by="country")

@@ -330,6 +330,16 @@ def test_refused_requests(texts: list[str], options: Table, message: str) -> Non
         measured(*texts, **options)
 
 
+@pytest.mark.parametrize("text", ["dcg@2", "novelty@2", "arp@2"])
+def test_interval_that_needs_bounds_is_refused_before_tables_are_read(text: str) -> None:
+    past = catalogue() if text != "dcg@2" else None
+    message = rf"^interval='wilson' requires measures with finite bounds, and {text} has none"
+    with pytest.raises(ArgumentError, match=message):
+        podium.measure("none.csv", "none.csv", [text, "rr"], catalogue=past, interval="wilson")
+    bounded = measured("gini@2", "coverage@2", catalogue=catalogue(), interval="wilson")
+    assert "gini@2" in str(bounded)
+
+
 def test_a_ranking_has_no_measure_of_the_items_shown() -> None:
     ranking = podium.Ranking.from_scores([1.0], [1], [1])
     for text in MEASURES:

@@ -236,6 +236,25 @@ def test_options_give_the_same_bits_errors_and_warnings(
         assert without_counts[0] == without_counts[1]
 
 
+def test_warning_of_open_ties_counts_undefined_users_as_the_package_does(
+    tmp_path: Path, divided_into: Callable[[int], list[int]]
+) -> None:
+    frames = tables()
+    made = divided_into(3)
+    paths = written(tmp_path, frames)
+    options: dict[str, Any] = {"like": "ranx", "missing": "zero", "min_relevance": 3}
+    best, _ = result_of(
+        lambda: podium.measure(frames["truth"], frames["a"], "recall@5", ties="best", **options)
+    )
+    assert best.summary("recall@5").n_undefined
+    for given in (frames, paths):
+        _, (text,) = result_of(
+            lambda t=given: podium.measure(t["truth"], t["a"], "recall@5", memory=SMALL, **options)
+        )
+        assert text.endswith(f"as reported) and {best.means['recall@5']:.4f}.")
+    assert made
+
+
 @pytest.mark.parametrize("absent", [0, 5])
 def test_absent_lists_are_whole_only_if_all_others_are(
     tmp_path: Path, divided_into: Callable[[int], list[int]], absent: int

@@ -200,7 +200,7 @@ def test_absent_groups_get_the_worst_value_and_are_never_unsettled() -> None:
         absent=np.array([True, True, False]),
     )
     for metric in REGISTRY.values():
-        arguments = {} if metric.cutoff == "none" else {"k": 1}
+        arguments = {} if metric.cutoff == "none" else {"k": 2}
         values = metric.function(ranking, **arguments)
         assert values[0] == metric.worst
         assert np.isnan(values[1]) or not metric.needs_positive

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium._kernels import read_only
 from podium.data import _kernels
+from podium.data.build import to_single
 from podium.data.convert import Ids
 from podium.data.ids import codes_of, distinct, joined_ids, share
 from podium.data.join import NOTHING
@@ -84,7 +85,8 @@ def _refuse_duplicates(name: str, top: Groups, codes: NDArray[np.int64], ids: La
 def best_rows(run: Run, users: Ids, k: int) -> Run:
     """Return the rows of some users whose score is at least the user's k-th best.
 
-    `top_items` of these rows are those of the run, whatever the order of equal scores.
+    Scores are compared in single precision. `top_items` of these rows are therefore those of the
+    run in either precision, whatever the order of equal scores.
 
     Examples
     --------
@@ -95,7 +97,7 @@ def best_rows(run: Run, users: Ids, k: int) -> Run:
     shared = share(users, run.user, ordered=False)
     rows = np.flatnonzero(np.isin(shared.right, distinct(shared.left)))
     groups = Groups.from_qid(shared.right[rows])
-    scores = run.score[rows]
+    scores = to_single(run.score[rows])
     order = np.lexsort((-scores, groups.index))
     last = groups.offsets[:-1] + np.minimum(groups.sizes, k) - 1
     return _rows(run, rows[scores >= scores[order[last]][groups.index]])

@@ -76,7 +76,7 @@ def by_time(
     ------
     ArgumentError
         If no row remains for training, no row remains for testing (unless test is 0), a time is
-        missing, or valid_at is not before at.
+        missing, or valid_at is not before the test part.
 
     Examples
     --------
@@ -96,10 +96,13 @@ def by_time(
     if valid_at is not None:
         is_valid = times >= _moment(valid_at, "valid_at", times)
         if (is_test & ~is_valid).any():
-            raise ArgumentError(f"valid_at must come before at, got {valid_at!r} and {at!r}.")
+            raise ArgumentError(
+                f"valid_at must come before the test part, got {valid_at!r}, but the test part "
+                f"begins at {times[is_test].min()}."
+            )
     else:
-        n_last = int(is_test.sum()) if at is not None else int(n_test[0])
-        is_valid = _from(times, sorted_times, n_last + int(n_valid[0])) if n_valid[0] else is_test
+        n_last = int(is_test.sum()) + int(n_valid[0])
+        is_valid = _from(times, sorted_times, n_last) if n_valid[0] else is_test
     split = _split(is_test, is_valid & ~is_test)
     return _checked(split, times, requires_test=at is not None or test > 0)
 
@@ -281,10 +284,10 @@ def _last(
 
 
 def _from(times: NDArray[Any], in_order: NDArray[Any], n_last: int) -> NDArray[np.bool_]:
-    """Mark the last n rows by time, and all rows with the time of the first of them."""
+    """Mark the last n rows by time, or all if n is larger, and rows of equal time with them."""
     if n_last == 0:
         return np.zeros(times.size, np.bool_)
-    return times >= in_order[times.size - n_last]
+    return times >= in_order[max(times.size - n_last, 0)]
 
 
 def _shares(

@@ -49,6 +49,18 @@ def user_column(source: Any, column: str, labels: Labels, *, user: str | None = 
     >>> user_column({"user": [2, 1], "country": ["FR", "UK"]}, "country", np.array([1, 2, 3]))
     array(['UK', 'FR', 'unknown'], dtype='<U7')
     """
+    values = user_values(source, column, labels, user=user)
+    return np.where(values == "", "unknown", values)
+
+
+def user_values(source: Any, column: str, labels: Labels, *, user: str | None = None) -> Labels:
+    """Return `user_column`, but "" for a user without a row or without a value.
+
+    Examples
+    --------
+    >>> user_values({"user": [2], "country": ["unknown"]}, "country", np.array([1, 2]))
+    array(['', 'unknown'], dtype='<U7')
+    """
     value_role = Role(column, (column,))
     table = open_table(source, "users table", (USER, value_role))
     explicit = {"user": user, column: column}
@@ -68,9 +80,9 @@ def user_column(source: Any, column: str, labels: Labels, *, user: str | None = 
         raise DataError(f"{table.name} has two rows for user {first}. Keep one.")
     values = _text(columns[column_of_role[column]])[order]
     if not sorted_codes.size:
-        return np.full(labels.size, "unknown")
+        return np.full(labels.size, "")
     position = find(sorted_codes, shared.right)
-    return np.where(position < 0, "unknown", values[position])
+    return np.where(position < 0, "", values[position])
 
 
 def user_positions(users: Ids | Labels, labels: Labels) -> NDArray[np.int64]:
@@ -96,5 +108,5 @@ def _as_ids(labels: Ids | Labels) -> Ids:
 
 def _text(values: Any) -> Labels:
     POLARS.enter()
-    texts = pl.Series(values).cast(pl.String).replace("", None).fill_null("unknown")
+    texts = pl.Series(values).cast(pl.String).fill_null("")
     return texts.to_numpy().astype(np.str_)

@@ -154,12 +154,12 @@ def _column(
 ) -> Labels | None:
     if column is None:
         return None
-    from podium import data
+    from podium.data.users import user_values
 
     if users is None:
         raise ArgumentError(f"{name} requires users, a table with the column {column}.")
-    values = data.user_column(users, column, labels, user=options.get("user"))
-    is_unknown = values == "unknown"
+    values = user_values(users, column, labels, user=options.get("user"))
+    is_unknown = values == ""
     if is_unknown.any():
         first = _check.label(labels[is_unknown.argmax()])
         raise ArgumentError(
@@ -176,10 +176,17 @@ def _weights(
     if texts is None:
         return None
     try:
-        values = texts.astype(np.float64)
+        weights = texts.astype(np.float64)
     except ValueError:
         raise ArgumentError(f"weight must be a column of numbers, but {column} has text.") from None
-    weights = _check.weights(values, labels.size, labels, name="weight")
+    is_wrong = ~np.isfinite(weights) | (weights < 0)
+    if is_wrong.any():
+        first = is_wrong.argmax()
+        raise ArgumentError(
+            f"users has a {column} that is negative or not finite for {int(is_wrong.sum())} of "
+            f"{labels.size} users, first {_check.label(labels[first])} ({texts[first]}). weight "
+            "needs a value >= 0 for each user."
+        )
     if not weights.any():
         raise ArgumentError(f"weight must be positive for some user, but {column} is 0 for all.")
     return weights

@@ -23,7 +23,12 @@ from podium.evaluation.conventions import (
 )
 from podium.evaluation.details import KeptTables
 from podium.evaluation.evaluation import Evaluation
-from podium.evaluation.from_rankings import Relevances, evaluate_parsed, refuse_undefined
+from podium.evaluation.from_rankings import (
+    MeanRules,
+    Relevances,
+    evaluate_parsed,
+    refuse_undefined,
+)
 from podium.evaluation.in_buckets import measure_buckets
 from podium.evaluation.segments import divide
 from podium.evaluation.shown import RUN_COLUMNS, check_tables, shown_values
@@ -190,8 +195,8 @@ def measure_runs(
     Raises
     ------
     ArgumentError
-        If the table of a measure is not passed, no measure reads a table, or runs have no user in
-        common.
+        If the table of a measure is not passed, no measure reads a table, a measure has no interval
+        of the method, or runs have no user in common.
     """
     from podium.data.shared_names import with_shared_names
     from podium.data.storage import Storage
@@ -199,6 +204,7 @@ def measure_runs(
     of_relevance = [m for m in measures if m.metric.reads == "relevance"]
     of_shown = [m for m in measures if m.metric.reads != "relevance"]
     check_tables(of_shown, catalogue, items)
+    MeanRules(undefined or "skip", level, interval, options.get("seed", 0)).check(measures)
     options = with_shared_names(options, (truth, *runs.values(), catalogue, items))
     if like is not None:
         of_shown = [presets.get(like).measure(m) for m in of_shown]
@@ -231,6 +237,8 @@ def measure_runs(
         items=items,
         columns=options,
         items_of_runs=measured.items,
+        single_precision=options.get("single_precision", False),
+        score_above=options.get("score_above"),
     )
     if undefined == "error":
         for values in values_of_shown.values():

@@ -140,7 +140,6 @@ def measure_buckets(
     """
     jobs: list[list[_Job]] = []
     for task in todo:
-        task.rules.check(task.measures)
         kinds = [task.options]
         if like is not None and task.open_ties and task.measures:
             kinds.append({**task.options, "ties": "best"})
@@ -155,7 +154,10 @@ def measure_buckets(
     for task in todo:
         by_run = {job.run: work.finished(job, task) for job in next(remaining)}
         if like is not None and task.open_ties and task.measures:
-            best_values = {job.run: work.merged(job) for job in next(remaining)}
+            best_values = {
+                job.run: replace(work.merged(job), undefined=task.rules.undefined)
+                for job in next(remaining)
+            }
             warn_of_open_ties(like, by_run, best_values)
         evaluations.append(by_run)
     return Measured(evaluations, work.best_items(), work.items())

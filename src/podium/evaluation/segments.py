@@ -76,7 +76,7 @@ def divide(
     ----------
     evaluation : Evaluation
     by : sequence of str
-        The segments: "engagement", "n_pos", or columns of `users`.
+        The segments: "engagement", "n_pos", or columns of `users`. Repeated names have no effect.
     users : path, frame or mapping of columns, optional
         A table with a user column and the columns that `by` names.
     user : str, optional
@@ -97,7 +97,7 @@ def divide(
             "by, or leave out users."
         )
     labels = evaluation.labels if evaluation.users is None else evaluation.users
-    for name in by:
+    for name in (name for i, name in enumerate(by) if name not in by[:i]):
         has_no_column = users is None or name in BUILT_IN
         key = None if has_no_column else data.user_column(users, name, labels, user=user)
         evaluation = evaluation.segmented(name, key)

@@ -42,6 +42,8 @@ def shown_values(
     items: Any = None,
     columns: Mapping[str, Any] | None = None,
     items_of_runs: Mapping[str, Ids] | None = None,
+    single_precision: bool = False,
+    score_above: float | None = None,
 ) -> dict[str, dict[str, PerGroup]]:
     """Return values per user, whose means are the measures of the items that runs show.
 
@@ -66,6 +68,10 @@ def shown_values(
         The names of the columns user, item, score and rank, if they are not usual ones.
     items_of_runs : mapping of name to ids, optional
         All items of each run, if `runs` contain only the best rows of each user.
+    single_precision : bool
+        Whether to compare scores in single precision.
+    score_above : float, optional
+        Items with this score or less are removed from the lists, but remain in the catalogue.
 
     Returns
     -------
@@ -100,16 +106,20 @@ def shown_values(
     if not measures:
         return {name: {} for name in runs}
     from podium import data
+    from podium.data.build import in_single_precision
 
     named = {name: (columns or {}).get(name) for name in RUN_COLUMNS}
     listed = {name: data.read_run(run, **named) for name, run in runs.items()}
+    if single_precision:
+        listed = {name: in_single_precision(run) for name, run in listed.items()}
     past = None
     if catalogue is not None:
         past = data.read_interactions(catalogue, user=named["user"], item=named["item"])
     coded = _coded(listed, past, items_of_runs or {}, name=_name(catalogue))
     table = None if items is None else data.read_items(items, item=named["item"])
     return {
-        name: _Shown(run, labels, clusters, table).values(measures) for name, run in coded.items()
+        name: _Shown(run, labels, clusters, table, score_above).values(measures)
+        for name, run in coded.items()
     }
 
 
@@ -185,14 +195,21 @@ class _Shown:
     """The lists of one run for some users, cut at any k."""
 
     def __init__(
-        self, coded: _CodedRun, labels: Labels, clusters: Labels | None, table: ItemTable | None
+        self,
+        coded: _CodedRun,
+        labels: Labels,
+        clusters: Labels | None,
+        table: ItemTable | None,
+        score_above: float | None,
     ) -> None:
         from podium.data import user_positions
 
         self.coded, self.clusters, self.table, self.n_users = coded, clusters, table, labels.size
         users = user_positions(coded.run.user, labels)
-        rows = users >= 0
         lists: Any = coded.run
+        rows = users >= 0
+        if score_above is not None:
+            rows &= lists.score > score_above
         self.run: Any = replace(
             lists, user=users[rows], item=coded.ids.left[rows], score=lists.score[rows]
         )

@@ -19,7 +19,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.ranking import Ranking
 from podium.registry import Registry
-from podium.types import PerGroup, PerRow
+from podium.types import Mask, PerGroup, PerRow
 
 P = ParamSpec("P")
 MetricFunction: TypeAlias = Callable[Concatenate[Ranking, P], PerGroup]
@@ -102,6 +102,10 @@ class Metric:
     needs : str
         The condition, besides a positive, under which a group's value is defined. The text may
         contain {name} and {k}. It is empty if a positive is sufficient.
+    undefined : callable, optional
+        ``undefined(ranking, k=..., **options)``, bool, (n_groups,): the groups whose value is
+        undefined for every list, besides those without a relevant item. By default, there are none.
+        A group without a list then has the worst value.
     weights : callable, optional
         ``weights(ranking, k=..., **options)``, the divisor of each group's value. The pooled
         value is the sum of value x weight over the sum of weights.
@@ -136,6 +140,7 @@ class Metric:
         default_factory=dict[str, Mapping[str, tuple[Any, ...]]]
     )
     needs: str = ""
+    undefined: Callable[..., Mask] | None = None
     weights: Callable[..., PerGroup] | None = None
     rank_weights: Callable[..., PerRow] | None = None
     reads: Literal["relevance", "catalogue", "items"] = "relevance"
@@ -187,7 +192,7 @@ def register(
 
     The decorated function checks k and raises if the rule for equal scores is not supported. It
     returns nan for a group without a relevant item (unless needs_positive=False), and the worst
-    value for a group without a list.
+    value for a group without a list, or nan if each list of this group is `undefined`.
 
     Parameters
     ----------
@@ -207,8 +212,7 @@ def register(
             _refuse_ties(ranking, entry)
             with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 gives nan: undefined
                 values = function(ranking, *args, **options)
-            graded = entry.holds("graded", options)
-            return _set_undefined(values, ranking, entry, graded=graded)
+            return _set_undefined(values, ranking, entry, options)
 
         entry = Metric(name=name, function=checked, **properties)
         REGISTRY.enter(name, entry, aliases)
@@ -230,13 +234,16 @@ def _refuse_ties(ranking: Ranking, entry: Metric) -> None:
         )
 
 
-def _set_undefined(values: PerGroup, ranking: Ranking, entry: Metric, *, graded: bool) -> PerGroup:
-    n_relevant = ranking.n_relevant if graded else ranking.n_pos
+def _set_undefined(
+    values: PerGroup, ranking: Ranking, entry: Metric, options: Mapping[str, Any]
+) -> PerGroup:
+    """Set the values of groups without a list, and of groups without a relevant item."""
     if ranking.absent is not None:
-        # These values are undefined for every list that the group could have had.
-        undefined = np.isnan(values) & (ranking.n_items >= 0)
-        values[ranking.absent & ~undefined] = entry.worst
+        values[ranking.absent] = entry.worst
+        if entry.undefined is not None:
+            values[ranking.absent & entry.undefined(ranking, **options)] = np.nan
     if entry.needs_positive:
+        n_relevant = ranking.n_relevant if entry.holds("graded", options) else ranking.n_pos
         values[n_relevant == 0] = np.nan
     return values
 

@@ -24,6 +24,14 @@ def _top_negatives(ranking: Ranking, k: int, *, clip: bool) -> Counts:
     return np.where(has_enough, k, ranking.n_neg if _check.flag(clip, "clip") else 0)
 
 
+def _lacks_negatives(ranking: Ranking, *, k: int, clip: bool = False) -> Mask:
+    return _top_negatives(ranking, k, clip=clip) == 0
+
+
+def _lacks_pairs(ranking: Ranking, *, k: int = 2) -> Mask:
+    return (ranking.n_neg == 0) | (k < 2)
+
+
 def _pap_pairs(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     top_neg = _top_negatives(ranking, k, clip=clip)
     return (np.minimum(ranking.n_pos, k) * top_neg).astype(np.float64)
@@ -63,6 +71,7 @@ def _auc_terms(places: Places) -> PerRow:
     cutoff="required",
     half_pairs=True,
     needs=_K_NEGATIVES,
+    undefined=_lacks_negatives,
     weights=_pap_pairs,
     rank_weights=_pap_terms,
 )
@@ -129,6 +138,7 @@ def pap(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     aliases=("partialauc",),
     half_pairs=True,
     needs=_K_NEGATIVES,
+    undefined=_lacks_negatives,
     weights=_pauc_pairs,
     rank_weights=_pauc_terms,
 )
@@ -185,6 +195,7 @@ def pauc(ranking: Ranking, *, k: int, clip: bool = False) -> PerGroup:
     aliases=("roc_auc", "roc_auc_score", "gauc"),
     linear=True,
     needs="a negative",
+    undefined=_lacks_pairs,
     weights=_auc_pairs,
     rank_weights=_auc_terms,
 )
@@ -235,6 +246,7 @@ def auc(ranking: Ranking) -> PerGroup:
     monotone=False,
     ideal_defined=False,
     needs="both a positive and a negative among its first k = {k} items",
+    undefined=_lacks_pairs,
 )
 def auc_at(ranking: Ranking, *, k: int) -> PerGroup:
     """Return the share of correctly ordered pairs among the k top items.
