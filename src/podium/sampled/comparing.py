@@ -11,8 +11,7 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation import stats
-from podium.evaluation.stats import Interval
-from podium.evaluation.stats.intervals import t_interval, t_p_value, t_statistic
+from podium.evaluation.stats.intervals import inside, t_interval, t_p_value, t_statistic
 from podium.metrics import ByMeasure, Measure, listed_measures
 from podium.progress import or_silent
 from podium.report import Report, estimates
@@ -36,7 +35,7 @@ from podium.sampled._uncertainty import ErrorFrom
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.design import Floats
 from podium.sampled.difference import Difference
-from podium.sampled.distribution import read_measure
+from podium.sampled.distribution import rank_weights, read_measure
 from podium.sampled.estimators import Estimator
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.evaluating import N_BOOTSTRAP, SampledEvaluation, evaluate
@@ -207,6 +206,7 @@ def compare(
     variances, which comes from the limited information in the samples, is treated as independent
     between the models, although similar models share some of it.
     The bounds of the difference follow from the bounds of each model at the level (1 + level) / 2.
+    The interval of `Smooth` ends at the bounds, or without them at the measure's largest value.
     With one user there is no standard error, as in `evaluate`.
     If the bounds allow either sign, no estimator can determine from these ranks alone which model
     is better. A sign probability near 1 then rests on the assumptions of the estimator.
@@ -242,10 +242,9 @@ def compare(
         difference = mean_b - mean_a
         sign_probability = 1.0 - t_p_value(t_statistic(difference, std_error), a.n_users) / 2
         interval = t_interval(difference, std_error, a.n_users, level)
-        if measure_bounds is not None and source == "posterior":
-            interval = Interval(
-                max(interval.low, measure_bounds.low), min(interval.high, measure_bounds.high)
-            )
+        if source == "posterior":
+            largest = float(rank_weights(measure, a.most_items).max())
+            interval = inside(interval, measure_bounds or (-largest, largest))
         differences[str(measure)] = Difference(
             mean_a,
             mean_b,
