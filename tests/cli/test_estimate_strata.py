@@ -46,10 +46,14 @@ def test_json_fits_the_schema(json_of: Callable[..., dict[str, Any]]) -> None:
     assert both["measures"]["recall@5"]["means"]["a"] == estimate
 
 
-def test_table_ends_with_options_that_repeat_it(podium: Callable[..., Any]) -> None:
-    first = podium("estimate", "a.csv", *ITEMS, "--ties", "best", "-m", "recall@5").out
+def test_table_ends_with_options_that_repeat_it(podium: Callable[..., Any], files: Path) -> None:
+    named = (files / "a.csv").read_text().replace("target,stratum", "held,part", 1)
+    (files / "named.csv").write_text(named)
+    columns = ("--target-col", "held", "--stratum-col", "part")
+    argv = ("estimate", "named.csv", *ITEMS, "--ties", "best", "-m", "recall@5")
+    first = podium(*argv, *columns).out
     options = first.strip().splitlines()[-1]
-    assert options == "--items 500 --ties best"
+    assert options == "--items 500 --ties best --target-col held --stratum-col part"
 
 
 @pytest.mark.parametrize(

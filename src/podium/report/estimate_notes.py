@@ -20,9 +20,13 @@ _NO_SIGN = (
     "that the ranks allow, and the probability of the sign is unknown (–)."
 )
 EITHER = "Where either sign is possible, the ranks alone do not show which model is better."
-_FLAGS = ("--shared", "--no-replacement", "--mixed", "--drop-own", "--drop-seen")
+_FLAGS = ("--shared", "--no-replacement", "--mixed", "--drop-own", "--drop-seen", "--scores")
 _SHARED = "Measures are those of whole rankings, with all targets of a user."
-_VALUES = ("--negatives-file", "--seen", "--ties", "--level", "--resamples", "--seed")
+_VALUES = (
+    *("--negatives-file", "--seen", "--ties", "--level", "--resamples", "--seed"),
+    *(f"--{role}-col" for role in ("user", "item", "score", "target", "rank", "history")),
+    "--stratum-col",
+)
 
 
 def of_estimate(result: Mapping[str, Any]) -> Iterator[str]:
