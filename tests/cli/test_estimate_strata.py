@@ -65,6 +65,7 @@ def test_table_ends_with_options_that_repeat_it(podium: Callable[..., Any], file
         (("--rank-col", "r"), "--rank-col has no effect on scores with strata"),
         (("--history-col", "h"), "--history-col has no effect on scores with strata"),
         (("--negatives", "30"), "--negatives has no effect on scores with strata"),
+        (("--negatives", "0"), "--negatives has no effect on scores with strata"),
         (("--no-replacement",), "--no-replacement has no effect on scores with strata"),
         (("--ties", "random"), "--ties must be one of"),
         (("-m", "auc"), "auc cannot be estimated from a scan"),
@@ -88,9 +89,10 @@ def test_plan_from_a_pilot_with_strata(
     assert found == sampled.plan_scan(pilot, 4000, "recall@5", 0.02).as_json()
     assert found["designs"][0]["kind"] == "strata"
     assert "draw strata with certain=10" in podium("plan", *asked).out.replace("\n", " ")
-    refused = podium("plan", *asked, "--sizes", "25,50")
-    assert refused.status == 2
-    assert "--sizes has no effect on scores with strata" in refused.message
+    for option, value in (("--sizes", "25,50"), ("--expect", "0"), ("--repeats", "0")):
+        refused = podium("plan", *asked, option, value)
+        assert refused.status == 2
+        assert f"{option} has no effect on scores with strata" in refused.message
 
 
 def test_whole_rankings_are_those_of_python(
