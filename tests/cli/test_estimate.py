@@ -19,6 +19,10 @@ from podium.cli._messages import of_estimate
 DESIGN = ("--items", "200", "--negatives", "9")
 FAST = (*DESIGN, "--no-bounds")
 MES = ("--method", "mes", "--resamples")
+NAMED = (
+    *("--scores", "--user-col", "who", "--item-col", "what", "--score-col", "model"),
+    *("--target-col", "held", "--history-col", "past"),
+)
 ALL = ("--items", "10", "--negatives", "9", "--no-replacement")
 TWICE = ("--items", "200", "--no-replacement", "--mixed")
 
@@ -184,12 +188,17 @@ def test_table_fits_and_says_what_intervals_are_of(podium: Callable[..., Any]) -
             ("scores.csv", "--ties", "random", "--method", "mes", "--resamples", "3"),
             " --ties random --resamples 3 --seed 0",
         ),
+        (("named.csv", *NAMED), f" --scores {' '.join(NAMED[1:])}"),
+        (("named.csv", "--rank-col", "place"), " --rank-col place"),
     ],
 )
 def test_last_line_gives_the_same_again(
     podium: Callable[..., Any], files: Path, argv: tuple[str, ...], options: str
 ) -> None:
     (files / "had them.csv").write_text("user,item\n1,4\n1,5\n2,4\n")
+    rows = (files / "scores.csv").read_text().splitlines()[1:]
+    named = ["who,what,model,held,place,past", *(f"{row},1,3" for row in rows)]
+    (files / "named.csv").write_text("\n".join(named) + "\n")
     method = ("--method", "naive") if "--method" not in argv else ()
     done = podium("estimate", *argv[:1], *FAST, *method, *argv[1:])
     assert done.status == 0, done.err

@@ -46,10 +46,14 @@ def test_json_fits_the_schema(json_of: Callable[..., dict[str, Any]]) -> None:
     assert both["measures"]["recall@5"]["means"]["a"] == estimate
 
 
-def test_table_ends_with_options_that_repeat_it(podium: Callable[..., Any]) -> None:
-    first = podium("estimate", "a.csv", *ITEMS, "--ties", "best", "-m", "recall@5").out
+def test_table_ends_with_options_that_repeat_it(podium: Callable[..., Any], files: Path) -> None:
+    named = (files / "a.csv").read_text().replace("target,stratum", "held,part", 1)
+    (files / "named.csv").write_text(named)
+    columns = ("--target-col", "held", "--stratum-col", "part")
+    argv = ("estimate", "named.csv", *ITEMS, "--ties", "best", "-m", "recall@5")
+    first = podium(*argv, *columns).out
     options = first.strip().splitlines()[-1]
-    assert options == "--items 500 --ties best"
+    assert options == "--items 500 --ties best --target-col held --stratum-col part"
 
 
 @pytest.mark.parametrize(
@@ -61,6 +65,7 @@ def test_table_ends_with_options_that_repeat_it(podium: Callable[..., Any]) -> N
         (("--rank-col", "r"), "--rank-col has no effect on scores with strata"),
         (("--history-col", "h"), "--history-col has no effect on scores with strata"),
         (("--negatives", "30"), "--negatives has no effect on scores with strata"),
+        (("--negatives", "0"), "--negatives has no effect on scores with strata"),
         (("--no-replacement",), "--no-replacement has no effect on scores with strata"),
         (("--ties", "random"), "--ties must be one of"),
         (("-m", "auc"), "auc cannot be estimated from a scan"),
@@ -84,9 +89,10 @@ def test_plan_from_a_pilot_with_strata(
     assert found == sampled.plan_scan(pilot, 4000, "recall@5", 0.02).as_json()
     assert found["designs"][0]["kind"] == "strata"
     assert "draw strata with certain=10" in podium("plan", *asked).out.replace("\n", " ")
-    refused = podium("plan", *asked, "--sizes", "25,50")
-    assert refused.status == 2
-    assert "--sizes has no effect on scores with strata" in refused.message
+    for option, value in (("--sizes", "25,50"), ("--expect", "0"), ("--repeats", "0")):
+        refused = podium("plan", *asked, option, value)
+        assert refused.status == 2
+        assert f"{option} has no effect on scores with strata" in refused.message
 
 
 def test_whole_rankings_are_those_of_python(

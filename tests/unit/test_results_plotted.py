@@ -144,6 +144,29 @@ def test_result_without_pictures_says_so(name: str) -> None:
     result(name).to_report()
 
 
+def test_explanation_draws_only_values_that_are_defined() -> None:
+    pair = {"user": [1], "item": [1]}
+    truth, run = {**pair, "relevance": [0]}, {**pair, "score": [1.0]}
+    one = podium.explain(truth, run, "ndcg@5")  # without a positive item
+    ends = {package.like: package.end for package in one.packages}
+    known = [name for name, end in ends.items() if not math.isnan(end)]
+    assert set(known) < set(ends)
+    assert [*one._pictures(None)] == ["packages", *(f"steps to {name}" for name in known)]
+    for kind, figure in one._pictures(None).items():
+        assert isinstance(figure, dict)
+        labels = [row["label"] for row in figure["rows"]]
+        steps = ["undefined=zero", kind.removeprefix("steps to ")]
+        assert labels == (known if kind == "packages" else steps)
+        one.plot(kind)
+    unknown = podium.explain(truth, run, "ndcg@5", like=next(n for n in ends if n not in known))
+    assert unknown._pictures(None) == {}
+    assert not any(section.get("figures") for section in unknown.to_report()["sections"])
+    last_step = ["undefined:", "skip", "→", "zero", "0.0000", "–", "1"]
+    for like in ends:
+        lines = str(podium.explain(truth, run, "ndcg@5", like=like)).splitlines()
+        assert (last_step in map(str.split, lines)) == (like in known)
+
+
 @pytest.mark.parametrize("name", PICTURES)
 def test_errors_name_kinds_measures_and_options(name: str) -> None:
     one = result(name)

@@ -326,6 +326,14 @@ def test_model_does_not_differ_from_itself(name: str) -> None:
     assert found.summary("rr").sign_probability == 0.5
 
 
+@pytest.mark.parametrize("bounds", [True, False])
+def test_interval_of_a_difference_has_no_impossible_values(bounds: bool) -> None:
+    ranks = SampledRanks([1, 3, 5, 9], 9, 100)
+    found = compare(ranks, ranks, "recall@5", bounds=bounds).summary("recall@5")
+    assert found.std_error * 3.18 > 1  # the 97.5 % point of the t distribution of 4 users
+    assert found.interval == (-1, 1)
+
+
 def test_users_in_common_cancel() -> None:
     """Models that rank alike differ with less error than on other users."""
     a = population(200, seed=0)

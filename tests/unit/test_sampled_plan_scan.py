@@ -103,8 +103,11 @@ def test_goal_out_of_reach_names_the_users_needed(pilot: ScannedRanks) -> None:
 
 def test_bad_pilots_are_refused(pilot: ScannedRanks) -> None:
     without = ScannedRanks([1, 2], [9, 9], [0, 0], [0, 0], 50, k=K)
-    with pytest.raises(ArgumentError, match="pilots must have random items, but pilot 1 has none"):
+    with pytest.raises(ArgumentError, match=r"but pilot 1 has none\. .* with list_share below 1"):
         plan_scan([pilot, without], N_USERS, "ndcg@5", 0.01)
+    settled = ScannedRanks([K, K + 1], [9, 9], [0, 0], [0, 0], 50, k=K)
+    with pytest.raises(ArgumentError, match=r"settle all targets.* a smaller list_share"):
+        plan_scan(settled, N_USERS, "ndcg@5", 0.01)
     with pytest.raises(ArgumentError, match="pilots must hold at least one scan"):
         plan_scan([], N_USERS, "ndcg@5", 0.01)
     with pytest.raises(ArgumentError, match="cannot be estimated from a scan to k = 5"):

@@ -216,7 +216,7 @@ def write_negatives(folder: Path, text: str) -> Path:
 
 
 def test_negatives_file_gives_the_ranks_of_its_candidates(tmp_path: Path) -> None:
-    file = write_negatives(tmp_path, "(1,0)\t2\t3\n(0,3)\t0\t1\n")
+    file = write_negatives(tmp_path, "(1,0)\t2\t3\n(0, 3)\t0\t1\n")
     found = read_negatives(file, n_items=4)
     assert (found.n_negatives, found.replacement) == (2, False)
     ranks = found.ranks([[4.0, 1.0, 3.0, 2.0], [2.0, 9.0, 3.0, 1.0]])
@@ -233,7 +233,9 @@ def test_own_target_among_negatives_is_refused_or_dropped(tmp_path: Path) -> Non
     assert np.asarray(found.n_negatives).tolist() == [2, 1]
 
 
-@pytest.mark.parametrize("text", ["(0,1)\n", "0,1\t2\n", "(0,1)\t2\tx\n", "(0,1)\t2\n\n"])
+@pytest.mark.parametrize(
+    "text", ["(0,1)\n", "(0,1)2\t3\n", "0,1\t2\n", "(0,1)\t2\tx\n", "(0,1)\t2\n\n"]
+)
 def test_bad_negatives_file_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(DataError, match=r"line \d must be \(user,item\), a tab"):
         read_negatives(write_negatives(tmp_path, text), n_items=9)

@@ -206,6 +206,17 @@ def read_all(paths: Sequence[Path], reader: SampleReader) -> list[SampledRanks]:
     return [_read(path, reader) for path in paths]
 
 
+def is_given(value: Any) -> bool:
+    """Return whether an option without a default has this value because it was given.
+
+    Examples
+    --------
+    >>> [is_given(value) for value in (None, False, True, 0, 0.0, "")]
+    [False, False, True, True, True, True]
+    """
+    return value is not None and value is not False
+
+
 def largest_cutoff(names: Sequence[str]) -> int:
     """Return the largest cutoff of the measures, to which targets are followed; 1 without any."""
     from podium.metrics import listed_measures
@@ -282,7 +293,7 @@ def _strata_options(
         "--history-col": columns.history_col,
     }
     for option, value in refused.items():
-        if value:
+        if is_given(value):
             raise ArgumentError(
                 f"{option} has no effect on scores with strata, which show how items were drawn "
                 "and have one method. Leave it out."

@@ -153,7 +153,7 @@ def estimate(
         result = evaluated.as_json()
     read = (*files, samples.negatives_file, samples.seen)
     _reports.write(evaluated, report, read, seed=seed)
-    options_given = _given(samples, ties, level)
+    options_given = _given(samples, columns, scores, ties, level)
     if len(files) == 1:
         view, flat = (
             estimates.estimate_view(result, options_given),
@@ -221,15 +221,19 @@ def _of_scans(
     )
 
 
-def _given(samples: Samples, ties: str | None, level: float) -> dict[str, Any]:
+def _given(
+    samples: Samples, columns: StratifiedColumns, scores: bool, ties: str | None, level: float
+) -> dict[str, Any]:
     """Return the options that the conventions of a result do not contain."""
     return {
+        **{f"--{role}-col": name for role, name in columns.names_by_role().items()},
         "--items": samples.items,
         "--mixed": samples.mixed,
         "--drop-own": samples.drop_own,
         "--drop-seen": samples.drop_seen,
         "--negatives-file": samples.negatives_file,
         "--seen": samples.seen,
+        "--scores": scores,
         "--ties": ties,
         "--level": None if level == _LEVEL else level,
     }

@@ -10,7 +10,7 @@ import typer
 
 from podium.cli import _messages, _render
 from podium.cli._options import FORMATS, Format
-from podium.cli._samples import SampleColumns, Samples, StratifiedColumns
+from podium.cli._samples import SampleColumns, Samples, StratifiedColumns, is_given
 from podium.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def _refuse_options_of_a_pilot(samples: Samples, columns: SampleColumns) -> None
     """Raise an ArgumentError if options describe a pilot and there is none."""
     options = {**vars(samples), **vars(columns)}
     for name, value in options.items():
-        if name not in ("items", "no_replacement") and value not in (None, False):
+        if name not in ("items", "no_replacement") and is_given(value):
             raise ArgumentError(
                 f"--{name.replace('_', '-')} is an option of the pilot, and there is none. Pass "
                 "--pilot RANKS, or leave it out."

@@ -20,9 +20,13 @@ _NO_SIGN = (
     "that the ranks allow, and the probability of the sign is unknown (–)."
 )
 EITHER = "Where either sign is possible, the ranks alone do not show which model is better."
-_FLAGS = ("--shared", "--no-replacement", "--mixed", "--drop-own", "--drop-seen")
+_FLAGS = ("--shared", "--no-replacement", "--mixed", "--drop-own", "--drop-seen", "--scores")
 _SHARED = "Measures are those of whole rankings, with all targets of a user."
-_VALUES = ("--negatives-file", "--seen", "--ties", "--level", "--resamples", "--seed")
+_VALUES = (
+    *("--negatives-file", "--seen", "--ties", "--level", "--resamples", "--seed"),
+    *(f"--{role}-col" for role in ("user", "item", "score", "target", "rank", "history")),
+    "--stratum-col",
+)
 
 
 def of_estimate(result: Mapping[str, Any]) -> Iterator[str]:
@@ -32,47 +36,59 @@ def of_estimate(result: Mapping[str, Any]) -> Iterator[str]:
     yield from _about_history(result["conventions"])
     yield from _about_bounds(result["measures"])
     yield from _about_prior(result["measures"])
-    yield from _about_order(result["measures"])
+    yield from _about_order(result["measures"].items())
 
 
 def of_comparison(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
     """Yield sentences on the meaning of the numbers."""
-    first = first_estimate(result)
-    yield meaning(first)
+    results_by_measure = result["measures"].items()
+    tests = [test for _, results in results_by_measure for test in results["differences"]]
+    yield meaning_of_runs(next(iter(result["measures"].values()))["means"])
     yield from _about_targets(next(iter(result["conventions"].values())))
     yield from _about_history(_history(result))
     users = "row by row: the files have no users" if by_row else "on the same users"
     yield f"Differences are from {result['baseline']}, {users}."
-    is_exact = first["interval_of"] == "exact"
-    true_difference = (
-        "exact difference" if is_exact else f"expected difference of {first['method']}"
-    )
+    biased = next((test["method"] for test in tests if is_of_expectation(test)), None)
+    true_difference = "expected difference of " + biased if biased else "exact difference"
     yield f"Sign right: the probability that the difference has the sign of the {true_difference}."
-    results_by_measure = result["measures"].items()
     estimates = {
         f"{name} of {run}": estimate
         for name, results in results_by_measure
         for run, estimate in results["means"].items()
     }
     yield from _about_prior(estimates)
-    tests = [test for _, results in results_by_measure for test in results["differences"]]
     yield from about_signs(tests)
     yield from _about_order(
-        {name: next(iter(results["means"].values())) for name, results in results_by_measure}
+        (name, estimate)
+        for name, results in results_by_measure
+        for estimate in results["means"].values()
     )
     yield from _about_bounds(estimates)
     if is_open(tests):
         yield EITHER
 
 
-def meaning(estimate: Mapping[str, Any]) -> str:
-    """Return a sentence on the meaning of an estimate's interval."""
-    if estimate["interval_of"] == "exact":
+def meaning(estimate: Mapping[str, Any], of: str = "") -> str:
+    """Return a sentence on the meaning of an estimate's interval; `of` names biased models."""
+    if not is_of_expectation(estimate):
         return "Means over users, estimated for a ranking of all items."
     return (
-        f"{estimate['method']} is biased: its intervals are for its expectation over users and "
+        f"{estimate['method']} is biased{of}: its intervals are for its expectation over users and "
         "samples, not for the measure of a ranking of all items."
     )
+
+
+def meaning_of_runs(means: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the sentence for the means of several models, of which some may be exact."""
+    biased = [run for run, estimate in means.items() if is_of_expectation(estimate)]
+    if len(biased) in (0, len(means)):
+        return meaning(next(iter(means.values())))
+    return meaning(means[biased[0]], f" for {', '.join(biased)}")
+
+
+def is_of_expectation(estimate: Mapping[str, Any]) -> bool:
+    """Return whether an interval is for the expectation of a biased method."""
+    return estimate["interval_of"] == "expectation"
 
 
 def is_open(tests: Iterable[Mapping[str, Any]]) -> bool:
@@ -118,10 +134,14 @@ def _about_prior(estimates: Mapping[str, Any]) -> Iterator[str]:
         yield _PRIOR.format(", ".join(names), estimates[names[0]]["method"])
 
 
-def _about_order(estimates: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence on the exact estimates that depend on an order that no sample shows."""
-    names = [name for name, estimate in estimates.items() if estimate["order_assumed"]]
-    if names and estimates[names[0]]["interval_of"] == "exact":
+def _about_order(estimates: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
+    """Yield a sentence on the measures whose estimates depend on an order that no sample shows."""
+    names = {
+        name: None
+        for name, estimate in estimates
+        if estimate["order_assumed"] and not is_of_expectation(estimate)
+    }
+    if names:
         yield _ORDER.format(", ".join(names))
 
 

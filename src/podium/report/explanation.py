@@ -198,14 +198,37 @@ def _with_options(measure: str, options: Mapping[str, Any]) -> str:
 def waterfall_table(steps: Mapping[str, Any]) -> Table:
     """Return one row per step from podium's value to the package's."""
     rows = [["podium's defaults", number(steps["start"]), "", ""]]
-    value = steps["start"]
-    for step in steps["steps"]:
-        value += step["change"] or 0.0
+    for step, value in zip(steps["steps"], step_values(steps), strict=True):
         if not step["n_users"]:
             continue
         name = f"{step['convention']}: {word(step['default'])} → {word(step['value'])}"
         rows.append([name, number(value), number(step["change"], "+"), str(step["n_users"])])
     return {"columns": ["convention", "value", "change", "users"], "rows": rows}
+
+
+def step_values(steps: Mapping[str, Any]) -> list[float | None]:
+    """Return the value after each step to a package; None if it is undefined.
+
+    Examples
+    --------
+    >>> steps = [{"change": None}, {"change": None}, {"change": 0.5}]
+    >>> step_values({"start": None, "end": 0.75, "steps": steps})
+    [None, 0.25, 0.75]
+    """
+    changes = [step["change"] for step in steps["steps"]]
+    negated = [None if change is None else -change for change in changes]
+    from_end = _sums(steps["end"], negated[::-1])[::-1]
+    pairs = zip(_sums(steps["start"], changes), from_end, strict=True)
+    return [later if earlier is None else earlier for earlier, later in pairs][1:]
+
+
+def _sums(start: float | None, changes: Sequence[float | None]) -> list[float | None]:
+    """Return a number and its sums with the first changes; None from the first None on."""
+    sums = [start]
+    for change in changes:
+        before = sums[-1]
+        sums.append(None if before is None or change is None else before + change)
+    return sums
 
 
 def waterfall_note(steps: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from podium._text import counted
+from podium.report import estimate_notes as notes
 from podium.report.cells import number, p_value, percentage, probability, span
 
 _MOST_NAMES = 3
@@ -195,10 +196,13 @@ def of_estimate(result: Mapping[str, Any]) -> list[str]:
     if None not in (low, high):
         level = percentage(estimate["level"])
         interval = f", with a {level} interval from {number(low)} to {number(high)}"
-    return [
-        f"{name} of the ranking of all items is estimated at {number(estimate['mean'])}{interval}.",
-        *_determined(estimate),
-    ]
+    mean = number(estimate["mean"])
+    if notes.is_of_expectation(estimate):
+        of = f"{name} by {estimate['method']}"
+        start = [f"The estimate of {of} is {mean}{interval}.", notes.meaning(estimate)]
+    else:
+        start = [f"{name} of the ranking of all items is estimated at {mean}{interval}."]
+    return [*start, *_determined(estimate)]
 
 
 def is_determined(estimate: Mapping[str, Any]) -> bool | None:
@@ -236,9 +240,11 @@ def of_estimates(result: Mapping[str, Any]) -> list[str]:
     if not means:
         return [f"{name} of the whole ranking can't be estimated from these ranks."]
     best = max(means, key=lambda run: means[run])
-    start = f"{best} has the best estimate of {name}, {number(means[best])}."
+    start = [f"{best} has the best estimate of {name}, {number(means[best])}."]
+    if any(map(notes.is_of_expectation, results["means"].values())):
+        start.append(notes.meaning_of_runs(results["means"]))
     tests = [t for t in results["differences"] if best in (t["run"], result["baseline"])]
-    return [start, *(_signed(test) for test in tests[:_MOST_NAMES])]
+    return [*start, *(_signed(test) for test in tests[:_MOST_NAMES])]
 
 
 def _signed(test: Mapping[str, Any]) -> str:
@@ -247,6 +253,8 @@ def _signed(test: Mapping[str, Any]) -> str:
         text += f" {span(test['interval'], '+')}"
     if test["sign_probability"] is not None:
         sure = probability(test["sign_probability"]).replace(">", "above ")
-        text += f", and the probability that its sign is right is {sure}"
+        is_short = notes.is_of_expectation(test)
+        right = "its expectation has this sign" if is_short else "its sign is right"
+        text += f", and the probability that {right} is {sure}"
     open_sign = " The ranks alone allow either sign." if test["either_sign"] else ""
     return f"{text}.{open_sign}"

@@ -33,7 +33,7 @@ from podium.sampled._request import (
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.design import Floats
 from podium.sampled.difference import Difference, bounds_of_difference, probability_of_sign
-from podium.sampled.distribution import read_measure
+from podium.sampled.distribution import rank_weights, read_measure
 from podium.sampled.estimators import ErrorFrom, Estimator
 from podium.sampled.estimators.smooth import SmoothFit
 from podium.sampled.evaluating import N_BOOTSTRAP, SampledEvaluation, evaluate
@@ -204,6 +204,7 @@ def compare(
     variances, which comes from the limited information in the samples, is treated as independent
     between the models, although similar models share some of it.
     The bounds of the difference follow from the bounds of each model at the level (1 + level) / 2.
+    The interval of `Smooth` ends at the bounds, or without them at the measure's largest value.
     With one user there is no standard error, as in `evaluate`.
     If the bounds allow either sign, no estimator can determine from these ranks alone which model
     is better. A sign probability near 1 then rests on the assumptions of the estimator.
@@ -239,8 +240,9 @@ def compare(
         difference = mean_b - mean_a
         sign_probability = probability_of_sign(difference, std_error, a.n_users)
         interval = t_interval(difference, std_error, a.n_users, level)
-        if measure_bounds is not None and source == "posterior":
-            interval = inside(interval, measure_bounds)
+        if source == "posterior":
+            largest = float(rank_weights(measure, a.most_items).max())
+            interval = inside(interval, measure_bounds or (-largest, largest))
         differences[str(measure)] = Difference(
             mean_a,
             mean_b,

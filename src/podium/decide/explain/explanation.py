@@ -68,9 +68,9 @@ class Explanation(Result):
         chosen_measure([self.measure], measure)
         packages = result["packages"]
         pictures = {f"steps to {p['like']}": decided.steps(p) for p in packages}
-        if len(packages) < 2:
-            return pictures
-        return {"packages": decided.packages(result), **pictures}
+        if len(packages) > 1:
+            pictures = {"packages": decided.packages(result), **pictures}
+        return {name: figure for name, figure in pictures.items() if figure["rows"]}
 
     def _view(self) -> View:
         return explanation.view(self.as_json())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from podium._grammar import word
 from podium._numbers import MINUS
 from podium.report._types import Figure
+from podium.report.explanation import step_values
 from podium.report.figures import interval_row
 from podium.report.pictures.measured import MOST_IN_FIGURE, UNJUDGED
 
@@ -67,33 +68,37 @@ def audit_effects(result: Mapping[str, Any]) -> Figure | None:
 
 
 def packages(result: Mapping[str, Any]) -> Figure:
-    """Return the values of packages in an Explanation's JSON form, beside podium's."""
+    """Return the values of packages in an Explanation's JSON form, beside podium's.
+
+    This figure and that of `steps` have no rows without a value.
+    """
     steps = result["packages"]
-    return {
-        "kind": "interval_plot",
-        "title": f"{result['measure']} by the conventions of other packages",
-        "rows": [_package_row(package) for package in steps],
-        "reference": {"value": steps[0]["start"], "label": "podium"},
-        "bounds_label": "all values over the orders of equal scores, which the package leaves open",
-    }
+    title = f"{result['measure']} by the conventions of other packages"
+    return _beside_podium(title, map(_package_row, steps), steps[0]["start"])
 
 
 def steps(package: Mapping[str, Any]) -> Figure:
     """Return the value after each step from podium's value to that of a package."""
-    return {
+    title = f"{package['measure']} from podium to {package['like']}"
+    return _beside_podium(title, _steps(package), package["start"])
+
+
+def _beside_podium(title: str, rows: Iterable[dict[str, Any]], value: float | None) -> Figure:
+    """Return the rows that have a value, with a line at podium's value if it has one."""
+    figure: dict[str, Any] = {
         "kind": "interval_plot",
-        "title": f"{package['measure']} from podium to {package['like']}",
-        "rows": [*_steps(package)],
-        "reference": {"value": package["start"], "label": "podium"},
+        "title": title,
+        "rows": [row for row in rows if row["value"] is not None],
         "bounds_label": "all values over the orders of equal scores, which the package leaves open",
     }
+    if value is not None:
+        figure["reference"] = {"value": value, "label": "podium"}
+    return figure
 
 
 def _steps(package: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    value = package["start"]
-    yield _row("podium", value)
-    for step in package["steps"]:
-        value = None if None in (value, step["change"]) else value + step["change"]
+    yield _row("podium", package["start"])
+    for step, value in zip(package["steps"], step_values(package), strict=True):
         yield _row(f"{step['convention']}={word(step['value'])}", value)
     yield _package_row(package)
 

@@ -240,7 +240,10 @@ def _refuse_without_draws(pilots: Sequence[ScannedRanks]) -> None:
         raise ArgumentError("pilots must hold at least one scan, got none.")
     for number, pilot in enumerate(pilots):
         if not pilot.n_drawn.any():
+            lacks = f"pilots must have random items, but pilot {number} has none"
+            if pilot.is_open.any():
+                raise ArgumentError(f"{lacks}. Scan the pilot's users with list_share below 1.")
             raise ArgumentError(
-                f"pilots must have random items, but pilot {number} has none. Scan the pilot's "
-                "users with list_share below 1."
+                f"{lacks}: its listed items settle all targets, so that its lists alone give the "
+                "exact measure. Scan more users, or shorten the lists with a smaller list_share."
             )

@@ -32,7 +32,7 @@ from podium.sampled.reading.seen import OnSeen, without_seen
 OnOwnTarget = Literal["error", "drop"]
 
 _DIGITS = 18  # the number of digits that always fits in int64
-_PAIR = re.compile(rb"\((\d+), ?(\d+)\)")
+_PAIR = re.compile(rb"\s*\((\d+), ?(\d+)\)\s+")
 _LARGEST_KEY = 2**62  # leaves room for the sum of a product and an item
 
 
@@ -179,8 +179,8 @@ def _refuse_impossible_draws(file: Path, candidates: Candidates) -> None:
 
 
 def _read_line(line: bytes, number: int, file: Path) -> tuple[int, int, Ints]:
-    head, *fields = line.split() or [b""]
-    match = _PAIR.fullmatch(head)
+    match = _PAIR.match(line)
+    fields = line[match.end() :].split() if match else []
     if match is None or not fields or not all(field.isdigit() for field in fields):
         raise DataError(
             f"{file}: line {number} must be (user,item), a tab, and item numbers separated by "
