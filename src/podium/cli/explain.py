@@ -79,10 +79,12 @@ def explain(
             **columns.names_by_role(),
         )
     options = {"min_relevance": min_relevance, **vars(columns)}
-    given = {name: option for name, option in options.items() if option is not None}
+    given_options = {name: option for name, option in options.items() if option is not None}
     files = (str(truth), str(run))
     content = result.as_json()
-    _render.write_result(content, format, view=partial(explanation.view, content, files, given))
+    _render.write_result(
+        content, format, view=partial(explanation.view, content, files, given_options)
+    )
     is_lost = result.search is not None and not result.search.matches
     return _NOT_FOUND if is_lost else _FOUND
 

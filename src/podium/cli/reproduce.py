@@ -14,6 +14,7 @@ from podium.cli._messages import progress
 if TYPE_CHECKING:
     from podium.papers.runner import Outcome
     from podium.papers.study import Measured
+    from podium.report import Table
 
 _OUTPUT = "Output"
 
@@ -120,7 +121,7 @@ def _print(outcome: Outcome) -> None:
     n_more = len(verdict.lines) - len(table["rows"])
     if n_more:
         sentences.append(f"The page has {n_more} more figures of podium.")
-    _render.table(_nested({**table}), note="\n".join(sentences))
+    _render.table(_nested(table), note="\n".join(sentences))
     _messages.say(f"wrote {outcome.page}")
 
 
@@ -137,7 +138,7 @@ def _print_progress(folder: Path) -> None:
         )
 
 
-def _nested(table: dict[str, Any]) -> dict[str, Any]:
+def _nested(table: Table) -> Table:
     """Replace "group: figure" by a line for the group and an indented line for each figure."""
     groups: dict[str, list[list[Any]]] = {}
     for label, *cells in table["rows"]:

@@ -84,9 +84,11 @@ def parse(files: Sequence[Member], *, dtype: Any = np.float64, features: bool = 
     for most ids.
     """
     names = [file.name for file in files]
-    twice = next((name for name in names if names.count(name) > 1), "")
-    if twice:
-        raise DataError(f"{twice} is given twice. Its queries can be in the table only once.")
+    repeated_name = next((name for name in names if names.count(name) > 1), "")
+    if repeated_name:
+        raise DataError(
+            f"{repeated_name} is given twice. Its queries can be in the table only once."
+        )
     pieces = [piece for file in files for piece in pieces_of(file, dtype, features=features)]
     if not sum(piece.labels.size for piece in pieces):
         raise DataError(f"{files[0].name} has no rows.")

@@ -95,8 +95,8 @@ def line_plot(
     sheet = Sheet(ax, width, title)
     if not any(curve.last for curve in curves):
         return sheet.empty("; ".join(["No values.", *(curve.label for curve in curves)]))
-    shown = sheet.first(curves, "lines", MOST_LINES)
-    _plot(sheet, shown, logs, (x_label, y_label), reference)
+    first_curves = sheet.first(curves, "lines", MOST_LINES)
+    _plot(sheet, first_curves, logs, (x_label, y_label), reference)
     if any(curve.bounds for curve in curves):
         sheet.note(f"Thin lines: {bounds_label}.")
     return sheet.finish("; ".join(map(_described, curves)) + ".")

@@ -80,9 +80,9 @@ def trade_off_plot(
     description = "; ".join(map(_described, parsed)) + "."
     if not defined:
         return sheet.empty("; ".join(["No values.", *(point.label for point in parsed)]))
-    shown = sheet.first(defined, "methods")
-    spans = [_spans(points[i]) for i in shown]
-    drawn = [parsed[i] for i in shown]
+    first_points = sheet.first(defined, "methods")
+    spans = [_spans(points[i]) for i in first_points]
+    drawn = [parsed[i] for i in first_points]
     scales = _trade_off_scales(sheet, drawn, spans)
     boxes = _boxes(drawn, spans, *scales, sheet.width)
     has_legend = boxes is None and not sheet.is_own

@@ -221,7 +221,8 @@ def user_values(estimator: LinearEstimator, ranks: SampledRanks, measure: Measur
     values = np.bincount(ranks.owner, row_values * shares, ranks.n_users).astype(np.float64)
     if ranks.row_weights is None:
         return values
-    return _columns.about_mean(values, np.bincount(ranks.owner, shares, ranks.n_users))
+    of_users = np.bincount(ranks.owner, shares, ranks.n_users).astype(np.float64)
+    return _columns.about_mean(values, of_users)
 
 
 def estimates(

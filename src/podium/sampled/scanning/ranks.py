@@ -229,7 +229,7 @@ class ScannedRanks:
             return np.bincount(owner, values) / sizes
         shares = self.shares_of_users * sizes.size
         sums = np.bincount(owner, values * shares).astype(np.float64)
-        return _columns.about_mean(sums, np.bincount(owner, shares))
+        return _columns.about_mean(sums, np.bincount(owner, shares).astype(np.float64))
 
     def sums_of_users(self, values: PerRow) -> Floats:
         """Return the sum of each user's values, by increasing label: float64, (n_users,)."""
