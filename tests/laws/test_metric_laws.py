@@ -101,9 +101,7 @@ def test_metric_stays_in_its_bounds_and_is_nan_only_where_undefined(
 
 
 @each_metric
-@pytest.mark.parametrize(
-    "grades", [(2,), (0, 0), (1, 0), (2, 1), (2, 1, 0), (1, 0, 0, 0)]
-)
+@pytest.mark.parametrize("grades", [(2,), (0, 0), (1, 0), (2, 1), (2, 1, 0), (1, 0, 0, 0)])
 def test_group_without_a_list_is_undefined_only_if_every_list_is(
     name: str, grades: tuple[int, ...]
 ) -> None:
