@@ -47,7 +47,7 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "negative": (
         ("--users", "bad.csv", "--weight", "w"),
-        r"^--weight must be >= 0, got -1 at row",
+        r"^--users has a w that is negative or not finite for .*\. --weight needs a value >= 0",
     ),
     "few": (
         ("--users", "few.csv", "--weight", "w"),
