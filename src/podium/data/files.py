@@ -163,7 +163,7 @@ def read_bytes(path: Path) -> bytes:
         raise broken(path, error) from error
 
 
-def read_text(path: Path) -> str:
+def utf8_text(path: Path) -> str:
     """Return the whole content of a UTF-8 text; .gz files are unpacked."""
     try:
         return read_bytes(path).decode("utf-8-sig")

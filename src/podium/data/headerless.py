@@ -13,7 +13,14 @@ from podium import _check
 from podium._text import counted
 from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, is_usual
 from podium.data.delimited import explain_lines, single_blanks, typed
-from podium.data.files import BROKEN, first_line, line_of, read_bytes, read_text, unreadable
+from podium.data.files import (
+    BROKEN,
+    first_line,
+    line_of,
+    read_bytes,
+    unreadable,
+    utf8_text,
+)
 from podium.data.source import POLARS, Column, Kind, Source
 from podium.errors import ArgumentError, DataError
 
@@ -146,7 +153,7 @@ def open_lists(path: Path) -> Source:
 
 def _lists(path: Path) -> list[tuple[int, list[str]]]:
     """Return the fields of each line that is not blank, with the line's number."""
-    lines = enumerate(read_text(path).split("\n"), start=1)
+    lines = enumerate(utf8_text(path).split("\n"), start=1)
     rows = [(n, line.split()) for n, line in lines if line.strip()]
     if not any(len(row) > 1 for _, row in rows):
         raise DataError(

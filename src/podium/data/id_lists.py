@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from podium.data.columns import ITEM, USER, resolve
 from podium.data.convert import Ids, to_ids
-from podium.data.files import check_file, read_text
+from podium.data.files import check_file, utf8_text
 from podium.data.source import Source
 from podium.data.tables import open_table
 from podium.data.write import to_frame
@@ -62,7 +62,7 @@ def match(ids: Ids, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 def _read_lines(path: Path, header: Sequence[str]) -> Ids:
     """Read one id per line, without blank lines and without a first line that is a column name."""
-    all_lines = enumerate(read_text(path).splitlines(), start=1)
+    all_lines = enumerate(utf8_text(path).splitlines(), start=1)
     lines = [(n, line.strip()) for n, line in all_lines if line.strip()]
     if lines and lines[0][1].lower() in header:
         del lines[0]
