@@ -225,6 +225,10 @@ def test_bad_option_is_refused_before_the_file_is_read(
         (("--split", "time", "--time-col", "item"), "train.csv: item must hold numbers or ISO ti"),
         (("--folds", "13"), "--folds must be from 2 to the number of users, 12, got 13."),
         (("--valid-share", "0.01"), "--valid-share 0.01 sets no rows aside"),
+        (
+            ("--tune", "--loss", "logistic", "--grid", "learning_rate=1,2"),
+            "--grid learning_rate has no effect with the solver lbfgs.",
+        ),
         (("--tune", "--eval-metric", "pap@99"), "pap@99 is defined on no user of the rows set "),
         (
             ("--folds", "3", "--eval-metric", "pap@99"),

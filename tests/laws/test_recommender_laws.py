@@ -119,6 +119,11 @@ class TestFit:
         shuffled = sparse.coo_array((values, (rows, columns)), shape=PAIRS.shape)
         assert np.array_equal(fit(name, shuffled).scores(), fitted(name).scores())
 
+    def test_weights_have_an_effect_as_declared(self, name: str) -> None:
+        weights = np.random.default_rng(5).integers(1, 6, PAIRS.shape)
+        is_same = np.array_equal(scores(name, PAIRS * weights), fitted(name).scores())
+        assert is_same != fitted(name).reads_weights
+
     def test_matrix_is_left_alone(self, name: str) -> None:
         matrix = sparse.csr_array(PAIRS)
         fit(name, matrix)

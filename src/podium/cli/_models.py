@@ -53,7 +53,7 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
         params.setdefault("random_state", seed)
     estimator = cls(**params)
     if model.model == "linear":
-        _refuse_idle_steps(estimator, params)
+        refuse_idle_steps(estimator, {n: _OPTIONS.get(n, f"--set {n}") for n in params})
     if "eval_metric" in model_parameters:
         measure_text = measure or measure_of(model, estimator)
         estimator.set_params(eval_metric=str(parse_relevance(measure_text)))
@@ -311,17 +311,16 @@ def recommender_assignments(texts: list[str] | None) -> dict[str, Any]:
     return params
 
 
-def _refuse_idle_steps(estimator: Any, params: dict[str, Any]) -> None:
-    """Refuse parameters that have no effect with the solver in use."""
+def refuse_idle_steps(estimator: Any, options: dict[str, str]) -> None:
+    """Refuse parameters that have no effect with the solver in use; `options` name their options."""
     from podium.errors import ArgumentError
     from podium.rankers.fitting import READ_BY
 
     solver = estimator.solver_in_use()
     for name, solvers in READ_BY.items():
-        if name in params and solver not in solvers:
-            option = _OPTIONS.get(name, f"--set {name}")
+        if name in options and solver not in solvers:
             raise ArgumentError(
-                f"{option} has no effect with the solver {solver}. Leave it out, or pass --solver "
+                f"{options[name]} has no effect with the solver {solver}. Leave it out, or pass --solver "
                 f"{' or '.join(solvers)}."
             )
 

@@ -122,7 +122,7 @@ def fit(model: Any, job: Job) -> None:
     for file in (checkpoint, searched if job.search.tune else None):
         if file is not None:
             file.unlink(missing_ok=True)
-    if note := _weight_note(positives, all_events.n_rows, job):
+    if note := _weight_note(positives, all_events.n_rows, job, reads_weights=model.reads_weights):
         _messages.say(note)
     if note := _zero_note(positives, job):
         _messages.say(
@@ -311,22 +311,22 @@ def _zero_note(events: Interactions, job: Job) -> str:
     return f"{n_zeros} of {events.n_rows} rows {has} {events.value_name} 0 and {be}"
 
 
-def _weight_note(events: Interactions, n_rows: int, job: Job) -> str:
+def _weight_note(events: Interactions, n_rows: int, job: Job, *, reads_weights: bool) -> str:
     """Return the weight of a pair in a table with values, and the number of rows that are pairs.
 
     Without --min-relevance, the text is empty if there are no values or if all are equal.
     """
     name, low = events.value_name, job.min_relevance
     weight = {"value": f"its {name}", "exp2": f"2^{name} - 1", "one": "1"}[job.gain]
+    weight_text = f"the weight of a pair is {weight}" if reads_weights else f"{name} has no effect"
     if low is not None:
         rows_text = f"{events.n_rows} of {n_rows} rows have {name} >= {low:g} and are positive"
-        return f"{rows_text}; the weight of a pair is {weight}"
+        return f"{rows_text}; {weight_text}"
     if events.value is None or events.value.min() == events.value.max():
         return ""
-    return (
-        f"the weight of a pair is {weight}, with {name} from {events.value.min():g} to "
-        f"{events.value.max():g}; --min-relevance X trains on the rows >= X only"
-    )
+    if reads_weights:
+        weight_text += f", with {name} from {events.value.min():g} to {events.value.max():g}"
+    return f"{weight_text}; --min-relevance X trains on the rows >= X only"
 
 
 def _counts(model: Any) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from podium._text import counted
 from podium.cli import _messages
-from podium.cli._models import estimator_of, loss_of, measure_of
+from podium.cli._models import estimator_of, loss_of, measure_of, refuse_idle_steps
 from podium.cli._searching import losses_of
 from podium.cli._training import Model, Solver, Tuning, Validation
 
@@ -90,6 +90,8 @@ def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> 
         return {}
     if tuning.grid is not None:
         grid = _given_grid(model, tuning, estimator)
+        if model.model == "linear" and isinstance(grid, dict) and "solver" not in grid:
+            refuse_idle_steps(estimator, {name: f"--grid {name}" for name in grid})
     else:
         fixed = {*solver.explicit_parameters(), *({"l2"} if model.l2 is not None else ())}
         fixed |= {text.partition("=")[0].strip() for text in model.set or []}

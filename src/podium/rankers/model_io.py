@@ -124,6 +124,8 @@ def _plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, losses.Loss):
         return losses.spec(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(v) for key, v in cast("Mapping[Any, Any]", value).items()}
     if isinstance(value, np.ndarray):
         return cast("Any", value).tolist()
     return cast("Any", value.item()) if isinstance(value, np.generic) else value

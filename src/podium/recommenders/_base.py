@@ -53,6 +53,8 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
     makes_passes: ClassVar[bool] = False
     """Whether `fit` learns in passes: it also takes eval_set, executor, progress, checkpoint and
     resume, and the parameter `eval_metric` names the measure of an eval_set."""
+    reads_weights: ClassVar[bool] = True
+    """Whether the weights of pairs have an effect."""
     reads_gain: ClassVar[bool] = False
     """Whether the model has the parameter `gain`, which sets the weights of pairs."""
     default_space: ClassVar[tuple[dict[str, Any], ...]] = ()

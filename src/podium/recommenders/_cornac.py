@@ -65,6 +65,7 @@ class MultiVAE(_Cornac):
     liang2018.
     """
 
+    reads_weights: ClassVar[bool] = False
     default_space: ClassVar[tuple[dict[str, Any], ...]] = (
         {
             "n_factors": [50, 100, 200],
@@ -140,6 +141,7 @@ class NeuMF(_Cornac):
     he2017.
     """
 
+    reads_weights: ClassVar[bool] = False
     default_space: ClassVar[tuple[dict[str, Any], ...]] = (
         {
             "n_negatives": "int(2,8)",

@@ -130,6 +130,7 @@ class Popularity(FactorRecommender, MatrixRecommender):
     array([[0, 1]])
     """
 
+    reads_weights: ClassVar[bool] = False
     default_space: ClassVar[tuple[dict[str, Any], ...]] = ({},)
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:

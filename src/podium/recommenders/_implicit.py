@@ -133,6 +133,7 @@ class BPR(FactorRecommender, MatrixRecommender):
     rendle2009.
     """
 
+    reads_weights: ClassVar[bool] = False
     default_space: ClassVar[tuple[dict[str, Any], ...]] = (
         {
             "n_factors": [32, 64, 128, 256],

@@ -54,6 +54,7 @@ class WARP(FactorRecommender, MatrixRecommender):
     weston2011.
     """
 
+    reads_weights: ClassVar[bool] = False
     default_space: ClassVar[tuple[dict[str, Any], ...]] = (
         {
             "n_factors": [32, 64, 128],

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
+from sklearn.utils import _safe_indexing  # pyright: ignore[reportPrivateUsage]
 
 from podium import _check, data
 from podium.errors import ArgumentError
@@ -34,8 +35,7 @@ class Rows:
         """Return X, y and qid of the selected rows; copies unless all rows are selected."""
         if self.positions is None:
             return self.X, self.y, self.qid
-        X = self.X.iloc[self.positions] if hasattr(self.X, "iloc") else self.X[self.positions]
-        return X, *self.labels()
+        return _safe_indexing(self.X, self.positions), *self.labels()
 
     def labels(self) -> tuple[Any, Any]:
         """Return y and qid of the selected rows."""

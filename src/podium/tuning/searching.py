@@ -147,6 +147,8 @@ def search(
     param_sets = plan(estimator, grid, n_trials, seed)
     base = _prepared(estimator, parsed, seed, one_group=one_group)
     features: Any = X if hasattr(X, "shape") else np.asarray(X)
+    if _check.is_sparse(features):
+        features = features.tocsr()  # not every sparse format has rows
     rows = Rows(features, np.asarray(y), _array(qid), _array(item))
     _refuse_lengths(rows)
     run = Run(

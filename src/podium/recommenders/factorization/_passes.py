@@ -152,7 +152,7 @@ def _measured(factors: Factors, validation: Validation) -> float:
     values = values[~np.isnan(values)]
     if not values.size:
         raise ArgumentError(
-            f"eval_set has no user for which {measure} is defined. Add pairs to it that are in "
-            "neither user_items nor seen, or choose another eval_metric."
+            f"eval_set has no user for which {measure} is defined. Add pairs to it that the "
+            "model has not seen, or choose another eval_metric."
         )
     return measure.metric.sign * float(values.mean())
