@@ -312,7 +312,7 @@ def recommender_assignments(texts: list[str] | None) -> dict[str, Any]:
 
 
 def refuse_idle_steps(estimator: Any, options: dict[str, str]) -> None:
-    """Refuse parameters that have no effect with the solver in use; `options` name their options."""
+    """Refuse parameters, given with their options, that have no effect with the solver in use."""
     from podium.errors import ArgumentError
     from podium.rankers.fitting import READ_BY
 
@@ -320,8 +320,8 @@ def refuse_idle_steps(estimator: Any, options: dict[str, str]) -> None:
     for name, solvers in READ_BY.items():
         if name in options and solver not in solvers:
             raise ArgumentError(
-                f"{options[name]} has no effect with the solver {solver}. Leave it out, or pass --solver "
-                f"{' or '.join(solvers)}."
+                f"{options[name]} has no effect with the solver {solver}. Leave it out, or pass "
+                f"--solver {' or '.join(solvers)}."
             )
 
 
