@@ -362,7 +362,10 @@ SMALL = {
     "sampled-coverage": Small(_sampled_coverage, repeats=2),
     "sampled-error": _ERROR,
     "sampled-error-citeulike": _ERROR,
-    "sampled-proxy": Small(_sampled_proxy, {"": recipe_data.two_tastes}, repeats=2),
+    **dict.fromkeys(
+        ("sampled-proxy", *(f"sampled-proxy-{x}" for x in ("citeulike", "cutoffs", "pinterest"))),
+        Small(_sampled_proxy, {"": recipe_data.two_tastes}, repeats=2),
+    ),
     **dict.fromkeys(
         ("sampled-shared", "sampled-shared-citeulike"),
         Small(_sampled_shared, {"": recipe_data.two_tastes}, repeats=2),
