@@ -227,7 +227,7 @@ def test_bad_option_is_refused_before_the_file_is_read(
         (("--valid-share", "0.01"), "--valid-share 0.01 sets no rows aside"),
         (
             ("--tune", "--loss", "logistic", "--grid", "learning_rate=1,2"),
-            "--grid learning_rate has no effect with the solver lbfgs.",
+            "--grid 'learning_rate' has no effect with the solver lbfgs.",
         ),
         (("--tune", "--eval-metric", "pap@99"), "pap@99 is defined on no user of the rows set "),
         (

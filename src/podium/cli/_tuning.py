@@ -90,8 +90,9 @@ def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> 
         return {}
     if tuning.grid is not None:
         grid = _given_grid(model, tuning, estimator)
-        if model.model == "linear" and isinstance(grid, dict) and "solver" not in grid:
-            refuse_idle_steps(estimator, {name: f"--grid {name}" for name in grid})
+        names = tuning.grid_values().keys()
+        if model.model == "linear" and not names & {"loss", "solver"}:
+            refuse_idle_steps(estimator, {name: f"--grid {name!r}" for name in names})
     else:
         fixed = {*solver.explicit_parameters(), *({"l2"} if model.l2 is not None else ())}
         fixed |= {text.partition("=")[0].strip() for text in model.set or []}

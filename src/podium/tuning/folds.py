@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from sklearn.utils import _safe_indexing  # pyright: ignore[reportPrivateUsage]
+from sklearn import utils
 
 from podium import _check, data
 from podium.errors import ArgumentError
@@ -19,6 +19,8 @@ SPLITS = ("users", "rows", "time", "time-per-user")
 or the last rows of each user."""
 
 _PURPOSE = 4  # part of the seeds of draws
+_select_rows: Any = utils._safe_indexing  # pyright: ignore[reportAttributeAccessIssue]
+"""The selection of rows by positions, for arrays, sparse matrices and data frames."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +37,7 @@ class Rows:
         """Return X, y and qid of the selected rows; copies unless all rows are selected."""
         if self.positions is None:
             return self.X, self.y, self.qid
-        return _safe_indexing(self.X, self.positions), *self.labels()
+        return _select_rows(self.X, self.positions), *self.labels()
 
     def labels(self) -> tuple[Any, Any]:
         """Return y and qid of the selected rows."""
