@@ -19,7 +19,7 @@ SPLITS = ("users", "rows", "time", "time-per-user")
 or the last rows of each user."""
 
 _PURPOSE = 4  # part of the seeds of draws
-_select_rows: Any = utils._safe_indexing  # pyright: ignore[reportAttributeAccessIssue]
+_select_rows: Any = vars(utils)["_safe_indexing"]
 """The selection of rows by positions, for arrays, sparse matrices and data frames."""
 
 
