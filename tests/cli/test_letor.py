@@ -293,7 +293,7 @@ def test_trees_without_sparse_features_read_a_sparse_file(podium: Run) -> None:
 
 def test_file_given_twice_is_refused(podium: Run) -> None:
     done = podium("train", "train.txt", *TRAIN[1:], "train.txt", "-o", "model")
-    assert done.message == ("train.txt is given twice. Its queries can be in the table only once.")
+    assert done.message == "train.txt is given twice. Leave one out."
 
 
 def test_files_may_lack_the_last_features(podium: Run) -> None:

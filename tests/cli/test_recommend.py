@@ -371,6 +371,6 @@ def test_interrupted_folder_continues_with_the_same_command(
     done = parts(podium)
     assert done.status == 0
     assert "2 of 5 files are there already" in done.err
-    assert "1 of 16 users whose lists were written now have no item left" in done.err
+    assert "1 of 16 users of this call have no item left" in done.err
     files = sorted(Path("lists").iterdir())
     assert [row for file in files for row in pl.read_parquet(file).rows()] == whole

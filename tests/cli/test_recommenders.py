@@ -191,7 +191,7 @@ BAD = {
     "loss": (("--loss", "bpr"), r"^--model ease does not accept --loss\."),
     "set": (("--set", "l3=1"), r"^--model ease does not accept --set l3\."),
     "twice": (("--l2", "1", "--set", "l2=2"), r"^--l2 is given as an option and by --set"),
-    "seed": (("--set", "random_state=2"), r"^--set can't give 'random_state'\. Pass --seed\."),
+    "seed": (("--set", "random_state=2"), r"^--set does not accept 'random_state'\. Use --seed\."),
     "value": (("--l2", "-1"), r"^--l2 must be a number > 0"),
     "gain": (("--gain", "exp2"), r"^--gain exp2 has no effect with --model ease"),
     "no gain": (("--gain", "two"), r"^--gain must be one of"),

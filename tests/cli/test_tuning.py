@@ -201,7 +201,7 @@ def test_failed_candidates_are_counted(podium: Callable[..., Any]) -> None:
             ("--no-intercept", "--set", "fit_intercept=true"),
             "fit_intercept is given as an option and by --set.",
         ),
-        (("--set", "eval_metric=ap"), "--set can't give 'eval_metric'. Pass --eval-metric."),
+        (("--set", "eval_metric=ap"), "--set does not accept 'eval_metric'. Use --eval-metric."),
         (("--set", "batch_size=0"), "--set batch_size has no effect with the solver subgradient."),
         (("--solver", "stochastic", "--set", "batch_size=0"), "batch_size must be an integer >= 1"),
         (("--l2", "-1"), "--l2 must be a number >= 0, got -1"),

@@ -197,7 +197,7 @@ def test_a_users_recommender_is_ranked_too() -> None:
     assert model.ranks(held_out).tolist() == [2.0, 2.0]
     assert model.recommend(k=1)[0].tolist() == [[1], [2]]
     assert model.score_pairs([1, 0], [2, 1]).tolist() == [3.0, 2.0]
-    with pytest.raises(ArgumentError, match=r"has seen 1 of the 2 pairs in held_out.*_seen=Fal"):
+    with pytest.raises(ArgumentError, match=r"has already seen 1 of the 2 pairs.*_seen=Fal"):
         model.ranks(sparse.csr_array([[1, 0, 1], [0, 0, 0]]))
     with pytest.raises(ArgumentError, match="Mine can't be saved"):
         model.save("never")

@@ -23,7 +23,7 @@ _OPTIONS = {
     "eval_metric": "--eval-metric",
     "gain": "--gain",
 }
-_NOT_SET = ("random_state", "eval_metric", "gain")  # more than the model reads these
+_NOT_SET = ("random_state", "eval_metric", "gain")  # other parts of the command read these too
 
 
 def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
@@ -294,7 +294,7 @@ def assignments(texts: list[str] | None) -> dict[str, Any]:
     params: dict[str, Any] = {}
     for name, value in texts_by_name(texts, "--set", "NAME=VALUE").items():
         if name in _NOT_SET:
-            raise ArgumentError(f"--set can't give {name!r}. Pass {_OPTIONS[name]}.")
+            raise ArgumentError(f"--set does not accept {name!r}. Use {_OPTIONS[name]}.")
         values = parse_values(value)
         if not isinstance(values, list):
             text = f"{name}={value}"

@@ -221,8 +221,8 @@ def _read_valid(job: Job, training_events: Interactions) -> Interactions | None:
     known_events, n_left_out = events.known_to(training_events)
     if n_left_out:
         _messages.say(
-            f"{path}: {n_left_out} of {events.n_rows} rows left out, because INTERACTIONS lacks "
-            "their user or item."
+            f"{path}: {n_left_out:,} of {events.n_rows:,} rows left out, because INTERACTIONS "
+            "lacks their user or item."
         )
     return known_events
 
@@ -308,7 +308,7 @@ def _zero_note(events: Interactions, job: Job) -> str:
     if not n_zeros:
         return ""
     has, be = ("has", "is") if n_zeros == 1 else ("have", "are")
-    return f"{n_zeros} of {events.n_rows} rows {has} {events.value_name} 0 and {be}"
+    return f"{n_zeros:,} of {events.n_rows:,} rows {has} {events.value_name} 0 and {be}"
 
 
 def _weight_note(events: Interactions, n_rows: int, job: Job, *, reads_weights: bool) -> str:
@@ -318,9 +318,11 @@ def _weight_note(events: Interactions, n_rows: int, job: Job, *, reads_weights: 
     """
     name, low = events.value_name, job.min_relevance
     weight = {"value": f"its {name}", "exp2": f"2^{name} - 1", "one": "1"}[job.gain]
-    weight_text = f"the weight of a pair is {weight}" if reads_weights else f"{name} has no effect"
+    weight_text = f"the weight of a pair is {weight}"
+    if not reads_weights:
+        weight_text = f"{name} does not weight the pairs of this model"
     if low is not None:
-        rows_text = f"{events.n_rows} of {n_rows} rows have {name} >= {low:g} and are positive"
+        rows_text = f"{events.n_rows:,} of {n_rows:,} rows have {name} >= {low:g} and are positive"
         return f"{rows_text}; {weight_text}"
     if events.value is None or events.value.min() == events.value.max():
         return ""

@@ -79,7 +79,8 @@ class Search:
             try:
                 values_by_name[name] = losses_of(text) if name == "loss" else parse_values(text)
             except ArgumentError as error:
-                raise ArgumentError(f"--grid {f'{name}={text}'!r}: {error}") from None
+                entry = f"{name}={text}"
+                raise ArgumentError(f"--grid {entry!r}: {error}") from None
         return values_by_name
 
     def check_tune(self) -> None:

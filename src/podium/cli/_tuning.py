@@ -90,8 +90,8 @@ def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> 
         return {}
     if tuning.grid is not None:
         grid = _given_grid(model, tuning, estimator)
-        names = tuning.grid_values().keys()
-        if model.model == "linear" and not names & {"loss", "solver"}:
+        names = tuning.grid_texts().keys()
+        if model.model == "linear" and not names & {"loss", "solver", "radius"}:
             refuse_idle_steps(estimator, {name: f"--grid {name!r}" for name in names})
     else:
         fixed = {*solver.explicit_parameters(), *({"l2"} if model.l2 is not None else ())}

@@ -122,9 +122,9 @@ def recommend(
         else:
             _write_file(out, user_ids, lists)
     if lists.n_empty:
-        written = "" if lists.n_users == user_ids.size else " whose lists were written now"
+        written = "" if lists.n_users == user_ids.size else " of this call"
         _messages.say(
-            f"{lists.n_empty} of {lists.n_users} users{written} have no item left to recommend."
+            f"{lists.n_empty:,} of {lists.n_users:,} users{written} have no item left to recommend."
         )
 
 

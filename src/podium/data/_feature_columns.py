@@ -38,22 +38,22 @@ def chosen_columns(
     if features is not None:
         return _distinct(table, column_of_role, list(features))
     excluded = {*column_of_role.values(), *ignore}
-    excluded |= {*times_and_ids(table.names, excluded)}
+    excluded |= {*not_features(table.names, excluded)}
     return [name for name in table.names if name not in excluded]
 
 
-def times_and_ids(names: Sequence[str], others: Collection[str]) -> tuple[str, ...]:
-    """Return the columns, other than `others`, whose names are those of times, ids or rows.
+def not_features(names: Sequence[str], others: Collection[str]) -> tuple[str, ...]:
+    """Return the columns, other than `others`, whose names are those of times, ids or row numbers.
 
     Examples
     --------
-    >>> times_and_ids(["user", "movieId", "timestamp", "watch_time", "valid"], ["user"])
+    >>> not_features(["user", "movieId", "timestamp", "watch_time", "valid"], ["user"])
     ('movieId', 'timestamp')
     """
-    return tuple(name for name in names if name not in others and _is_time_or_id(name.strip()))
+    return tuple(name for name in names if name not in others and _is_no_feature(name.strip()))
 
 
-def _is_time_or_id(name: str) -> bool:
+def _is_no_feature(name: str) -> bool:
     patterns = (_TIME, _ID, _CAMEL_ID, _INDEX)
     return is_usual(name, USER, ITEM) or any(pattern.search(name) for pattern in patterns)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.data import svmlight
-from podium.data._feature_columns import chosen_columns, feature, is_feature, times_and_ids
+from podium.data._feature_columns import chosen_columns, feature, is_feature, not_features
 from podium.data._letor_rows import Piece, Rows
 from podium.data.columns import ANY_ITEM, RELEVANCE, USER, column_list, is_rating, resolve
 from podium.data.convert import Ids, finite, of_user, to_ids, to_numbers
@@ -309,7 +309,7 @@ def _of_columns(
                 f"{of_user(qid, row)}. Use 0 for items that are not relevant."
             )
     used = [name for name in chosen if named or is_feature(columns[name], name, table)]
-    left_out = () if named else times_and_ids(table.names, [*column_of_role.values(), *ignored])
+    left_out = () if named else not_features(table.names, [*column_of_role.values(), *ignored])
     if not used:
         hint = ", or list columns of times or ids in features=" if left_out else ""
         raise DataError(

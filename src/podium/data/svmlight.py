@@ -86,9 +86,7 @@ def parse(files: Sequence[Member], *, dtype: Any = np.float64, features: bool = 
     names = [file.name for file in files]
     repeated_name = next((name for name in names if names.count(name) > 1), "")
     if repeated_name:
-        raise DataError(
-            f"{repeated_name} is given twice. Its queries can be in the table only once."
-        )
+        raise DataError(f"{repeated_name} is given twice. Leave one out.")
     pieces = [piece for file in files for piece in pieces_of(file, dtype, features=features)]
     if not sum(piece.labels.size for piece in pieces):
         raise DataError(f"{files[0].name} has no rows.")

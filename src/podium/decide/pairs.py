@@ -183,9 +183,9 @@ def _weights(
     if is_wrong.any():
         first = is_wrong.argmax()
         raise ArgumentError(
-            f"users has a {column} that is negative or not finite for {int(is_wrong.sum())} of "
-            f"{labels.size} users, first {_check.label(labels[first])} ({texts[first]}). weight "
-            "needs a value >= 0 for each user."
+            f"weight must be >= 0 and finite for each user, but {column} is not for "
+            f"{int(is_wrong.sum())} of {labels.size} users, first {_check.label(labels[first])} "
+            f"({texts[first]})."
         )
     if not weights.any():
         raise ArgumentError(f"weight must be positive for some user, but {column} is 0 for all.")

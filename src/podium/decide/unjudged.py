@@ -58,8 +58,8 @@ class Unjudged:
             return f"No user has a value of {primary.measure}, so unjudged items have no effect."
         if not self.n_items:
             return "The lists contain no unjudged items."
-        low, high = (round(end, 4) + 0.0 for end in (reach.low, reach.high))  # -0.0 becomes 0.0
-        ends = f"the difference in {primary.measure} lies between {low:+.4f} and {high:+.4f}"
+        low, high = f"{reach.low:+z.4f}", f"{reach.high:+z.4f}"
+        ends = f"the difference in {primary.measure} lies between {low} and {high}"
         ends += "." if reach.exact else " (outer bounds)."
         items = counted(self.n_items, "unjudged items")
         if abs(primary.difference) < _ROUNDING:

@@ -97,7 +97,7 @@ def divide(
             "by, or leave out users."
         )
     labels = evaluation.labels if evaluation.users is None else evaluation.users
-    for name in (name for i, name in enumerate(by) if name not in by[:i]):
+    for name in dict.fromkeys(by):
         has_no_column = users is None or name in BUILT_IN
         key = None if has_no_column else data.user_column(users, name, labels, user=user)
         evaluation = evaluation.segmented(name, key)

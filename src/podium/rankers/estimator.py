@@ -62,8 +62,8 @@ class Ranker(BaseEstimator, abc.ABC):
     graded_loss: ClassVar[str | None] = None
     """The loss that podium train uses by default if labels have more than two grades."""
     default_grid: ClassVar[Mapping[str, Sequence[Any]] | None] = None
-    """The values that a search tries by default, besides the k of the loss; with None, those of the
-    penalty and of the step length. See `tuning.default_grid`."""
+    """The values that a search tries by default, in addition to the k of the loss. None means the
+    values of the penalty and the step length. See `tuning.default_grid`."""
     length_parameter: ClassVar[str] = "max_iter"
     """The parameter that limits the iterations, trees or rounds of a fit."""
     grows_trees: ClassVar[bool] = False

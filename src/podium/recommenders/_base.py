@@ -307,7 +307,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         n_fitted = int(np.count_nonzero(np.isnan(ranks)))
         if n_fitted:
             raise ArgumentError(
-                f"The model has seen {n_fitted} of the {ranks.size} pairs in held_out in its fit. "
+                f"The fit has already seen {n_fitted} of the {ranks.size} pairs in held_out. "
                 "Remove them, or pass exclude_seen=False to rank them among all items."
             )
         return ranks

@@ -24,8 +24,10 @@ _FLAGS = ("--shared", "--no-replacement", "--mixed", "--drop-own", "--drop-seen"
 _SHARED = "Measures are those of whole rankings, with all targets of a user."
 _VALUES = (
     *("--negatives-file", "--seen", "--ties", "--level", "--resamples", "--seed"),
-    *(f"--{role}-col" for role in ("user", "item", "score", "target", "rank", "history")),
-    "--stratum-col",
+    *(
+        f"--{role}-col"
+        for role in ("user", "item", "score", "target", "rank", "history", "stratum")
+    ),
 )
 
 

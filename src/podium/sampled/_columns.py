@@ -58,7 +58,7 @@ def weights(values: ArrayLike | None, n_rows: int) -> Floats | None:
 
 
 def about_mean(values: Floats, shares: Floats) -> Floats:
-    """Return values of users with the same mean, which vary as a weighted mean does.
+    """Return values with the same mean, whose variance gives the error of the weighted mean.
 
     A weighted mean divides by the sum of the weights, so that only the difference of a user from
     the mean counts, times the user's weight.

@@ -213,7 +213,10 @@ def interval_kind(method: Estimator, *samples: Observed) -> tuple[bool, Interval
 
 
 def user_values(estimator: LinearEstimator, ranks: SampledRanks, measure: Measure) -> Floats:
-    """Return each user's value: float64, (n_users,). The mean and its error are the estimate's."""
+    """Return each user's value: float64, (n_users,).
+
+    Their mean is the estimate, and their variance gives its error.
+    """
     row_values = np.empty(ranks.n_rows)
     for design, rows in ranks.design_rows:
         row_values[rows] = estimator.values(design, measure)[ranks.outcomes[rows]]

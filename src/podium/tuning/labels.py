@@ -113,7 +113,7 @@ def _losses(ranker: Ranker, grid: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _threshold(loss: Any, ranker: Ranker) -> float:
-    """Return the smallest relevance of a positive with a loss of podium, of a library, or none."""
+    """Return the smallest relevance of a positive: 1 for a loss of a library, else as declared."""
     if isinstance(loss, Loss):
         return loss.min_relevance
     return 1.0 if isinstance(loss, str) else ranker.min_relevance_in_use()

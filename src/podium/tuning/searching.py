@@ -216,7 +216,8 @@ def _refit(run: Run, best: Trial, rows: Rows) -> Any:
     model = run.model(best.params)
     last = fitting.last_step(model)
     length = math.ceil(median(best.iterations)) if best.iterations else None
-    if not length or not isinstance(last, Ranker) or not fitting.stops_early(model):
+    has_length = isinstance(last, Ranker) and last.length_parameter in last.get_params(deep=False)
+    if not length or not has_length or not fitting.stops_early(model):
         return fitting.fit(model, *rows.cut(), item=rows.items())
     last.set_params(**{last.length_parameter: length})
     if last.get_params(deep=False).get("keep") == "best":  # there are no rows to choose by

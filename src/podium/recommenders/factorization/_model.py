@@ -77,8 +77,8 @@ class Factorization(FactorRecommender):
         The weight of the current sample in this mean, in (0, 1], or 0 with "exact". With 0, use a
         learning_rate 20 times smaller.
     negatives : {"all", "unseen"}
-        The items to compare with: all other items, as in the paper, or only those of which the fit
-        learns no pair of the user; items of `seen` pairs are among both. With "unseen", use an l2
+        The items to compare with: all other items, as in the paper, or only those that the user has
+        no learned pair with. Both include items of `seen` pairs. With "unseen", use an l2
         about 1.6 times as large.
     popularity : float, optional
         A negative is drawn in proportion to this power of its number of users: uniformly with 0.
@@ -103,9 +103,8 @@ class Factorization(FactorRecommender):
     ----------
     user_factors_, item_factors_, item_bias_ : float32
         See `FactorRecommender`. Users without a pair have zeros, or the mean direction of cosines.
-    n_blocks_ : int
-    n_epochs_ : int
-        The number of passes after which the factors were taken.
+    n_blocks_, n_epochs_ : int
+        The numbers of blocks, and of passes after which the factors were taken.
     stop_reason_ : {"n_epochs", "patience", "diverged", "interrupted"}
     history_ : dict of float64
         One value per pass. "cost" is the mean cost of the compared pairs, which is 1 for equal
@@ -132,7 +131,8 @@ class Factorization(FactorRecommender):
     array([[3]])
     """
 
-    makes_passes = reads_gain = True
+    makes_passes: ClassVar[bool] = True
+    reads_gain: ClassVar[bool] = True
     default_space: ClassVar[tuple[dict[str, Any], ...]] = SPACE
     _scalars: ClassVar[dict[str, type]] = {
         "n_blocks_": int,
@@ -244,15 +244,16 @@ class Factorization(FactorRecommender):
         all_pairs = _pairs.with_others(_pairs.read(user_items, self.gain), seen)
         pairs = all_pairs.learned()
         settings = read_settings(self, DataSize.of(pairs))
-        eval_pairs = None if eval_set is None else self._read_like("eval_set", eval_set, pairs)
-        validation = eval_pairs and Validation(eval_pairs, all_pairs, measure, patience)
+        validation = None
+        if eval_set is not None:
+            eval_pairs = self._read_like("eval_set", eval_set, pairs)
+            validation = Validation(eval_pairs, all_pairs, measure, patience)
         file = None if checkpoint is None else Checkpoint(checkpoint, pairs, settings, validation)
         resumed_state = resumed(file) if _check.flag(resume, "resume") else None
         state, history = resumed_state or (State.draw(pairs, settings), History())
         descent = Descent(pairs, settings, executor, state)
         factors = run(descent, history, validation, file and file.write, progress)
-        factors = factors.scoring(cosine=settings.cosine)
-        self._finish(all_pairs, settings, factors, history)
+        self._finish(all_pairs, settings, factors.scoring(cosine=settings.cosine), history)
         report_end(history, settings.learning_rate)
         return self
 

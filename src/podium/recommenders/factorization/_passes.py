@@ -19,7 +19,7 @@ from podium.types import Progress
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """Held-out pairs, the pairs that are not ranked, the measure, and the passes to wait."""
+    """Held-out pairs, the pairs that are not ranked, the measure, and the patience in passes."""
 
     pairs: Pairs
     seen: Pairs

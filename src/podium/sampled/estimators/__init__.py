@@ -22,8 +22,8 @@ class Estimator(ABC):
     """A method that estimates measures of the whole ranking from ranks among sampled items.
 
     An estimator is a frozen dataclass of its parameters. It gives the distribution of ranks
-    (`fit`), or one measure's value (`estimate`), or both. If only one of the two methods is
-    defined, the other one is derived from it, and both from `posterior`.
+    (`fit`), or one measure's value (`estimate`), or both. If only one of the two is defined, the
+    other is derived from it. A method with `posterior` needs neither.
 
     Attributes
     ----------
@@ -45,7 +45,8 @@ class Estimator(ABC):
         Whether `fit` gives a distribution of ranks.
     error_from : {"users", "bootstrap", "posterior"}
         The source of standard errors: the values of users (`LinearEstimator`), resampled users, or
-        `posterior`, whose intervals are for the exact measure, also if the method is biased.
+        `posterior`. Intervals from `posterior` are for the exact measure, even if the method is
+        biased.
     """
 
     name: ClassVar[str]

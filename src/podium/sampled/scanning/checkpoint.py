@@ -63,4 +63,4 @@ class ScanCheckpoint:
             check_arrays(arrays, dict.fromkeys(Counts._fields, ((self._n_targets,), np.int64)))
         except ArgumentError as error:
             raise DataError(f"checkpoint {os.fspath(self._path)} is damaged ({error}).") from None
-        return Counts(**arrays)
+        return Counts(*(arrays[name] for name in Counts._fields))

@@ -193,9 +193,9 @@ def _expected(case: _Case, weights: Floats, coefficients: Floats) -> Floats:
     a, b = alpha + case.above_drawn, beta + case.n_drawn - case.above_drawn
     probability = np.exp(betaln(a, b + case.n_rest) - betaln(a, b))
     above = case.above_listed + case.above_drawn
-    value = np.zeros(above.size)
+    value, padded = np.zeros(above.size), np.append(weights, 0.0)
     for j in range(weights.size):
-        value += values_of(weights, above + j) * probability
+        value += padded[np.minimum(above + j, weights.size)] * probability
         n_left = case.n_rest - j
         # The ratio of two probabilities; with no item left, it is 0.
         probability *= np.maximum(n_left, 0) / (j + 1) * (a + j) / np.maximum(b + n_left - 1, b)

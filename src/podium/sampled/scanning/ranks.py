@@ -221,8 +221,9 @@ class ScannedRanks:
     def means_of_users(self, values: PerRow) -> Floats:
         """Return a value of each user, by increasing label: float64, (n_users,).
 
-        Their mean is that of the targets, weighted by `shares_of_users`, and their variance is that
-        of its error. Without `row_weights`, the value of a user is the mean of its targets.
+        Their mean is the mean of the targets, weighted by `shares_of_users`. Its standard error
+        follows from their variance. Without `row_weights`, the value of a user is the mean
+        of its targets.
         """
         owner, sizes = self._owner_and_sizes
         if self.row_weights is None:

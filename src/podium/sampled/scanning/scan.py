@@ -73,7 +73,7 @@ def scan(
     audit : float
         The share of the budget for an audit, from 0 to .99: some random targets with fewer than k
         scored items above them are ranked among all items. The estimates are then unbiased for
-        every proxy and model, except that they stay within the bounds.
+        every proxy and model, unless a mean beyond the bounds is moved to the bound.
     exclude, overlap, other_targets, users
         The parameters of `sample_ranks`.
     ties : {"worst", "best"}
