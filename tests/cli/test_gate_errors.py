@@ -47,7 +47,7 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "negative": (
         ("--users", "bad.csv", "--weight", "w"),
-        r"^--users has a w that is negative or not finite for .*\. --weight needs a value >= 0",
+        r"^--weight must be >= 0 and finite for each user, but w is not for ",
     ),
     "few": (
         ("--users", "few.csv", "--weight", "w"),

@@ -65,11 +65,11 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "negative weight": (
         {"users": {**NUMBERS, "w": [-1.0, *[1.0] * (N - 1)]}, "weight": "w"},
-        r"^users has a w that is negative or not finite for 1 of 60 users, first 0 \(-1\.0\)\. ",
+        r"^weight must be >= 0 and finite for each user, but w is not for 1 of 60 users, first 0",
     ),
     "infinite weight": (
         {"users": {**NUMBERS, "w": [1.0, np.inf, *[1.0] * (N - 2)]}, "weight": "w"},
-        r"for 1 of 60 users, first 1 \(inf\)\. weight needs a value >= 0 for each user\.$",
+        r"but w is not for 1 of 60 users, first 1 \(inf\)\.$",
     ),
     "zero weight": (
         {"users": {**NUMBERS, "w": [0.0] * N}, "weight": "w"},
