@@ -314,8 +314,7 @@ class Factorization(FactorRecommender):
             few = replace(settings, n_blocks=n_blocks, n_epochs=n_epochs)
             learn_new_items(growth, factors, few, executor, progress)
         counts = growth.pairs.item_counts() if settings.counts_items else None
-        folded = fold_in(touched, factors, counts, settings, executor)
-        factors.users[growth.touched] = folded
+        factors.users[growth.touched] = fold_in(touched, factors, counts, settings, executor)
         if settings.cosine:  # new users without a pair
             directed(factors.users, mean_direction(self.user_factors_))
         self._hold(growth.with_seen(self._seen_pairs(), all_new), factors)
