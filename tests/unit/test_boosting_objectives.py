@@ -300,6 +300,13 @@ def test_metric_weighs_groups_by_the_mean_of_their_rows() -> None:
     assert (name, value) == ("pap@3", 3 / 4)
 
 
+def test_empty_group_of_a_metric_has_no_weight() -> None:
+    y, scores = np.array([1.0, 0, 1, 0, 1, 0, 0, 1]), np.arange(8.0)
+    metric, weights = lightgbm_metric("ndcg@3"), np.linspace(1, 2, 8)
+    with_empty = metric(y, scores, weights, np.array([3, 0, 5]))
+    assert with_empty == metric(y, scores, weights, np.array([3, 5]))
+
+
 def test_min_relevance_of_a_metric() -> None:
     y, scores, qid = np.array([2.0, 1.0, 0.0]), np.array([2.0, 3.0, 1.0]), np.zeros(3, int)
     assert lightgbm_metric("pap@1", qid=qid)(y, scores)[1] == 1.0

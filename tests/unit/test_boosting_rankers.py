@@ -332,6 +332,13 @@ def test_pickle_and_file_bring_the_same_scores(make: Any, tmp_path: Path) -> Non
     assert loaded.history_.keys() == model.history_.keys()
 
 
+def test_options_of_a_saved_ranker_may_be_numbers_of_numpy(tmp_path: Path) -> None:
+    X, y, qid = problem()
+    model = LightGBMRanker(n_trees=2, options={"max_bin": np.int64(15)}).fit(X, y, qid)
+    save(model, tmp_path / "model.safetensors")
+    assert load(tmp_path / "model.safetensors").options == {"max_bin": 15}
+
+
 @both
 def test_file_of_broken_trees_is_refused(make: Any, tmp_path: Path) -> None:
     X, y, qid = problem()

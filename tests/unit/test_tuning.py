@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -67,6 +68,17 @@ def test_trials_are_the_grid_in_order_and_the_best_is_kept() -> None:
     assert found.best is found.trials[1]
     assert found.best.mean > found.trials[0].mean
     assert found.estimator.sign == 1.0
+
+
+def test_features_may_be_of_any_kind_that_rankers_read() -> None:
+    X, y, qid = problem()
+    columns = {f"f{i}": X[:, i] for i in range(X.shape[1])}
+    kinds = (X, sparse.coo_array(X), sparse.csc_matrix(X), pl.DataFrame(columns), pa.table(columns))
+    values = [
+        tuning.search(LinearRanker("logistic"), kind, y, qid, grid={"l2": [0.1]}).best.mean
+        for kind in kinds
+    ]
+    assert values == pytest.approx([values[0]] * len(kinds))
 
 
 def test_value_is_the_mean_over_all_users_with_its_standard_error() -> None:
