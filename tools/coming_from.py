@@ -55,7 +55,7 @@ metrics. "open" means that the package does not define the order."""
 _START = """\
 # Coming from {title}
 
-This page shows how {title} names and computes its metrics, and where podium differs.
+This page shows the names and the definitions of {title}'s metrics, and where podium differs.
 podium's tests compare its values with those of {package}.
 
 This command gives the numbers of {title}:"""

@@ -97,10 +97,12 @@ class Groups:
 
     @property
     def n_groups(self) -> int:
+        """The number of groups."""
         return self.labels.size
 
     @property
     def n_rows(self) -> int:
+        """The number of rows of all groups."""
         return int(self.offsets[-1])
 
     @cached_property

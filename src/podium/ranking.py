@@ -207,6 +207,7 @@ class Ranking:
 
     @property
     def n_groups(self) -> int:
+        """The number of groups, with or without items."""
         return self.groups.n_groups
 
     @cached_property

@@ -278,7 +278,8 @@ def measure(
 ) -> None:
     """Measure a run against a truth: means over users with intervals, optionally by segment.
 
-    Files are parquet, CSV, TSV (also .gz), Arrow, or TREC run and qrels.
+    Files are parquet, CSV, TSV or JSON lines (also .gz), Arrow, TREC run and qrels, or svmlight
+    with qid. A folder of parquet or Arrow files is one table.
     """
     output.check()
     scoring.check()

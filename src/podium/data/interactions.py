@@ -48,6 +48,7 @@ class Interactions:
 
     @property
     def n_rows(self) -> int:
+        """The number of rows; a pair may have several."""
         return len(self.user)
 
     def distinct(self) -> Interactions:

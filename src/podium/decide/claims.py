@@ -83,6 +83,7 @@ class Claim:
 
     @property
     def holds(self) -> bool:
+        """Whether the verdict is "superior" or "non-inferior"."""
         return self.verdict in ("superior", "non-inferior")
 
     @property

@@ -48,6 +48,7 @@ class Gate(Result):
 
     @property
     def primary(self) -> Claim:
+        """The claim on the measure of the gate, over all users."""
         return self.claims[0]
 
     @property

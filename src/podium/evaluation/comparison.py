@@ -109,6 +109,7 @@ class Comparison(Result):
 
     @property
     def baseline(self) -> str:
+        """The name of the first run, with which the other runs are compared."""
         return next(iter(self.evaluations))
 
     def difference(

@@ -88,10 +88,12 @@ class Evaluation(Result):
 
     @property
     def n_groups(self) -> int:
+        """The number of groups: users or queries."""
         return self.labels.size
 
     @property
     def measures(self) -> list[str]:
+        """The measures as text, in the order in which they were passed."""
         return list(self.values)
 
     @property

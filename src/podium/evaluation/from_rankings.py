@@ -49,6 +49,11 @@ def evaluate(
     seed : int
         The seed of the bootstrap.
 
+    Returns
+    -------
+    Evaluation
+        The value of each group, and the means with their intervals.
+
     Warns
     -----
     PodiumWarning

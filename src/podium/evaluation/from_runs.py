@@ -24,7 +24,6 @@ from podium.evaluation.conventions import (
 from podium.evaluation.details import KeptTables
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import (
-    MeanRules,
     Relevances,
     evaluate_parsed,
     refuse_undefined,
@@ -115,6 +114,11 @@ optional
         Conventions and column names, as in `podium.data.ranking`. With unjudged="bounds", the
         result also has the smallest and largest value over all judgements of unjudged items.
 
+    Returns
+    -------
+    Evaluation
+        The value of each user, the means with their intervals, and the segments.
+
     Raises
     ------
     ArgumentError
@@ -204,13 +208,13 @@ def measure_runs(
     of_relevance = [m for m in measures if m.metric.reads == "relevance"]
     of_shown = [m for m in measures if m.metric.reads != "relevance"]
     check_tables(of_shown, catalogue, items)
-    MeanRules(undefined or "skip", level, interval, options.get("seed", 0)).check(measures)
     options = with_shared_names(options, (truth, *runs.values(), catalogue, items))
     if like is not None:
         of_shown = [presets.get(like).measure(m) for m in of_shown]
     todo = tasks(
         of_relevance, options, undefined=undefined, level=level, interval=interval, like=like
     )
+    todo[0].rules.check(measures)
     measured = _measured(
         truth,
         runs,

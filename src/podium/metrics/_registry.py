@@ -167,10 +167,12 @@ class Metric:
 
     @property
     def worst(self) -> float:
+        """The bound of the values that no list can be worse than."""
         return self.bounds[0] if self.higher_is_better else self.bounds[1]
 
     @property
     def best(self) -> float:
+        """The bound of the values that no list can be better than."""
         return self.bounds[1] if self.higher_is_better else self.bounds[0]
 
 

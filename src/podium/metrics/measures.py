@@ -58,6 +58,7 @@ class Measure:
 
     @property
     def metric(self) -> Metric:
+        """The metric of this name."""
         return lookup(self.name, has_cutoff=self.k is not None)
 
     def __call__(self, ranking: Ranking) -> PerGroup:

@@ -16,7 +16,6 @@ from podium.catalogue import ScoreFunction, target_ranks, top_k
 from podium.errors import ArgumentError
 from podium.executors import Executor, or_threads
 from podium.recommenders import _ids, _pairs
-from podium.recommenders._best import best_of_users
 from podium.recommenders._files import Saved
 from podium.recommenders._ids import IdsLike, Labels
 from podium.recommenders._pairs import Pairs
@@ -96,6 +95,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
 
     @property
     def n_users_(self) -> int:
+        """The number of users of the fit."""
         check_is_fitted(self)
         return self.seen_offsets_.size - 1
 
@@ -209,10 +209,10 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         candidates = self._candidates(allow, deny)
         options = width, _check.flag(exclude_seen, "exclude_seen"), candidates, device
         if executor is None:
-            columns, scores = best_of_users(rows, self, *options)
+            columns, scores = _best_of_users(rows, self, *options)
         else:
             parts = [rows[i : i + _PART] for i in range(0, max(rows.size, 1), _PART)]
-            lists = list(or_threads(executor).map(best_of_users, parts, self, *options))
+            lists = list(or_threads(executor).map(_best_of_users, parts, self, *options))
             columns, scores = (np.concatenate(part) for part in zip(*lists, strict=True))
         return self._with_labels(columns), scores
 
@@ -366,22 +366,8 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
             return np.arange(self.n_users_, dtype=np.int64)
         return _ids.rows_of(users, self.user_labels_, self.n_users_, "users")
 
-    def _columns(self, items: IdsLike, name: str) -> Ints:
-        return _ids.rows_of(items, self.item_labels_, self.n_items_, name)
-
     def _candidates(self, allow: IdsLike | None, deny: IdsLike | None) -> Ints | None:
-        """Return the items that may be recommended, in ascending order; None if all may."""
-        if allow is None and deny is None:
-            return None
-        is_allowed = np.zeros(self.n_items_, np.bool_)
-        is_allowed[slice(None) if allow is None else self._columns(allow, "allow")] = True
-        if deny is not None:
-            is_allowed[self._columns(deny, "deny")] = False
-        if not is_allowed.any():
-            raise ArgumentError(
-                "allow and deny leave no item to recommend. Allow more, or deny fewer."
-            )
-        return np.flatnonzero(is_allowed)
+        return _ids.allowed(allow, deny, self.item_labels_, self.n_items_)
 
     def _with_labels(self, columns: Ints) -> Items:
         labels: Labels | None = self.item_labels_
@@ -390,3 +376,16 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         items: Items = labels[columns]
         items[columns < 0] = "" if labels.dtype.kind == "U" else -1
         return items
+
+
+def _best_of_users(
+    rows: Ints,
+    model: Recommender,
+    k: int,
+    exclude_seen: bool,
+    candidates: Ints | None,
+    device: str | None,
+) -> tuple[Ints, Floats]:
+    """Return the columns of the best items of some users, and their scores."""
+    seen = model.user_items_[rows] if exclude_seen else None
+    return model._top(rows, k, seen, candidates, device)  # pyright: ignore[reportPrivateUsage]

@@ -1,8 +1,8 @@
-"""The best items of users, and of factors with a bias."""
+"""The best items of factors with a bias, and the nearest items."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,26 +10,10 @@ from scipy import sparse
 
 from podium.catalogue import top_k
 
-if TYPE_CHECKING:
-    from podium.recommenders._base import Recommender
-
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 _CHUNK = 2**14  # users whose factors are copied at a time, with a column for the bias
-
-
-def best_of_users(
-    rows: Ints,
-    model: Recommender,
-    k: int,
-    exclude_seen: bool,
-    candidates: Ints | None,
-    device: str | None,
-) -> tuple[Ints, Floats]:
-    """Return the columns of the best items of some users, and their scores."""
-    seen = model.user_items_[rows] if exclude_seen else None
-    return model._top(rows, k, seen, candidates, device)  # pyright: ignore[reportPrivateUsage]
 
 
 def with_bias(users: Floats, items: Floats, bias: Floats) -> tuple[Floats, Floats]:

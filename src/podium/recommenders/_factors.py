@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from podium._arrays import Arrays
+from podium.recommenders import _ids
 from podium.recommenders._base import Floats, Ints, Items, Recommender
 from podium.recommenders._best import best_items, nearest_items, with_bias
 from podium.recommenders._files import Shapes, length
@@ -93,7 +94,7 @@ class FactorRecommender(Recommender):
             fewer than k items is filled as in `recommend`.
         """
         check_is_fitted(self)
-        chosen = self._columns(items, "items")
+        chosen = _ids.rows_of(items, self.item_labels_, self.n_items_, "items")
         columns, cosines = nearest_items(self.item_factors_, chosen, self._width(k))
         return self._with_labels(columns), cosines
 

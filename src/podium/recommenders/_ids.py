@@ -87,6 +87,21 @@ def rows_of(ids: IdsLike, labels: Labels | None, n: int, name: str) -> NDArray[n
     return rows
 
 
+def allowed(
+    allow: IdsLike | None, deny: IdsLike | None, labels: Labels | None, n: int
+) -> NDArray[np.int64] | None:
+    """Return the rows of the ids that may be recommended, in ascending order; None if all may."""
+    if allow is None and deny is None:
+        return None
+    is_allowed = np.zeros(n, np.bool_)
+    is_allowed[slice(None) if allow is None else rows_of(allow, labels, n, "allow")] = True
+    if deny is not None:
+        is_allowed[rows_of(deny, labels, n, "deny")] = False
+    if not is_allowed.any():
+        raise ArgumentError("allow and deny leave no item to recommend. Allow more, or deny fewer.")
+    return np.flatnonzero(is_allowed)
+
+
 def places(ids: NDArray[Any], labels: Labels | None, n: int) -> NDArray[np.int64]:
     """Return the position of each id among the labels, -1 if it is not there.
 

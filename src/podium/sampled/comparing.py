@@ -108,6 +108,7 @@ class SampledComparisons(Result):
 
     @property
     def baseline(self) -> str:
+        """The name of the first model, with which the other models are compared."""
         return next(iter(self.evaluations))
 
     def as_json(self) -> dict[str, Any]:

@@ -90,10 +90,12 @@ class Design:
 
     @property
     def n_outcomes(self) -> int:
+        """The number of possible ranks among the sampled items and the target."""
         return self.n_negatives + 1
 
     @property
     def grows(self) -> bool:
+        """Whether items are sampled in several stages."""
         return len(self.stages) > 1
 
     @property

@@ -166,6 +166,7 @@ class RankDistribution:
 
     @property
     def n_items(self) -> int:
+        """The number of items of the catalogue, which is the largest rank."""
         return self.probabilities.size
 
     @property

@@ -114,6 +114,7 @@ class SampledEvaluation(Result):
 
     @property
     def measures(self) -> list[str]:
+        """The measures as text, in the order in which they were passed."""
         return list(self.estimates)
 
     @property

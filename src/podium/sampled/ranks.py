@@ -127,10 +127,12 @@ class SampledRanks:
 
     @property
     def n_rows(self) -> int:
+        """The number of targets."""
         return self.ranks.size
 
     @property
     def n_users(self) -> int:
+        """The number of users; without users, that of targets."""
         return self.n_rows if self.user is None else int(self._owner_and_sizes[1].size)
 
     @property

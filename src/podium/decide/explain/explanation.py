@@ -125,6 +125,11 @@ def explain(
     user, item, relevance, score, rank : str, optional
         The names of columns, as in `podium.data.ranking`.
 
+    Returns
+    -------
+    Explanation
+        The differences of the tables, and the conventions that give the other number.
+
     Raises
     ------
     ArgumentError

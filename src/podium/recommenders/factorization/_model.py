@@ -33,12 +33,12 @@ from podium.types import Progress
 
 
 class Factorization(FactorRecommender):
-    """Latent collaborative retrieval: ``score = user_factors @ item_factors + item_bias``.
+    """Vectors of users and items, whose cosine or product is the score of an item.
 
     The fit minimises the sum of ``s * loss`` over pairs of a user and a positive item, with weight
-    s. The loss "robirank" is ``log2(1 + T)``. T is the sum over other items of
-    ``log2(1 + 2 ** -(score - other))``, a smooth upper bound of the number of items that rank
-    before the positive. A positive far down, which may be noise, has little influence.
+    s. By default, the loss is the softmax of cosines over sampled items. The loss "robirank" is
+    ``log2(1 + T)``, where T is the sum over other items of ``log2(1 + 2 ** -(score - other))``, a
+    smooth upper bound of the rank: a positive far down, which may be noise, has little influence.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ class Factorization(FactorRecommender):
         n_epochs : int
             The number of passes for new items. The first step is ``learning_rate``.
         executor, progress
-            See `fit`, which also tells the errors; after an error, the model is unchanged.
+            See `fit`. The errors are those of `fit`; after an error, the model is unchanged.
         """
         if not self.is_fitted:
             return self.fit(user_items, executor=executor, progress=progress)

@@ -129,6 +129,7 @@ class ScannedRanks:
 
     @property
     def n_rows(self) -> int:
+        """The number of targets."""
         return self.above_listed.size
 
     @property
@@ -171,6 +172,7 @@ class ScannedRanks:
 
     @property
     def n_users(self) -> int:
+        """The number of users; without users, that of targets."""
         return self._owner_and_sizes[1].size
 
     @property

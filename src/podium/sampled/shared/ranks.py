@@ -207,6 +207,7 @@ class SharedRanks:
 
     @property
     def n_rows(self) -> int:
+        """The number of targets."""
         return self.above.size
 
     @cached_property
@@ -216,6 +217,7 @@ class SharedRanks:
 
     @property
     def n_users(self) -> int:
+        """The number of users."""
         return int(self.owner.max()) + 1
 
     @property
