@@ -103,7 +103,7 @@ def test_files_without_users_are_paired_by_rows(
     found = compared("x.csv", "y.csv", *BV, "-m", "rr")
     assert found["measures"]["rr"]["differences"][0]["n_groups"] == 4
     argv = ("estimate", "x.csv", "y.csv", *BV, "-m", "rr")
-    assert "row by row: the files have no users" in " ".join(podium(*argv).out.split())
+    assert "row by row: there are no users" in " ".join(podium(*argv).out.split())
     labelled = " ".join(podium("estimate", "a.csv", "b.csv", *BV).out.split())
     assert "Differences are from a, on the same users." in labelled
 
@@ -116,7 +116,9 @@ def test_designs_may_differ(podium: Callable[..., Any], files: Path) -> None:
     (files / "less.csv").write_text(text.replace("rank,9", "rank,n_negatives"))
     done = podium("estimate", "less.csv", "more.csv", "--items", "200", "--no-bounds", "-m", "rr")
     assert done.status == 0
-    assert done.out.endswith("--method smooth --items 200 --negatives 9..19\n")
+    assert done.out.endswith(
+        "Samples have 9\nto 19 items beside the target.\n--method smooth --items 200\n"
+    )
 
 
 def test_histories_are_of_all_files_or_of_none_that_reads_them(

@@ -59,7 +59,8 @@ def test_other_measures_than_of_separate_targets(json_of: Callable[..., dict[str
 def test_text_names_the_option_that_repeats_it(podium: Callable[..., Any]) -> None:
     text = podium("estimate", "a.csv", *OPTIONS).out
     assert "with all targets of a user" in text.replace("\n", " ")
-    assert "--negatives 20 --shared --no-replacement" in text
+    assert "--items 500 --shared --no-replacement" in text
+    assert "Samples have 20 items beside the target." in text.replace("\n", " ")
     separate = podium("estimate", "a.csv", "--items", "500").out
     assert "--shared" not in separate
 
@@ -69,6 +70,7 @@ def test_text_names_the_option_that_repeats_it(podium: Callable[..., Any]) -> No
     [
         (("-m", "err@5"), "err@5 is not a sum over the relevant items of a list"),
         (("--ties", "average"), "between two items"),
+        (("--history-col", "score"), "--history-col has no effect with --shared"),
     ],
 )
 def test_what_is_not_defined_is_refused(

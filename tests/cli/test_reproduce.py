@@ -20,6 +20,9 @@ def test_list_names_every_recipe_and_its_status(podium: Callable[..., Any]) -> N
     assert max(map(len, done.out.splitlines())) <= 100
     assert podium("reproduce").out == done.out
     assert not Path("reproduce").exists()
+    for options in (("--data", "x"), ("--repeats", "3"), ("--jobs", "2"), ("--fresh",)):
+        done = podium("reproduce", "list", *options)
+        assert (done.status, f"{options[0]} has no effect with list" in done.err) == (2, True)
 
 
 def test_run_prints_paper_ours_difference_and_verdict(podium: Callable[..., Any]) -> None:

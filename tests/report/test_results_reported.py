@@ -14,6 +14,8 @@ from tests.report.test_page import Outline
 import podium
 from podium import report, sampled
 from podium.errors import PodiumError
+from podium.report.pictures import decided
+from podium.report.pictures.measured import means
 from podium.report.results import Result
 
 TRUTH = {"user": [1, 1, 2], "item": [1, 2, 1]}
@@ -23,6 +25,7 @@ ONE_USER = {"user": [1], "item": [1]}
 LISTS = {"user": [1, 1], "item": [1, 2]}
 HIT = {**LISTS, "score": [1.0, 0.5]}
 MISS = {**LISTS, "score": [0.5, 1.0]}
+SAMPLE = sampled.SampledRanks([2, 1, 4], 9, 50)
 N_MODELS = 200
 FIGURE = re.compile("<svg.*?</svg>", re.DOTALL)
 
@@ -73,6 +76,10 @@ RESULTS: dict[str, tuple[Callable[[], Result], str]] = {
         lambda: podium.audit(TRUTH, {"user": [1], "item": [3]}, {}),
         "1 error, 0 warnings, 1 note.",
     ),
+    "equal samples": (
+        lambda: sampled.compare_all(dict.fromkeys("ab", SAMPLE), "rr", estimator="bv"),
+        "a and b have the same estimate of rr, 0.",
+    ),
     "one sample": (
         lambda: sampled.evaluate(sampled.SampledRanks([2], 9, 50), "recall@10"),
         "recall@10 of the ranking of all items",
@@ -95,15 +102,33 @@ def test_report_of_an_unusual_result_is_a_page_with_a_verdict(
         assert wrong not in text
 
 
+def test_samples_without_users_are_compared_by_row() -> None:
+    result = sampled.compare_all({"a": SAMPLE, "b": SAMPLE}, "rr", estimator="bv", bounds=False)
+    (section,) = result.to_report()["sections"]
+    for text in (" ".join(section["notes"]), " ".join(str(result).split())):
+        assert "row by row: there are no users" in text
+
+
+def test_figures_have_all_rows_and_the_plots_note_those_not_drawn() -> None:
+    summary = {"mean": 0.5, "interval": [0.4, 0.6], "level": 0.95, "n_groups": 9}
+    many = {f"recall@{k}": summary for k in range(1, 51)}
+    figure = means({"measures": many, "segments": []})
+    assert len(figure["rows"]) == 50
+    claim = {"measure": "rr", "difference": 0.1, "interval": [0, 0.2], "limit": 0.0}
+    claims = [{**claim, "place": f"s{i}", "higher_is_better": True} for i in range(50)]
+    shown = decided.claims({"claims": claims, "base": "a", "candidate": "b"}, "rr")
+    assert "10 more rows are not drawn." in report.figures.draw(shown)
+
+
 def test_of_many_models_the_figures_show_the_best_and_the_baseline() -> None:
     content = many_models().to_report()
-    means, *_ = content["sections"]
-    (figure,) = means["figures"]
+    section, *_ = content["sections"]
+    (figure,) = section["figures"]
     assert "the baseline and the best 19 of 200 runs" in figure["title"].lower()
     labels = [row["label"] for row in figure["panels"][0]["rows"]]
     assert len(labels) == 20
     assert "model 000" in labels
-    (table,) = means["tables"]
+    (table,) = section["tables"]
     assert "The first 300 of 400 rows" in table.get("caption", "")
 
 

@@ -96,6 +96,17 @@ def test_bounds_refuse_a_cutoff_that_one_catalogue_does_not_have() -> None:
         identification_bounds(SampledRanks([1, 2], 9, [50, 100]), "pauc@60")
 
 
+def test_bounds_of_known_ranks_hold_for_users_of_unequal_weight() -> None:
+    """Half of all users are first; ten of the 200 users have almost all of the weight."""
+    rng, weights, n_held = np.random.default_rng(0), np.repeat([20.0, 0.05], [10, 190]), 0
+    for _ in range(100):
+        ranks = np.where(rng.random(200) < 0.5, 1, 15)
+        whole = SampledRanks(ranks, 19, 20, replacement=False, row_weights=weights)
+        low, high = identification_bounds(whole, "recall@10", confidence=0.9)
+        n_held += low <= 0.5 <= high
+    assert n_held >= 90
+
+
 @pytest.mark.parametrize("size", [1, 7, 60])
 @pytest.mark.parametrize("replacement", [True, False])
 def test_curves_are_sums_over_outcomes_at_every_rank(size: int, replacement: bool) -> None:

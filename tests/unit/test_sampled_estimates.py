@@ -223,6 +223,29 @@ def test_sample_of_everything_has_the_errors_of_users_alone(name: str) -> None:
     assert (found.biased, found.interval_of) == (False, "exact")
 
 
+@pytest.mark.parametrize("name", ["bv", "mle", "smooth", "mn", "unbiased-rank"])
+def test_sample_of_everything_is_exact_in_catalogues_of_several_sizes(name: str) -> None:
+    ranks = SampledRanks([1, 4, 2, 9], [9, 9, 4, 9], [10, 10, 5, 10], replacement=False)
+    found = evaluate(ranks, ["rr", "auc"], estimator=name, bounds=False).estimates
+    assert found["rr"].mean == pytest.approx((1 + 1 / 4 + 1 / 2 + 1 / 9) / 4)
+    assert found["auc"].mean == pytest.approx((9 / 9 + 6 / 9 + 3 / 4 + 1 / 9) / 4)
+    assert (found["rr"].biased, found["rr"].interval_of) == (False, "exact")
+    assert get(name).fit(ranks).expect("recall@2") == pytest.approx(2 / 4)
+
+
+def test_auc_in_catalogues_of_several_sizes_is_the_mean_of_users_or_refused() -> None:
+    ranks = SampledRanks([1, 2, 1, 5], 9, [40, 40, 60, 60])
+    found = evaluate(ranks, "auc", estimator="unbiased-rank", bounds=False).means["auc"]
+    assert found == pytest.approx((1 + (40 - 5) / 39 + 1 + (60 - 27) / 59) / 4)
+    for name in ("auto", "mle", "mes", "mn"):
+        with pytest.raises(ArgumentError, match=r"auc of a rank depends .* \(from 40 to 60\)"):
+            evaluate(ranks, "auc", estimator=name, bounds=False)
+    with pytest.raises(ArgumentError, match="auc of a rank depends"):
+        BV().fit(ranks).expect("auc")
+    alike = SampledRanks([1, 2, 1, 5], 9, [100, 100, 99, 99])
+    assert 0 < evaluate(alike, ["auc", "rank_auc@5"], bounds=False).means["auc"] < 1
+
+
 def test_same_target_twice_tells_no_more_of_a_user() -> None:
     once = population(30, seed=4)
     twice = SampledRanks(
@@ -459,12 +482,25 @@ def test_bounds_of_a_difference_are_those_of_both_models_at_once() -> None:
     [
         (SampledRanks([1, 2], 4, 60), "b has 2 ranks and a has 3"),
         (SampledRanks([1, 2, 3], 4, 60, user=[1, 2, 3]), "a has no column of users"),
-        (SampledRanks([1, 2, 3], 4, 61), "n_items = 60 and 61"),
+        (SampledRanks([1, 2, 3], 4, 61), "n_items = 60 and 61 at row 0"),
+        (SampledRanks([1, 2, 3], 4, [60, 50, 60]), "n_items = 60 and 50 at row 1"),
+        (SampledRanks([1, 2, 3], 4, 60, row_weights=[1, 1, 2]), "different row_weights at row 0"),
     ],
 )
 def test_other_users_are_refused(b: SampledRanks, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         compare(SampledRanks([1, 2, 3], 4, 60), b, "rr")
+
+
+def test_catalogues_and_weights_are_compared_by_user() -> None:
+    a = SampledRanks([1, 2, 3], 4, [60, 60, 50], user=["x", "x", "y"])
+    b = SampledRanks([3, 1, 2], 4, [50, 60, 60], user=["y", "x", "x"])
+    assert compare(a, b, "rr", estimator="bv", bounds=False).summary("rr").n_groups == 2
+    other = SampledRanks([3, 1, 2], 4, [60, 60, 60], user=["y", "x", "x"])
+    with pytest.raises(ArgumentError, match="n_items = 50 and 60 for user 'y'"):
+        compare(a, other, "rr")
+    once, scaled = (dataclasses.replace(a, row_weights=[w, w, 2 * w]) for w in (1, 5))
+    assert compare(once, scaled, "rr", estimator="bv", bounds=False).summary("rr").difference == 0
 
 
 def test_number_and_its_text_are_the_same_user() -> None:
@@ -585,6 +621,23 @@ def test_error_of_a_weighted_mean_is_that_of_the_jackknife(users: int) -> None:
     ):
         assert found.mean == pytest.approx(expected.mean)
         assert found.std_error == pytest.approx(expected.std_error, rel=0.03)
+
+
+@pytest.mark.parametrize("name", ["auto", "mle", "bv"])
+def test_rows_of_weight_zero_are_left_out(name: str) -> None:
+    rows = population(60, seed=0)
+    history, weights = np.repeat([1, 5, 20], 20), np.repeat([1.0, 2.0, 0.0], 20)
+    kept: dict[str, Any] = {
+        "history": history[:40],
+        "row_weights": weights[:40],
+        "user": np.arange(40),
+    }
+    options: dict[str, Any] = {"estimator": name, "n_bootstrap": 5, "bounds": False}
+    columns: dict[str, Any] = {"history": history, "row_weights": weights, "user": np.arange(60)}
+    found = evaluate(dataclasses.replace(rows, **columns), "recall@5", **options)
+    alone = SampledRanks(rows.ranks[:40], N_NEGATIVES, N_ITEMS, **kept)
+    assert found.as_json() == evaluate(alone, "recall@5", **options).as_json()
+    assert found.summary("recall@5").n_groups == 40
 
 
 def test_weighted_mean_of_equal_values_has_no_error() -> None:

@@ -22,6 +22,7 @@ from podium.sampled import (
     RecallMap,
     SampledRanks,
     UnbiasedRank,
+    evaluate,
     get,
     parse,
     simulate_ranks,
@@ -78,6 +79,14 @@ def test_naive_is_the_measure_among_the_sampled_items() -> None:
     assert Naive().estimate(RANKS, "auc") == (9 + 9 + 8 + 5) / 9 / 4
     assert Naive().biased
     assert "biased" in Naive().label
+    with pytest.raises(ArgumentError, match="pap@10 is undefined in a sampled list of 10 items"):
+        evaluate(RANKS, "pap@10", estimator="naive", bounds=False)
+
+
+def test_numbers_of_numpy_have_a_text() -> None:
+    wmle = get("wmle", scale=np.float32(11), n_steps=np.int64(3))
+    for value in (get("mle", n_steps=np.int64(5)), wmle, get("mes", eta=np.float32(0.5))):
+        assert get(str(value)) == value
 
 
 def test_unbiased_rank_puts_first_places_first() -> None:

@@ -59,9 +59,12 @@ def test_numbers_of_own_items_are_read_from_a_column(name: str) -> None:
     found = read_ranks({"rank": [3, 1], name: [12, 0]}, n_items=50, n_negatives=9)
     assert found.history is not None
     assert found.history.tolist() == [12, 0]
-    scored = read_candidate_scores(SCORED | {name: [7, 7, 7, 9, 9, 9]}, n_items=50)
-    assert scored.history is not None
-    assert scored.history.tolist() == [7, 9]
+    for counts in ([7, 7, 7, 9, 9, 9], [7, None, None, None, None, 9]):
+        scored = read_candidate_scores(SCORED | {name: counts}, n_items=50)
+        assert scored.history is not None
+        assert scored.history.tolist() == [7, 9]
+    with pytest.raises(DataError, match=f"{name} has 1 missing value, first at row 0"):
+        read_candidate_scores(SCORED | {name: [None, 7, 7, 9, 9, 9]}, n_items=50)
     with pytest.raises(ArgumentError, match="history must lie from 0 to n_items - 1 = 4"):
         read_ranks({"rank": [3], name: [5]}, n_items=5, n_negatives=3)
 
@@ -91,6 +94,13 @@ def test_scores_of_candidates_become_ranks(ties: Any, ranks: list[int]) -> None:
     found = read_candidate_scores(SCORED, n_items=100, ties=ties)
     assert found.ranks.tolist() == ranks
     assert (found.n_negatives, found.n_users) == (2, 2)
+
+
+def test_name_of_a_column_of_scores_shows_that_a_table_has_scores() -> None:
+    table = {**SCORED, "points": SCORED["score"]}
+    del table["score"]
+    found = read(table, n_items=100, columns={"score": "points"})
+    assert found.ranks.tolist() == read_candidate_scores(SCORED, n_items=100).ranks.tolist()
 
 
 def test_random_ties_take_every_place_alike() -> None:

@@ -137,6 +137,8 @@ def test_impossible_observations_are_refused() -> None:
     grown = SampledRanks([2, 1], [5, 10], 100, stages=(5, 10), user=["a", "a"])
     with pytest.raises(ArgumentError, match="grow for each target"):
         SharedRanks.of(grown)
+    with pytest.raises(ArgumentError, match="row_weights is only for separate samples"):
+        SharedRanks.of(SampledRanks([1, 2], 9, 100, user=["a", "b"], row_weights=[1, 2]))
     with pytest.raises(ArgumentError, match="ties='average' is undefined"):
         sample_shared([[0.1, 0.2, 0.3]], csr_array([[1, 0, 0]]), 1, ties="average")
 
@@ -147,6 +149,8 @@ def test_measures_that_are_no_sum_are_refused() -> None:
             evaluate_shared(drawn(), measure)
     with pytest.raises(ArgumentError, match="one target only"):
         evaluate_shared(drawn(), "rank_auc@10")
+    with pytest.raises(ArgumentError, match="auc of a rank depends on the number of items"):
+        evaluate_shared(SharedRanks([0, 1], 9, [40, 60], user=[1, 2]), "auc", bounds=False)
     with pytest.raises(ArgumentError, match="pap@997 is undefined"):
         evaluate_shared(drawn(), "pap@997")
 

@@ -129,6 +129,8 @@ def estimate(
         scans, strata, by_row = None, None, False
         if shared:
             strata = read_shared_strata(files, samples, columns, **reading)
+            if strata is None:
+                _refuse_unshared(samples, columns, ties)
         else:
             reading["refused"] |= {"--method": method != "auto", "--no-bounds": not bounds}
             scans = read_scans(files, samples, columns, k=largest_cutoff(names), **reading)
@@ -144,7 +146,6 @@ def estimate(
             if resamples is not None:
                 _refuse_resamples(estimator, all_ranks)
             if shared:
-                _refuse_unshared(samples, ties)
                 models = [sampled.SharedRanks.of(ranks) for ranks in all_ranks]
                 evaluated = _of_shared(models, files, names, options)
             else:
@@ -180,7 +181,7 @@ def _of_ranks(
         return sampled.compare_all(models, names, progress=show, **options)
 
 
-def _refuse_unshared(samples: Samples, ties: str | None) -> None:
+def _refuse_unshared(samples: Samples, columns: StratifiedColumns, ties: str | None) -> None:
     """Raise an ArgumentError for options without shared samples, or without whole ranks."""
     from podium.errors import ArgumentError
 
@@ -188,6 +189,11 @@ def _refuse_unshared(samples: Samples, ties: str | None) -> None:
         raise ArgumentError(
             "--shared has no effect with --negatives-file, in which each target has its own "
             "sampled items. Leave it out."
+        )
+    if columns.history_col is not None:
+        raise ArgumentError(
+            "--history-col has no effect with --shared, whose methods do not use histories. Leave "
+            "it out."
         )
     if ties == "average":
         raise ArgumentError(
@@ -228,6 +234,7 @@ def _given(
     return {
         **{f"--{role}-col": name for role, name in columns.names_by_role().items()},
         "--items": samples.items,
+        "--negatives": samples.negatives,
         "--mixed": samples.mixed,
         "--drop-own": samples.drop_own,
         "--drop-seen": samples.drop_seen,

@@ -10,6 +10,7 @@ import typer
 
 from podium.cli import _messages
 from podium.cli._messages import progress
+from podium.cli._samples import is_given
 
 if TYPE_CHECKING:
     from podium.papers.runner import Outcome
@@ -65,6 +66,10 @@ def reproduce(
     from podium.papers import runner
 
     if recipe == "list":
+        options = {"--data": data, "--repeats": repeats, "--jobs": jobs != 1, "--fresh": fresh}
+        for option, value in options.items():
+            if is_given(value):
+                raise ArgumentError(f"{option} has no effect with list. Leave it out.")
         _list(out)
         return
     study = runner.load(recipe)

@@ -53,11 +53,16 @@ def holds_numbers(column: Column) -> bool:
 
 
 def to_numbers(
-    column: Column, name: str, source: Source, user: Ids | None = None
+    column: Column,
+    name: str,
+    source: Source,
+    user: Ids | None = None,
+    is_read: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.float64]:
     """Return float64 values, without a copy of float64 columns.
 
-    `user` is used in the message about a missing value.
+    `user` is used in the message about a missing value. `is_read` are the rows that must have a
+    value, by default all; missing values of other rows become nan.
     """
     series = pl.Series(column)
     if not holds_numbers(series):
@@ -66,7 +71,7 @@ def to_numbers(
             f"{source.name}: {name} must hold numbers, got {series.dtype}{first_value}. "
             "Convert the column."
         )
-    _no_null(series, name, source, user)
+    _no_null(series, name, source, user, is_read)
     return one_chunk(series.cast(pl.Float64))
 
 
@@ -136,14 +141,23 @@ def of_user(user: Ids | None, row: int) -> str:
 
 
 def one_chunk(series: pl.Series) -> NDArray[Any]:
-    """Return a numeric Series without nulls as an array, copied only if it is in pieces."""
+    """Return a numeric Series as an array, copied only if it is in pieces or has nulls (nan)."""
     return series.rechunk().to_numpy()
 
 
-def _no_null(series: pl.Series, name: str, source: Source, user: Ids | None = None) -> None:
-    nulls = series.null_count()
+def _no_null(
+    series: pl.Series,
+    name: str,
+    source: Source,
+    user: Ids | None = None,
+    is_read: NDArray[np.bool_] | None = None,
+) -> None:
+    if not series.null_count():
+        return
+    is_null = series.is_null() if is_read is None else series.is_null() & pl.Series(is_read)
+    nulls = int(is_null.sum())
     if nulls:
-        row = int(series.is_null().arg_max() or 0)
+        row = int(is_null.arg_max() or 0)
         raise DataError(
             f"{source.name}: {name} has {nulls} missing value{'s' if nulls > 1 else ''}, "
             f"first at {source.place_of(row)}{of_user(user, row)}. Drop those rows, or fill them."

@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from podium._text import counted
+
 _POSSIBLE = "Possible: all values that the observed ranks allow, whatever the method."
 _PRIOR = (
     "The ranks contain almost no information on {}. The mean follows from the assumptions of {}, "
@@ -48,7 +50,7 @@ def of_comparison(result: Mapping[str, Any], by_row: bool) -> Iterator[str]:
     yield meaning_of_runs(next(iter(result["measures"].values()))["means"])
     yield from _about_targets(next(iter(result["conventions"].values())))
     yield from _about_history(_history(result))
-    users = "row by row: the files have no users" if by_row else "on the same users"
+    users = "row by row: there are no users" if by_row else "on the same users"
     yield f"Differences are from {result['baseline']}, {users}."
     biased = next((test["method"] for test in tests if is_of_expectation(test)), None)
     true_difference = "expected difference of " + biased if biased else "exact difference"
@@ -111,6 +113,14 @@ def is_impossible(estimate: Mapping[str, Any]) -> bool:
     return None not in (low, mean, high) and not low <= mean <= high
 
 
+def about_sizes(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the sizes of samples, if no option in `options` states them."""
+    if not _is_scan(conventions) and not conventions["stages"] and not _size(conventions, given):
+        size = conventions["n_negatives"]
+        text = f"{size[0]} to {size[1]} items" if isinstance(size, list) else counted(size, "items")
+        yield f"Samples have {text} beside the target."
+
+
 def options(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> str:
     """Return the options that reproduce a result; values None and False are left out."""
     return " ".join(_each_option(conventions, given))
@@ -165,7 +175,7 @@ def _history(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def _each_option(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
     method, resamples = conventions["method"], conventions["n_bootstrap"]
-    is_scan = method.startswith("scan(") or "n_listed" in conventions
+    is_scan = _is_scan(conventions)
     if not is_scan or method == "naive":
         yield f"--method {method!r}" if "(" in method else f"--method {method}"
     yield f"--items {given.get('--items') or _size_text(conventions['n_items'])}"
@@ -173,8 +183,8 @@ def _each_option(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> It
         conventions = {**conventions, "replacement": True}  # the strata say how items were drawn
     elif conventions["stages"]:
         yield f"--stages {','.join(map(str, conventions['stages']))}"
-    else:
-        yield f"--negatives {_size_text(conventions['n_negatives'])}"
+    elif size := _size(conventions, given):
+        yield f"--negatives {size}"
     flags = {"--no-replacement": not conventions["replacement"], **given}
     flags["--shared"] = conventions.get("shared", False)
     yield from (name for name in _FLAGS if flags.get(name))
@@ -184,6 +194,16 @@ def _each_option(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> It
     for name in _VALUES:
         if values.get(name) is not None:
             yield f"{name} {shlex.quote(str(values[name]))}"
+
+
+def _is_scan(conventions: Mapping[str, Any]) -> bool:
+    return conventions["method"].startswith("scan(") or "n_listed" in conventions
+
+
+def _size(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> int | None:
+    """Return the size of all samples as an option; None if sizes differ, or were read."""
+    size = given.get("--negatives", conventions["n_negatives"])
+    return size if isinstance(size, int) else None
 
 
 def _size_text(size: Any) -> str:

@@ -36,8 +36,9 @@ def estimate_view(result: Mapping[str, Any], given: Mapping[str, Any] | None = N
     given : dict, optional
         The options of the command, which the conventions of the result do not all contain.
     """
-    sentences = " ".join(notes.of_estimate(result))
-    text = f"{sentences}\n{notes.options(result['conventions'], given or {})}"
+    conventions, given = result["conventions"], given or {}
+    sentences = [*notes.of_estimate(result), *notes.about_sizes(conventions, given)]
+    text = f"{' '.join(sentences)}\n{notes.options(conventions, given)}"
     return View((Tables((_estimate_table(result),)), Text((text,))))
 
 
@@ -55,8 +56,9 @@ def comparison_view(
         Whether the samples have no users.
     """
     conventions = _merged_conventions(list(result["conventions"].values()))
-    sentences = " ".join(notes.of_comparison(result, by_row))
-    note = f"{sentences}\n{notes.options(conventions, given or {})}"
+    given = given or {}
+    sentences = [*notes.of_comparison(result, by_row), *notes.about_sizes(conventions, given)]
+    note = f"{' '.join(sentences)}\n{notes.options(conventions, given)}"
     return View((Tables((_means_table(result), _differences_table(result))), Text((note,))))
 
 
@@ -95,8 +97,8 @@ def estimate_page(result: Mapping[str, Any]) -> Report:
     }
 
 
-def comparison_page(result: Mapping[str, Any]) -> Report:
-    """Return the page of a SampledComparisons' JSON form."""
+def comparison_page(result: Mapping[str, Any], *, by_row: bool = False) -> Report:
+    """Return the page of a SampledComparisons' JSON form; see `comparison_view`."""
     first = next(iter(result["measures"].values()))
     return {
         "title": f"Estimates of {len(result['runs'])} models for the ranking of all items",
@@ -113,7 +115,7 @@ def comparison_page(result: Mapping[str, Any]) -> Report:
                     pages.complete(_means_table(result), "Means"),
                     pages.complete(_differences_table(result), "Differences"),
                 ],
-                "notes": [*notes.of_comparison(result, by_row=False)],
+                "notes": [*notes.of_comparison(result, by_row)],
             }
         ],
         "conventions": pages.conventions(

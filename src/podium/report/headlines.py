@@ -240,7 +240,12 @@ def of_estimates(result: Mapping[str, Any]) -> list[str]:
     if not means:
         return [f"{name} of the whole ranking can't be estimated from these ranks."]
     best = max(means, key=lambda run: means[run])
-    start = [f"{best} has the best estimate of {name}, {number(means[best])}."]
+    equal = [run for run, mean in means.items() if mean == means[best] and run != best]
+    same = f", and {_names(equal)} the same" if equal else ""
+    start = [f"{best} has the best estimate of {name}, {number(means[best])}{same}."]
+    if len(equal) == len(results["means"]) - 1:
+        names = _names([best, *equal])
+        start = [f"{names} have the same estimate of {name}, {number(means[best])}."]
     if any(map(notes.is_of_expectation, results["means"].values())):
         start.append(notes.meaning_of_runs(results["means"]))
     tests = [t for t in results["differences"] if best in (t["run"], result["baseline"])]

@@ -46,6 +46,7 @@ COMPARE = {
 PLAN = {"SampledRanks": "plan", "ScannedRanks": "plan_scan"}
 """The functions that read each kind of observations."""
 
+_ROUNDING = 1e-9  # of weights
 _SAME_USERS = "Models are compared on the same users"
 
 
@@ -59,7 +60,7 @@ def read_request(
     parsed = read_measures(measures)
     for ranks in samples:
         method.check(ranks)
-        require_defined(parsed, int(np.min(ranks.n_items)))
+        require_defined(parsed, ranks.fewest_items)
     return method, parsed
 
 
@@ -141,14 +142,37 @@ def extent(size: int | Ints) -> int | list[int]:
 
 
 def same_catalogue(a: SampledRanks, b: SampledRanks) -> Pair:
-    """Return both samples if they have the same users and the same catalogue."""
+    """Return both samples if they have the same users, with the same catalogues and weights."""
     a, b = same_users((a, b), ("a", "b"))
-    if a.most_items != b.most_items:
+    sizes_a, sizes_b = map(_catalogue_sizes, (a, b))
+    is_other = sizes_a != sizes_b
+    if is_other.any():
+        user = int(np.argmax(is_other))
         raise ArgumentError(
-            f"a and b must have the same catalogue, got n_items = {a.most_items} and "
-            f"{b.most_items}."
+            f"a and b must have the same catalogue, got n_items = {sizes_a[user]} and "
+            f"{sizes_b[user]}{_of_user(a, user)}. Rank the same catalogue by both models."
+        )
+    weights_a, weights_b = (np.bincount(ranks.owner, ranks.weights) for ranks in (a, b))
+    is_other = ~np.isclose(weights_a, weights_b, rtol=_ROUNDING, atol=0.0)
+    if is_other.any():
+        raise ArgumentError(
+            "a and b must have the same weights of users, got different row_weights"
+            f"{_of_user(a, int(np.argmax(is_other)))}. Weight users equally in both."
         )
     return a, b
+
+
+def _catalogue_sizes(ranks: SampledRanks) -> Ints:
+    """Return the number of items of each user's largest catalogue: int64, (n_users,)."""
+    sizes = np.zeros(ranks.n_users, np.int64)
+    np.maximum.at(sizes, ranks.owner, ranks.n_items)
+    return sizes
+
+
+def _of_user(ranks: SampledRanks, number: int) -> str:
+    if ranks.user is None:
+        return f" at row {number}"
+    return f" for user {_check.label(np.unique(ranks.user)[number])}"
 
 
 def comparable(

@@ -101,10 +101,13 @@ class SampledComparisons(Result):
         The estimates by the name of the model; the first is the baseline.
     comparisons : dict of str to SampledComparison
         The comparison of the baseline, as "a", with each other model, as "b".
+    by_row : bool
+        Whether the samples have no users, so that users are matched by row.
     """
 
     evaluations: dict[str, SampledEvaluation]
     comparisons: dict[str, SampledComparison]
+    by_row: bool = False
 
     @property
     def baseline(self) -> str:
@@ -137,7 +140,7 @@ class SampledComparisons(Result):
         }
 
     def _report(self, titles: Any) -> Report:
-        return estimates.comparison_page(self.as_json())
+        return estimates.comparison_page(self.as_json(), by_row=self.by_row)
 
     def _pictures(self, measure: Any) -> Pictures:
         result = self.as_json()
@@ -151,7 +154,7 @@ class SampledComparisons(Result):
         }
 
     def _view(self) -> View:
-        return estimates.comparison_view(self.as_json())
+        return estimates.comparison_view(self.as_json(), by_row=self.by_row)
 
     def _table(self) -> Table:
         return estimates.comparison_table(self.as_json())
@@ -194,7 +197,7 @@ def compare(
     Raises
     ------
     ArgumentError
-        If users or catalogues differ, or for a reason listed in `evaluate`.
+        If users, their catalogues or their weights differ, or for a reason listed in `evaluate`.
 
     Notes
     -----
@@ -305,7 +308,7 @@ def compare_all(
         evaluations[name] = evaluate(ranks, parsed, **options)
         if name != baseline:
             comparisons[name] = compare(samples_by_name[baseline], ranks, parsed, **options)
-    return SampledComparisons(evaluations, comparisons)
+    return SampledComparisons(evaluations, comparisons, samples[0].user is None)
 
 
 def _differences(

@@ -252,11 +252,6 @@ def refuse_large(n_items: int) -> None:
         )
 
 
-def are_whole(designs: Iterable[Design], n_items: int) -> bool:
-    """Return whether all samples are a whole catalogue of n_items, so that ranks are exact."""
-    return all(design.is_whole and design.n_items == n_items for design in designs)
-
-
 def read_stages(stages: Iterable[int] | None) -> tuple[int, ...]:
     """Return the increasing sizes of a growing sample; none for None or an empty sequence."""
     if stages is None:

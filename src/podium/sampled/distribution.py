@@ -26,6 +26,7 @@ RANK_AUC = "rank_auc"
 """The measure (n_items - rank) / (n_items - 1) down to the cutoff; `auc@k` is another metric."""
 
 _SUM_TOLERANCE = 1e-6  # the tolerance of the sum of the probabilities
+_VALUE_TOLERANCE = 0.02  # `Smooth` rounds sizes of catalogues by as much
 _NEGATIVE = -1e-12  # lower values are negative probabilities, and not rounding errors
 
 
@@ -67,12 +68,12 @@ def all_rank_weights(measure: Measure, n_items: int) -> Floats:
     return weights
 
 
-def require_defined(measures: Iterable[Measure], n_items: int) -> None:
-    """Raise for a measure that is undefined in a catalogue of this size."""
+def require_defined(measures: Iterable[Measure], n_items: int, ranked: str = "a catalogue") -> None:
+    """Raise for a measure that is undefined in a catalogue, or other list, of this size."""
     for measure in measures:
         if np.isnan(rank_weights(measure, n_items)).any():
             raise ArgumentError(
-                f"{measure} is undefined in a catalogue of {n_items} items. Lower its cutoff."
+                f"{measure} is undefined in {ranked} of {n_items} items. Lower its cutoff."
             )
 
 
@@ -100,6 +101,9 @@ class RankDistribution:
         The probabilities of ranks 1 .. n_items; they sum to 1. Estimators that solve linear
         equations may give negative ones. Such a distribution is not `proper`, but its
         expectations are the estimates of that estimator.
+    fewest_items : int, optional
+        The number of items of the smallest catalogue, if users' catalogues differ in size. n_items
+        is then that of the largest one, which is the default.
 
     Raises
     ------
@@ -114,13 +118,16 @@ class RankDistribution:
     """
 
     probabilities: Floats
+    fewest_items: int
 
-    def __init__(self, probabilities: ArrayLike) -> None:
+    def __init__(self, probabilities: ArrayLike, *, fewest_items: int | None = None) -> None:
         values = _check.column(probabilities, "probabilities")
         _check.finite(values, "probabilities", advice="Fit again.")
         if abs(values.sum() - 1.0) > _SUM_TOLERANCE:
             raise ArgumentError(f"probabilities must sum to 1, got {values.sum():.9g}.")
         object.__setattr__(self, "probabilities", values)
+        smallest = _check.cutoff(fewest_items, name="fewest_items", required=False)
+        object.__setattr__(self, "fewest_items", smallest or values.size)
 
     @classmethod
     def of_ranks(
@@ -199,7 +206,8 @@ class RankDistribution:
         Raises
         ------
         ArgumentError
-            If the measure is unknown or needs more than the target's rank.
+            If the measure is unknown or needs more than the target's rank. If users' catalogues
+            differ in size, and the value of a rank depends on this size, as in auc.
 
         Notes
         -----
@@ -210,8 +218,23 @@ class RankDistribution:
         ----------
         jin2021, equation 14.
         """
-        weights = rank_weights(read_measure(metric, k), self.n_items)
+        measure = read_measure(metric, k)
+        weights = rank_weights(measure, self.n_items)
+        self._require_common_values(measure, weights)
         return float(self.probabilities[: weights.size] @ weights)
+
+    def _require_common_values(self, measure: Measure, weights: Floats) -> None:
+        """Raise if a rank does not have about the same value in all catalogues."""
+        if self.fewest_items >= self.n_items:
+            return
+        smallest = rank_weights(measure, self.fewest_items)
+        excess = np.abs(smallest - weights[: smallest.size])
+        if excess.max() > _VALUE_TOLERANCE * np.abs(weights).max():
+            raise ArgumentError(
+                f"{measure} of a rank depends on the number of items, which differs between users "
+                f"(from {self.fewest_items} to {self.n_items}), so that a distribution of ranks "
+                "does not determine it. Use a method that gives each user a value, such as bv."
+            )
 
     def plot(
         self,

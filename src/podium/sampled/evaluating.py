@@ -208,7 +208,9 @@ def evaluate(
     ------
     ArgumentError
         If the estimator or a measure is unknown, if a measure needs more than ranks or is
-        undefined in this catalogue, or if the estimator does not support the design.
+        undefined in this catalogue, or if the estimator does not support the design. If users'
+        catalogues differ in size, and the method cannot estimate the measure then; see
+        `RankDistribution.expect`.
 
     Notes
     -----

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium.sampled.design import Design, Floats, Ints, are_whole
+from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.sums import Grid, expected, grid
 
@@ -88,7 +88,7 @@ class Likelihood:
     @property
     def is_exact(self) -> bool:
         """Whether the samples are the whole catalogue, so that the ranks are exact."""
-        return are_whole((design for design, _ in self.parts), self.n_items)
+        return all(design.is_whole for design, _ in self.parts)
 
 
 def _chances(design: Design, outcomes: Ints, ranks: Floats) -> Floats:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.sampled import _columns
-from podium.sampled.design import Design, Floats, Ints, are_whole, read_stages, refuse_large
+from podium.sampled.design import Design, Floats, Ints, read_stages, refuse_large
 from podium.types import PerRow
 
 
@@ -43,7 +43,8 @@ class SampledRanks:
         from, without the target; 0 if seen items were left out. Most models rank these items
         first. Only `Smooth` uses it.
     row_weights : float64, (n,), optional
-        The weight of each rank, at least 0, if users do not have the same weight.
+        The weight of each rank, at least 0, if users do not have the same weight. Rows of weight 0
+        are left out.
     half_ranks : bool
         Whether targets have two rows, for the ranks on either side of their own, which may lie
         between them. This is so with ties="average".
@@ -116,6 +117,7 @@ class SampledRanks:
         self._refuse_large_samples()
         self._refuse_outside()
         self._refuse_off_stage()
+        self._leave_out_weights_of_zero()
 
     def __repr__(self) -> str:
         return (
@@ -141,9 +143,14 @@ class SampledRanks:
         return int(np.max(self.n_items))
 
     @property
+    def fewest_items(self) -> int:
+        """The number of items of the smallest catalogue."""
+        return int(np.min(self.n_items))
+
+    @property
     def is_exact(self) -> bool:
         """Whether the samples are the whole catalogue, so that the ranks are exact."""
-        return are_whole((design for design, _ in self.design_rows), self.most_items)
+        return all(design.is_whole for design, _ in self.design_rows)
 
     @cached_property
     def weights(self) -> PerRow:
@@ -287,6 +294,15 @@ class SampledRanks:
                 f"sampled items{self._row_text(row)}. A sample ends at the first of these sizes at "
                 "which the target is not first, so that only the items added last can be above it."
             )
+
+    def _leave_out_weights_of_zero(self) -> None:
+        if self.row_weights is None or self.row_weights.all():
+            return
+        is_kept = self.row_weights > 0
+        for name in ("ranks", "n_negatives", "n_items", "user", "history", "row_weights"):
+            column = getattr(self, name)
+            if isinstance(column, np.ndarray):
+                object.__setattr__(self, name, column[is_kept])
 
     def _row_text(self, row: int) -> str:
         return f" at row {row}" + (

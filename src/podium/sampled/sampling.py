@@ -58,9 +58,11 @@ def sample_ranks(
     other_targets : {"keep", "exclude"}
         Whether the other targets of a user are candidates.
     ties : {"worst", "best", "average", "id", "random"}
-        The order of equal scores, as in `podium.catalogue.target_ranks`, which gives the same
-        order under "random" with the same seed. With "average", a target whose average rank ends
-        in one half counts one half at each of the two neighbouring ranks.
+        The order of equal scores, as in `podium.catalogue.target_ranks`. Without `users`, it gives
+        the same order under "random" with the same seed. With "average", a target whose average
+        rank ends in one half counts one half at each of the two neighbouring ranks. Other targets
+        of the user are candidates like any other: under "worst", two equal targets are both above
+        each other, while `target_ranks` gives them different ranks.
     users : (n_users,), optional
         The labels of the rows, integers or strings; by default row numbers.
     history : scipy.sparse matrix, (n_users, n_items), optional

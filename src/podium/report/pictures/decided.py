@@ -10,7 +10,7 @@ from podium._numbers import MINUS
 from podium.report._types import Figure
 from podium.report.explanation import step_values
 from podium.report.figures import interval_row
-from podium.report.pictures.measured import MOST_IN_FIGURE, UNJUDGED
+from podium.report.pictures.measured import UNJUDGED
 
 _VALUE = "value of "
 
@@ -27,8 +27,7 @@ def claims(result: Mapping[str, Any], measure: str) -> Figure:
         "low_label": f"{low} better",
         "high_label": f"{high} better",
         "rows": [
-            interval_row(claim["place"], {**claim, "mean": claim["difference"]})
-            for claim in drawn[:MOST_IN_FIGURE]
+            interval_row(claim["place"], {**claim, "mean": claim["difference"]}) for claim in drawn
         ],
         "bounds_label": UNJUDGED.replace("means", "differences"),
     }

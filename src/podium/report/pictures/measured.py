@@ -35,7 +35,7 @@ def means(result: Mapping[str, Any], measure: str = "") -> Figure:
     return {
         "kind": "interval_plot",
         "title": f"Means over users, with {level} intervals",
-        "rows": [interval_row(name, s) for name, s in (shares or rows)[:MOST_IN_FIGURE]],
+        "rows": [interval_row(name, s) for name, s in shares or rows],
         "bounds_label": UNJUDGED,
     }
 
@@ -53,10 +53,7 @@ def segments(result: Mapping[str, Any], measure: str = "") -> Iterator[tuple[str
             for name in parts[0]["measures"]
             if measure in ("", name)
         ]
-        title = f"Means by {by}"
-        if len(parts) > MOST_IN_FIGURE:
-            title += f" ({MOST_IN_FIGURE} of {len(parts)} segments)"
-        yield by, _panels(title, panels)
+        yield by, _panels(f"Means by {by}{_of_many(len(parts))}", panels)
 
 
 def distribution(measure: str, bins: Mapping[str, Any]) -> Figure:
@@ -181,7 +178,7 @@ def differences(result: Mapping[str, Any], measure: str) -> Figure:
     start = "differences" if is_all else f"difference from {baseline}"
     level = percentage(tests[0].get("level", 0.95))
     runs = set(runs_in_figures(result, measure))
-    drawn = [t for t in tests if {t["run"], t["baseline"]} <= runs][: 2 * MOST_IN_FIGURE]
+    drawn = [t for t in tests if {t["run"], t["baseline"]} <= runs]
     low, high = _directions(result["measures"][measure], "" if is_all else baseline)
     return {
         "kind": "difference_plot",
@@ -215,7 +212,8 @@ def _directions(results: Mapping[str, Any], baseline: str) -> tuple[str, str]:
 def run_segments(result: Mapping[str, Any], measure: str) -> Iterator[tuple[str, Figure]]:
     """Yield each division of the users, and the means of all runs in its parts."""
     runs = runs_in_figures(result, measure)
-    for by, parts in _divisions(result).items():
+    for by, all_parts in _divisions(result).items():
+        parts = [part for part in all_parts if measure in part["measures"]]
         panels = [
             {
                 "title": part["name"],
@@ -223,10 +221,10 @@ def run_segments(result: Mapping[str, Any], measure: str) -> Iterator[tuple[str,
                 "rows": [interval_row(r, part["measures"][measure]["means"][r], r) for r in runs],
             }
             for part in parts[:MOST_IN_FIGURE]
-            if measure in part["measures"]
         ]
         if panels:
-            yield by, {**_panels(f"{measure} by {by}", panels), "share_axis": True}
+            title = f"{measure} by {by}{_of_many(len(parts))}"
+            yield by, {**_panels(title, panels), "share_axis": True}
 
 
 def trade_off(result: Mapping[str, Any], measure: str) -> Figure | None:
@@ -312,6 +310,11 @@ def _divisions(result: Mapping[str, Any]) -> dict[str, list[Any]]:
     for segment in result["segments"]:
         divisions.setdefault(segment["by"], []).append(segment)
     return divisions
+
+
+def _of_many(n_segments: int) -> str:
+    """Return how many segments are drawn, for a title, if not all of them are."""
+    return f" ({MOST_IN_FIGURE} of {n_segments} segments)" if n_segments > MOST_IN_FIGURE else ""
 
 
 def _panels(title: str, panels: Iterable[Mapping[str, Any]]) -> Figure:

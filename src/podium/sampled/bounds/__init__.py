@@ -101,7 +101,7 @@ def identification_bounds(
     """
     parsed = read_measure(measure, k)
     level = _check.open_fraction(confidence, "confidence")
-    worth = _worth(parsed, int(np.min(ranks.n_items)))
+    worth = _worth(parsed, ranks.fewest_items)
     if all(_is_nearly_whole(design) for design, _ in ranks.designs):
         return _bounds_of_known_ranks(ranks, worth, level)
     with one_blas_thread:
@@ -127,7 +127,7 @@ def largest_top_part(ranks: SampledRanks, measure: Measure, depth: int, level: f
     level : float
         The confidence, as in `identification_bounds`.
     """
-    full_worth = _worth(measure, int(np.min(ranks.n_items)))
+    full_worth = _worth(measure, ranks.fewest_items)
 
     def worth(n_items: int) -> Floats:
         rank_values = full_worth(n_items)
@@ -234,7 +234,8 @@ def _bounds_of_known_ranks(ranks: SampledRanks, worth: Worth, level: float) -> B
 
     By the inequality of Dvoretzky, Kiefer and Wolfowitz, the share of users below any value differs
     from its expectation by a limited amount. At most this share of users may have the smallest
-    value instead, or the largest.
+    value instead, or the largest. With weights, the share is a sum of weights, and its
+    error is that of `n_effective` users.
     """
     low = _least_mean(ranks, worth, level)
     return Bounds(low, -_least_mean(ranks, lambda n_items: -worth(n_items), level))
@@ -248,12 +249,13 @@ def _least_mean(ranks: SampledRanks, worth: Worth, level: float) -> float:
         places = ranks.ranks[rows] - 1
         undrawn = np.arange(design.n_items - design.n_negatives)
         lowest_values[rows] = values[places[:, None] + undrawn].min(axis=1)
-    user_shares = lowest_values * ranks.weights * ranks.n_users
-    n_users = ranks.n_users
-    sorted_values = np.sort(np.bincount(ranks.owner, user_shares, n_users))
-    moved_share = float(min(1.0, np.sqrt(np.log(2.0 / (1.0 - level)) / (2.0 * n_users))))
-    weights = np.clip(1.0 - moved_share - np.arange(n_users) / n_users, 0.0, 1.0 / n_users)
-    return float(weights @ sorted_values) + moved_share * lowest_value
+    shares = np.bincount(ranks.owner, ranks.weights)
+    user_values = np.bincount(ranks.owner, lowest_values * ranks.weights) / shares
+    order = np.argsort(user_values)
+    share_below = np.cumsum(shares[order]) - shares[order]
+    moved = float(min(1.0, np.sqrt(np.log(2.0 / (1.0 - level)) / (2.0 * ranks.n_effective))))
+    kept = np.clip(1.0 - moved - share_below, 0.0, shares[order])
+    return float(kept @ user_values[order]) + moved * lowest_value
 
 
 def _worth(measure: Measure, smallest: int) -> Worth:

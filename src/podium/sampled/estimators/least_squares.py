@@ -177,7 +177,7 @@ class MN(Estimator):
                 np.diag(uniform_sums.total) - uniform_sums.gram
             )
             mass[: design.n_items] += spread(design, solve(matrix, counts), design_prior)
-        return RankDistribution(mass / ranks.n_users)
+        return RankDistribution(mass / ranks.n_users, fewest_items=ranks.fewest_items)
 
 
 def fit_prior(prior: str | Estimator | RankDistribution, ranks: SampledRanks) -> RankDistribution:
@@ -208,7 +208,7 @@ def _fit(ranks: SampledRanks, gamma: float, prior: Floats | None, name: str) -> 
         # solution, for the row of counts, is enough.
         values = solve(_trade_off(sums, gamma), counts)
         mass[: design.n_items] += spread(design, values, design_prior)
-    return RankDistribution(mass / ranks.n_users)
+    return RankDistribution(mass / ranks.n_users, fewest_items=ranks.fewest_items)
 
 
 @register

@@ -64,12 +64,12 @@ class MES(Estimator):
     eta: float = 0.01
 
     def __post_init__(self) -> None:
-        _check.positive(self.eta, "eta")
+        object.__setattr__(self, "eta", _check.positive(self.eta, "eta"))
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Solve for the probability of each rank; see `Estimator.fit`."""
-        solution = flattest(likelihood(self.check(ranks)), float(self.eta))
-        return RankDistribution(solution.probabilities)
+        solution = flattest(likelihood(self.check(ranks)), self.eta)
+        return RankDistribution(solution.probabilities, fewest_items=ranks.fewest_items)
 
 
 @dataclass(frozen=True, eq=False)

@@ -79,20 +79,20 @@ class MLE(Estimator):
     n_steps: int | None = 100
 
     def __post_init__(self) -> None:
-        _check.cutoff(self.n_steps, name="n_steps", required=False)
+        n_steps = _check.cutoff(self.n_steps, name="n_steps", required=False)
+        object.__setattr__(self, "n_steps", n_steps)
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Make the steps, or find the maximum; see `Estimator.fit`."""
-        return RankDistribution(mle_probabilities(likelihood(self.check(ranks)), self.n_steps))
+        probabilities = mle_probabilities(likelihood(self.check(ranks)), self.n_steps)
+        return RankDistribution(probabilities, fewest_items=ranks.fewest_items)
 
 
 def mle_probabilities(observed: Likelihood, n_steps: int | None) -> Floats:
     """Return the probabilities after a number of steps, or at the maximum: (n_items,)."""
     if observed.is_exact:
-        result = np.zeros(observed.n_items)
-        for _, observed_outcomes in observed.parts:
-            result[observed_outcomes] += observed.shares
-        return result
+        all_ranks = np.concatenate([outcomes for _, outcomes in observed.parts])
+        return np.bincount(all_ranks, observed.shares, observed.n_items).astype(np.float64)
     if n_steps is not None:
         return em(observed, n_steps).probabilities
     result = maximise(observed, TOLERANCE)
@@ -222,8 +222,9 @@ class WMLE(Estimator):
     def __post_init__(self) -> None:
         if not callable(self.weight):
             _check.choice(self.weight, "weight", list(WEIGHTS))
-        _check.positive(self.scale, "scale")
-        _check.cutoff(self.n_steps, name="n_steps", required=False)
+        object.__setattr__(self, "scale", _check.positive(self.scale, "scale"))
+        n_steps = _check.cutoff(self.n_steps, name="n_steps", required=False)
+        object.__setattr__(self, "n_steps", n_steps)
 
     def fit(self, ranks: SampledRanks) -> RankDistribution:
         """Make the steps with weighted shares; see `Estimator.fit`.

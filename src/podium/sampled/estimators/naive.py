@@ -17,6 +17,7 @@ from podium.sampled.distribution import (
     all_rank_weights,
     rank_weights,
     read_measure,
+    require_defined,
 )
 from podium.sampled.estimators import LinearEstimator, register
 from podium.sampled.ranks import SampledRanks
@@ -34,7 +35,7 @@ class _Placing(LinearEstimator):
         mass = np.zeros(ranks.most_items)
         for design, counts in self.check(ranks).designs:
             np.add.at(mass, self.places(design) - 1, counts)
-        return RankDistribution(mass / ranks.n_users)
+        return RankDistribution(mass / ranks.n_users, fewest_items=ranks.fewest_items)
 
 
 @register
@@ -60,7 +61,9 @@ class Naive(_Placing):
 
     def values(self, design: Design, measure: str | Measure) -> Floats:
         """Return the measure of each sampled rank; see `LinearEstimator.values`."""
-        return all_rank_weights(read_measure(measure), design.n_outcomes)
+        parsed = read_measure(measure)
+        require_defined([parsed], design.n_outcomes, "a sampled list")
+        return all_rank_weights(parsed, design.n_outcomes)
 
     def places(self, design: Design) -> Ints:
         """Return the sampled ranks; see `_Placing.places`."""

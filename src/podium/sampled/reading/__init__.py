@@ -68,7 +68,8 @@ class SampleReader:
         do not show which items were drawn.
     kind : {"ranks", "scores"}, optional
         The content of tables. By default a table with scores and without ranks is read as scores,
-        and any other table as ranks.
+        and any other table as ranks. A table is also read as scores if it has the column that
+        `columns` names for scores or targets.
     ties : {"worst", "best", "average", "random"}, optional
         The order of equal scores, as in `read_candidate_scores`; by default "worst". Only for
         scores.
@@ -173,7 +174,8 @@ class SampleReader:
             return self.kind or "ranks"
         names = open_table(source, "ranks", ()).names
         has_rank, has_score = (any(is_usual(n, role) for n in names) for role in (RANK, SCORE))
-        return "scores" if has_score and not has_rank else "ranks"
+        is_named = any(self.columns.get(role) in names for role in ("score", "target"))
+        return "scores" if is_named or (has_score and not has_rank) else "ranks"
 
     def _refuse_options(self, kind: str, source: Any) -> None:
         """Raise if an option has no effect on a table of this kind."""

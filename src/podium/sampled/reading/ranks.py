@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from podium.data.columns import USER, Role, resolve
 from podium.data.convert import Ids, to_ids, to_numbers
@@ -110,12 +110,17 @@ def read_ranks(
 
 
 def read_history(
-    values: dict[str, Any], column_names: dict[str, str], table: Source, user: Ids | None
+    values: dict[str, Any],
+    column_names: dict[str, str],
+    table: Source,
+    user: Ids | None,
+    is_target: NDArray[np.bool_] | None = None,
 ) -> Floats | None:
-    """Return the column with the numbers of own items, if there is one."""
+    """Return the column with the numbers of own items, if there is one; of targets, or all rows."""
     if "history" not in values:
         return None
-    return to_numbers(values["history"], column_names["history"], table, user)
+    counts = to_numbers(values["history"], column_names["history"], table, user, is_target)
+    return counts if is_target is None else counts[is_target]
 
 
 def refuse_history(columns: dict[str, str] | None, values: dict[str, Any], source: str) -> None:

@@ -136,7 +136,7 @@ def read_candidate_scores(
     sizes: int | Ints = catalogue_size(n_items)
     if not isinstance(source, PairTable):  # whose sizes can be those without seen items
         refuse_more_items(codes_of(item)[1].size, sizes, table.name)
-    own_counts = read_history(values, column_names, table, user)
+    own_counts = read_history(values, column_names, table, user, rows.is_target)
     if seen is not None:
         seen_items = read_seen(seen)
         is_seen = seen_items.candidates(
@@ -162,7 +162,7 @@ def read_candidate_scores(
         sizes,
         replacement=replacement,
         user=rows.names[rows.owner],
-        history=None if own_counts is None else own_counts[rows.is_target],
+        history=own_counts,
     )
 
 

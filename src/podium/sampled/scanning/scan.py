@@ -142,7 +142,8 @@ def scan(
     show, for_audit = or_silent(progress), int(audit * total)
     _require_audit(for_audit, plan)
     rule = _check.choice(ties, "ties", ("worst", "best"))
-    rounds = Rounds(plan, order, Scorer(scorer, plan), k, rule, _check.seed(seed))
+    seed = _check.seed(seed)
+    rounds = Rounds(plan, order, Scorer(scorer, plan), k, rule, seed)
     settings = {"k": k, "budget": budget, "list_share": share, "audit": audit}
     settings |= {"ties": ties, "seed": seed}
     stored = None if checkpoint is None else ScanCheckpoint(checkpoint, plan, order, settings)

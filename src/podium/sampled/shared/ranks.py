@@ -110,17 +110,23 @@ class SharedRanks:
         ----------
         ranks : SampledRanks
             Ranks among each user's sampled items, such as those of `read_candidate_scores`.
+            Histories are not used.
 
         Raises
         ------
         ArgumentError
-            If there are no users, if samples grow, or if targets have two rows
-            (ties="average").
+            If there are no users, if samples grow, if ranks have weights, or if targets have two
+            rows (ties="average").
         """
         if ranks.user is None:
             raise ArgumentError("user is missing: targets that share a sample need their users.")
         if ranks.stages:
             raise ArgumentError("stages is only for separate samples, which grow for each target.")
+        if ranks.row_weights is not None:
+            raise ArgumentError(
+                "row_weights is only for separate samples. In whole rankings, all users have the "
+                "same weight. Leave it out."
+            )
         if ranks.half_ranks:
             raise ArgumentError(
                 "ties='average' is undefined for targets that share a sample, because it gives "

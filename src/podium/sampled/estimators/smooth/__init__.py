@@ -114,7 +114,8 @@ class Smooth(Estimator):
     def _posterior(self, ranks: SampledRanks) -> SmoothFit:
         observed = likelihood(ranks)
         if observed.is_exact:
-            return SmoothFit(RankDistribution(mle_probabilities(observed, None)), ranks, 0, ())
+            known = mle_probabilities(observed, None)
+            return SmoothFit(RankDistribution(known, fewest_items=ranks.fewest_items), ranks, 0, ())
         original, ranks = ranks, round_catalogues(ranks)
         observed = likelihood(ranks)
         designs = [design for design, _ in observed.parts]
@@ -129,7 +130,8 @@ class Smooth(Estimator):
         states = tuple(map(partial(_state, cells), families, samples))
         _warn(states)
         mass, n_steps = em_until_fit(combined_mass(states), tables, ranks)
-        distribution = RankDistribution(cells.spread(mass / mass.sum()))
+        probabilities = cells.spread(mass / mass.sum())
+        distribution = RankDistribution(probabilities, fewest_items=original.fewest_items)
         return SmoothFit(distribution, original, n_steps, states)
 
 
