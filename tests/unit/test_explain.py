@@ -150,6 +150,10 @@ def test_tables_are_compared_before_any_measure() -> None:
     assert counts["pairs only here"] == (1, 1)
     assert counts["users with equal scores"] == (0, 1)
     assert (of_runs.n_changed_pairs, of_runs.n_users_reordered) == (1, 1)
+    tied = {"user": ["b", "a", "b", "a"], "item": [1, 1, 2, 2], "score": [0.1] * 4}
+    of_tied = podium.explain(truth, run, other_run=tied).differences[0]
+    counts = {line.label: (line.n_yours, line.n_theirs) for line in of_tied.lines}
+    assert counts["users with equal scores"] == (0, 2)
     same = podium.explain(truth, run, other_run=run).differences[0]
     counts = {line.label: (line.n_yours, line.n_theirs) for line in same.lines}
     assert counts["users only here"] == counts["pairs only here"] == (0, 0)
