@@ -160,6 +160,7 @@ def test_column_names_are_options(podium: Run) -> None:
         ((*FOLDER, "--out", "found.txt"), "--out must end in '.json' or '.md', got 'found.txt'."),
         ((*FOLDER, "--candidates", "popular"), "--candidates must be one of 'uniform', got"),
         ((*FOLDER, "--negatives", "0"), "--negatives must be an integer >= 1, got 0."),
+        ((*FOLDER[:3], "--negatives", "9"), "--candidates and --negatives describe the lists of"),
         ((*FOLDER, "--min-relevance", "0"), "--min-relevance must be a number > 0, got 0"),
         ((*FOLDER, "--time-col", "when"), "train.csv has no column 'when'"),
     ],

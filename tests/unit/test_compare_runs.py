@@ -165,6 +165,7 @@ def test_json_form_is_that_of_the_schema(pairs: Any, runs: dict[str, Any]) -> No
             {"splits": ["x", "x"]},
             "splits must be 2 distinct names",
         ),
+        (RUNS, {"splits": ["x", "y"]}, r"splits requires a list of tables .* got \['x', 'y'\]"),
         ({"a": several(1.0, range(2)), "b": RUNS["weak"]}, {"interval": "bootstrap"}, "bootstrap"),
     ],
 )

@@ -6,6 +6,7 @@ import inspect
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from podium import data
@@ -47,6 +48,12 @@ def test_user_column_keeps_text_as_it_is_written(tmp_path: Path) -> None:
 def test_an_empty_text_is_no_value() -> None:
     table = {"user": [1, 2], "country": ["", "UK"]}
     assert data.user_column(table, "country", np.array([1, 2])).tolist() == ["unknown", "UK"]
+
+
+def test_nan_is_no_value_in_any_frame() -> None:
+    columns = {"user": np.array([1, 2]), "person": np.array([np.nan, 2.0])}
+    for table in (columns, pl.DataFrame(columns), pl.DataFrame(columns).to_pandas()):
+        assert data.user_column(table, "person", np.array([1, 2])).tolist() == ["unknown", "2.0"]
 
 
 def test_user_column_says_which_table_is_wrong() -> None:

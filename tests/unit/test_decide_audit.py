@@ -268,6 +268,12 @@ def test_every_measure_prices(plant: Callable[[Case], Planted], measure: str) ->
         found(planted.case.audit(measure=measure), planted.check)
 
 
+@pytest.mark.parametrize(("measure", "is_linear"), [("recall@3", True), ("rr", False)])
+def test_ties_are_averaged_only_by_measures_that_can(measure: str, is_linear: bool) -> None:
+    finding = found(planted_ties(clean()).case.audit(measure=measure), "ties")
+    assert ("--ties average" in finding.remedy) == is_linear
+
+
 def test_pap_needs_lists_of_almost_twice_the_cutoff() -> None:
     """At most 19 places settle pap@10, and none of 10 users has as many."""
     case = planted_short_lists(clean()).case
@@ -333,7 +339,8 @@ def tables(draw: st.DrawFn) -> dict[str, Any]:
 def test_no_tables_stop_an_audit(
     drawn: dict[str, Any], measure: str, candidates: str | None, n_negatives: int | None
 ) -> None:
-    result = audit(**drawn, measure=measure, candidates=candidates, n_negatives=n_negatives)
+    said: dict[str, Any] = {"candidates": candidates, "n_negatives": n_negatives}
+    result = audit(**drawn, measure=measure, **(said if drawn["runs"] else {}))
     assert all(0 <= f.count <= f.total for f in result.findings)
     assert [f.severity for f in result.findings] == sorted(
         (f.severity for f in result.findings), key=["error", "warning", "note"].index
@@ -350,6 +357,13 @@ def test_runs_have_names_and_none_is_that_of_the_list() -> None:
         audit(case.train, case.test, [run])  # pyright: ignore[reportArgumentType]
     with pytest.raises(ArgumentError, match="runs has a run named 'a popularity list'"):
         audit(case.train, case.test, {"a popularity list": run})
+
+
+@pytest.mark.parametrize("said", [{"candidates": "uniform"}, {"n_negatives": 99}])
+def test_samples_are_those_of_runs(said: dict[str, Any]) -> None:
+    case = clean()
+    with pytest.raises(ArgumentError, match=r"candidates and n_negatives describe .* no runs"):
+        audit(case.train, case.test, **said)
 
 
 @pytest.mark.parametrize("measure", ["ndcg@1000000000000", "pap@4000000000"])

@@ -152,7 +152,7 @@ def test_engagement_divides_by_the_smallest_cutoff(ranking: Ranking) -> None:
 
 
 def test_engagement_needs_a_cutoff(ranking: Ranking) -> None:
-    with pytest.raises(ArgumentError, match="by='engagement' needs k: no measure has a cutoff"):
+    with pytest.raises(ArgumentError, match="by='engagement' needs a measure with a cutoff"):
         evaluate(ranking, "rr").segmented("engagement")
     with pytest.raises(ArgumentError, match="k must be an integer >= 1"):
         evaluate(ranking, "rr").segmented("engagement", k=0)
@@ -186,6 +186,17 @@ def test_each_value_of_a_key_is_a_segment(ranking: Ranking) -> None:
     assert [(s.by, s.name) for s in e.segments][:2] == [("country", "DE"), ("country", "UK")]
     assert e.segments[1].mask.tolist() == [True, False, True]
     assert {s.by for s in e.segments} == {"country", "n_pos"}
+
+
+def test_segments_are_in_the_order_of_numbers_in_their_names(ranking: Ranking) -> None:
+    for key in ([10, 0.5, 0.25], ["10 to 20", "5 to 9", "5 to 10"], [5, None, 10]):
+        segments = evaluate(ranking, "rr").segmented("age", np.array(key, object)).segments
+        expected = {
+            10: ["0.25", "0.5", "10"],
+            "10 to 20": ["5 to 9", "5 to 10", "10 to 20"],
+            5: ["5", "10", "unknown"],
+        }
+        assert [s.name for s in segments] == expected[key[0]]
 
 
 def test_a_key_has_one_value_per_group(ranking: Ranking) -> None:

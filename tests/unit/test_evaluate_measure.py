@@ -142,6 +142,14 @@ def test_users_that_nothing_divides_by_are_refused() -> None:
             measure(TRUTH, RUN, "recall@1", missing="zero", by=by, users=USERS)
 
 
+@pytest.mark.parametrize("by", ["n_pos", ["country", "n_pos"]])
+def test_a_column_with_the_name_of_a_built_in_division_is_refused(by: Any) -> None:
+    users = {**USERS, "n_pos": [5, 6, 7]}
+    with pytest.raises(ArgumentError, match="by='n_pos' is a column of users and a division"):
+        measure(TRUTH, RUN, "recall@1", missing="zero", by=by, users=users)
+    measure(TRUTH, RUN, "recall@1", missing="zero", by="country", users=users)
+
+
 def test_users_table_shares_the_name_of_the_user_column() -> None:
     truth, run = (
         {"who": t["user"], **{k: v for k, v in t.items() if k != "user"}} for t in (TRUTH, RUN)
@@ -163,6 +171,22 @@ def test_users_that_a_package_refuses_can_have_a_rule() -> None:
         measure(TRUTH, RUN, "rr", like="trec_eval", missing="zero")
 
 
+@pytest.mark.parametrize(
+    ("like", "text", "option", "value"),
+    [
+        ("torchmetrics", "ndcg@2", "ties", "best"),
+        ("torchmetrics", "ap", "score_above", 0.3),
+        ("torchmetrics", "ndcg@2", "score_above", 0.3),
+        ("trec_eval", "rr", "score_above", 0),
+    ],
+)
+def test_conventions_of_a_package_for_one_measure_can_not_be_passed(
+    like: str, text: str, option: str, value: Any
+) -> None:
+    with pytest.raises(ArgumentError, match=f"^{option}={value!r} and like='{like}' both set"):
+        measure(TRUTH, RUN, text, like=like, **{option: value})
+
+
 @pytest.mark.parametrize("undefined", ["skip", "one"])
 def test_missing_users_have_the_worst_value_if_unretrieved_items_are_dropped(
     undefined: Any,
@@ -173,3 +197,5 @@ def test_missing_users_have_the_worst_value_if_unretrieved_items_are_dropped(
         result = measure(truth, run, name, missing="zero", unretrieved="drop", undefined=undefined)
         assert result.values[name].tolist()[:2] == [1.0, 0.0]
         assert np.isnan(result.values[name][2])  # no item is relevant to user 3
+    with pytest.raises(ArgumentError, match="n_items=9 can't be combined with unretrieved='drop'"):
+        measure(truth, run, "rr", missing="zero", unretrieved="drop", n_items=9)

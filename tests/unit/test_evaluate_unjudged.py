@@ -86,6 +86,17 @@ def test_ties_with_unjudged_items_are_refused_unless_ids_order_them(ties: Any) -
     measure(TRUTH, judged_only, "recall", unjudged="bounds", ties=ties)
 
 
+def test_scores_as_thresholds_give_no_ranks_to_judge() -> None:
+    truth = {"user": [1, 1], "item": ["a", "b"]}
+    run = {"user": [1, 1, 1], "item": ["x", "a", "b"], "score": [3.0, 2.0, 2.0]}
+    with pytest.raises(ArgumentError, match="ties with unjudged='bounds' must be one of"):
+        measure(truth, run, "ap", ties="threshold", unjudged="bounds")
+    judged = [False, True, True]
+    ranking = Ranking.from_scores([3.0, 2.0, 2.0], [0, 1, 1], ties="threshold", judged=judged)
+    with pytest.raises(ArgumentError, match="ties of ranking must be one of"):
+        judgement_bounds(ranking, "ap")
+
+
 def test_ndcg_takes_at_most_100_grades_and_needs_those_of_the_ranking() -> None:
     n = 101
     r = Ranking.from_scores(-np.arange(n), np.arange(n) + 1.0, judged=np.ones(n, np.bool_))

@@ -150,6 +150,10 @@ def test_tables_are_compared_before_any_measure() -> None:
     assert counts["pairs only here"] == (1, 1)
     assert counts["users with equal scores"] == (0, 1)
     assert (of_runs.n_changed_pairs, of_runs.n_users_reordered) == (1, 1)
+    tied = {"user": ["b", "a", "b", "a"], "item": [1, 1, 2, 2], "score": [0.1] * 4}
+    of_tied = podium.explain(truth, run, other_run=tied).differences[0]
+    counts = {line.label: (line.n_yours, line.n_theirs) for line in of_tied.lines}
+    assert counts["users with equal scores"] == (0, 2)
     same = podium.explain(truth, run, other_run=run).differences[0]
     counts = {line.label: (line.n_yours, line.n_theirs) for line in same.lines}
     assert counts["users only here"] == counts["pairs only here"] == (0, 0)
@@ -189,19 +193,21 @@ def test_tables_are_compared_without_a_value_of_the_measure() -> None:
         podium.explain(truth, run, "ap@5", other_run=run, value="0.123")
 
 
-@pytest.mark.parametrize("grades", [(1, 2, 3), (0, 2, 3)])
+@pytest.mark.parametrize("grades", [(1, 2, 3), (0, 2, 3), (0.5, 1, 2)])
+@pytest.mark.parametrize("min_relevance", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("listed", [(3, 3), (3, 2), (3, 0)])
 @pytest.mark.parametrize("unjudged", ["negative", "skip"])
 def test_lists_are_whole_as_in_ranking(
-    grades: tuple[int, ...], listed: tuple[int, int], unjudged: Any
+    grades: tuple[float, ...], min_relevance: float, listed: tuple[int, int], unjudged: Any
 ) -> None:
     truth = {"user": [1, 1, 1, 2, 2, 2], "item": [1, 2, 3] * 2, "relevance": [*grades] * 2}
     n_unjudged = 2
     users = np.repeat([1, 1, 2], [listed[0], n_unjudged, listed[1]])
     items = np.concatenate([np.arange(n) + 1 for n in (listed[0] + n_unjudged, listed[1])])
     run = {"user": users, "item": items, "score": 0.5 + np.arange(users.size)}
-    expected = ranking(truth, run, missing="zero", unjudged=unjudged)
-    found = Lists.of(read_truth(truth), read_run(run)).ranking({"unjudged": unjudged})
+    rules: dict[str, Any] = {"unjudged": unjudged, "min_relevance": min_relevance}
+    expected = ranking(truth, run, missing="zero", **rules)
+    found = Lists.of(read_truth(truth), read_run(run)).ranking(rules)
     assert found.n_items.tolist() == expected.n_items.tolist()
 
 

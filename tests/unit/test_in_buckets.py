@@ -409,6 +409,16 @@ def test_columns_of_other_names_are_read(
     assert actual.per_user().columns[0] == "who"
 
 
+def test_users_are_in_a_frame_of_the_kind_of_the_run(
+    tmp_path: Path, divided_into: Callable[[int], list[int]]
+) -> None:
+    made = divided_into(3)
+    truth, run = written(tmp_path, tables())["truth"], tables()["a"].to_pandas()
+    measured = podium.measure(truth, run, "rr", missing="zero", memory=SMALL)
+    assert made
+    assert type(measured.per_user()) is type(run)
+
+
 def test_merge_joins_disjoint_users_in_any_order() -> None:
     frames = tables()
     whole = podium.measure(frames["truth"], frames["b"], FEW)

@@ -154,6 +154,13 @@ def test_error_of_the_writer_of_a_full_disk_is_caught(
     refused(tmp_path, r"Spill files in .* can't be written or read")
 
 
+def test_rows_of_a_part_have_no_numbers(tmp_path: Path) -> None:
+    frames = made()
+    scores = frames["run"]["score"].set(frames["run"]["user"] == 150, 1e39)
+    write(tmp_path, {**frames, "run": frames["run"].with_columns(score=scores)})
+    refused(tmp_path, r"requires scores up to 3\.4e38, got 1e\+39\. Scale", single_precision=True)
+
+
 def test_spill_dir_must_be_a_folder(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"spill_dir must be a folder, got '/none/such'"):
         podium.measure({}, {}, "ndcg@5", spill_dir="/none/such")
@@ -284,7 +291,7 @@ def test_command_measures_large_tables(tmp_path: Path, podium: Callable[..., Any
     assert re.match(r"--per-user must be a new folder, but .* exists\.", again.message)
     refused = podium("measure", *tables, "--memory", "lots")
     assert refused.status == 2
-    assert refused.message.startswith("memory must be a size")
+    assert refused.message.startswith("--memory must be a size")
 
 
 def test_values_of_users_are_written_as_parts(tmp_path: Path) -> None:

@@ -99,6 +99,8 @@ def test_scikit_learn_refuses_qid_without_routing(data: Any) -> None:
 def test_scorer_refuses_an_unknown_measure_at_once() -> None:
     with pytest.raises(ArgumentError, match="measure 'ndgc' is not known"):
         make_scorer("ndgc@10")
+    with pytest.raises(ArgumentError, match=r"ties must be one of .*, got 'id'"):
+        make_scorer("ndcg@10", ties="id")
 
 
 @pytest.mark.usefixtures("routing")

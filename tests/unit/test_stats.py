@@ -201,6 +201,8 @@ def test_paired_with_a_constant_difference_is_certain() -> None:
     assert test.randomisation_p_value == 2 / 2**5
     assert test.effect_size == math.inf
     assert math.isnan(test.relative_difference)  # the baseline's mean is 0
+    rounded = stats.paired([0.0] * 3, [0.1] * 3)  # their mean is not exactly 0.1
+    assert (rounded.effect_size, rounded.t_statistic) == (math.inf, math.inf)
 
 
 def test_paired_of_one_or_no_group() -> None:

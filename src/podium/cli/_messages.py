@@ -42,7 +42,7 @@ _RENAMED = {
 _ARGUMENTS = (
     *("min_relevance", "missing", "unjudged", "undefined", "ties", "n_items", "level", "seed"),
     *("unretrieved", "single_precision", "score_above"),
-    *("interval", "like"),
+    *("interval", "like", "memory"),
     *("features", "ignore", "by", "users", "loss", "clip", "l2", "learning_rate", "max_iter"),
     *("tol", "patience", "eval_metric", "solver", "start", "split", "catalogue"),
     *("data", "repeats", "jobs", "fresh", "margin", "guard", "sequential", "horizon"),

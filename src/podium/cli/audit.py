@@ -148,7 +148,11 @@ def audit(
 
 def _as_options(text: str) -> str:
     """Replace the library's arguments by options of this command."""
-    options = {"n_negatives must": "--negatives must", "candidates must": "--candidates must"}
+    options = {
+        "n_negatives must": "--negatives must",
+        "candidates must": "--candidates must",
+        "candidates and n_negatives": "--candidates and --negatives",
+    }
     for argument, option in options.items():
         text = text.replace(argument, option)
     return text.replace("timestamp=", "--time-col")

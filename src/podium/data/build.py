@@ -9,7 +9,7 @@ import numpy as np
 
 from podium import _check
 from podium._kernels import rank_rows, read_only
-from podium._ties import TIES_OF_LISTS
+from podium._ties import TIES, TIES_OF_LISTS
 from podium.data.columns import threshold
 from podium.data.join import (
     MISSING,
@@ -124,9 +124,10 @@ def ranking(
     ------
     ArgumentError
         If an option is unknown, users are missing with missing="error", items are not judged with
-        unjudged="error", unjudged="bounds" is combined with unretrieved="drop" or score_above, or
-        the order of equal scores depends on judgements, a user has more than n_items items, or
-        relevances are ratings and min_relevance is missing.
+        unjudged="error", unjudged="bounds" is combined with unretrieved="drop", score_above or
+        ties="threshold", the order of equal scores depends on judgements, n_items is combined with
+        unretrieved="drop" or less than the items of a user, or relevances are ratings and
+        min_relevance is missing.
     DataError
         If a file or table is wrong (see `read_run`), a (user, item) pair occurs twice, the tables
         have no user or no item in common, or a score is too large for single_precision.
@@ -203,7 +204,7 @@ def ranking_of_some(
     """
     names = ("user", "item", "relevance", "score", "rank")
     rules = _Rules.checked(**{n: value for n, value in options.items() if n not in names})
-    listed = rules.prepared(run)
+    listed = rules.prepared(run, has_rows=False)
     join = rules.joined(truth, listed)
     if rules.missing == "error":
         join.refuse_absent()
@@ -241,15 +242,25 @@ class _Rules(NamedTuple):
                 "unjudged='bounds' can't be combined with unretrieved='drop' or score_above, "
                 "because a judgement would also change which items count. Leave one of them out."
             )
+        if total is not None and rules.unretrieved == "drop":
+            raise ArgumentError(
+                f"n_items={total} can't be combined with unretrieved='drop', which makes each list "
+                "whole. Leave one of them out."
+            )
+        if rules.unjudged == "bounds":
+            _check.choice(rules.ties, "ties with unjudged='bounds'", TIES)
         return rules._replace(n_items=total, score_above=least)
 
     def threshold(self, truth: Truth) -> float:
         return threshold(truth.name, self.min_relevance, ratings=truth.is_rating)
 
-    def prepared(self, run: Run) -> Run:
-        """Return the run in the precision of these rules, or raise if it lacks scores."""
+    def prepared(self, run: Run, *, has_rows: bool = True) -> Run:
+        """Return the run in the precision of these rules, or raise if it lacks scores.
+
+        Rows of some users of a table have no numbers.
+        """
         if self.single_precision:
-            run = in_single_precision(run)
+            run = in_single_precision(run, has_rows=has_rows)
         if self.score_above is not None:
             refuse_order(run)
         return run
@@ -288,8 +299,10 @@ def refuse_order(run: Run) -> None:
         )
 
 
-def in_single_precision(run: Run) -> Run:
+def in_single_precision(run: Run, *, has_rows: bool = True) -> Run:
     """Return a run with its scores in single precision; ranks remain.
+
+    Errors give row numbers if `has_rows`: if the run is a whole table.
 
     Raises
     ------
@@ -303,7 +316,8 @@ def in_single_precision(run: Run) -> Run:
     if wrong_rows.size:
         raise DataError(
             f"{run.name}: single_precision=True requires scores up to 3.4e38, got "
-            f"{run.score[wrong_rows[0]]:g} at row {wrong_rows[0]}. Scale the scores."
+            f"{run.score[wrong_rows[0]]:g}{f' at row {wrong_rows[0]}' if has_rows else ''}. "
+            "Scale the scores."
         )
     return replace(run, score=scores)
 

@@ -85,6 +85,11 @@ def user_values(source: Any, column: str, labels: Labels, *, user: str | None = 
     return np.where(position < 0, "", values[position])
 
 
+def has_user_column(source: Any, column: str) -> bool:
+    """Return whether a table of users has a column of this name."""
+    return column in open_table(source, "users table", (USER,)).names
+
+
 def user_positions(users: Ids | Labels, labels: Labels) -> NDArray[np.int64]:
     """Return the position of each user among distinct labels, -1 for all other users.
 
@@ -108,5 +113,7 @@ def _as_ids(labels: Ids | Labels) -> Ids:
 
 def _text(values: Any) -> Labels:
     POLARS.enter()
-    texts = pl.Series(values).cast(pl.String).fill_null("")
-    return texts.to_numpy().astype(np.str_)
+    column = pl.Series(values)
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    return column.cast(pl.String).fill_null("").to_numpy().astype(np.str_)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -22,6 +21,7 @@ from podium.decide.state import State
 from podium.decide.unjudged import Ranges, read_ranges, read_tables
 from podium.errors import ArgumentError
 from podium.evaluation import BUILT_IN, check_tables
+from podium.evaluation.segments import numbers_in_order
 from podium.evaluation.unjudged import check_supported
 from podium.metrics import Measure
 from podium.types import Progress, Undefined
@@ -241,14 +241,9 @@ def claims(state: State, ranges: Ranges | None = None) -> Iterator[Claim]:
 def _segments(pairs: Pairs, n_first: int) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
     """Yield the segments of the first look, with the positions of their users."""
     for by, column in pairs.segments.items():
-        for name in sorted(np.unique(column[:n_first]).tolist(), key=_numbers_in_order):
+        for name in sorted(np.unique(column[:n_first]).tolist(), key=numbers_in_order):
             if name:
                 yield by, name, np.flatnonzero(column == name)
-
-
-def _numbers_in_order(name: str) -> list[str | int]:
-    """Return the key that sorts names by the numbers in them: n_pos 7-13 before n_pos 14-29."""
-    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 
 
 def _claim(

@@ -353,13 +353,14 @@ def _paired(
 ) -> PairedTest:
     """Test b - a; a win of b is a better value, which is a lower one if lower is better.
 
-    Coverage and gini have only a t test.
+    Coverage and gini have only a t test. `n_undefined` counts filled values too.
     """
     metric = parse(name).metric
     rows = slice(None) if segment is None else segment.mask
+    of_a, of_b = a.values[name][rows], b.values[name][rows]
     test = stats.paired(
-        fill(a.values[name], a.undefined_rule(name))[rows],
-        fill(b.values[name], b.undefined_rule(name))[rows],
+        fill(of_a, a.undefined_rule(name)),
+        fill(of_b, b.undefined_rule(name)),
         level=a.level,
         n_permutations=n_permutations,
         seed=a.seed,
@@ -367,6 +368,7 @@ def _paired(
         users=None if a.users is None else a.users[rows],
         splits=None if a.splits is None else a.splits[rows],
     )
+    test = replace(test, n_undefined=int(np.isnan(of_a - of_b).sum()))
     if not metric.is_mean:  # its values are not those of single groups
         zero = dict.fromkeys(("wins", "losses", "equal"), 0)
         undefined = dict.fromkeys(("randomisation_p_value", "effect_size"), np.nan)

@@ -268,7 +268,9 @@ class Evaluation(Result):
             (m.k for m in [*(m for m in with_cutoff if m.name == "pap"), *with_cutoff]), None
         )
         if cutoff is None:
-            raise ArgumentError("by='engagement' needs k: no measure has a cutoff. Pass k.")
+            raise ArgumentError(
+                "by='engagement' needs a measure with a cutoff, such as pap@10. Add one."
+            )
         return cutoff
 
     def _lookup(self, table: Mapping[str, PerGroup], measure: str | Measure) -> PerGroup:

@@ -304,7 +304,7 @@ def _measured(
                 result.evaluations,
                 result.best or runs,
                 result.items,
-                buckets.origin,
+                buckets.origin.completed(runs.values()),
                 truth,
                 runs,
                 (buckets.truth, buckets.runs),

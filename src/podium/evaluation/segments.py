@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -56,7 +57,7 @@ def by_quantile(n_pos: Counts) -> tuple[Segment, ...]:
 
 
 def by_value(by: str, key: Labels, n_groups: int) -> tuple[Segment, ...]:
-    """Divide the groups by their value in a column."""
+    """Divide the groups by their value in a column, in the order of the numbers in values."""
     if key.shape != (n_groups,):
         raise ArgumentError(
             f"key must have one value per group, got shape {key.shape} for {n_groups} groups."
@@ -64,7 +65,14 @@ def by_value(by: str, key: Labels, n_groups: int) -> tuple[Segment, ...]:
     names = np.array(
         ["unknown" if value is None or value != value else str(value) for value in key.tolist()]
     )
-    return tuple(Segment(by, str(name), names == name) for name in np.unique(names))
+    distinct_names = sorted(np.unique(names).tolist(), key=numbers_in_order)
+    return tuple(Segment(by, name, names == name) for name in distinct_names)
+
+
+def numbers_in_order(name: str) -> list[str | float]:
+    """Return the key that sorts names by the numbers in them: n_pos 7-13 before n_pos 14-29."""
+    parts = re.split(r"(\d+(?:\.\d+)?)", name)
+    return [float(part) if i % 2 else part for i, part in enumerate(parts)]
 
 
 def divide(
@@ -85,12 +93,20 @@ def divide(
     Raises
     ------
     ArgumentError
-        If `users` is passed and `by` names none of its columns.
+        If `users` is passed and `by` names none of its columns, or names one of them that is also
+        a built-in segment.
     """
     from podium import data
+    from podium.data.users import has_user_column
 
     if isinstance(by, str) or not isinstance(by, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"by must be a sequence of names of segments, got {by!r}.")
+    for name in BUILT_IN:
+        if users is not None and name in by and has_user_column(users, name):
+            raise ArgumentError(
+                f"by={name!r} is a column of users and a division by the number of positives. "
+                "Rename the column."
+            )
     if users is not None and all(name in BUILT_IN for name in by):
         raise ArgumentError(
             "users has no effect, because by names none of its columns. Add a column of users to "

@@ -246,6 +246,11 @@ def _splits(truth: Any, runs: Mapping[str, Any], names: Sequence[str]) -> list[S
     if len(runs) < 2:
         raise ArgumentError(f"runs must hold at least two runs, got {len(runs)}.")
     if not sizes:
+        if names:
+            raise ArgumentError(
+                f"splits requires a list of tables as truth or as a run, got {names!r} without "
+                "such a list. Leave it out."
+            )
         return [Split("", truth, dict(runs))]
     (first, n_splits), *others = sizes.items()
     for name, size in others:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
+from podium._ties import TIES
 from podium.errors import ArgumentError
 from podium.evaluation import _unjudged_ap_kernels as ap_kernels
 from podium.evaluation import _unjudged_kernels as kernels
@@ -146,8 +147,9 @@ def judgement_bounds(
     Raises
     ------
     ArgumentError
-        If the measure is not supported. For ndcg, also if there are more than 100 grades, if
-        `grades` lacks a relevance of `ranking`, or if a grade is above 1000 with gain=exp2.
+        If the measure is not supported, or the ranking has ties="threshold". For ndcg, also if
+        there are more than 100 grades, if `grades` lacks a relevance of `ranking`, or if a grade is
+        above 1000 with gain=exp2.
 
     Notes
     -----
@@ -170,6 +172,7 @@ def judgement_bounds(
     """
     parsed = parse(measure)
     check_supported([parsed])
+    _check.choice(ranking.ties, "ties of ranking", TIES)
     value = parsed(ranking)
     if ranking.judged is None:
         return value.copy(), value.copy()

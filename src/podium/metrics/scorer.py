@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.metrics import make_scorer as make_sklearn_scorer
 
+from podium import _check
+from podium._ties import TIES_OF_LISTS
 from podium.errors import ArgumentError
 from podium.metrics.measures import Measure, parse
 from podium.ranking import Ranking
@@ -30,8 +32,8 @@ def make_scorer(
         The measure, for example "pap@10".
     min_relevance : float
         The relevance from which a row counts as positive.
-    ties : {"worst", "best", "average", "id", "random"}
-        The order of equal predictions.
+    ties : {"worst", "best", "average", "random", "threshold"}
+        The order of equal predictions. There is no "id", because a scorer receives no ids of items.
     one_group : bool
         Whether all rows form one group if the scorer receives no qid. By default it raises.
 
@@ -48,14 +50,15 @@ def make_scorer(
     Raises
     ------
     ArgumentError
-        If the scorer receives no qid and one_group is False. One list of all rows would be
-        another measure.
+        If the measure or ties is unknown, or if the scorer receives no qid and one_group is False.
+        One list of all rows would be another measure.
 
     Examples
     --------
     >>> scorer = make_scorer("pap@10")
     """
     parsed = parse(measure)
+    _check.choice(ties, "ties", [rule for rule in TIES_OF_LISTS if rule != "id"])
 
     def score(y: ArrayLike, scores: ArrayLike, *, qid: ArrayLike | None = None) -> float:
         if qid is None and not one_group:

@@ -27,14 +27,16 @@ def tied_scores(price: Pricing, name: str) -> Finding | None:
         return None
     count, total = int(is_tied.sum()), int((~np.isnan(worst)).sum())
     effects = (price.effect(name, best, worst),)
+    remedy = "Write scores with more digits, or break ties in the model."
+    if price.request.measure.metric.linear:
+        remedy += " podium measure TEST RUN --ties average reports the mean over orders."
     return Finding(
         check="ties",
         severity=weigh("warning", count, total, effects),
         text=f"The value of {count:,} of the {total:,} lists of run {name} changes with the order "
         "of equal scores. The value with the fault places positives first, and the value without "
         "it places them last, as podium does by default.",
-        remedy="Write scores with more digits, or break ties in the model. podium measure TEST "
-        "RUN --ties average reports the mean over orders.",
+        remedy=remedy,
         run=name,
         count=count,
         total=total,

@@ -47,6 +47,11 @@ def read_tables(
         _check.choice(candidates, "candidates", _CANDIDATES)
     if not isinstance(runs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"runs must be a mapping of names to runs, got {type(runs).__name__}.")
+    if not runs and (candidates is not None or n_negatives is not None):
+        raise ArgumentError(
+            "candidates and n_negatives describe the lists of runs, but there are no runs. Pass "
+            "runs, or leave candidates and n_negatives out."
+        )
     if POPULARITY in runs:
         raise ArgumentError(f"runs has a run named {POPULARITY!r}. Choose another name.")
     n_drawn = None if n_negatives is None else _check.cutoff(n_negatives, name="n_negatives")

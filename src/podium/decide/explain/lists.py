@@ -43,8 +43,8 @@ class _Rows:
     ideals : dict of str to (offsets, relevances > 0)
         The ideal lists by the value of unretrieved, each in decreasing order.
     n_items, n_judged : dict of str to int64 (n_users,)
-        The number of items to rank, -1 if unknown, and of judged items, by the value of
-        unretrieved.
+        The number of items to rank, -1 if the list lacks some or it is unknown, and of judged
+        items, by the value of unretrieved.
     """
 
     offsets: Offsets
@@ -121,15 +121,24 @@ class Lists:
         Whether the run lacks the user.
     rows : dict of str to _Rows
         The lists by the value of unjudged: with all items, and with judged items only.
+    lowest : float
+        The smallest relevance of the truth.
     is_order : bool
         Whether the run has ranks instead of scores.
     """
 
     def __init__(
-        self, labels: Labels, absent: Mask, rows: Mapping[str, _Rows], *, is_order: bool
+        self,
+        labels: Labels,
+        absent: Mask,
+        rows: Mapping[str, _Rows],
+        lowest: float,
+        *,
+        is_order: bool,
     ) -> None:
         self.labels, self.absent, self._is_order = labels, absent, is_order
         self._rows = rows
+        self._lowest = lowest
         self._ranked: dict[tuple[Any, ...], Ranking] = {}
 
     @classmethod
@@ -137,7 +146,7 @@ class Lists:
         """Join a run with its truth."""
         join = Join.of(truth, run, "zero", ids_ordered=True)
         join.check(truth, run, "zero")
-        joined = join.look_up(truth, run, 1.0, "bounds", with_items=True)
+        joined = join.look_up(truth, run, np.inf, "bounds", with_items=True)
         order = np.arange(joined.score.size, dtype=np.float64)
         nothing = np.empty(0, np.bool_)
         rank_rows(joined.offsets, read_only(joined.score), joined.relevance, 1.0, order, nothing)
@@ -156,21 +165,23 @@ class Lists:
             {"count": joined.n_judged, "drop": listed.n_judged},
         )
         judged = rows.rows(rows.judged)
-        n_whole = join.n_judged_whole(truth, joined, 1.0)
+        n_whole = join.n_judged_whole(truth, joined, np.inf)
         n_listed = np.where(absent, -1, np.diff(judged.offsets))
         judged = replace(judged, n_items={"count": n_whole, "drop": n_listed})
         both = {"negative": rows, "skip": judged}
-        return cls(join.labels, absent, both, is_order=run.is_order)
+        return cls(join.labels, absent, both, float(truth.relevance.min()), is_order=run.is_order)
 
     def top(self, k: int) -> Lists:
         """Return the lists to rank k, with all rows that a tie could move there."""
         rows = {rule: rows.top(k) for rule, rows in self._rows.items()}
-        return Lists(self.labels, self.absent, rows, is_order=self._is_order)
+        return Lists(self.labels, self.absent, rows, self._lowest, is_order=self._is_order)
 
     def users(self, mask: Mask) -> Lists:
         """Return the lists of some users."""
         rows = {rule: rows.users(mask) for rule, rows in self._rows.items()}
-        return Lists(self.labels[mask], self.absent[mask], rows, is_order=self._is_order)
+        return Lists(
+            self.labels[mask], self.absent[mask], rows, self._lowest, is_order=self._is_order
+        )
 
     def ranking(self, choice: Mapping[str, Any]) -> Ranking:
         """Return the lists under the conventions of lists; those that are missing are defaults."""
@@ -190,10 +201,16 @@ class Lists:
             self.ranking(usual),
             ideal_offsets=offsets,
             ideal=ideal,
-            n_items=self._rows[rules["unjudged"]].n_items[rules["unretrieved"]],
+            n_items=self._n_items(rules),
             n_judged=self._rows[rules["unjudged"]].n_judged[rules["unretrieved"]],
             min_relevance=rules["min_relevance"],
         )
+
+    def _n_items(self, rules: Mapping[str, Any]) -> NDArray[np.int64]:
+        """Return the lengths of whole lists, -1 if the truth has no negatives to know them by."""
+        totals = self._rows[rules["unjudged"]].n_items[rules["unretrieved"]]
+        is_known = rules["unretrieved"] == "drop" or self._lowest < rules["min_relevance"]
+        return totals if is_known else np.full_like(totals, -1)
 
     def _build(self, rules: Mapping[str, Any]) -> Ranking:
         rows = self._rows[rules["unjudged"]]
@@ -211,7 +228,7 @@ class Lists:
             score,
             rows.relevance.copy(),
             ideal=rows.ideals["count"],
-            n_items=rows.n_items["count"],
+            n_items=self._n_items(rules),
             ties=rules["ties"],
             item=rows.item if rules["ties"] == "id" else None,
             absent=self.absent,

@@ -12,6 +12,7 @@ from podium._kernels import rank_rows, read_only
 from podium.data import Run, Truth
 from podium.data.ids import Shared, share
 from podium.groups import Groups
+from podium.ranking import count_between
 
 _MOST_EXAMPLES = 3
 
@@ -136,7 +137,7 @@ def _n_tied_users(users: NDArray[np.int64], run: Truth | Run) -> int:
     score = groups.gather(_values(run))
     tied = np.zeros(score.size, np.bool_)
     rank_rows(groups.offsets, read_only(score), np.empty(0), 1.0, np.zeros(score.size), tied)
-    return int(np.unique(groups.index[tied]).size)
+    return int((count_between(tied, groups.offsets) > 0).sum())
 
 
 def _n_reordered(

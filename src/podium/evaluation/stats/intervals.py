@@ -36,7 +36,11 @@ def mean(values: PerGroup) -> float:
 
 def std_error(values: PerGroup) -> float:
     """Return the standard error of the mean, or nan with fewer than two values."""
-    return float(values.std(ddof=1) / np.sqrt(values.size)) if values.size > 1 else np.nan
+    if values.size < 2:
+        return np.nan
+    if values.min() == values.max():
+        return 0.0  # the mean of equal values may be rounded
+    return float(values.std(ddof=1) / np.sqrt(values.size))
 
 
 def t_quantile(probability: float, n: float) -> float:
