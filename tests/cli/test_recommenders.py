@@ -14,6 +14,7 @@ import pytest
 from scipy import sparse
 
 from podium import rankers, recommenders, tuning
+from podium.errors import warn
 
 Run = Callable[..., Any]
 MODELS = {
@@ -133,6 +134,20 @@ def test_search_is_that_of_the_library_and_can_be_repeated(
     assert sorted(path.name for path in Path().glob("model*")) == ["model"]
 
 
+def test_command_to_repeat_names_each_parameter_once(podium: Run) -> None:
+    search = ("--tune", "--grid", "decay=none,linear", "--budget", "2", "--tune-table", "t.csv")
+    few = ("--set", "n_factors=4", "--set", "n_epochs=3")
+    done = train(podium, *few, *search, model="factorization")
+    table = pl.read_csv("t.csv")
+    assert set(table["decay"]) == {"none", "linear"}
+    assert set(table["error"].fill_null("")) == {""}
+    (line,) = re.findall(r"^podium: to repeat: podium (.*)$", done.err, re.M)
+    assert line.count("n_epochs=") == line.count("n_factors=") == 1
+    before = Path("model").read_bytes()
+    assert podium(*shlex.split(line)).status == 0
+    assert Path("model").read_bytes() == before
+
+
 def test_files_without_names_are_read(podium: Run, pairs: pl.DataFrame) -> None:
     pairs.write_csv("bare", separator="|", include_header=False)
     train(podium, model="ease")
@@ -202,6 +217,7 @@ BAD = {
     "budget": (("--budget", "3"), r"^--budget needs --tune"),
     "share": (("--valid-share", "0.1"), r"^--valid-share needs --tune"),
     "grid": (("--tune", "--grid", "l2=log(0,1)"), r"^--grid 'l2=log\(0,1\)': low must be"),
+    "own option": (("--tune", "--grid", "gain=one"), r"^--grid does not accept 'gain'\. Use --g"),
     "fixed": (("--tune", "--l2", "3", "--grid", "l2=1,2"), r"^--grid names 'l2', but another opt"),
     "rating": (("--min-relevance", "9"), r"^pairs\.csv: value is below --min-relevance 9 in every"),
     "not saved": (("--model", "neumf"), r"^--model neumf can't be saved"),
@@ -235,3 +251,13 @@ def test_interrupt_writes_no_model(podium: Run, monkeypatch: pytest.MonkeyPatch)
     done = podium("train", "pairs.csv", "--model", "ease", "--out", "model")
     assert (done.status, done.err) == (130, "podium: interrupted.\n")
     assert not list(Path().glob("model*"))
+
+
+def test_warning_is_shown_before_the_fit_ends(podium: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(self: Any, user_items: Any, **_: Any) -> Any:
+        warn("n_factors is large.")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(recommenders.EASE, "fit", stop)
+    done = podium("train", "pairs.csv", "--model", "ease", "--out", "model")
+    assert done.err == "podium: warning: 'n_factors' is large.\npodium: interrupted.\n"

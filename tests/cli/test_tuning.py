@@ -16,6 +16,7 @@ import pytest
 
 from podium import data, evaluation, losses, tuning
 from podium.rankers import REGISTRY, LinearRanker, load
+from podium.rankers.boosting import LightGBMRanker
 from podium.rankers.scaling import folded, standardized
 
 TRAIN = ("train", "train.csv", "--loss", "pap-avg", "-k", "2", "--out", "model")
@@ -94,6 +95,8 @@ def test_losses_are_tried_with_what_each_takes(podium: Callable[..., Any]) -> No
     assert table["loss__k"].to_list() == [None, 2, 3]
     assert table["loss__min_relevance"].to_list() == [None, 0.5, 0.5]
     assert table["error"].to_list() == [""] * 3
+    done = podium("train", "none.csv", "-o", "model", "--tune", "--grid", "loss=pap-agv")
+    assert done.message.startswith("--loss must be one of ")
 
 
 def test_budget_draws_from_distributions(podium: Callable[..., Any]) -> None:
@@ -168,7 +171,14 @@ def test_failed_candidates_are_counted(podium: Callable[..., Any]) -> None:
         (("--tune", "--grid", "l3=1"), "--grid l3 is not a parameter of LinearRanker."),
         (("--tune", "--grid", "l2=log(0,1)"), "--grid 'l2=log(0,1)': low must be a number > 0"),
         (("--tune", "--grid", "l2=log(1,2)"), "--budget is required if the grid has"),
-        (("--tune", "--grid", "loss=pap-agv"), "--loss must be one of "),
+        (("--tune", "--grid", "loss=pap-ramp"), "--grid names 'loss', but another option fixes"),
+        (
+            ("--tune", "--l2", "5", "--grid", "l2=1,2"),
+            "--grid names 'l2', but another option fixes",
+        ),
+        (("--tune", "--set", "tol=1", "--grid", "tol=0,1"), "--grid names 'tol', but another opti"),
+        (("--tune", "--clip", "--grid", "clip=true"), "--grid names 'clip', but another option "),
+        (("--tune", "--grid", "random_state=1"), "--grid does not accept 'random_state'. Use --s"),
         (("--tune", "--budget", "0"), "--budget must be an integer >= 1, got 0."),
         (("--tune", "--jobs", "0"), "--jobs must be an integer >= 1, got 0."),
         (("--seed", "-1"), "--seed must be an integer >= 0"),
@@ -314,6 +324,28 @@ def test_trees_pool_the_items_of_a_table(podium: Callable[..., Any]) -> None:
     assert podium(*train, "-o", "other", "--loss", "logistic").status == 0
     assert not np.array_equal(load("pooled").trees_, load("labels").trees_)
     assert load("pooled").pool_share == 0.9
+
+
+def test_trees_pool_items_for_the_losses_that_take_them(podium: Callable[..., Any]) -> None:
+    settings = {"n_trees": 3, "min_rows_in_leaf": 5}
+    options = [word for name in settings for word in ("--set", f"{name}={settings[name]}")]
+    names = ["pap-logistic", "group-logistic", "lambdarank", "binary"]
+    grid = ("--grid", f"loss={','.join(names)}", "--grid", "k=2", "--eval-metric", "ap")
+    done = podium(
+        *("train", "train.csv", "--model", "lightgbm", "--ignore", "day", *options),
+        *("--tune", *grid, "--tune-table", "t.csv", "--out", "model"),
+    )
+    table = pl.read_csv("t.csv")
+    assert done.status == 0, done.err
+    assert table["loss"].to_list() == names
+    read = data.read_features("train.csv")
+    rows = {"item": read.item, "grid": {}, "measure": "ap"}
+    expected = [
+        tuning.search(LightGBMRanker(loss, **settings), read.X, read.y, read.qid, **rows).best.mean
+        for loss in ("pap-logistic@2", *names[1:])
+    ]
+    assert table["mean"].to_list() == expected
+    assert ("; labels pooled over 10 items" in done.err) == ("best loss=group" in done.err)
 
 
 def test_cutoff_alone_is_the_measures(podium: Callable[..., Any]) -> None:

@@ -489,6 +489,18 @@ def test_pooled_labels_find_what_the_items_are_worth(make: Any) -> None:
 
 
 @both
+def test_groups_of_weight_zero_are_not_pooled(make: Any) -> None:
+    X, y, qid, item = recurring()
+    weights = 1.0 * (qid % 2 == 0)
+    other_labels = np.where(weights > 0, y, 1.0 - y)
+    first, second = (
+        ranker(make, "group-logistic").fit(X, labels, qid, item=item, sample_weight=weights)
+        for labels in (y, other_labels)
+    )
+    np.testing.assert_array_equal(first.predict(X), second.predict(X))
+
+
+@both
 def test_items_need_a_loss_that_takes_soft_labels(make: Any) -> None:
     X, y, qid, item = recurring()
     for loss in ("pap-ramp@3", OWN[make][0], losses.GroupLogistic(soft=True)):

@@ -163,6 +163,25 @@ def test_min_relevance_decides_what_is_positive() -> None:
     )
 
 
+def test_a_row_of_weight_2_counts_as_two_rows() -> None:
+    d = simulated(9, 600)
+    weights = np.random.default_rng(9).integers(1, 4, 600)
+    weighted = pool(d["label"], d["user"], d["item"], weights=weights)
+    repeated = pool(*(np.repeat(d[name], weights) for name in ("label", "user", "item")))
+    expected = np.repeat(weighted.probability, weights)
+    np.testing.assert_allclose(repeated.probability, expected, rtol=1e-9)
+    assert weighted.item_variance == pytest.approx(repeated.item_variance, rel=1e-9)
+
+
+def test_a_row_of_weight_0_is_left_out() -> None:
+    d = simulated(10, 600)
+    weights = 1.0 * (d["user"] % 3 > 0)
+    kept = weights > 0
+    pooled = pooled_relevance(d["label"], d["user"], d["item"], weights=weights)
+    rest = pooled_relevance(*(d[name][kept] for name in ("label", "user", "item")))
+    np.testing.assert_allclose(pooled[kept], rest, atol=1e-4)
+
+
 def test_bad_input_is_refused() -> None:
     good: dict[str, Any] = {"relevance": [1, 0, 1], "user": [1, 1, 2], "item": ["a", "b", "a"]}
     for change, message in (
@@ -175,6 +194,9 @@ def test_bad_input_is_refused() -> None:
         ({"item": [1.0, 2.5, 1.0]}, "item must hold integers or strings, got float64"),
         ({"user": np.array([1, "a", None], object)}, "user must hold integers or strings"),
         ({"user": [[1], [1], [2]]}, "user must have one dimension"),
+        ({"weights": [1, 0, 1]}, "positives and negatives to pool, got 2 rows of one class"),
+        ({"weights": [1, -1, 1]}, "weights must be >= 0, got -1 at row 1"),
+        ({"weights": [1, 1]}, "weights must have 3 values, one per row, got 2"),
         ({"share": 1.5}, "share must be a number >= 0 and <= 1, got 1.5"),
         ({"share": -0.1}, "share must be a number >= 0 and <= 1"),
         ({"min_relevance": 0}, "min_relevance must be a number > 0"),

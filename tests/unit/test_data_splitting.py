@@ -64,7 +64,11 @@ def test_parts_are_those_of_the_library_with_all_columns(events: pl.DataFrame, b
 
 
 def test_files_keep_ids_and_values_of_a_text_file(events: pl.DataFrame, tmp_path: Path) -> None:
-    events = events.with_columns(zip=pl.format("0{}", pl.col("shop")), x=pl.col("shop") / 2)
+    events = events.with_columns(
+        zip=pl.format("0{}", pl.col("shop")),
+        x=pl.col("shop") / 2,
+        order=pl.format("1234567890123456789{}", pl.col("shop")),  # float64 rounds them to one
+    )
     events.write_csv(tmp_path / "events.csv")
     split_events(tmp_path / "events.csv", How("random")).write(tmp_path / "new" / "parts")
     folder = tmp_path / "new" / "parts"

@@ -345,9 +345,10 @@ def test_saved_model_scores_the_same_and_without_torch(tmp_path: Path) -> None:
     assert (tmp_path / "scores").read_bytes() == ranker.predict(X).tobytes()
 
 
-def test_loaded_model_can_be_fitted_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("hidden", [(5, 3), [np.int64(5), 3]])
+def test_loaded_model_can_be_fitted_again(hidden: Any, tmp_path: Path) -> None:
     X, y, qid = problem()
-    ranker = small(hidden=(5, 3)).fit(X, y, qid)
+    ranker = small(hidden=hidden).fit(X, y, qid)
     save(ranker, tmp_path / "model")
     assert bits(load(tmp_path / "model").fit(X, y, qid)) == bits(ranker)
 

@@ -122,6 +122,8 @@ def test_other_packages_are_loaded_by_fit_alone() -> None:
 def test_popularity_is_the_number_of_users() -> None:
     scores = Popularity().fit(LIKES).scores([0, 7])
     assert scores.tolist() == [(PAIRS > 0).sum(axis=0).tolist()] * 2
+    with pytest.raises(ArgumentError, match="Popularity has no factors"):
+        Popularity().fit(LIKES).similar_items([0])
 
 
 @pytest.mark.parametrize("weights", [1.0, 3.0])

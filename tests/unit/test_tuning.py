@@ -473,6 +473,8 @@ def test_items_reach_the_fit_cut_as_the_rows_are() -> None:
     seen: list[tuple[Any, Any]] = []
 
     class Reader(LinearRanker):
+        pools_items = True
+
         def fit(self, X: Any, y: Any, qid: Any = None, *, item: Any = None, **rest: Any) -> Any:
             seen.append((np.asarray(X)[:, 0], item))
             return super().fit(X, y, qid, **rest)

@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from typer.exceptions import TyperException
 
@@ -269,14 +269,17 @@ def _split_option(match: re.Match[str]) -> str:
 @contextmanager
 def naming_options(rewrite: Callable[[str], str] = of_estimate) -> Generator[None]:
     """Rewrite errors and warnings of the block with the options of a command."""
+    show = warnings.showwarning
+
+    def show_rewritten(message: Warning | str, category: type[Warning], *place: Any) -> None:
+        show(rewrite(str(message)), category, *place)
+
     try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings.catch_warnings():
+            warnings.showwarning = show_rewritten
             yield
     except PodiumError as error:
         raise type(error)(rewrite(str(error))) from error
-    for caught_warning in caught:
-        warnings.warn(rewrite(str(caught_warning.message)), caught_warning.category, stacklevel=3)
 
 
 @contextmanager

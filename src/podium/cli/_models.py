@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 from typing import TYPE_CHECKING, Any, cast
 
-from podium.cli._options import texts_by_name
+from podium.cli._options import OWN_OPTIONS, texts_by_name
 from podium.cli._training import DEFAULT_K, Model, Solver
 
 if TYPE_CHECKING:
@@ -19,11 +19,8 @@ _OPTIONS = {
     **{name: f"--{name.replace('_', '-')}" for name in ("loss", "l2", "clip", "min_relevance")},
     "k": "-k",
     "fit_intercept": "--no-intercept",
-    "random_state": "--seed",
-    "eval_metric": "--eval-metric",
-    "gain": "--gain",
+    **OWN_OPTIONS,
 }
-_NOT_SET = ("random_state", "eval_metric", "gain")  # other parts of the command read these too
 
 
 def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
@@ -42,7 +39,7 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
     cls = _class(model.model)
     model_parameters = dict(inspect.signature(cls).parameters)
     model_parameters.pop("one_group", None)  # data on the command line always have users
-    by_option = _given(model, solver) | _no_scale_parameter(model, model_parameters)
+    by_option = given_parameters(model, solver) | _no_scale_parameter(model, model_parameters)
     set_parameters = assignments(model.set)
     _refuse_both(by_option, set_parameters)
     for name in ("k", "min_relevance", "clip"):  # parameters of the loss
@@ -107,7 +104,7 @@ def make_recommender(model: Model, solver: Solver, fitting: dict[str, Any], seed
     return cls(**params)
 
 
-def _given(model: Model, solver: Solver) -> dict[str, Any]:
+def given_parameters(model: Model, solver: Solver) -> dict[str, Any]:
     """Return the parameters of a ranker that were given as options of their own."""
     return {
         **solver.explicit_parameters(),
@@ -163,11 +160,14 @@ def measure_of(model: Model, estimator: Any) -> str:
 def loss_of(model: Model, text: str) -> Any:
     """Return the loss of this text, with the parameters that were given as options.
 
-    -k is the cutoff of a loss that needs one, and of a loss that uses only the head of a list. A
-    cutoff in the text takes precedence.
+    An objective of the library that trains the model is returned as its name. -k is the cutoff of a
+    loss that needs one, and of a loss that uses only the head of a list. A cutoff in the text takes
+    precedence.
     """
     from podium import losses
 
+    if _is_library_loss(model, text):
+        return _library_loss(model, text)
     base, text_parameters = losses.split(text)
     cls: Any = losses.REGISTRY.get(base)
     fields = {} if cls is None else {f.name: f.default for f in dataclasses.fields(cls)}
@@ -259,31 +259,29 @@ def _loss_parameters(model: Model, parameter_names: Any) -> dict[str, Any]:
             del parameters["k"]  # -k is then the cutoff of the measure
         params = {name: value for name, value in parameters.items() if value is not None}
         return {**params, "clip": True} if model.clip else params
-    if model.loss is not None and _is_library_loss(model):
-        return {"loss": _library_loss(model)}
     loss_text = model.loss or _class(model.model).default_loss
     return {} if loss_text is None else {"loss": loss_of(model, loss_text)}
 
 
-def _is_library_loss(model: Model) -> bool:
-    """Return whether the loss is an objective of a boosting library, not a loss of podium."""
+def _is_library_loss(model: Model, text: str) -> bool:
+    """Return whether a loss is an objective of a boosting library, not a loss of podium."""
     from podium import losses
 
-    cls, text = _class(model.model), str(model.loss)
+    cls = _class(model.model)
     if not cls.has_own_objectives:
         return False
     return text in cls.library_objectives() or not losses.is_registered(text)
 
 
-def _library_loss(model: Model) -> str | None:
+def _library_loss(model: Model, text: str) -> str:
     from podium.errors import ArgumentError
 
     if model.clip or model.min_relevance is not None:
         raise ArgumentError(
-            f"--clip and --min-relevance are for losses of podium, and {model.loss!r} is a loss of "
+            f"--clip and --min-relevance are for losses of podium, and {text!r} is a loss of "
             f"{model.model} itself. Leave them out."
         )
-    return model.loss
+    return text
 
 
 def assignments(texts: list[str] | None) -> dict[str, Any]:
@@ -293,8 +291,6 @@ def assignments(texts: list[str] | None) -> dict[str, Any]:
 
     params: dict[str, Any] = {}
     for name, value in texts_by_name(texts, "--set", "NAME=VALUE").items():
-        if name in _NOT_SET:
-            raise ArgumentError(f"--set does not accept {name!r}. Use {_OPTIONS[name]}.")
         values = parse_values(value)
         if not isinstance(values, list):
             text = f"{name}={value}"
@@ -306,9 +302,14 @@ def assignments(texts: list[str] | None) -> dict[str, Any]:
 def recommender_assignments(texts: list[str] | None) -> dict[str, Any]:
     """Parse ``--set name=value`` for a recommender; "none" is None, but for decay a value."""
     params = assignments(texts)
-    if params.get("decay", "") is None:
-        params["decay"] = "none"
+    if "decay" in params:
+        params["decay"] = decay_of(params["decay"])
     return params
+
+
+def decay_of(value: Any) -> Any:
+    """Return a value of the parameter decay, of which "none" is one."""
+    return "none" if value is None else value
 
 
 def refuse_idle_steps(estimator: Any, options: dict[str, str]) -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 _FORMAT_OF = {".json": "json", ".md": "markdown", ".xml": "junit"}
+OWN_OPTIONS = {"random_state": "--seed", "eval_metric": "--eval-metric", "gain": "--gain"}
+"""Options of parameters that --set and --grid refuse: other parts of a command read them too."""
 TABLES = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".arrow", ".feather")
 
 
@@ -198,7 +200,7 @@ def texts_by_name(texts: list[str] | None, option: str, form: str) -> dict[str, 
     Raises
     ------
     ArgumentError
-        If a text has no name or no value, or if a name is repeated.
+        If a text has no name or no value, if a name is repeated, or if it has an option of its own.
     """
     from podium.errors import ArgumentError
 
@@ -207,6 +209,8 @@ def texts_by_name(texts: list[str] | None, option: str, form: str) -> dict[str, 
         name, _, value = (part.strip() for part in text.partition("="))
         if not name or not value or name in values:
             raise ArgumentError(f"{option} must be {form}, each name once, got {text!r}.")
+        if name in OWN_OPTIONS:
+            raise ArgumentError(f"{option} does not accept {name!r}. Use {OWN_OPTIONS[name]}.")
         values[name] = value
     return values
 

@@ -12,6 +12,7 @@ import typer
 from podium._text import counted
 from podium.cli import _messages
 from podium.cli._messages import progress
+from podium.cli._models import decay_of
 from podium.cli._searching import Search
 from podium.cli._tuning import save, value_of
 
@@ -35,7 +36,6 @@ def space(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
         If the model has no parameter of a given name, a value is invalid, or an option fixes it.
     """
     from podium import _check
-    from podium.errors import ArgumentError
     from podium.tuning import default_space
 
     if tuning.grid is None:
@@ -45,9 +45,11 @@ def space(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
         return [{n: v for n, v in part.items() if n not in fixed} for part in parts]
     for name in tuning.grid_texts():
         _check.choice(name, "the NAME of --grid", sorted(model.get_params()))
-        if name in fixed:
-            raise ArgumentError(f"--grid names {name!r}, but another option fixes it. Keep one.")
-    return [tuning.grid_values()]
+    tuning.check_grid(fixed)
+    values = tuning.grid_values()
+    if isinstance(values.get("decay"), list):
+        values["decay"] = [decay_of(value) for value in values["decay"]]
+    return [values]
 
 
 def search(
@@ -95,7 +97,7 @@ def search(
 def given(context: typer.Context) -> set[str]:
     """Return the parameters that the command line names, those of --set included."""
     names = {name for name in context.params if is_given(context, name)}
-    return names | {text.partition("=")[0].strip() for text in context.params["set"] or ()}
+    return names | {_name(text) for text in context.params["set"] or ()}
 
 
 def repeated(
@@ -120,12 +122,19 @@ def repeated(
             words += map(str, _listed(value))
             continue
         options[name] = max(parameter.opts, key=len)
+        if name == "set":
+            value = [text for text in value or () if _name(text) not in params]
         if is_given(context, name) and name not in left_out and name not in named & params.keys():
             words += _words(options[name], value)
     for name, value in params.items():
         is_named = name in named
         words += [options[name], _text(value)] if is_named else ["--set", f"{name}={_text(value)}"]
     return shlex.join(["podium", str(context.info_name), *words])
+
+
+def _name(text: str) -> str:
+    """Return the name in a text of --set."""
+    return text.partition("=")[0].strip()
 
 
 def is_given(context: typer.Context, name: str) -> bool:

@@ -126,7 +126,7 @@ def fit(model: Any, job: Job) -> None:
         _messages.say(note)
     if note := _zero_note(positives, job):
         _messages.say(
-            f"{note} neither learned nor recommended; --gain one gives every row the weight 1"
+            f"{note} neither learned nor recommended; --gain one gives every pair the weight 1"
         )
     _report(model, job, seconds, n_passes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -82,6 +83,16 @@ class Search:
                 entry = f"{name}={text}"
                 raise ArgumentError(f"--grid {entry!r}: {error}") from None
         return values_by_name
+
+    def check_grid(self, fixed: Collection[str]) -> None:
+        """Refuse names of --grid that other options fix."""
+        from podium.errors import ArgumentError
+
+        for name in self.grid_texts():
+            if name in fixed:
+                raise ArgumentError(
+                    f"--grid names {name!r}, but another option fixes it. Keep one."
+                )
 
     def check_tune(self) -> None:
         """Refuse options of a search without --tune, and a table that can't be written."""

@@ -48,7 +48,8 @@ class Model:
             metavar="K",
             help=f"Cutoff of the measure, and of a loss that needs a cutoff and has none in its "
             f"text. Default: {DEFAULT_K}. If given, it is also the cutoff of listmle, listnet and "
-            "rankcosine, which otherwise learn from whole lists.",
+            "rankcosine, which otherwise learn from whole lists. With --tune, a loss tries 1, 3 "
+            "and 10 times K.",
         ),
     ] = None
     min_relevance: Annotated[

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from podium._text import counted
 from podium.cli import _messages
-from podium.cli._models import estimator_of, loss_of, measure_of, refuse_idle_steps
+from podium.cli._models import (
+    assignments,
+    estimator_of,
+    given_parameters,
+    loss_of,
+    measure_of,
+    refuse_idle_steps,
+)
 from podium.cli._searching import losses_of
 from podium.cli._training import Model, Solver, Tuning, Validation
 
@@ -80,22 +87,24 @@ def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> 
     Raises
     ------
     ArgumentError
-        If the model has no parameter of a given name, if a value is invalid, or if there is a
-        distribution without a budget.
+        If the model has no parameter of a given name or another option fixes it, if a value is
+        invalid, or if there is a distribution without a budget.
     """
     from podium.tuning import default_grid, plan
 
     budget = tuning.n_trials()
     if not tuning.tune:
         return {}
+    fixed = {*given_parameters(model, solver), *assignments(model.set)}
+    if "loss" in estimator.get_params(deep=False):
+        fixed.discard("k")  # -k is the cutoff of the measure; the grid may have that of the loss
     if tuning.grid is not None:
+        tuning.check_grid({*fixed, *(f"{_PREFIX}{name}" for name in fixed)})
         grid = _given_grid(model, tuning, estimator)
         names = tuning.grid_texts().keys()
         if model.model == "linear" and not names & {"loss", "solver", "radius"}:
             refuse_idle_steps(estimator, {name: f"--grid {name!r}" for name in names})
     else:
-        fixed = {*solver.explicit_parameters(), *({"l2"} if model.l2 is not None else ())}
-        fixed |= {text.partition("=")[0].strip() for text in model.set or []}
         grid = {
             name: values for name, values in default_grid(estimator).items() if name not in fixed
         }
@@ -188,12 +197,10 @@ def _given_grid(model: Model, tuning: Tuning, estimator: Any) -> Any:
 
 def measure_for(model: Model, validation: Validation, tuning: Tuning) -> str | None:
     """Return the given validation measure, or one that suits the first loss of the grid."""
-    from podium import losses
-
     if validation.eval_metric is not None or model.loss is not None:
         return validation.eval_metric
     first = losses_of(tuning.grid_texts().get("loss", ""))[0]
-    if not losses.is_registered(first):
+    if not first:
         return None
     first_model = dataclasses.replace(model, loss=first)
     return measure_of(first_model, estimator_of(model, loss_of(model, first)))
@@ -202,10 +209,11 @@ def measure_for(model: Model, validation: Validation, tuning: Tuning) -> str | N
 def _with_loss(model: Model, name: str, values_by_name: dict[str, Any]) -> dict[str, Any]:
     """Return the grid of one loss, without parameters that this loss does not have."""
     loss = loss_of(model, name)
+    own = () if isinstance(loss, str) else loss.parameters()
     loss_grid = {
         parameter: values
         for parameter, values in values_by_name.items()
-        if not parameter.startswith(_PREFIX) or parameter.removeprefix(_PREFIX) in loss.parameters()
+        if not parameter.startswith(_PREFIX) or parameter.removeprefix(_PREFIX) in own
     }
     if f"{_PREFIX}k" not in loss_grid:
         return {"loss": [loss], **loss_grid}

@@ -79,6 +79,7 @@ def train(
     from podium.data.feature_checks import check_scalable, labels
     from podium.rankers.scaling import scaled
     from podium.tuning import last_step
+    from podium.tuning.fitting import takes
     from podium.tuning.labels import check_ratings
 
     _recommenders.refuse_options(context, model.model)
@@ -115,7 +116,7 @@ def train(
     if estimator is not unscaled:
         check_scalable(data, rows)
     data_to_fit = (rows.X, relevance, rows.qid)
-    item = rows.item if last_step(estimator).pools_items and rows.names_items else None
+    item = rows.item if takes(last_step(estimator), "item") and rows.names_items else None
     for note in notes:
         _messages.say(note)
     if tuning.tune or validation.holds_out_data:
@@ -127,7 +128,8 @@ def train(
     else:
         fitted, summary = _fit(estimator, data_to_fit, item, eval_set), ""
     fitted = _final_model(fitted, rows, query_norm=model.query_norm)
-    _finish(fitted, rows, validation.valid, summary, out, pooled=item is not None)
+    pooled = item is not None and fitted.pools_items
+    _finish(fitted, rows, validation.valid, summary, out, pooled=pooled)
 
 
 def _prepared(

@@ -15,7 +15,7 @@ from podium.errors import DataError
 Ids: TypeAlias = "NDArray[np.int64] | pl.Series"  # integers, or strings as a Polars String Series
 
 _HIGHEST = np.iinfo(np.int64).max
-_EXACT = 2.0**53  # float64 represents all integers up to here
+EXACT = 2.0**53  # float64 represents all integers up to here
 _EXACT_OF = {"Float32": 2.0**24, "Float16": 2.0**11}
 
 
@@ -84,7 +84,7 @@ def to_scores(
     dense ranks among the distinct integers. Distinct integers therefore remain distinct.
     """
     values = finite(to_numbers(column, name, table, user), name, user, table)
-    if not values.size or max(values.max(), -values.min()) < _EXACT:
+    if not values.size or max(values.max(), -values.min()) < EXACT:
         return values, True
     POLARS.enter()
     exact = pl.Series(table.fetch({name: "id"})[name] if table.text else column)
@@ -185,7 +185,7 @@ def _iso(series: pl.Series, name: str, source: Source) -> pl.Series:
 def _whole_floats(series: pl.Series, name: str, source: Source) -> NDArray[np.int64]:
     values = one_chunk(series.cast(pl.Float64))
     kind = str(series.dtype)
-    largest = _EXACT_OF.get(kind, _EXACT)
+    largest = _EXACT_OF.get(kind, EXACT)
     is_whole = np.isfinite(values) & (values == np.trunc(values)) & (np.abs(values) < largest)
     if is_whole.all():
         return values.astype(np.int64)

@@ -25,6 +25,7 @@ def pooled_relevance(
     *,
     min_relevance: float = 1.0,
     share: float = 1.0,
+    weights: ArrayLike | None = None,
 ) -> PerRow:
     """Return soft targets: each row's label, mixed with its probability given its user and item.
 
@@ -43,6 +44,8 @@ def pooled_relevance(
     share : float
         The weight of the probability in the target, in [0, 1]. With 0 the targets are the labels,
         0.0 and 1.0.
+    weights : (n_rows,), optional
+        The weights of the rows, as for `pool`.
 
     Returns
     -------
@@ -53,7 +56,8 @@ def pooled_relevance(
     Raises
     ------
     ArgumentError
-        If lengths differ, all rows are of one class, or ids are neither integers nor strings.
+        If lengths differ, a weight is negative, all rows of a weight above 0 are of one class, or
+        ids are neither integers nor strings.
 
     Notes
     -----
@@ -73,10 +77,9 @@ def pooled_relevance(
     >>> targets[0] == targets[2] > 0.5 > targets[1] == targets[3]
     np.True_
     """
-    weight = _check.number(share, "share", low=0.0, high=1.0)
-    label = _labels(relevance, min_relevance)
-    probability = _pooling(label, user, item).probability
-    return (1.0 - weight) * label + weight * probability
+    share = _check.number(share, "share", low=0.0, high=1.0)
+    rows = _rows(relevance, min_relevance, weights)
+    return (1.0 - share) * rows.label + share * _pooling(rows, user, item).probability
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +107,12 @@ class Pooling:
 
 
 def pool(
-    relevance: ArrayLike, user: ArrayLike, item: ArrayLike, *, min_relevance: float = 1.0
+    relevance: ArrayLike,
+    user: ArrayLike,
+    item: ArrayLike,
+    *,
+    min_relevance: float = 1.0,
+    weights: ArrayLike | None = None,
 ) -> Pooling:
     """Fit ``P(positive) = sigmoid(mean + user effect + item effect)`` by partial pooling.
 
@@ -120,6 +128,9 @@ def pool(
         Integer or string ids, in any order.
     min_relevance : float
         The smallest relevance of a positive row.
+    weights : (n_rows,), optional
+        The weights of the rows, >= 0. A row of weight 2 counts as two rows, and one of weight 0
+        has a probability, but no influence.
 
     Returns
     -------
@@ -129,7 +140,8 @@ def pool(
     Raises
     ------
     ArgumentError
-        If lengths differ, all rows are of one class, or ids are neither integers nor strings.
+        If lengths differ, a weight is negative, all rows of a weight above 0 are of one class, or
+        ids are neither integers nor strings.
 
     Notes
     -----
@@ -149,7 +161,23 @@ def pool(
     >>> fitted.converged, fitted.user_variance < fitted.item_variance
     (True, True)
     """
-    return _pooling(_labels(relevance, min_relevance), user, item)
+    return _pooling(_rows(relevance, min_relevance, weights), user, item)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The labels of rows, 0.0 or 1.0, and their weights."""
+
+    label: PerRow
+    weight: PerRow
+
+    def excess(self, chance: PerRow) -> PerRow:
+        """Return the slope of the rows' negative log-likelihood by their log-odds."""
+        return self.weight * (chance - self.label)
+
+    def information(self, chance: PerRow) -> PerRow:
+        """Return its second derivative."""
+        return self.weight * chance * (1.0 - chance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,59 +191,59 @@ class _Effects:
     def sums(self, by_row: PerRow) -> NDArray[np.float64]:
         return np.asarray(np.bincount(self.of_row, by_row, self.values.size), np.float64)
 
-    def moved(self, label: PerRow, chance: PerRow) -> _Effects:
+    def moved(self, rows: _Rows, chance: PerRow) -> _Effects:
         """Take one Newton step for each effect separately.
 
         The step is shortened to log(1 + step). The second derivative changes by at most a factor
         exp(step) along the step, so that no step increases the objective, wherever it starts.
         """
-        slope = self.sums(chance - label) + self.values / self.variance
-        step = slope / (self.sums(chance * (1.0 - chance)) + 1.0 / self.variance)
+        slope = self.sums(rows.excess(chance)) + self.values / self.variance
+        step = slope / (self.sums(rows.information(chance)) + 1.0 / self.variance)
         return replace(self, values=self.values - np.sign(step) * np.log1p(np.abs(step)))
 
-    def reestimated(self, chance: PerRow) -> _Effects:
+    def reestimated(self, rows: _Rows, chance: PerRow) -> _Effects:
         """Set the variance to the sum of squares divided by the effective number of effects.
 
         At the fixed point this is the mean expected square of an effect, as in
         expectation-maximisation. Without any effect, the variance decreases by a constant factor
         per sweep, whereas expectation-maximisation becomes slower and slower.
         """
-        information = self.sums(chance * (1.0 - chance))
+        information = self.sums(rows.information(chance))
         n_effective = float((information / (information + 1.0 / self.variance)).sum())
         variance = float((self.values**2).sum()) / n_effective
         return replace(self, variance=max(variance, _LEAST))
 
 
-def _pooling(label: PerRow, user: ArrayLike, item: ArrayLike) -> Pooling:
+def _pooling(rows: _Rows, user: ArrayLike, item: ArrayLike) -> Pooling:
     codes = {name: _codes(values, name) for name, values in (("user", user), ("item", item))}
-    _check.equal_length(relevance=label, **codes)
-    share = _share_of_positives(label)
+    _check.equal_length(relevance=rows.label, **codes)
+    share = _share_of_positives(rows)
     mean = float(np.log(share) - np.log1p(-share))
-    sides = [_Effects(rows, np.zeros(int(rows.max()) + 1)) for rows in codes.values()]
+    sides = [_Effects(code, np.zeros(int(code.max()) + 1)) for code in codes.values()]
     n_iter, change = 0, np.inf
     while change > _TOL and n_iter < _MAX_ITER:
         old_sides, old_mean = sides, mean
-        mean, sides = _sweep(label, mean, sides)
+        mean, sides = _sweep(rows, mean, sides)
         change = max(abs(mean - old_mean), *map(_change, old_sides, sides))
         n_iter += 1
     chance = _chance(mean, sides)
     return Pooling(chance, sides[0].variance, sides[1].variance, n_iter, change <= _TOL)
 
 
-def _sweep(label: PerRow, mean: float, sides: list[_Effects]) -> tuple[float, list[_Effects]]:
+def _sweep(rows: _Rows, mean: float, sides: list[_Effects]) -> tuple[float, list[_Effects]]:
     """Update the mean and the effects of both sides once, then both variances."""
     chance = _chance(mean, sides)
-    step = float((chance - label).sum() / (chance * (1.0 - chance)).sum())
+    step = float(rows.excess(chance).sum() / rows.information(chance).sum())
     mean -= float(np.sign(step) * np.log1p(abs(step)))
     sides = list(sides)
     for i in range(len(sides)):
-        moved = sides[i].moved(label, _chance(mean, sides))
+        moved = sides[i].moved(rows, _chance(mean, sides))
         # The common part of all effects is moved to the mean, which has no penalty.
         common = float(moved.values.mean())
         mean += common
         sides[i] = replace(moved, values=moved.values - common)
     chance = _chance(mean, sides)
-    return mean, [side.reestimated(chance) for side in sides]
+    return mean, [side.reestimated(rows, chance) for side in sides]
 
 
 def _chance(mean: float, sides: list[_Effects]) -> PerRow:
@@ -232,15 +260,18 @@ def _change(before: _Effects, after: _Effects) -> float:
     )
 
 
-def _labels(relevance: ArrayLike, min_relevance: float) -> PerRow:
+def _rows(relevance: ArrayLike, min_relevance: float, weights: ArrayLike | None) -> _Rows:
     low = _check.positive(min_relevance, "min_relevance")
-    return (_check.relevance(relevance) >= low).astype(np.float64)
+    label = (_check.relevance(relevance) >= low).astype(np.float64)
+    n_rows = label.size
+    return _Rows(label, np.ones(n_rows) if weights is None else _check.weights(weights, n_rows))
 
 
-def _share_of_positives(label: PerRow) -> float:
-    share = float(label.mean()) if label.size else 0.0
+def _share_of_positives(rows: _Rows) -> float:
+    n_rows = np.count_nonzero(rows.weight)
+    share = float(np.average(rows.label, weights=rows.weight)) if n_rows else 0.0
     if not 0.0 < share < 1.0:
-        description = "no rows" if not label.size else f"{label.size} rows of one class"
+        description = f"{n_rows} rows of one class" if n_rows else "no rows"
         raise ArgumentError(
             f"relevance must have positives and negatives to pool, got {description}. Check "
             "min_relevance."

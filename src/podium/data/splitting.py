@@ -17,7 +17,7 @@ from podium import __version__, _check
 from podium._files import Named, refuse_same
 from podium.data import splits
 from podium.data.columns import ITEM, TIMESTAMP, USER, missing, resolve
-from podium.data.convert import as_integers, to_ids, to_times
+from podium.data.convert import EXACT, as_integers, to_ids, to_times
 from podium.data.delimited import typed
 from podium.data.ids import codes_of
 from podium.data.source import POLARS, Kind, Source
@@ -261,13 +261,16 @@ def _read(table: Source, names: dict[str, str], group: str | None) -> pl.DataFra
 
 
 def _value(texts: pl.Series) -> Any:
-    """Return numbers if all texts are numbers; codes such as 007 stay texts."""
+    """Return numbers if all texts are numbers; codes such as 007 and long integers stay texts."""
     if texts.dtype != pl.String:
         return texts
-    known = texts.drop_nulls()
-    has_codes = bool(known.str.contains(r"^\s*[-+]?0\d").any())
-    numbers = texts if has_codes else typed(texts)
-    return as_integers(texts) if has_codes and not texts.null_count() else numbers
+    if texts.drop_nulls().str.contains(r"^\s*[-+]?0\d").any():
+        return texts if texts.null_count() else as_integers(texts)
+    numbers = typed(texts)
+    if numbers.dtype != pl.Float64:
+        return numbers
+    is_integer = texts.str.contains(r"^\s*[-+]?\d+\s*$")
+    return texts if (is_integer & (numbers.abs() >= EXACT)).any() else numbers
 
 
 def _frequent(frame: pl.DataFrame, user: str, least: int, name: str) -> pl.DataFrame:

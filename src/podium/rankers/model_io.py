@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium import _check, losses
 from podium._arrays import read_arrays, write_arrays
+from podium._json import plain
 from podium.errors import ArgumentError, DataError
 from podium.metrics import Measure
 from podium.rankers.registry import REGISTRY
@@ -122,13 +123,7 @@ def _plain(value: Any) -> Any:
     """Return a constructor parameter in a form that JSON can hold."""
     if isinstance(value, Measure):
         return str(value)
-    if isinstance(value, losses.Loss):
-        return losses.spec(value)
-    if isinstance(value, Mapping):
-        return {key: _plain(v) for key, v in cast("Mapping[Any, Any]", value).items()}
-    if isinstance(value, np.ndarray):
-        return cast("Any", value).tolist()
-    return cast("Any", value.item()) if isinstance(value, np.generic) else value
+    return losses.spec(value) if isinstance(value, losses.Loss) else plain(value)
 
 
 def _build(header: Mapping[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from podium._arrays import Arrays
+from podium.errors import ArgumentError
 from podium.recommenders import _ids
 from podium.recommenders._base import Floats, Ints, Items, Recommender
 from podium.recommenders._best import best_items, nearest_items, with_bias
@@ -92,8 +93,18 @@ class FactorRecommender(Recommender):
         items, cosines : (n, k)
             The nearest items, without the item itself, and their cosines. The rest of a list with
             fewer than k items is filled as in `recommend`.
+
+        Raises
+        ------
+        ArgumentError
+            If an item is unknown, or the model has no factors, such as `Popularity`.
         """
         check_is_fitted(self)
+        if not self.item_factors_.shape[1]:
+            raise ArgumentError(
+                f"{type(self).__name__} has no factors, so that no items are similar. Fit a model "
+                "with factors, such as Factorization."
+            )
         chosen = _ids.rows_of(items, self.item_labels_, self.n_items_, "items")
         columns, cosines = nearest_items(self.item_factors_, chosen, self._width(k))
         return self._with_labels(columns), cosines

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
 from podium._arrays import Arrays, check_arrays, read_arrays, write_arrays
+from podium._json import plain
 from podium.errors import ArgumentError, DataError
 from podium.metrics import Measure
 from podium.recommenders._ids import Labels
@@ -190,6 +191,4 @@ def _check_labels(arrays: Arrays, name: str, length: int) -> None:
 
 def _as_json(value: Any) -> Any:
     """Return a parameter as a value that JSON can hold."""
-    if isinstance(value, Measure):
-        return str(value)
-    return cast("np.generic[Any]", value).item() if isinstance(value, np.generic) else value
+    return str(value) if isinstance(value, Measure) else plain(value)

@@ -39,7 +39,8 @@ def fit(
     X, y, qid : (n_rows, n_features), (n_rows,), (n_rows,)
         The features, relevance and groups of the training rows.
     item : (n_rows,), optional
-        The item of each row, for an estimator whose `fit` accepts it.
+        The item of each row, for an estimator whose `fit` accepts it. A ranker of podium gets it
+        if it pools labels over items with its loss (`Ranker.pools_items`).
     eval_set : (X, y) or (X, y, qid), optional
         The validation rows. They are passed on only to estimators of podium (those with an
         `eval_metric`); other estimators expect other forms.
@@ -66,7 +67,7 @@ def fit(
         if eval_set is not None:
             eval_set = (step.transform(eval_set[0]), *eval_set[1:])
     options: dict[str, Any] = {"qid": qid, "progress": progress}
-    if item is not None:
+    if item is not None and _reads_items(last):
         options["item"] = item
     options = {name: value for name, value in options.items() if takes(last, name)}
     if eval_set is not None and stops_early(estimator):
@@ -154,6 +155,10 @@ def check(estimator: Any) -> None:
             f"estimator {type(last).__name__} accepts group=, the sizes of sorted groups, but not "
             "qid=. Use an estimator of podium.rankers; these accept qid in any order."
         )
+
+
+def _reads_items(estimator: Any) -> bool:
+    return not isinstance(estimator, Ranker) or estimator.pools_items
 
 
 def _steps_before(estimator: Any) -> list[Any]:

@@ -63,7 +63,8 @@ def search(
         The rows, as for `LinearRanker.fit`.
     item : (n_rows,), optional
         The item of each row, for an estimator whose `fit` accepts it, such as `LightGBMRanker`.
-        Each fit gets the items of its training rows.
+        Each fit gets the items of its training rows, unless the loss of its candidate does not
+        pool labels over items.
     grid : mapping of name to values, or a sequence of such; optional
         The values to try: lists, or a `Uniform`, `LogUniform` or `Integers`. "loss__k" is the k
         of the loss. Parameters of a pipeline's last step need no prefix. The default is

@@ -128,7 +128,7 @@ class BoostedRanker(Ranker):
         positive = (rows.relevance >= self.min_relevance_in_use()).astype(np.float64)
         self.start_ = learn_start(self.start, features, positive, weights, rows.qid)
         if item is not None:
-            loss, rows = self._pooled(loss, rows, item)
+            loss, rows = self._pooled(loss, rows, item, weights)
         train = self._part(features, rows, weights)
         if loss in self._binary:
             train = replace(train, relevance=positive)
@@ -228,7 +228,7 @@ class BoostedRanker(Ranker):
         return self._loss_reader(loss)
 
     def _pooled(
-        self, loss: Loss | str, rows: inputs.Rows, item: ArrayLike
+        self, loss: Loss | str, rows: inputs.Rows, item: ArrayLike, weights: PerRow | None
     ) -> tuple[Loss, inputs.Rows]:
         """Return the loss for soft targets, and the rows with pooled labels as relevance."""
         if not isinstance(loss, losses.GroupLogistic) or loss.soft:
@@ -242,6 +242,7 @@ class BoostedRanker(Ranker):
             item,
             min_relevance=loss.min_relevance,
             share=self.pool_share,
+            weights=weights,
         )
         return replace(loss, soft=True, min_relevance=1.0), replace(rows, relevance=targets)
 
