@@ -209,11 +209,11 @@ def measure_for(model: Model, validation: Validation, tuning: Tuning) -> str | N
 def _with_loss(model: Model, name: str, values_by_name: dict[str, Any]) -> dict[str, Any]:
     """Return the grid of one loss, without parameters that this loss does not have."""
     loss = loss_of(model, name)
-    own = () if isinstance(loss, str) else loss.parameters()
+    names = () if isinstance(loss, str) else loss.parameters()
     loss_grid = {
         parameter: values
         for parameter, values in values_by_name.items()
-        if not parameter.startswith(_PREFIX) or parameter.removeprefix(_PREFIX) in own
+        if not parameter.startswith(_PREFIX) or parameter.removeprefix(_PREFIX) in names
     }
     if f"{_PREFIX}k" not in loss_grid:
         return {"loss": [loss], **loss_grid}

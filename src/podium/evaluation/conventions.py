@@ -74,12 +74,12 @@ def tasks(
     if like is None:
         return [Task(list(measures), rules, dict(options))]
     preset = presets.get(like)
-    given = {**options, "undefined": undefined}
+    passed = {**options, "undefined": undefined}
     no_limit = {"score_above": None}  # every package sets it: most of them retrieve all items
-    _refuse_given(like, {**no_limit, **preset.users_and_lists()}, given)
+    _refuse_given(like, {**no_limit, **preset.users_and_lists()}, passed)
     by_preset: dict[tuple[tuple[str, Any], ...], list[Measure]] = {}
     for measure in measures:
-        _refuse_given(like, preset.rules(measure), given)
+        _refuse_given(like, preset.rules(measure), passed)
         of_measure = tuple(preset.rules(measure).items())
         by_preset.setdefault(of_measure, []).append(preset.measure(measure))
     if not measures:  # measures of the items shown need the users all the same

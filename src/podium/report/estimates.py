@@ -36,9 +36,9 @@ def estimate_view(result: Mapping[str, Any], given: Mapping[str, Any] | None = N
     given : dict, optional
         The options of the command, which the conventions of the result do not all contain.
     """
-    conventions, given = result["conventions"], given or {}
-    sentences = [*notes.of_estimate(result), *notes.about_sizes(conventions, given)]
-    text = f"{' '.join(sentences)}\n{notes.options(conventions, given)}"
+    conventions, options = result["conventions"], given or {}
+    sentences = [*notes.of_estimate(result), *notes.about_sizes(conventions, options)]
+    text = f"{' '.join(sentences)}\n{notes.options(conventions, options)}"
     return View((Tables((_estimate_table(result),)), Text((text,))))
 
 
@@ -56,9 +56,9 @@ def comparison_view(
         Whether the samples have no users.
     """
     conventions = _merged_conventions(list(result["conventions"].values()))
-    given = given or {}
-    sentences = [*notes.of_comparison(result, by_row), *notes.about_sizes(conventions, given)]
-    note = f"{' '.join(sentences)}\n{notes.options(conventions, given)}"
+    options = given or {}
+    sentences = [*notes.of_comparison(result, by_row), *notes.about_sizes(conventions, options)]
+    note = f"{' '.join(sentences)}\n{notes.options(conventions, options)}"
     return View((Tables((_means_table(result), _differences_table(result))), Text((note,))))
 
 

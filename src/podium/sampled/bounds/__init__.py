@@ -234,8 +234,8 @@ def _bounds_of_known_ranks(ranks: SampledRanks, worth: Worth, level: float) -> B
 
     By the inequality of Dvoretzky, Kiefer and Wolfowitz, the share of users below any value differs
     from its expectation by a limited amount. At most this share of users may have the smallest
-    value instead, or the largest. With weights, the share is a sum of weights, and its
-    error is that of `n_effective` users.
+    value instead, or the largest. The share of weighted users is a sum of weights, and its error is
+    that of `n_effective` users.
     """
     low = _least_mean(ranks, worth, level)
     return Bounds(low, -_least_mean(ranks, lambda n_items: -worth(n_items), level))
@@ -254,8 +254,8 @@ def _least_mean(ranks: SampledRanks, worth: Worth, level: float) -> float:
     order = np.argsort(user_values)
     share_below = np.cumsum(shares[order]) - shares[order]
     moved = float(min(1.0, np.sqrt(np.log(2.0 / (1.0 - level)) / (2.0 * ranks.n_effective))))
-    kept = np.clip(1.0 - moved - share_below, 0.0, shares[order])
-    return float(kept @ user_values[order]) + moved * lowest_value
+    kept_shares = np.clip(1.0 - moved - share_below, 0.0, shares[order])
+    return float(kept_shares @ user_values[order]) + moved * lowest_value
 
 
 def _worth(measure: Measure, smallest: int) -> Worth:
