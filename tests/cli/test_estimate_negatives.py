@@ -480,4 +480,7 @@ def test_refused_in_one_line(
         Factorization(n_factors=2, n_epochs=1, n_blocks=1).fit(moved).save(files / name)
     done = podium("estimate", *argv)
     assert (done.status, done.out) == (2, "")
-    assert message in done.message
+    *warnings, error = done.err.splitlines()  # an option that is refused may have warned before
+    assert error.startswith("podium: error: ")
+    assert message in error
+    assert all(line.startswith("podium: warning: ") for line in warnings)

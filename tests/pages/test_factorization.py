@@ -17,7 +17,7 @@ PARAMETERS, RAY_PAGE = page("factorization-parameters.md"), page("ray.md")
 def test_settings_of_the_page_are_the_models() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (\S+) \|", PARAMETERS, re.M)
     defaults = {name: p.default for name, p in inspect.signature(Factorization).parameters.items()}
-    assert len(rows) == 6
+    assert len(rows) == 12
     for name, said in rows:
         assert said.strip("`") == (
             f'"{defaults[name]}"' if isinstance(defaults[name], str) else str(defaults[name])
