@@ -200,7 +200,7 @@ def texts_by_name(texts: list[str] | None, option: str, form: str) -> dict[str, 
     Raises
     ------
     ArgumentError
-        If a text has no name or no value, if a name is repeated, or if it has an option of its own.
+        If a text has no name or no value, a name is repeated, or there is another option for it.
     """
     from podium.errors import ArgumentError
 
