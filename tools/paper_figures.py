@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
 
+from podium._numbers import fixed
 from podium.papers import page, views
 from podium.papers.recipe import Recipe, load
 from podium.papers.runner import study_of
@@ -25,6 +26,7 @@ from podium.report import tables
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 FOLDER = DOCS / "papers" / "figures"
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 _REGION = re.compile(
     r"(<!-- (claims|printed|recipes|table|tuned): (\S+) -->\n).*?(<!-- end -->)", re.S
 )
@@ -105,7 +107,8 @@ def tuned(measure: str) -> str:
         if name == first:
             return level
         gap = column[f"{first} − {name} {measure}"]
-        return f"{level} ({gap.value:+.4f} ± {views.half_width(gap):.4f})"
+        difference = f"({fixed(gap.value, 4, signed=True)} ± {views.half_width(gap):.4f})"
+        return f"{level} {difference.replace(' ', _NO_BREAK)}"
 
     return tables.to_markdown(views.table("", "method", [first, *others], figures, cell))
 
