@@ -193,7 +193,7 @@ def test_plots_and_tables_can_be_drawn(done: Any) -> None:
     figures = table3.STUDY.fold(recipe, cells)
     for plot in table3.STUDY.plots(recipe, cells, figures):
         assert "GD-avg" in report_figures.draw(plot)
-    tables = table3.STUDY.tables(recipe, cells, figures)
+    tables = list(table3.STUDY.tables(recipe, cells, figures))
     text = report_tables.to_text(tables[0])
     assert "GD-avg (w0 = 0)" in text
     assert f"{figures['GD-avg k=2'].value:.1f} ±" in text

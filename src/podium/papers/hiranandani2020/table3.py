@@ -5,7 +5,7 @@ To add a method, add its line to METHODS, and its name to the recipes that run i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from operator import itemgetter
@@ -335,10 +335,9 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
     ]
 
 
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return tables of pap by method and k, half-credit values, users, and chosen options."""
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield tables of pap by method and k, half-credit values, users, and chosen options."""
     cutoffs, method_runs = {f"k={k}": k for k in recipe.parameters["cutoffs"]}, runs(recipe)
-    features = f"Features: {cells[key(data='counts')]['features']}."
 
     def value(label: str, k: int) -> str:
         name = f"{label} k={k}"
@@ -360,15 +359,14 @@ def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
         return ", ".join(f"{name} {value:g}" for name, value in options.items())
 
     method_table = partial(views.table, head="method", names=method_runs, columns=cutoffs)
-    users_title = f"Number of test users with a defined pap@k, mean over splits. {features}"
-    return [
-        method_table("pap@k, per cent: mean over splits ± standard error (printed)", cell=value),
-        method_table(
-            "The same with half of each tied pair counted, as in the paper's code", cell=half
-        ),
-        views.table(users_title, "", ["users"], cutoffs, users),
-        method_table("Options chosen in the first split", cell=chosen),
-    ]
+    yield method_table("pap@k, per cent: mean over splits ± standard error (printed)", cell=value)
+    yield method_table(
+        "The same with half of each tied pair counted, as in the paper's code", cell=half
+    )
+    features = f"Features: {cells[key(data='counts')]['features']}."
+    title = f"Number of test users with a defined pap@k, mean over splits. {features}"
+    yield views.table(title, "", ["users"], cutoffs, users)
+    yield method_table("Options chosen in the first split", cell=chosen)
 
 
 STUDY = Study(cells, run, fold, prepare, plots, tables)
