@@ -79,9 +79,9 @@ def tasks(
     _refuse_given(like, {**no_limit, **preset.users_and_lists()}, passed)
     by_preset: dict[tuple[tuple[str, Any], ...], list[Measure]] = {}
     for measure in measures:
-        _refuse_given(like, preset.rules(measure), passed)
-        of_measure = tuple(preset.rules(measure).items())
-        by_preset.setdefault(of_measure, []).append(preset.measure(measure))
+        of_measure = preset.rules(measure)
+        _refuse_given(like, of_measure, passed)
+        by_preset.setdefault(tuple(of_measure.items()), []).append(preset.measure(measure))
     if not measures:  # measures of the items shown need the users all the same
         by_preset[tuple(preset.users_and_lists().items())] = []
     return [_task(group, dict(of_them), rules, options) for of_them, group in by_preset.items()]
