@@ -76,6 +76,7 @@ TIMESTAMP = Role(
     ("timestamp", "time"),
     required=False,
     published=("datetime", "unix_review_time"),
+    kind="time",
 )
 
 

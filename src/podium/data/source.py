@@ -20,7 +20,7 @@ from podium.errors import DataError
 POLARS = Pool("Polars", lambda: thread_named(r"polars-\d|async-executor"))
 
 Column: TypeAlias = "NDArray[Any] | pl.Series"
-Kind: TypeAlias = Literal["id", "number", "any"]
+Kind: TypeAlias = Literal["id", "number", "any", "time"]
 Fetch: TypeAlias = Callable[[Mapping[str, Kind]], Mapping[str, Column]]
 FORMATS = ("parquet", "csv", "tsv", "arrow", "trec", "svmlight", "jsonl", "lists")
 
