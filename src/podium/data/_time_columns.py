@@ -33,17 +33,18 @@ def time_column(values: Any, name: str, source: Source) -> Column:
 
     Lists of dates and times, and lists of numbers that float64 would round, become texts.
     """
-    if getattr(getattr(values, "dtype", None), "tz", None) is not None:  # from pandas
+    if hasattr(values, "dtype") and getattr(values.dtype, "tz", None) is not None:  # from pandas
         return pl.Series(values)
-    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "M":
-        return values
-    is_list = isinstance(values, list)
-    if not is_list and not isinstance(values, pl.Series | np.ma.MaskedArray):
-        array = np.asarray(values)
-        is_list = array.dtype == object and array.ndim == 1
-    if not is_list:
+    if isinstance(values, pl.Series | np.ma.MaskedArray):
         return as_column(values, name, source)
-    known = [None if _is_missing(value) else value for value in values]
+    if not isinstance(values, list):
+        array: NDArray[Any] = np.asarray(values)
+        if array.ndim == 1 and array.dtype.kind == "M":
+            return array
+        if array.ndim != 1 or array.dtype != object:
+            return as_column(values, name, source)
+    value_list: list[Any] = list(values)
+    known = [None if _is_missing(value) else value for value in value_list]
     given = [value for value in known if value is not None]
     if given and all(isinstance(value, date | np.datetime64) for value in given):
         return pl.Series(name, [None if v is None else iso(v) for v in known], pl.String)
@@ -165,6 +166,7 @@ def _missing(column: Column) -> NDArray[np.bool_]:
 
 
 def _is_missing(value: Any) -> bool:
-    is_nat = isinstance(value, np.datetime64) and np.isnat(value)
-    is_nan = isinstance(value, float | np.floating | Decimal) and value != value
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or is_nat or is_nan
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    # nan and NaT differ from themselves
+    return isinstance(value, float | np.floating | Decimal | np.datetime64) and value != value

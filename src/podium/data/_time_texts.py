@@ -177,13 +177,12 @@ def iso(at: Any) -> str | None:
     >>> iso("2012-06"), iso("20120608T00Z"), iso("2012-06-08 10:00:00.123456789")
     ('2012-06-01T00:00:00', '2012-06-08T00:00:00+00:00', '2012-06-08T10:00:00.123456789')
     """
-    if isinstance(at, np.datetime64):
-        at = str(at)
-    elif isinstance(at, date):
+    if isinstance(at, date):
         return at.isoformat()
-    if not isinstance(at, str):
+    if not isinstance(at, str | np.datetime64):
         return None
-    text = at.strip() + ("-01-01"[3 * at.count("-") :] if _YEAR.fullmatch(at.strip()) else "")
+    text = str(at).strip()  # pyright: ignore[reportUnknownArgumentType]
+    text += "-01-01"[3 * text.count("-") :] if _YEAR.fullmatch(text) else ""
     part = _FRACTION.search(text)
     try:  # Python cuts a fraction after six digits, so it is put aside
         moment = datetime.fromisoformat(_FRACTION.sub("", text, count=1))

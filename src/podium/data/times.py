@@ -350,13 +350,15 @@ def _from_text(text: str, name: str) -> Times | None:
 
 def _number(at: Any) -> Times | None:
     """Return one finite number, or None for anything else."""
-    if isinstance(at, str | Decimal | Integral) and not isinstance(at, bool):
+    if isinstance(at, bool | np.bool_):
+        return None
+    if isinstance(at, str | Decimal | Integral):
         try:
             times = read_times(pl.Series([str(at)]), "at", _ARGUMENT)
         except DataError:
             return None
         return None if times.is_moment else times
-    if isinstance(at, bool | np.bool_) or not isinstance(at, Real):
+    if not isinstance(at, Real):
         return None
     value = float(at)
     return Times(np.array([value])) if np.isfinite(value) and value == at else None
