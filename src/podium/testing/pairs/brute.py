@@ -31,9 +31,11 @@ class Measured:
     measure : Measure
     rules : dict
         The conventions.
-    values, n_pos, weights : dict of user to number
-        The value; the number of positives; the divisor of the pooled form.
+    values : dict of user to float
     lists : dict of user to List
+        The lists before equal scores are ordered.
+    draws : dict of user to sequence of item
+        The order of equal scores under ties=random.
     """
 
     measure: Measure
@@ -54,7 +56,14 @@ class Measured:
         return [self.values[user] for user in users]
 
 
-def values_of(case: Case, text: str, run: str, runs: Sequence[str], draws: Draws) -> Measured:
+def values_of(
+    case: Case,
+    text: str,
+    run: str,
+    runs: Sequence[str],
+    draws: Draws,
+    clusters: Mapping[str, Any] | None = None,
+) -> Measured:
     """Return the values of a measure of one run.
 
     Raises
@@ -69,7 +78,9 @@ def values_of(case: Case, text: str, run: str, runs: Sequence[str], draws: Draws
         for other in runs:
             users = [u for u in users if u in lists_of(case.tables, other, rules)]
     if measure.metric.reads != "relevance":
-        values = shown.values_of(case.tables, run, measure, users, runs=runs, rules=rules)
+        values = shown.values_of(
+            case.tables, run, measure, users, runs=runs, rules=rules, clusters=clusters
+        )
         of_user = dict(zip(users, values, strict=True))
         refuse_undefined(values, rules["undefined"])
         return Measured(measure, rules, of_user, lists, draws)
@@ -114,7 +125,7 @@ def _values(m: Measured, run: str) -> Facts:
 
 def _summaries(case: Case, m: Measured, first: Measured, run: str) -> Facts:
     facts: Facts = {}
-    for place, users in places(case, first, m.measure.metric.is_mean):
+    for place, users in places(case, first, has_segments=m.measure.metric.is_mean):
         result = figures.summary(
             m.of(users),
             m.rules["undefined"],
@@ -136,31 +147,25 @@ def _pooled(case: Case, m: Measured, run: str) -> Facts:
 
 
 def places(
-    case: Case, first: Measured, has_segments: bool = True
+    case: Case, first: Measured, *, has_segments: bool = True
 ) -> Iterator[tuple[str, list[str]]]:
     """Yield all users, then the users of each segment."""
     yield "", first.users
-    if not has_segments:
-        return
-    for by in case["by"] or ():
+    n_pos = {user: first.lists[user].n_pos for user in first.users}
+    country = {str(user): row[0] for user, row in case.tables.users.items()}
+    for by in (case["by"] or ()) if has_segments else ():
         if by == "engagement":
             k = _engagement(case)
-            yield from _named(f"n_pos <= {k}", first, lambda u: first.lists[u].n_pos <= k)
-            yield from _named(f"n_pos > {k}", first, lambda u: first.lists[u].n_pos > k)
+            yield f"n_pos <= {k}", [user for user, n in n_pos.items() if n <= k]
+            yield f"n_pos > {k}", [user for user, n in n_pos.items() if n > k]
         elif by == "n_pos":
-            for low, high in _quarters([first.lists[u].n_pos for u in first.users]):
+            for low, high in _quarters([*n_pos.values()]):
                 name = f"n_pos {low}" if low == high else f"n_pos {low}-{high}"
-                yield from _named(
-                    name, first, lambda u, a=low, b=high: a <= first.lists[u].n_pos <= b
-                )
+                yield name, [user for user, n in n_pos.items() if low <= n <= high]
         else:
-            known = {str(u): row[0] for u, row in case.tables.users.items()}
-            for name in sorted({known.get(u, "unknown") for u in first.users}):
-                yield from _named(name, first, lambda u, n=name: known.get(u, "unknown") == n)
-
-
-def _named(name: str, first: Measured, holds: Any) -> Iterator[tuple[str, list[str]]]:
-    yield name, [user for user in first.users if holds(user)]
+            names = {user: country.get(user, "unknown") for user in first.users}
+            for name in sorted({*names.values()}):
+                yield name, [user for user in first.users if names[user] == name]
 
 
 def _engagement(case: Case) -> int:
@@ -247,7 +252,7 @@ def _differences(
 ) -> Facts:
     facts: Facts = {}
     metric, pair = a.measure.metric, f"{names[1]} - {names[0]}"
-    for place, users in places(case, first, metric.is_mean):
+    for place, users in places(case, first, has_segments=metric.is_mean):
         test = figures.paired(
             a.of(users),
             b.of(users),
@@ -278,12 +283,11 @@ def ranges(
     skips = m.rules["undefined"] in ("skip", "error")
     ends = {user: _range(case, runs, user) for user in users}
     used = [u for u in users if not (skips and math.isnan(ends[u][0]))]
-    total = math.fsum(weight[u] if weight else 1.0 for u in used)
+    share = weight or dict.fromkeys(users, 1.0)
+    total = math.fsum(share[u] for u in used)
     facts: Facts = {}
     for end, name in enumerate(("unjudged low", "unjudged high")):
-        terms = [
-            (weight[u] if weight else 1.0) * figures.filled(ends[u][end], "zero") for u in used
-        ]
+        terms = [share[u] * figures.filled(ends[u][end], "zero") for u in used]
         facts[name, m.text, pair, place] = math.fsum(terms) / total if total else NAN
     return facts
 
@@ -291,9 +295,11 @@ def ranges(
 def gated(case: Case, draws: Draws) -> Facts:
     """Return the facts of the claims of `podium.gate`: the first measure is the primary one."""
     refuse_pairs(case, "gate")
+    person = {str(u): row[1] for u, row in case.tables.users.items()}
+    clusters = person if case["cluster"] else None
     measures = [
-        (values_of(case, t, "a", "ab", draws), values_of(case, t, "b", "ab", draws))
-        for t in case.measures
+        tuple(values_of(case, text, run, "ab", draws, clusters) for run in "ab")
+        for text in case.measures
     ]
     first = of_all_runs(case, measures[0][0])
     all_places = [(place, users) for place, users in places(case, first) if users or not place]
@@ -322,18 +328,16 @@ def _claim(
     level: float,
     limit: float,
 ) -> Facts:
-    a, b = pair
+    a = pair[0]
     metric, rule = a.measure.metric, a.rules["undefined"]
-    rows = {
-        u: (figures.filled(a.values[u], rule), figures.filled(b.values[u], rule)) for u in users
-    }
+    rows = {u: tuple(figures.filled(m.values[u], rule) for m in pair) for u in users}
     table = {str(u): row for u, row in case.tables.users.items()}
     has_weight = case["weight"] is not None and metric.is_mean
     weight = {u: table[u][2] if has_weight else 1.0 for u in users}
     cluster = {u: table[u][1] if case["cluster"] else u for u in users}
     both = [u for u in users if not math.isnan(sum(rows[u]))]
     columns = [weight[u] for u in users], [cluster[u] for u in users]
-    differences = [_rounded(y - x) for x, y in (rows[u] for u in users)]
+    differences = [_rounded(rows[u][1] - rows[u][0]) for u in users]
     centre, error, n = figures.clustered(differences, *columns)
     width = metric.bounds[1] - metric.bounds[0]
     is_wide = metric.is_mean and math.isfinite(width)

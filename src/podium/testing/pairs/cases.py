@@ -176,6 +176,7 @@ def case_of(row: Row, seed: Any, number: int = 0, n_more: Sequence[int] = (0,)) 
     if any(m.startswith(NEEDS_LENGTH) for m in measures) and "lists" not in row:
         row["lists"] = rng.choice(("whole", "deep"))
     data = {name: row[name] for name in DATA if name in row}
+    data["n_items"] = 6 if row.get("unjudged") == "bounds" else 12  # all judgements are tried
     options = {name: row[name] for name in OPTIONS if name in row}
     return Case(tables_of(rng, **data), (*dict.fromkeys(measures),), options, number)
 
@@ -190,17 +191,20 @@ def tables_of(
     absent: str = "none",
     candidate: str = "other",
     countries: str = "known",
+    n_items: int = 12,
 ) -> Tables:
     """Draw tables with these properties."""
     users = [*range(1, rng.randint(4, 9))]
-    items = [*range(1, 13)]
+    items = [*range(13 - n_items, 13)]
     levels = {"ones": (1.0,), "binary": (0.0, 1.0), "graded": (0.0, 0.0, 1.0, 2.0, 3.0)}.get(
         grades, (0.0, 0.5, 1.0, 2.5)
     )
     truth = [
         (user, item, rng.choice(levels))
         for user in users
-        for item in sorted(rng.sample(items, rng.randint(1, 2 if lists == "few" else 6)))
+        for item in sorted(
+            rng.sample(items, rng.randint(1, 2 if lists == "few" else min(6, n_items)))
+        )
     ]
     truth[0] = (truth[0][0], truth[0][1], max(levels))
     runs = {
@@ -215,18 +219,12 @@ def tables_of(
             for (key, score), other in zip(same.items(), redrawn, strict=True)
         ]
         rng.shuffle(runs["b"])
-    past = [(rng.randint(1, 5), item) for item in rng.choices(items[:9], k=14)]
+    past = [(rng.randint(1, 5), item) for item in rng.choices(items[:-3], k=14)]
     past.append((1, truth[0][1]))
-    kinds = {item: "|".join(sorted(rng.sample("vwxyz", rng.randint(0, 3)))) for item in items[:11]}
+    kinds = {item: "|".join(sorted(rng.sample("vwxyz", rng.randint(0, 3)))) for item in items[:-1]}
     kinds[truth[0][1]] = "v"
-    of_users = {
-        user: (
-            rng.choice(("FR", "UK")),
-            rng.choice(("p", "q", "r")),
-            rng.choice((0.0, 0.5, 1.0, 2.0)),
-        )
-        for user in users
-    }
+    facts = ("FR", "UK"), ("p", "q", "r"), (0.0, 0.5, 1.0, 2.0)
+    of_users: dict[int, Any] = {user: tuple(map(rng.choice, facts)) for user in users}
     if countries == "unknown" and len(users) > 1:
         del of_users[users[-1]]
     label = {"text": lambda kind, n: f"{kind}{n}", "mixed": lambda _, n: str(n)}

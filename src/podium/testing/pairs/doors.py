@@ -33,9 +33,19 @@ OWN = {"interval", "pairs", "margin", "cluster", "weight"}
 
 def has(door: str, case: Case) -> bool:
     """Return whether a door has all options of a case that change what is measured."""
-    function: Any = getattr(podium, door)
-    known = {*inspect.signature(function).parameters, *RankingOptions.__annotations__}
+    known = parameters(getattr(podium, door))
     return all(name in known or name in OWN for name in case.options)
+
+
+def parameters(function: Any) -> set[str]:
+    """Return the names of the parameters of a function, with the conventions that it passes on."""
+    own = inspect.signature(function).parameters
+    return {*own, *(RankingOptions.__annotations__ if "options" in own else ())}
+
+
+def without_cutoff(text: str) -> str:
+    """Return the text of a measure without its cutoff."""
+    return text.rpartition("@")[0]
 
 
 def columns(rows: Sequence[tuple[Any, ...]], *names: str) -> dict[str, list[Any]]:

@@ -14,6 +14,7 @@ from podium.testing.pairs import brute, doors
 from podium.testing.pairs.cases import Case, case_of, rows
 from podium.testing.pairs.figures import Facts
 from podium.testing.pairs.lists import Refused
+from podium.testing.pairs.readers import READERS
 
 OF_USERS = 1e-12
 OF_MEANS = 1e-9
@@ -65,6 +66,19 @@ def faults(case: Case, only: str | None = None) -> Iterator[Fault]:
             if only in (None, name) and doors.has(name, case):
                 right = answer(lambda r=_RIGHT[name]: r(case, drawn))
                 yield from differences(case, name, right, answer(lambda d=door: d(case)))
+        for name, (reader, every) in READERS.items():
+            if only == name or (only is None and case.number % every == 0):
+                yield from _of_reader(case, name, reader(case, drawn))
+
+
+def _of_reader(case: Case, door: str, asked: Any) -> Iterator[Fault]:
+    """Yield the faults of a door that shows only some facts; the others are not asked for."""
+    if asked is None:
+        return
+    right, found = map(answer, asked)
+    if isinstance(right, dict) and isinstance(found, dict):
+        right = {fact: value for fact, value in right.items() if fact in found}
+    yield from differences(case, door, right, found)
 
 
 def answer(ask: Callable[[], Facts]) -> Facts | str:
@@ -92,7 +106,7 @@ def _brief(result: Facts | str) -> str:
 
 def is_same(what: str, right: Any, found: Any) -> bool:
     """Return whether two facts are equal, up to rounding."""
-    if isinstance(right, str) or isinstance(found, str):
+    if isinstance(right, str | tuple) or isinstance(found, str | tuple):
         return right == found
     if what in ("randomisation_p_value", "holm_p_value") and math.isinf(right):
         return True  # drawn
