@@ -74,6 +74,7 @@ def values_of(
     measure, rules = resolved(text, case.options)
     lists = lists_of(case.tables, run, rules)
     users = [*lists]
+    refuse_open_ties(lists, rules)
     if rules["missing"] == "skip":  # users whom any of the runs lacks are left out
         for other in runs:
             users = [u for u in users if u in lists_of(case.tables, other, rules)]
@@ -84,7 +85,6 @@ def values_of(
         of_user = dict(zip(users, values, strict=True))
         refuse_undefined(values, rules["undefined"])
         return Measured(measure, rules, of_user, lists, draws)
-    refuse_open_ties(lists, rules)
     _refuse_grades(measure, lists.values())
     if any(measure.is_unsettled(one) for one in lists.values()):
         raise Refused("a list does not determine the value")

@@ -50,7 +50,8 @@ def with_lists(case: Case) -> Case:
 def explained(case: Case, draws: Draws) -> Facts:
     """Return the mean of the first measure, which explain must find."""
     text = case.measures[0]
-    asked = case.replace(measures=(text,))
+    options = {n: v for n, v in case.options.items() if n in (*EXPLAINED, "like", "low_grades")}
+    asked = case.replace(measures=(text,), options=options)
     _refuse_default(asked, draws)
     try:
         refuse_pairs(asked, "measure")
