@@ -108,9 +108,11 @@ class Case:
     measures: tuple[str, ...]
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     number: int = 0
+    data: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def __getitem__(self, name: str) -> Any:
-        return self.options.get(name)
+        """Return the value of an option, or a property of the data; None if it is the default."""
+        return self.options.get(name, self.data.get(name))
 
     def replace(self, **parts: Any) -> Case:
         return replace(self, **parts)
@@ -121,6 +123,7 @@ IMPLIED: dict[str, tuple[str, Any]] = {
     "single_precision": ("scores", ("near", "tied", "signed")),
     "score_above": ("scores", ("signed", "tied")),
     "min_relevance": ("grades", ("graded", "fractions")),
+    "like": ("scores", ("tied", "signed", "near")),
     "unretrieved": ("grades", ("binary", "graded")),
     "absent": ("missing", ("zero", "skip")),
     "candidate": ("scores", ("distinct", "tied", "near")),
@@ -171,14 +174,17 @@ def case_of(row: Row, seed: Any, number: int = 0, n_more: Sequence[int] = (0,)) 
     for name, (implied, values) in IMPLIED.items():
         if name in row and implied not in row and rng.random() < 0.7:
             row[implied] = rng.choice(values)
+    if "candidate" not in row and rng.random() < 0.15:
+        row["candidate"] = "reordered"
     measures = [row.get("measure") or rng.choice(MEASURES)]
     measures += rng.sample(MEASURES, rng.choice(n_more))
     if any(m.startswith(NEEDS_LENGTH) for m in measures) and "lists" not in row:
         row["lists"] = rng.choice(("whole", "deep"))
     data = {name: row[name] for name in DATA if name in row}
-    data["n_items"] = 6 if row.get("unjudged") == "bounds" else 12  # all judgements are tried
+    n_items = 6 if row.get("unjudged") == "bounds" else 12  # all judgements are tried
     options = {name: row[name] for name in OPTIONS if name in row}
-    return Case(tables_of(rng, **data), (*dict.fromkeys(measures),), options, number)
+    tables = tables_of(rng, **data, n_items=n_items)
+    return Case(tables, (*dict.fromkeys(measures),), options, number, data)
 
 
 def tables_of(
@@ -275,7 +281,7 @@ def _scores(rng: random.Random, kind: str, n: int) -> list[Any]:
     if kind == "large":
         return rng.sample(range(2**60, 2**60 + 2 * n + 1), n)
     if kind == "near":  # single precision makes ties of some
-        return [rng.choice((0.25, 0.75)) + rng.choice((0.0, 1e-12, 2e-12)) * 1e2 for _ in range(n)]
+        return [rng.choice((0.25, 0.25 + 1e-10, 0.75, 0.75 + 1e-10, 1e-46)) for _ in range(n)]
     levels = {"tied": (0.25, 0.5, 0.75, 1.0), "signed": (-0.5, 0.0, 0.5, 1.5)}
     if kind in levels:
         return [rng.choice(levels[kind]) for _ in range(n)]

@@ -107,14 +107,13 @@ def draws(case: Case) -> dict[str, list[str]]:
 
 def measure(case: Case, run: str = "a", **more: Any) -> Facts:
     """Return the facts of `podium.measure`."""
-    result = podium.measure(
-        truth_of(case.tables),
-        run_of(case.tables, run),
-        list(case.measures),
-        **keywords(case, "measure"),
-        **more,
-    )
-    return of_evaluation(result, run)
+    return measure_tables(case, truth_of(case.tables), run_of(case.tables, run), run, **more)
+
+
+def measure_tables(case: Case, truth: Any, table: Any, run: str = "a", **more: Any) -> Facts:
+    """Return the facts of `podium.measure` of these tables, such as files."""
+    keys = keywords(case, "measure")
+    return of_evaluation(podium.measure(truth, table, list(case.measures), **keys, **more), run)
 
 
 def of_evaluation(result: Any, run: str) -> Facts:

@@ -123,6 +123,20 @@ KNOWN: tuple[Known, ...] = (
         {"measure": "ndcg@3"},
     ),
     Known(
+        "explain does not search the threshold 1 in a truth of ones",
+        ("explain",),
+        {"grades": (None, "binary"), "min_relevance": (None,)},
+        ("explained",),
+        {"measure": "recall@2"},
+    ),
+    Known(
+        "audit of judged@k leaves in users without positives whom the run lacks",
+        ("audit",),
+        {"measure": ("judged",)},
+        ("with", "without"),
+        {"measure": "judged@3", "absent": "some", "grades": "binary"},
+    ),
+    Known(
         "topk_loss of users without positives counted as 1",
         ("audit",),
         {"measure": ("topk_loss",)},

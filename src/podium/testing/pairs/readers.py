@@ -44,15 +44,13 @@ def explain(case: Case, draws: Draws) -> Any:
             case.measures[0],
             (doors.truth_of(case.tables), doors.run_of(case.tables, "a")),
         )
-        given = {n: case[n] for n in ("min_relevance", "low_grades") if case[n] is not None}
+        given = reread.given_to_explain(case)
         if case["like"]:
             [steps] = podium.explain(*tables, text, like=case["like"], **given).packages
             return {("explained", text, "a", ""): steps.end}
         [right] = reread.explained(case, draws).values()
         if math.isnan(right):
             return {("explained", text, "a", ""): right}
-        if case.number % 2 and "min_relevance" in given:  # it is searched instead
-            del given["min_relevance"]
         value = f"{right:.{_FEWEST_DIGITS}f}"
         search = podium.explain(*tables, text, value=value, **given).search
         fits = [match.value for match in search.matches if abs(match.value - right) <= _SAME]
@@ -237,21 +235,15 @@ def files(case: Case, draws: Draws) -> Any:
                 paths, (doors.truth_of(case.tables), doors.run_of(case.tables, "a")), strict=True
             ):
                 pl.DataFrame(table).write_parquet(path)
-            result = podium.measure(
-                *paths,
-                list(case.measures),
-                executor=Threads(1),
-                **doors.keywords(case, "measure"),
-            )
-            return doors.of_evaluation(result, "a")
+            return doors.measure_tables(case, *paths, executor=Threads(1))
 
     return (lambda: brute.measured(case, draws)), ask
 
 
 READERS: Mapping[str, tuple[Reader, int]] = {
-    "explain": (explain, 3),
-    "audit": (audit, 3),
-    "report": (report, 2),
+    "explain": (explain, 2),
+    "audit": (audit, 2),
+    "report": (report, 1),
     "parts": (parts, 3),
     "files": (files, 10),
 }

@@ -64,10 +64,17 @@ def explained(case: Case, draws: Draws) -> Facts:
     return {("explained", text, "a", ""): figures.mean(figures.defined(column))}
 
 
+def given_to_explain(case: Case) -> dict[str, Any]:
+    """Return the options that explain is given; every other time it must find the threshold."""
+    given = {n: v for n, v in case.options.items() if n in ("min_relevance", "low_grades")}
+    if case["like"] or case.number % 4 < 2:
+        return given
+    return {} if given else {"min_relevance": 2.0}
+
+
 def _refuse_default(case: Case, draws: Draws) -> None:
     """Raise if podium's own value, from which explain starts, is refused."""
-    given = {n: v for n, v in case.options.items() if n in ("min_relevance", "low_grades")}
-    default = case.replace(options={**given, "missing": "zero"})
+    default = case.replace(options={**given_to_explain(case), "missing": "zero"})
     refuse_pairs(default, "measure")
     values_of(default, case.measures[0], "a", ["a"], draws)
 
