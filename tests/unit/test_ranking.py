@@ -132,7 +132,7 @@ def test_callers_arrays_are_left_alone() -> None:
 
 def test_counts_of_a_whole_list() -> None:
     r = Ranking.from_scores([3.0, 2.0, 1.0], [2, 0, 1], min_relevance=2)
-    assert (r.n_pos.tolist(), r.n_relevant.tolist()) == ([1], [2])
+    assert (r.n_pos.tolist(), r.n_relevant.tolist()) == ([1], [1])
     assert (r.n_neg.tolist(), r.n_items.tolist(), r.whole.tolist()) == ([2], [3], [True])
 
 

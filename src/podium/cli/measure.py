@@ -108,6 +108,14 @@ class Conventions:
             "is named rating.",
         ),
     ] = None
+    low_grades: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="Rule for relevances below --min-relevance in graded measures such as ndcg: zero "
+            "(the default if --min-relevance is given) or keep.",
+        ),
+    ] = None
     ties: Annotated[
         str | None,
         typer.Option(
@@ -191,6 +199,7 @@ class Conventions:
             "single_precision": self.single_precision or None,
             "score_above": self.score_above,
             "min_relevance": self.min_relevance,
+            "low_grades": self.low_grades,
             "n_items": self.n_items,
         }
         passed = {name: value for name, value in options.items() if value is not None}

@@ -27,8 +27,8 @@ from podium.data.sample_signs import SampleSigns
 from podium.data.shared_names import with_shared_names
 from podium.errors import ArgumentError, DataError
 from podium.groups import Groups
-from podium.ranking import Ranking
-from podium.types import Labels, PerRow, Ties
+from podium.ranking import Ranking, relevance_rule
+from podium.types import Labels, LowGrades, PerRow, Ties
 
 
 class RankingOptions(TypedDict, total=False):
@@ -36,6 +36,7 @@ class RankingOptions(TypedDict, total=False):
 
     ties: Ties
     min_relevance: float | None
+    low_grades: LowGrades | None
     missing: Missing
     unjudged: Unjudged
     unretrieved: Unretrieved
@@ -57,6 +58,7 @@ def ranking(
     *,
     ties: Ties = "worst",
     min_relevance: float | None = None,
+    low_grades: LowGrades | None = None,
     missing: Missing = "error",
     unjudged: Unjudged = "negative",
     unretrieved: Unretrieved = "count",
@@ -86,6 +88,9 @@ def ranking(
     min_relevance : float, optional
         The smallest relevance of a positive item, 1 by default. It is required if the relevance
         comes from a column named rating, because otherwise every rating would be positive.
+    low_grades : {"zero", "keep"}, optional
+        The treatment of relevances below min_relevance, see `Ranking.from_scores`: "zero" if
+        min_relevance is passed, else "keep".
     missing : {"error", "zero", "skip"}
         The treatment of users of the truth who are not in the run: raise an error, give them the
         worst possible value, or leave them out.
@@ -156,6 +161,7 @@ def ranking(
     rules = _Rules.checked(
         ties=ties,
         min_relevance=min_relevance,
+        low_grades=low_grades,
         missing=missing,
         unjudged=unjudged,
         unretrieved=unretrieved,
@@ -216,6 +222,7 @@ class _Rules(NamedTuple):
 
     ties: Ties = "worst"
     min_relevance: float | None = None
+    low_grades: LowGrades | None = None
     missing: Missing = "error"
     unjudged: Unjudged = "negative"
     unretrieved: Unretrieved = "count"
@@ -249,7 +256,8 @@ class _Rules(NamedTuple):
             )
         if rules.unjudged == "bounds":
             _check.choice(rules.ties, "ties with unjudged='bounds'", TIES)
-        return rules._replace(n_items=total, score_above=least)
+        _, low = relevance_rule(rules.min_relevance, rules.low_grades)
+        return rules._replace(n_items=total, score_above=least, low_grades=low)
 
     def threshold(self, truth: Truth) -> float:
         return threshold(truth.name, self.min_relevance, ratings=truth.is_rating)
@@ -287,7 +295,8 @@ class _Rules(NamedTuple):
             rows = rows.listed_only((join.run_group < 0) & (self.missing == "zero"))
         if self.score_above is not None:
             rows = rows.above(self.score_above)
-        return ranked(join, rows, positive, self.ties, self.missing, self.n_items, self.seed)
+        rules = (self.low_grades, self.ties, self.missing, self.n_items, self.seed)
+        return ranked(join, rows, positive, *rules)
 
 
 def refuse_order(run: Run) -> None:
@@ -332,6 +341,7 @@ def ranked(
     join: Join,
     rows: Rows,
     min_relevance: float,
+    low_grades: LowGrades | None,
     ties: Ties,
     missing: Missing,
     n_items: int | None,
@@ -345,6 +355,7 @@ def ranked(
         ideal=rows.ideal,
         n_items=rows.n_whole if n_items is None else join.check_total(rows.n_distinct, n_items),
         min_relevance=min_relevance,
+        low_grades=low_grades,
         ties=ties,
         item=join.tie_items(rows.item, ties),
         absent=join.run_group < 0 if missing == "zero" else None,

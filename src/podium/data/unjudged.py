@@ -22,7 +22,7 @@ from podium.data.runs import Run, Truth, read_run, read_truth
 from podium.data.users import user_positions
 from podium.errors import ArgumentError, PodiumWarning
 from podium.groups import Groups
-from podium.ranking import Ranking, kept_offsets
+from podium.ranking import Ranking, kept_offsets, relevance_rule
 from podium.types import Counts, Labels, Offsets, Ties
 
 
@@ -172,7 +172,8 @@ def _unjudged_of(truth: Truth, run: Run, options: RankingOptions) -> _Unjudged:
     rows = join.look_up(truth, run, positive, "bounds", with_items=True)
     item = _in_rank_order(join, rows, ties, seed)  # before relevance, a tie key, is reordered
     refuse_tied(rows, join.labels, ties)
-    ranking = ranked(join, rows, positive, ties, missing, n_items, seed)
+    low = relevance_rule(options.get("min_relevance"), options.get("low_grades"))[1]
+    ranking = ranked(join, rows, positive, low, ties, missing, n_items, seed)
     is_unjudged = np.zeros(item.size, np.bool_) if ranking.judged is None else ~ranking.judged
     unjudged_rows = np.flatnonzero(is_unjudged)
     offsets = kept_offsets(is_unjudged, rows.offsets)

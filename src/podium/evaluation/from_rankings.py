@@ -170,7 +170,11 @@ def evaluate_ranking(ranking: Ranking, measures: list[Measure]) -> Evaluation:
         n_pos=ranking.n_pos,
         values={str(m): m(ranking) for m in measures},
         weights={name: w for name, w in weights.items() if w is not None},
-        conventions={"ties": ranking.ties, "min_relevance": ranking.min_relevance},
+        conventions={
+            "ties": ranking.ties,
+            "min_relevance": ranking.min_relevance,
+            "low_grades": ranking.low_grades,
+        },
     )
 
 

@@ -28,7 +28,7 @@ def mean_measure(
 
     `weights` are by row; a group's weight is the mean weight of its rows.
     """
-    ranking = Ranking.from_scores(scores, relevance, qid, min_relevance=min_relevance)
+    ranking = Ranking.from_scores(scores, relevance, qid, min_relevance=given(min_relevance))
     values = parse(measure)(ranking)
     if weights is None:
         return defined_mean(values)
@@ -36,6 +36,14 @@ def mean_measure(
     group_weights = np.add.reduceat(groups.gather(weights), groups.offsets[:-1]) / groups.sizes
     used = ~np.isnan(values) & (group_weights > 0)
     return float(np.average(values[used], weights=group_weights[used])) if used.any() else np.nan
+
+
+def given(min_relevance: float) -> float | None:
+    """Return the threshold of a loss for measures; None if it is 1, the default of losses.
+
+    A threshold that is passed to a measure sets lower grades to 0, but a default must not.
+    """
+    return None if min_relevance == 1.0 else min_relevance
 
 
 def validator(

@@ -38,7 +38,7 @@ def search(
     grid: Grid | None = None,
     n_trials: int | None = None,
     measure: str | Measure = "pap@10",
-    min_relevance: float = 1.0,
+    min_relevance: float | None = None,
     eval_set: tuple[Any, ...] | None = None,
     n_folds: int | None = None,
     split: str = "users",
@@ -155,7 +155,7 @@ def search(
     run = Run(
         base,
         parsed,
-        _check.positive(min_relevance, "min_relevance"),
+        None if min_relevance is None else _check.positive(min_relevance, "min_relevance"),
         param_sets,
         _folds(rows, eval_set, n_folds, split, valid, time, seed, reader),
         keep=eval_set is not None or not _check.flag(refit, "refit"),

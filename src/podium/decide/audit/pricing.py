@@ -99,7 +99,7 @@ class Pricing:
                     [self.request.measure],
                     missing="zero",
                     ties=ties,  # pyright: ignore[reportArgumentType]
-                    min_relevance=self.request.threshold,
+                    min_relevance=self.request.given_threshold,
                 )
             except PodiumError:  # such as lists that are too short for pap@k
                 return values

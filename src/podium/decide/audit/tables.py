@@ -67,6 +67,11 @@ class Request:
     one_in: int = 1
 
     @property
+    def given_threshold(self) -> float | None:
+        """The threshold of positives, if the caller passed one."""
+        return self.threshold if self.has_threshold else None
+
+    @property
     def is_sampled(self) -> bool:
         """Whether the lists are said to be sampled candidates."""
         return self.candidates is not None or self.n_negatives is not None

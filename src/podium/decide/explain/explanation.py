@@ -165,8 +165,8 @@ def explain(
         join.check(truth_table, run_table, "zero")
         absent = join.run_group < 0
         return _explanation(parsed, absent, differences=tuple(compared), origin=origin)
-    positive = threshold(truth_table.name, min_relevance, ratings=truth_table.is_rating)
-    table = ValueTable(truth_table, run_table, parsed, positive)
+    threshold(truth_table.name, min_relevance, ratings=truth_table.is_rating)  # or raise
+    table = ValueTable(truth_table, run_table, parsed, min_relevance)
     return _explanation(
         parsed,
         table.lists.absent,

@@ -26,6 +26,7 @@ DEFAULTS: dict[str, Any] = {
     "unretrieved": "count",
     "score_above": None,
     "min_relevance": 1.0,
+    "low_grades": "keep",
 }
 
 
@@ -188,8 +189,13 @@ class Lists:
         rules = {name: choice.get(name, default) for name, default in DEFAULTS.items()}
         key = tuple(rules.values())
         if key not in self._ranked:
-            self._ranked[key] = self._other_ideal(rules) or self._build(rules)
+            self._ranked[key] = self._new(rules)
         return self._ranked[key]
+
+    def _new(self, rules: dict[str, Any]) -> Ranking:
+        if rules["low_grades"] == "zero":
+            return self.ranking({**rules, "low_grades": "keep"}).without_low_grades()
+        return self._other_ideal(rules) or self._build(rules)
 
     def _other_ideal(self, rules: dict[str, Any]) -> Ranking | None:
         """Return the known lists in the same order, with other positives or ideal lists."""
@@ -253,6 +259,7 @@ class Lists:
             "unretrieved": ideal.size != all_rows.ideals["drop"][1].size,
             "score_above": any((rows.score <= 0).any() for rows in self._rows.values()),
             "min_relevance": (ideal != 1.0).any(),
+            "low_grades": (ideal != 1.0).any(),
         }
         without = {name for name, has_effect in differs.items() if not has_effect}
         return {*without, "score_above", "single_precision"} if self._is_order else without
