@@ -19,6 +19,7 @@ from podium.errors import ArgumentError
 from podium.recommenders._base import Floats, Ints
 from podium.recommenders._files import Shapes
 from podium.recommenders._matrix import MatrixRecommender
+from podium.recommenders._pairs import SEARCHED_GAINS
 
 _BLOCK = 2**22  # entries of the item x item matrix that are computed at a time
 _PRECISIONS = ("double", "single")
@@ -53,6 +54,8 @@ class EASE(_ItemItem):
     precision : {"double", "single"}
         The precision of the inverse. Single precision takes half the time and memory. It is
         accurate enough unless l2 is much smaller than the number of users of a popular item.
+    gain : {"value", "exp2", "one"}
+        The weight of a pair: its value, ``2 ** value - 1``, or 1.
 
     Attributes
     ----------
@@ -78,11 +81,15 @@ class EASE(_ItemItem):
     array([[1]])
     """
 
-    default_space: ClassVar[tuple[dict[str, Any], ...]] = ({"l2": "log(10,10000)"},)
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"l2": "log(10,10000)", "gain": SEARCHED_GAINS},
+    )
+    reads_gain: ClassVar[bool] = True
     _learned: ClassVar[tuple[str, ...]] = ("weights_",)
 
     l2: float = 500.0
     precision: str = "double"
+    gain: str = "value"
 
     def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
         n_items = arrays["weights_"].shape[0]
@@ -110,6 +117,8 @@ class ItemKNN(_ItemItem):
     ----------
     k : int
         The number of neighbours per item.
+    gain : {"value", "exp2", "one"}
+        The weight of a pair: its value, ``2 ** value - 1``, or 1.
 
     Attributes
     ----------
@@ -138,11 +147,13 @@ class ItemKNN(_ItemItem):
     """
 
     default_space: ClassVar[tuple[dict[str, Any], ...]] = (
-        {"k": [5, 10, 20, 50, 100, 200, 500, 1000]},
+        {"k": [5, 10, 20, 50, 100, 200, 500, 1000], "gain": SEARCHED_GAINS},
     )
+    reads_gain: ClassVar[bool] = True
     _learned: ClassVar[tuple[str, ...]] = ("neighbours", "neighbour_offsets", "cosines")
 
     k: int = 150
+    gain: str = "value"
 
     def _arrays(self) -> Arrays:
         weights = self.weights_
