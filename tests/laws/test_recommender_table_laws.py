@@ -35,7 +35,11 @@ def table(user: Any, item: Any, value: Any = None) -> dict[str, Any]:
     return {"user": user, "item": item, **({} if value is None else {"value": value})}
 
 
-WEIGHTED = table(*PAIRS.T, COUNTS)
+def rows(pairs: NDArray[np.int64], value: Any = None) -> dict[str, Any]:
+    return table(pairs[:, 0], pairs[:, 1], value)
+
+
+WEIGHTED = rows(PAIRS, COUNTS)
 
 
 def fit(name: str, events: Any, **params: Any) -> Recommender:
@@ -57,28 +61,28 @@ class TestTables:
 
     def test_weights_are_repeated_rows(self, name: str) -> None:
         weighted = fit(name, WEIGHTED)
-        repeated = table(*np.repeat(PAIRS, COUNTS, axis=0).T)
+        repeated = rows(np.repeat(PAIRS, COUNTS, axis=0))
         assert same(fit(name, repeated), weighted)
-        half = table(*np.repeat(PAIRS, 2, axis=0).T, np.repeat(COUNTS / 2, 2))
+        half = rows(np.repeat(PAIRS, 2, axis=0), np.repeat(COUNTS / 2, 2))
         assert same(fit(name, half), weighted)
 
     def test_gain_one_is_each_pair_once(self, name: str) -> None:
         if not REGISTRY[name].reads_gain:
             pytest.skip("this model counts each pair once anyway")
-        repeated = table(*np.repeat(PAIRS, COUNTS, axis=0).T)
-        assert same(fit(name, repeated, gain="one"), fit(name, table(*PAIRS.T)))
-        assert not same(fit(name, repeated), fit(name, table(*PAIRS.T)))
+        repeated = rows(np.repeat(PAIRS, COUNTS, axis=0))
+        assert same(fit(name, repeated, gain="one"), fit(name, rows(PAIRS)))
+        assert not same(fit(name, repeated), fit(name, rows(PAIRS)))
 
     def test_order_of_rows_does_not_matter(self, name: str) -> None:
         repeated = np.repeat(PAIRS, COUNTS, axis=0)
         shuffled = np.random.default_rng(1).permutation(repeated)
-        assert same(fit(name, table(*shuffled.T)), fit(name, table(*repeated.T)))
+        assert same(fit(name, rows(shuffled)), fit(name, rows(repeated)))
 
     def test_fractions_in_another_order_give_the_same(self, name: str) -> None:
         """Sums of values of a pair are rounded; the order of its rows does not decide how."""
         parts = np.tile([0.1, 0.2, 0.3, 0.7], len(PAIRS))
-        one = table(*np.repeat(PAIRS, 4, axis=0).T, parts)
-        other = table(*np.repeat(PAIRS, 4, axis=0).T, parts[::-1])
+        one = rows(np.repeat(PAIRS, 4, axis=0), parts)
+        other = rows(np.repeat(PAIRS, 4, axis=0), parts[::-1])
         assert same(fit(name, one), fit(name, other))
 
     def test_ids_in_the_same_order_give_the_same(self, name: str) -> None:
