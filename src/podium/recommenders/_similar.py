@@ -185,7 +185,7 @@ class ItemKNN(_ItemItem):
         k = _check.cutoff(self.k)
         weights: Any = pairs.astype(np.float64)
         items = weights.T.tocsr()
-        squares = np.bincount(weights.indices, weights.data**2, minlength=pairs.shape[1])
+        squares: Any = np.bincount(weights.indices, weights.data**2, minlength=pairs.shape[1])
         is_exact = squares.max() <= _EXACT * _unit(pairs.data) ** 2
         neighbours: list[Any] = []
         for start, stop in _blocks(pairs.shape[1]):
@@ -260,7 +260,8 @@ def _squared_cosines(dots: Any, squares: NDArray[np.float64], start: int) -> Any
     The products are exact for small whole numbers, so that the quotient, which is rounded once, is
     the same for all equal fractions.
     """
-    row = start + np.repeat(np.arange(dots.shape[0]), np.diff(dots.indptr))
+    n_entries: NDArray[np.int64] = np.diff(dots.indptr)
+    row = start + np.repeat(np.arange(n_entries.size), n_entries)
     dots.data = dots.data**2 / (squares[row] * squares[dots.indices])
     return dots
 
