@@ -155,7 +155,8 @@ def test_failed_candidates_are_counted(podium: Callable[..., Any]) -> None:
     grid = ("--grid", "l2=0.1,-1", "--tune-table", "t.csv")
     done = podium(*TRAIN, "--tune", *grid)
     assert done.status == 0
-    assert "tried 2 candidates, of which 1 failed; best l2=0.1" in done.err
+    assert "tried 2 candidates, of which 1 failed (1 × ArgumentError: --l2 must be" in done.err
+    assert "); best l2=0.1" in done.err
     assert "l2 must be a number >= 0, got -1" in pl.read_csv("t.csv")["error"][1]
 
 

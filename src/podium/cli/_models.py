@@ -12,7 +12,7 @@ from podium.cli._training import DEFAULT_K, Model, Solver
 if TYPE_CHECKING:
     from podium.types import PerRow
 
-OF_RECOMMENDERS = frozenset({"loss", "l2", "learning_rate"})
+OF_RECOMMENDERS = frozenset({"loss", "l2", "learning_rate", "gain"})
 """Parameters of recommenders that have an option of the same name."""
 _OPTIONS = {
     **{f.name: f"--{f.name.replace('_', '-')}" for f in dataclasses.fields(Solver)},

@@ -257,6 +257,6 @@ class Interactions(EventFile):
 
     panel: ClassVar[str] = "Recommenders"
 
-    how: Gain = None
+    gain: Gain = None
     value_col: ValueColumn = None
     resume: Resume = False
