@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from podium import _check
 from podium._forks import Pool, thread_named
 from podium.errors import DataError
 
@@ -70,7 +71,7 @@ def as_column(values: Any, name: str, source: Source) -> Column:
             f"{source.name}: {name} is a masked array, whose mask would be ignored. "
             "Pass the rows that are not masked, or the result of filled()."
         )
-    array = None if isinstance(values, list) else np.asarray(values)
+    array = None if isinstance(values, list) else np.asarray(_check.on_host(values))
     if array is not None and array.ndim != 1:
         raise DataError(
             f"{source.name}: {name} must have one dimension, got shape {array.shape}. "
