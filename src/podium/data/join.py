@@ -15,6 +15,7 @@ from podium.data import _kernels
 from podium.data.ids import Shared, share
 from podium.data.overlap import CommonIds, Side, check_common
 from podium.data.runs import Run, Truth
+from podium.data.tables import place_in
 from podium.errors import ArgumentError, DataError
 from podium.groups import Groups, find, row_offsets
 from podium.ranking import count_between, kept_offsets
@@ -258,18 +259,18 @@ class Join:
         table, codes = (truth, self.items.left) if of_truth else (run, self.items.right)
         item = _check.label(self.items.label(codes[row]))
         if kind == _kernels.UNJUDGED:
+            place = f" ({place_in(table.name, row)})" if has_rows else ""
             return ArgumentError(
-                f"{table.name} lists item {item} for user {user}"
-                f"{f' (row {row})' if has_rows else ''}, which the truth does "
-                "not judge. Pass unjudged='negative' to count such items as not relevant, or "
-                "unjudged='skip' to leave them out."
+                f"{table.name} lists item {item} for user {user}{place}, which the "
+                "truth does not judge. Pass unjudged='negative' to count such items as not "
+                "relevant, or unjudged='skip' to leave them out."
             )
         users = self.users.left if of_truth else self.users.right
         duplicates = np.flatnonzero((users == users[row]) & (codes == codes[row]))
-        return DataError(
-            f"{table.name} lists item {item} twice for user {user}"
-            f"{f' (rows {duplicates[0]} and {duplicates[1]})' if has_rows else ''}. Keep one."
-        )
+        first, second = (place_in(table.name, row) for row in duplicates[:2].tolist())
+        kind, _, number = first.partition(" ")
+        place = f" ({kind}s {number} and {second.split()[1]})" if has_rows else ""
+        return DataError(f"{table.name} lists item {item} twice for user {user}{place}. Keep one.")
 
 
 def _table(

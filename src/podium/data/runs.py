@@ -21,12 +21,12 @@ from podium.data.columns import (
     missing,
     resolve,
 )
-from podium.data.convert import Ids, of_user, to_scores
+from podium.data.convert import Ids, to_scores
 from podium.data.frames import NO_FRAMES, Origin, kind_of
 from podium.data.role_columns import RoleColumns
 from podium.data.source import Source
 from podium.data.tables import open_table
-from podium.errors import DataError
+from podium.errors import DataError, warn
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Truth:
     user, item : (n_rows,)
         int64 arrays, or Polars String Series.
     relevance : float64, (n_rows,)
-        Finite relevances >= 0.
+        Finite relevances >= 0; those below 0 in the table are 0.
     name : str
         The name of the truth in messages.
     is_rating : bool
@@ -180,7 +180,12 @@ def read_truth(
     ------
     DataError
         If a file is missing, empty or malformed, a column or an id is missing, a relevance is
-        negative or not finite, or a table has scores but no relevance.
+        not finite, or a table has scores but no relevance.
+
+    Warns
+    -----
+    PodiumWarning
+        If relevances are below 0, as for spam in TREC's qrels. They count as 0.
 
     Examples
     --------
@@ -201,17 +206,20 @@ def read_truth(
     if "relevance" not in columns:
         return Truth(users, items, np.ones(len(users)), table.name, origin=origin)
     values = columns.numbers("relevance", users)
-    _not_negative(values, names["relevance"], users, table)
+    values = _without_negative(values, names["relevance"], table)
     return Truth(users, items, values, table.name, is_rating(names["relevance"]), origin)
 
 
-def _not_negative(values: NDArray[np.float64], name: str, user: Ids, table: Source) -> None:
-    if values.min(initial=0.0) < 0:
-        row = int(np.argmax(values < 0))
-        raise DataError(
-            f"{table.name}: {name} must be >= 0, got {values[row]:g} at {table.place_of(row)}"
-            f"{of_user(user, row)}. Use 0 for items that are not relevant."
-        )
+def _without_negative(values: NDArray[np.float64], name: str, table: Source) -> NDArray[np.float64]:
+    """Return relevances in which those below 0, such as TREC's -2 for spam, are 0."""
+    lowest = values.min(initial=0.0)
+    if lowest == 0:
+        return values
+    warn(
+        f"{table.name} has {name}s below 0, down to {lowest:g}. These items count as judged and "
+        "not relevant, as 0 does."
+    )
+    return np.maximum(values, 0.0)
 
 
 def _all_positive(table: Source) -> None:

@@ -23,6 +23,7 @@ POLARS = Pool("Polars", lambda: thread_named(r"polars-\d|async-executor"))
 Column: TypeAlias = "NDArray[Any] | pl.Series"
 Kind: TypeAlias = Literal["id", "number", "any"]
 Fetch: TypeAlias = Callable[[Mapping[str, Kind]], Mapping[str, Column]]
+_UNREAD = (np.dtype(np.longdouble),) if np.dtype(np.longdouble) != np.dtype(np.float64) else ()
 FORMATS = ("parquet", "csv", "tsv", "arrow", "trec", "svmlight", "jsonl", "lists")
 
 
@@ -79,6 +80,11 @@ def as_column(values: Any, name: str, source: Source) -> Column:
         )
     if array is not None and array.dtype.kind in "mM":
         return _times(array, name, source)
+    if array is not None and (array.dtype.kind == "c" or array.dtype in _UNREAD):
+        raise DataError(
+            f"{source.name}: {name} must hold numbers, strings or times, got {array.dtype}. "
+            "Convert the column, for example to float64."
+        )
     # Arrays of objects, byte strings and variable strings are converted to Series.
     if array is not None and array.dtype.kind not in "OST":
         return array
