@@ -6,15 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
 from podium._kernels import read_only
 from podium._ties import label_keys, text_order
 from podium.data import _kernels
+from podium.data.convert import Ids, one_chunk
 from podium.data.ids import Shared, share
 from podium.data.overlap import CommonIds, Side, check_common
-from podium.data.runs import Run, Truth
+from podium.data.runs import Run, Truth, as_written
 from podium.data.tables import place_in
 from podium.errors import ArgumentError, DataError
 from podium.groups import Groups, find, row_offsets
@@ -119,7 +121,7 @@ class Join:
     @classmethod
     def of(cls, truth: Truth, run: Run, missing: Missing, *, ids_ordered: bool) -> Join:
         """Match the users. With `ids_ordered`, item codes increase with the ids."""
-        users = share(truth.user, run.user)
+        users = share(*_compared(truth, run, "user"))
         truths, runs = Groups.from_qid(users.left), Groups.from_qid(users.right)
         run_position = find(runs.labels, truths.labels)
         # The groups, their labels and their order must not depend on the type of the run's ids.
@@ -128,7 +130,7 @@ class Join:
         if missing == "skip":
             truth_group = truth_group[run_position[truth_group] >= 0]
         run_group = run_position[truth_group]
-        items = share(truth.item, run.item, ordered=ids_ordered)
+        items = share(*_compared(truth, run, "item"), ordered=ids_ordered)
         labels = _truth_labels(truth, users, truths.labels[truth_group])
         return cls(users, items, runs, truths, run_group, truth_group, labels)
 
@@ -282,15 +284,24 @@ def _table(
 
 def _sides(truth: Truth, run: Run, kind: Literal["user", "item"]) -> tuple[Side, Side]:
     return (
-        Side("the truth", truth.name, getattr(truth, kind)),
-        Side("the run", run.name, getattr(run, kind)),
+        Side("the truth", truth.name, as_written(truth, kind, getattr(run, kind))),
+        Side("the run", run.name, as_written(run, kind, getattr(truth, kind))),
     )
+
+
+def _compared(truth: Truth, run: Run, kind: Literal["user", "item"]) -> tuple[Ids, Ids]:
+    """Return the ids of both tables as they are compared."""
+    left, right = _sides(truth, run, kind)
+    return left.ids, right.ids
 
 
 def _truth_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labels:
     """Return the truth's users of the codes, as integers if they are integers in the truth."""
     labels = users.labels(codes)
-    return labels.astype(np.int64) if isinstance(truth.user, np.ndarray) else labels
+    if not isinstance(truth.user, np.ndarray) or labels.dtype.kind in "iu":
+        return labels
+    numbers = pl.Series(labels).str.strip_suffix(".0").cast(pl.Int64)  # "7.0" as it is written
+    return one_chunk(numbers)
 
 
 def missing_users(n_missing: int, n_users: int, first: Any) -> ArgumentError:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from podium.data.columns import Role, resolve
@@ -63,6 +64,18 @@ class RoleColumns:
         """
         guess = role != "item" or not self.table.text_ids
         return to_ids(self.read[role], self.names[role], self.table, guess=guess)
+
+    def whole(self) -> tuple[str, ...]:
+        """Return the roles of ids that are integers, but written with ".0"."""
+        return tuple(
+            role
+            for role in ("user", "item")
+            if role in self.read
+            and self.table.text
+            and isinstance(self.read[role], pl.Series)
+            and isinstance(self.ids(role), np.ndarray)
+            and str(self.read[role][0]).endswith(".0")
+        )
 
     def numbers(self, role: str, users: Ids | None = None) -> NDArray[np.float64]:
         """Return finite numbers; `users` are the ids that messages name."""

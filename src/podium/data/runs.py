@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from podium.data._ranks import refuse_contradiction, scores_of_ranks
@@ -23,6 +24,7 @@ from podium.data.columns import (
 )
 from podium.data.convert import Ids, to_scores
 from podium.data.frames import NO_FRAMES, Origin, kind_of
+from podium.data.ids import strings
 from podium.data.role_columns import RoleColumns
 from podium.data.source import Source
 from podium.data.tables import open_table
@@ -44,6 +46,8 @@ class Run:
     is_order : bool
         Whether the scores only have the order of the source's values, which are ranks, or integers
         that float64 would round.
+    whole : tuple of str
+        The roles ("user", "item") whose integers the file writes with ".0".
     """
 
     user: Ids
@@ -51,6 +55,7 @@ class Run:
     score: NDArray[np.float64]
     name: str = "The run"
     is_order: bool = False
+    whole: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +75,8 @@ class Truth:
         because otherwise every rating would be positive.
     origin : Origin
         The kind of frame that was read, and the name of its column of users.
+    whole : tuple of str
+        The roles ("user", "item") whose integers the file writes with ".0".
     """
 
     user: Ids
@@ -78,6 +85,18 @@ class Truth:
     name: str = "The truth"
     is_rating: bool = False
     origin: Origin = NO_FRAMES
+    whole: tuple[str, ...] = ()
+
+
+def as_written(table: Run | Truth, kind: Literal["user", "item"], other: Ids) -> Ids:
+    """Return the ids of a table as its file writes them, if they are compared with text.
+
+    Integers that the file writes with ".0" are then text with ".0".
+    """
+    ids: Ids = getattr(table, kind)
+    if kind not in table.whole or not isinstance(other, pl.Series) or isinstance(ids, pl.Series):
+        return ids
+    return strings(ids) + ".0"
 
 
 def read_run(
@@ -149,7 +168,7 @@ def read_run(
         both_names = (names["score"], names["rank"])
         refuse_contradiction(values, columns.read["rank"], users, both_names, table)
     is_order = score_role is RANK or not has_scores
-    return Run(users, columns.ids("item"), values, table.name, is_order)
+    return Run(users, columns.ids("item"), values, table.name, is_order, columns.whole())
 
 
 def read_truth(
@@ -204,10 +223,14 @@ def read_truth(
     users, items = columns.ids("user"), columns.ids("item")
     origin = Origin(kind_of(source), names["user"])
     if "relevance" not in columns:
-        return Truth(users, items, np.ones(len(users)), table.name, origin=origin)
+        return Truth(
+            users, items, np.ones(len(users)), table.name, origin=origin, whole=columns.whole()
+        )
     values = columns.numbers("relevance", users)
     values = _without_negative(values, names["relevance"], table)
-    return Truth(users, items, values, table.name, is_rating(names["relevance"]), origin)
+    return Truth(
+        users, items, values, table.name, is_rating(names["relevance"]), origin, columns.whole()
+    )
 
 
 def _without_negative(values: NDArray[np.float64], name: str, table: Source) -> NDArray[np.float64]:
