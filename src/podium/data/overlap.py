@@ -39,7 +39,7 @@ class Side(NamedTuple):
         """Return " (7 rows)" with the number of rows of some ids, if each row has its id."""
         if not self.has_rows:
             return ""
-        return f" ({counted(strings(self.ids).is_in(texts).sum(), 'rows')})"
+        return f" ({counted(int(strings(self.ids).is_in(texts).sum()), 'rows')})"
 
     def label(self, text: Any) -> str:
         """Return an id as it is written in this table."""

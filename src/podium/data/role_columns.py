@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from podium.data.columns import Role, resolve
@@ -67,14 +66,13 @@ class RoleColumns:
 
     def whole(self) -> tuple[str, ...]:
         """Return the roles of ids that are integers, but written with ".0"."""
+        roles = [role for role in ("user", "item") if role in self.read and self.table.text]
         return tuple(
             role
-            for role in ("user", "item")
-            if role in self.read
-            and self.table.text
-            and isinstance(self.read[role], pl.Series)
-            and isinstance(self.ids(role), np.ndarray)
+            for role in roles
+            if len(self.read[role])
             and str(self.read[role][0]).endswith(".0")
+            and isinstance(self.ids(role), np.ndarray)
         )
 
     def numbers(self, role: str, users: Ids | None = None) -> NDArray[np.float64]:

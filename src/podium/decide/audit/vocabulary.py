@@ -70,8 +70,8 @@ class _Twins:
         pairs = zip(
             self.labels[codes].tolist(), self.labels[self.code[codes]].tolist(), strict=True
         )
-        tables = (self.labels[mask].tolist() for mask in (self.has_id, self.is_known))
-        return spelling.remedy(list(pairs), *tables, noun)
+        own, known = (self.labels[mask].tolist() for mask in (self.has_id, self.is_known))
+        return spelling.remedy(list(pairs), own, known, noun)
 
     @property
     def respelled(self) -> Ints:
