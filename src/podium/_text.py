@@ -25,6 +25,11 @@ def counted(n: float, plural: str) -> str:
     return f"{n:,.15g} {name}".rstrip()
 
 
+def inside(name: str) -> str:
+    """Return the name of a table as a part of a sentence: "the run" for "The run"."""
+    return f"the {name.removeprefix('The ')}" if name.startswith("The ") else name
+
+
 def width(text: str, size: float) -> float:
     """Return an estimate of the width of one line of text in pixels."""
     return size * sum(map(_em, text))

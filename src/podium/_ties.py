@@ -33,7 +33,7 @@ def in_order(scores: ArrayLike) -> ArrayLike:
     The ranks increase with the scores.
     """
     try:
-        array = np.asarray(scores)
+        array = np.asarray(_check.on_host(scores))
     except ValueError:  # lists of different lengths; reading the scores raises for them
         return scores
     if array.dtype.kind not in "iu" or not array.size:

@@ -6,15 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
 from podium._kernels import read_only
 from podium._ties import label_keys, text_order
 from podium.data import _kernels
+from podium.data.convert import Ids, one_chunk
 from podium.data.ids import Shared, share
 from podium.data.overlap import CommonIds, Side, check_common
-from podium.data.runs import Run, Truth
+from podium.data.runs import Run, Truth, as_written
+from podium.data.tables import place_in
 from podium.errors import ArgumentError, DataError
 from podium.groups import Groups, find, row_offsets
 from podium.ranking import count_between, kept_offsets
@@ -118,7 +121,7 @@ class Join:
     @classmethod
     def of(cls, truth: Truth, run: Run, missing: Missing, *, ids_ordered: bool) -> Join:
         """Match the users. With `ids_ordered`, item codes increase with the ids."""
-        users = share(truth.user, run.user)
+        users = share(*_compared(truth, run, "user"))
         truths, runs = Groups.from_qid(users.left), Groups.from_qid(users.right)
         run_position = find(runs.labels, truths.labels)
         # The groups, their labels and their order must not depend on the type of the run's ids.
@@ -127,7 +130,7 @@ class Join:
         if missing == "skip":
             truth_group = truth_group[run_position[truth_group] >= 0]
         run_group = run_position[truth_group]
-        items = share(truth.item, run.item, ordered=ids_ordered)
+        items = share(*_compared(truth, run, "item"), ordered=ids_ordered)
         labels = _truth_labels(truth, users, truths.labels[truth_group])
         return cls(users, items, runs, truths, run_group, truth_group, labels)
 
@@ -258,18 +261,18 @@ class Join:
         table, codes = (truth, self.items.left) if of_truth else (run, self.items.right)
         item = _check.label(self.items.label(codes[row]))
         if kind == _kernels.UNJUDGED:
+            place = f" ({place_in(table.name, row)})" if has_rows else ""
             return ArgumentError(
-                f"{table.name} lists item {item} for user {user}"
-                f"{f' (row {row})' if has_rows else ''}, which the truth does "
-                "not judge. Pass unjudged='negative' to count such items as not relevant, or "
-                "unjudged='skip' to leave them out."
+                f"{table.name} lists item {item} for user {user}{place}, which the "
+                "truth does not judge. Pass unjudged='negative' to count such items as not "
+                "relevant, or unjudged='skip' to leave them out."
             )
         users = self.users.left if of_truth else self.users.right
         duplicates = np.flatnonzero((users == users[row]) & (codes == codes[row]))
-        return DataError(
-            f"{table.name} lists item {item} twice for user {user}"
-            f"{f' (rows {duplicates[0]} and {duplicates[1]})' if has_rows else ''}. Keep one."
-        )
+        first, second = (place_in(table.name, place) for place in duplicates[:2].tolist())
+        unit, _, number = first.partition(" ")
+        places = f" ({unit}s {number} and {second.split()[1]})" if has_rows else ""
+        return DataError(f"{table.name} lists item {item} twice for user {user}{places}. Keep one.")
 
 
 def _table(
@@ -281,15 +284,24 @@ def _table(
 
 def _sides(truth: Truth, run: Run, kind: Literal["user", "item"]) -> tuple[Side, Side]:
     return (
-        Side("the truth", truth.name, getattr(truth, kind)),
-        Side("the run", run.name, getattr(run, kind)),
+        Side("the truth", truth.name, as_written(truth, kind, getattr(run, kind))),
+        Side("the run", run.name, as_written(run, kind, getattr(truth, kind))),
     )
+
+
+def _compared(truth: Truth, run: Run, kind: Literal["user", "item"]) -> tuple[Ids, Ids]:
+    """Return the ids of both tables as they are compared."""
+    left, right = _sides(truth, run, kind)
+    return left.ids, right.ids
 
 
 def _truth_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labels:
     """Return the truth's users of the codes, as integers if they are integers in the truth."""
     labels = users.labels(codes)
-    return labels.astype(np.int64) if isinstance(truth.user, np.ndarray) else labels
+    if not isinstance(truth.user, np.ndarray) or labels.dtype.kind in "iu":
+        return labels
+    numbers = pl.Series(labels).str.strip_suffix(".0").cast(pl.Int64)  # "7.0" as it is written
+    return one_chunk(numbers)
 
 
 def missing_users(n_missing: int, n_users: int, first: Any) -> ArgumentError:

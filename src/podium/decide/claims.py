@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from podium._json import plain
+from podium._numbers import measured
 from podium.evaluation import BUILT_IN, UnjudgedRange
 from podium.evaluation.stats import Interval
 
@@ -119,8 +120,8 @@ class Claim:
             return f"{self._subject}: can't tell, because {self._lack}."
         limit = f"{self.limit:+.4g}" if self.limit else "0"
         interval = (
-            f"({self.difference:+.4f}, {self.level:.4g} interval [{low:+.4f}, {high:+.4f}], limit "
-            f"{limit})"
+            f"({measured(self.difference, '+')}, {self.level:.4g} interval "
+            f"[{measured(low, '+')}, {measured(high, '+')}], limit {limit})"
         )
         if self.verdict == "cannot tell":
             return f"{self._subject}: can't tell {interval}.{self._advice}"

@@ -333,13 +333,19 @@ class _Work:
             left, right = strings(left), strings(right)
         names = self._sides[0].name, self._sides[number].name
         users = share(left, right)
-        sides = Side("the truth", names[0], left), Side("the run", names[1], right)
+        sides = (
+            Side("the truth", names[0], left, has_rows=False),
+            Side("the run", names[1], right, has_rows=False),
+        )
         report_common(users, common_ids(users), "user", *sides, n_more=n_both)
         if job.options.get("missing", "error") == "error" and len(left):
             first = users.label(users.left.min())
             raise missing_users(len(left), n_both + len(left), first)
         items = self._items[0], self._items[number]
-        sides = Side("the truth", names[0], items[0]), Side("the run", names[1], items[1])
+        sides = (
+            Side("the truth", names[0], items[0], has_rows=False),
+            Side("the run", names[1], items[1], has_rows=False),
+        )
         return check_common(share(*items), "item", *sides).n_right
 
     def best_items(self) -> dict[str, Run]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check, metrics
+from podium._text import inside
 from podium.errors import ArgumentError, warn
 from podium.evaluation.influence import coverage_values, gini_values
 from podium.groups import Groups, encode, find
@@ -274,7 +275,7 @@ def _warn_of_unknown(
         n_shown = np.unique(items).size
         warn(
             f"{measure}: {table.name} lacks {unknown.size} of the {n_shown} items that "
-            f"{shown.run.name} shows, or their categories or features, first item "
+            f"{inside(shown.run.name)} shows, or their categories or features, first item "
             f"{_check.label(shown.coded.ids.label(unknown[0]))}. Pairs with them are left out."
         )
 

@@ -89,14 +89,15 @@ def cascade(offsets, relevance, top_grade, depth, out):
     """Compute the expected reciprocal rank: the sum over ranks i of P(the reader stops at i) / i.
 
     A reader who reaches a rank stops there with probability
-    R(grade) = (2**grade - 1) / 2**top_grade (chapelle2009).
+    R(grade) = (2**grade - 1) / 2**top_grade (chapelle2009). The quotient is the difference of two
+    powers, which do not overflow.
     """
     for g in range(offsets.size - 1):
         lo = offsets[g]
         reaches = 1.0  # P(the reader reaches this rank): the product of 1 - R above it
         total = 0.0
         for i in range(min(depth[g], offsets[g + 1] - lo)):
-            stops = (2.0 ** relevance[lo + i] - 1.0) / 2.0**top_grade
+            stops = 2.0 ** (relevance[lo + i] - top_grade) - 2.0**-top_grade
             total += reaches * stops / (i + 1.0)
             reaches *= 1.0 - stops
         out[g] = total

@@ -110,7 +110,7 @@ def item_counts(items: ArrayLike, n_items: int) -> NDArray[np.int64]:
         If n_items is not at least the number of distinct items.
     """
     total = _check.cutoff(n_items, name="n_items")
-    codes, distinct = encode(_check.one_dimensional(np.asarray(items), "items"))
+    codes, distinct = encode(_check.one_dimensional(_check.array(items, "items"), "items"))
     counts = np.bincount(codes, minlength=distinct.size)
     if counts.size > total:
         raise ArgumentError(
@@ -260,7 +260,7 @@ def _unit_rows(features: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
 
 
 def _rows_of(items: ArrayLike, groups: Groups) -> NDArray[Any]:
-    ids = np.asarray(items)
+    ids = _check.array(items, "items")
     if ids.shape != (groups.n_rows,):
         raise ArgumentError(
             f"items must have one id per row of groups ({groups.n_rows}), got shape {ids.shape}."

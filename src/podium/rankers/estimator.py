@@ -204,7 +204,7 @@ class Ranker(BaseEstimator, abc.ABC):
         # `inputs` checks for non-finite values; its error names the row, the group and the column.
         return validate_data(
             self,
-            X,
+            _check.on_host(X),
             reset=reset,
             accept_sparse="csr",
             dtype=list(self._types),

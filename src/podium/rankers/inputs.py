@@ -45,7 +45,7 @@ def rows_of(features: Any, y: Any, qid: Any, group: Any, *, reader: str, where: 
     if y is None:
         raise ArgumentError(f"{where}y should be a 1d array of relevances, got None.")
     name = f"{where}y"
-    relevance = _check.relevance(column_or_1d(y, warn=True), labels, name=name)
+    relevance = _check.relevance(column_or_1d(_check.on_host(y), warn=True), labels, name=name)
     _same_length(n_rows, relevance.size, f"{where}X", name)
     return Rows(features, relevance, groups, labels)
 

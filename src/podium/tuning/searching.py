@@ -147,10 +147,11 @@ def search(
     _check.grouped(qid, reader, request="set_fit_request")
     param_sets = plan(estimator, grid, n_trials, seed)
     base = _prepared(estimator, parsed, seed, one_group=one_group)
+    X = _check.on_host(X)
     features: Any = X if hasattr(X, "shape") else np.asarray(X)
     if _check.is_sparse(features):
         features = features.tocsr()  # not every sparse format has rows
-    rows = Rows(features, np.asarray(y), _array(qid), _array(item))
+    rows = Rows(features, np.asarray(_check.on_host(y)), _array(qid), _array(item))
     _refuse_lengths(rows)
     run = Run(
         base,
@@ -285,7 +286,7 @@ def _check_measured(run: Run) -> None:
 
 
 def _array(labels: Any) -> Any:
-    return None if labels is None else np.asarray(labels)
+    return None if labels is None else np.asarray(_check.on_host(labels))
 
 
 def _workers(n_jobs: int) -> int:

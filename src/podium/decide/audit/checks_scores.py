@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from podium._numbers import measured
 from podium.data.ids import distinct
 from podium.decide.audit.finding import Finding, weigh
 from podium.decide.audit.pricing import POPULARITY, Pricing
@@ -116,8 +117,9 @@ def below_popularity(price: Pricing, name: str) -> Finding | None:
     return Finding(
         check="below-popularity",
         severity="warning",
-        text=f"Run {name} has {price.request.measure} {run:.4f}, and a list of the most popular "
-        f"items has {other:.4f}. The run is no better than a list that ignores the user's taste.",
+        text=f"Run {name} has {price.request.measure} {measured(run)}, and a list of the most "
+        f"popular items has {measured(other)}. The run is no better than a list that ignores the "
+        "user's taste.",
         remedy="Check the model, its training, and the ids of its lists. "
         "podium.recommenders.Popularity ranks items by popularity.",
         run=name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -114,6 +114,27 @@ def paired(
     """
     baseline_values, run_values = intervals.values(a, "a"), intervals.values(b, "b")
     _check.equal_length(a=baseline_values, b=run_values)
+    scale = intervals.scale_of(baseline_values, run_values)
+    if scale != 1:
+        small = paired(
+            baseline_values / scale,
+            run_values / scale,
+            level=level,
+            alpha=alpha,
+            power=power,
+            n_permutations=n_permutations,
+            seed=seed,
+            bounds=(bounds[0] / scale, bounds[1] / scale),
+            users=users,
+            splits=splits,
+        )
+        return replace(
+            small,
+            difference=small.difference * scale,
+            std_error=small.std_error * scale,
+            interval=intervals.scaled(small.interval, scale),
+            detectable=small.detectable * scale,
+        )
     is_defined = ~np.isnan(run_values - baseline_values)
     differences = (run_values - baseline_values)[is_defined]
     level = _check.open_fraction(level, "level")

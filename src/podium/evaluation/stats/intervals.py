@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from podium import _check
 from podium.types import PerGroup
 
+_LARGEST = 1e100  # sums of cubes of smaller values stay finite
+
 
 class Interval(NamedTuple):
     """The bounds of a confidence interval, in the unit of the values; nan if there is none."""
@@ -21,6 +23,21 @@ class Interval(NamedTuple):
 def values(values: ArrayLike, name: str) -> PerGroup:
     """Return one value per group; some may be nan."""
     return _check.no_infinity(_check.column(values, name), name)
+
+
+def scale_of(*columns: PerGroup) -> float:
+    """Return 1, or the power of two by which large values are divided so that no square overflows.
+
+    A division by a power of two changes no digit of a value.
+    """
+    highest = max(float(np.nanmax(np.abs(c), initial=0.0)) for c in columns)
+    return float(2.0 ** np.floor(np.log2(highest))) if highest > _LARGEST else 1.0
+
+
+def scaled(interval: Interval, scale: float) -> Interval:
+    """Return the interval of values that are multiplied by a scale."""
+    low, high = (float(bound) * scale for bound in interval)  # floats overflow without a warning
+    return Interval(low, high)
 
 
 def defined(values: PerGroup) -> tuple[PerGroup, int]:
