@@ -192,7 +192,7 @@ def read_times(path: Path, column: str | None) -> Any:
     if column is None:
         return None
     from podium import _check
-    from podium.data.convert import to_times
+    from podium.data import times
     from podium.data.tables import open_table
     from podium.errors import DataError
 
@@ -201,7 +201,7 @@ def read_times(path: Path, column: str | None) -> Any:
         raise DataError(
             f"{path} has no column {column!r} for --time-col.{_check.nearest(column, table.names)}"
         )
-    return to_times(table.fetch({column: "any"})[column], column, table)
+    return times.read_times(table.fetch({column: "time"})[column], column, table)
 
 
 def _final_model(fitted: Any, rows: Features, *, query_norm: bool) -> Any:

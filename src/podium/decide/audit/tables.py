@@ -25,7 +25,10 @@ _DEPTH = 100
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The rows of a table: the codes of users and items, and values or times if it has them."""
+    """The rows of a table: the codes of users and items, and values or times if it has them.
+
+    Times are keys of the order of the times of both parts; see `podium.data.times.keys_of`.
+    """
 
     user: Ints
     item: Ints
@@ -99,6 +102,8 @@ class Tables:
     request : Request
     other_items : pair of int64 arrays
         Codes of all items of the training part and of the test part, if not all users are audited.
+    median_times : pair of float, or None
+        The median time of the training part and of the test part, if their times are numbers.
     """
 
     train: Part
@@ -108,6 +113,7 @@ class Tables:
     items: NDArray[Any]
     request: Request
     other_items: tuple[Ints, Ints] = (_NO_CODES, _NO_CODES)
+    median_times: tuple[float, float] | None = None
     _lists: dict[str, Part] = field(default_factory=dict[str, Part])
 
     @property
@@ -229,7 +235,7 @@ class Tables:
     def without_times(self) -> Tables:
         """Return the tables without times."""
         train, test = (replace(part, time=None) for part in (self.train, self.test))
-        return replace(self, train=train, test=test, _lists={})
+        return replace(self, train=train, test=test, median_times=None, _lists={})
 
     def repeats(self, part: Part) -> Mask:
         """Return which rows repeat the pair of a better row; of equal rows, which is open."""
