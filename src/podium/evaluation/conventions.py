@@ -76,13 +76,13 @@ def tasks(
     preset = presets.get(like)
     passed = {**options, "undefined": undefined}
     no_limit = {"score_above": None}  # every package sets it: most of them retrieve all items
-    _refuse_given(like, {**no_limit, **preset.users_and_lists()}, passed)
     by_preset: dict[tuple[tuple[str, Any], ...], list[Measure]] = {}
     for measure in measures:
         of_measure = preset.rules(measure)
-        _refuse_given(like, of_measure, passed)
+        _refuse_given(like, {**no_limit, **of_measure}, passed)
         by_preset.setdefault(tuple(of_measure.items()), []).append(preset.measure(measure))
     if not measures:  # measures of the items shown need the users all the same
+        _refuse_given(like, {**no_limit, **preset.users_and_lists()}, passed)
         by_preset[tuple(preset.users_and_lists().items())] = []
     return [_task(group, dict(of_them), rules, options) for of_them, group in by_preset.items()]
 

@@ -197,6 +197,8 @@ def with_unjudged(
     from podium import data
 
     first = comparison.evaluations[comparison.baseline]
+    if not first.bounds:  # measures of the items shown have no ranges
+        return comparison
     masks = {(segment.by, segment.name): segment.mask for segment in first.segments}
     differences = list(comparison.differences)
     for baseline, run in dict.fromkeys((d.baseline, d.run) for d in comparison.differences):
