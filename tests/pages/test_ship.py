@@ -99,6 +99,17 @@ def test_table_of_statuses_is_that_of_the_command(podium: Callable[..., Any]) ->
             assert done.status == int(status), (decision, least)
 
 
+@pytest.mark.usefixtures("small")
+def test_pytest_example_of_the_page_fails_without_a_pass() -> None:
+    (example,) = code(PAGE, "python")
+    names: dict[str, Any] = {}
+    exec(compile(example, "page.md", "exec"), names)
+    names["test_candidate_may_replace_the_base"]()
+    shutil.copy("run-pap-k-surrogate.parquet", "run-popularity.parquet")  # as good
+    with pytest.raises(AssertionError, match="Can't tell"):
+        names["test_candidate_may_replace_the_base"]()
+
+
 @pytest.mark.long
 def test_script_of_the_page_ships_on_the_demo(demo_files: Path) -> None:
     shutil.copytree(demo_files, ".", dirs_exist_ok=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from podium.data.frames import NO_FRAMES, Origin
 from podium.decide.claims import Claim, Verdict
@@ -45,6 +45,13 @@ class Gate(Result):
     candidate: str = "candidate"
     unjudged: Unjudged | None = None
     origin: Origin = NO_FRAMES
+
+    _test: ClassVar[str] = "gate.passed, which is True for the decision 'pass' alone"
+
+    @property
+    def passed(self) -> bool:
+        """Whether the decision is "pass", such as in ``assert podium.gate(...).passed``."""
+        return self.decision == "pass"
 
     @property
     def primary(self) -> Claim:

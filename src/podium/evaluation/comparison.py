@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -106,6 +106,8 @@ class Comparison(Result):
     evaluations: dict[str, Evaluation]
     differences: tuple[Difference, ...]
     pairs: PairsCompared = "first"
+
+    _test: ClassVar[str] = "the p values of comparison.difference(measure, run), or podium.gate"
 
     @property
     def baseline(self) -> str:
