@@ -47,6 +47,13 @@ class Pairs:
     def n_users(self) -> int:
         return self.labels.size
 
+    def are_equal(self) -> bool:
+        """Return whether both runs have the same values for every user, up to rounding."""
+        return all(
+            np.allclose(values, self.candidate[name], rtol=1e-12, atol=1e-12, equal_nan=True)
+            for name, values in self.base.items()
+        )
+
     def weights(self, measure: Measure) -> PerGroup | None:
         """Return the weights of users; None if the measure is not a mean over users."""
         return self.weight if measure.metric.is_mean else None
@@ -98,7 +105,8 @@ def read_pairs(
     weight: str | None,
     catalogue: Any,
     items: Any,
-    undefined: Undefined,
+    undefined: Undefined | None,
+    like: str | None,
     storage: Storage,
     **options: Any,
 ) -> Pairs:
@@ -107,9 +115,10 @@ def read_pairs(
     def clusters_of(labels: Labels) -> Labels | None:
         return _column(users, "cluster", cluster, labels, options)
 
-    rule = options.get("unjudged", "negative")
-    # Claims have bounds of differences (podium.decide.unjudged). Those of each run are not used.
-    options = {**options, "unjudged": "negative" if rule == "bounds" else rule}
+    stated: dict[str, Any] = {}
+    if options.get("unjudged") == "bounds":
+        # Claims have bounds of differences (podium.decide.unjudged). Those of runs are not used.
+        stated, options = {"unjudged": "bounds"}, {**options, "unjudged": "negative"}
     evaluations = measure_runs(
         truth,
         {"base": base, "candidate": candidate},
@@ -118,12 +127,13 @@ def read_pairs(
         items=items,
         clusters=clusters_of,
         undefined=undefined,
+        like=like,
         storage=storage,
         **options,
     )
     first = evaluations["base"]
     values = {
-        name: {text: fill(v, undefined) for text, v in evaluation.values.items()}
+        name: {m: fill(v, evaluation.undefined_rule(m)) for m, v in evaluation.values.items()}
         for name, evaluation in evaluations.items()
     }
     return Pairs(
@@ -133,7 +143,7 @@ def read_pairs(
         _segments(first, by, users, options),
         clusters_of(first.labels),
         _weights(users, weight, first.labels, options),
-        {**first.conventions, "unjudged": rule},
+        {**first.conventions, **stated},
     )
 
 

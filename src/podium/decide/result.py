@@ -60,7 +60,7 @@ class Gate(Result):
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of the primary measure: superior, non-inferior, inferior or cannot tell."""
+        """The verdict of the primary measure; see `Claim.verdict`."""
         return self.primary.verdict
 
     @property

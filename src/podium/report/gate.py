@@ -17,6 +17,10 @@ from podium.report.views import Numbers, Tables, Text, View
 _NUMBERS = ("std_error", "limit", "base", "candidate", "n_users", "n_undefined")
 _FLAT = ("by", "place", "role", "measure", "verdict", "difference", "level", *_NUMBERS)
 _STATUS = {"pass": "good", "fail": "bad", "cannot tell": "open"}
+EQUAL = (
+    "Equal: for all users, both runs list the same items in the same order, with the same ties, as "
+    "far as the measures read them. Nothing was tested."
+)
 _HEADINGS = {"pass": "Pass", "fail": "Fail", "cannot tell": "Can't tell"}
 
 
@@ -26,6 +30,8 @@ def headline(result: Mapping[str, Any]) -> str:
     base, candidate, verdict = result["base"], result["candidate"], result["verdict"]
     if verdict == "cannot tell":
         text = f"{measure} does not show whether {candidate} may replace {base}"
+    elif verdict == "equal":
+        text = f"the runs are equal: {candidate} has the same lists as {base}"
     else:
         text = f"{candidate} is {verdict} to {base} in {measure}"
     of_others = result["claims"][1:]
@@ -178,7 +184,7 @@ def _failures(role: str, fail_on: str) -> set[str]:
     if role != "segment" and fail_on != "inferior":
         failures.add("cannot tell")
     if role == "primary" and fail_on == "non-inferior":
-        failures.add("non-inferior")
+        failures |= {"equal", "non-inferior"}
     return failures
 
 
@@ -216,7 +222,8 @@ def notes(result: Mapping[str, Any]) -> list[str]:
     """Return the lines on the level of segments, the look and unjudged items, if any."""
     levels = {claim["level"] for claim in result["claims"]}
     first = result["claims"][0]["level"]
-    lines = [
+    lines = [EQUAL] if result["verdict"] == "equal" else []
+    lines += [
         f"The intervals of segments have the level {level:.4g}, so that all of them hold together."
         for level in levels - {first}
     ]
