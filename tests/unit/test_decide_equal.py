@@ -72,6 +72,7 @@ def test_other_items_with_equal_values_are_tested() -> None:
     assert equal(truth, base, lists(*[[1, 8, 7]] * 40), "hit_rate@1")
 
 
+@pytest.mark.filterwarnings("ignore:The order of equal scores")
 def test_ties_must_be_the_same() -> None:
     truth = {"user": [0], "item": [3]}
     base = {"user": [0] * 3, "item": [1, 2, 3], "score": [2.0, 1.0, 1.0]}

@@ -17,6 +17,7 @@ from podium.decide.pairs import Pairs, read_pairs
 from podium.decide.result import Gate
 from podium.decide.rules import Rules
 from podium.decide.state import State
+from podium.decide.ties import refuse_open_ties, ties_of
 from podium.decide.unjudged import read_ranges, read_tables
 from podium.errors import ArgumentError
 from podium.evaluation import BUILT_IN, check_tables
@@ -130,7 +131,8 @@ def gate(
     ------
     ArgumentError
         If an option is wrong, if the rules, values or users of a sequential gate contradict those
-        of an earlier look, or if unjudged="bounds" is passed with sequential=True, with a measure
+        of an earlier look, if a sequential gate depends on the order of equal scores and `ties` is
+        not passed, or if unjudged="bounds" is passed with sequential=True, with a measure
         of relevance that has no bounds (see `podium.evaluation.difference_bounds`), or with tables
         that need more than `memory`.
     DataError
@@ -140,6 +142,9 @@ def gate(
     -----
     Equal runs: the same items in the same order, with the same ties, to the depth that the measures
     read. Equal values of different lists are tested, and so are repeated looks.
+    Ties: if `ties` is not passed, and the decision with relevant items first among equal scores
+    differs from that with relevant items last, the decision is "cannot tell", and the gate shows
+    both. Repeated looks then require `ties`.
     Multiplicity: a candidate passes only if every guard holds, so guards need no correction. The
     intervals of segments have the level 1 - (1 - level) / number of segment claims.
     Intervals of one look: t intervals with the jackknife standard error over clusters. For a
@@ -209,6 +214,8 @@ def gate(
         storage=storage,
         **options,
     )
+    if rules.looks != "once":
+        refuse_open_ties(pairs, rules.measures)
     result, n_known = _state(rules, pairs, state)
     look = _look(result, result.pairs.n_users - n_known)
     ranges = None
@@ -223,7 +230,11 @@ def gate(
     )
     all_claims = tuple(claims(result, ranges, equal=is_equal))
     unjudged = None if ranges is None else ranges.summary(all_claims[0])
-    decided = Gate(all_claims, look, result.pairs.conventions, *names, unjudged, origin)
+    ties = None
+    if rules.looks == "once" and pairs.best is not None and not is_equal:
+        first = claims(State.first(rules, pairs.best))
+        ties = ties_of(pairs, rules.measures, all_claims, tuple(first))
+    decided = Gate(all_claims, look, result.pairs.conventions, *names, unjudged, origin, ties)
     if state is not None:
         result.write(state)
     return decided
@@ -287,7 +298,7 @@ def _check_request(rules: Rules, by: Sequence[str], users: Any, state: Any) -> N
 
 def _is_stream(table: Any) -> bool:
     """Return whether a table can be read only once."""
-    return isinstance(table, str | os.PathLike) and is_stream(Path(table))
+    return isinstance(table, str | Path) and is_stream(Path(table))
 
 
 def _check_bounds(rules: Rules, like: str | None, has_bounds: bool) -> None:

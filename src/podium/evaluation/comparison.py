@@ -15,6 +15,7 @@ from podium.errors import ArgumentError
 from podium.evaluation import details, pictures, stats
 from podium.evaluation.alignment import align
 from podium.evaluation.evaluation import Evaluation, fill, user_frame
+from podium.evaluation.open_ties import open_ties
 from podium.evaluation.segments import Segment
 from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
@@ -244,11 +245,16 @@ class Comparison(Result):
     def _measures(self, segment: Segment | None) -> dict[str, Any]:
         mask = None if segment is None else segment.mask
         is_all = self.pairs == "all"
+        effects = {
+            run: {name: {"ties": plain(vars(effect))} for name, effect in open_ties(e, mask)}
+            for run, e in self.evaluations.items()
+        }
         return {
             measure: {
                 "higher_is_better": parse(measure).metric.higher_is_better,
                 "means": {
                     run: plain(vars(evaluation.summary(measure, mask)))
+                    | effects[run].get(measure, {})
                     for run, evaluation in self.evaluations.items()
                 },
                 "differences": [d.as_json() for d in self._of(measure, segment)],

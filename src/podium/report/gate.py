@@ -28,6 +28,9 @@ def headline(result: Mapping[str, Any]) -> str:
     """Return the decision in one line."""
     start, measure = _HEADINGS[result["decision"]], result["claims"][0]["measure"]
     base, candidate, verdict = result["base"], result["candidate"], result["verdict"]
+    if depends_on_ties(result):
+        text = "the decision depends on the order of equal scores"
+        return f"{start}: {text}."
     if verdict == "cannot tell":
         text = f"{measure} does not show whether {candidate} may replace {base}"
     elif verdict == "equal":
@@ -41,6 +44,12 @@ def headline(result: Mapping[str, Any]) -> str:
         is_open = [c for c in of_others if c["verdict"] == "cannot tell" and c["role"] == "guard"]
         text += f", but {_listed(is_open)}"
     return f"{start}: {text}."
+
+
+def depends_on_ties(result: Mapping[str, Any]) -> bool:
+    """Return whether the two orders of equal scores lead to different decisions."""
+    decisions = result["ties"]["decisions"] if result.get("ties") else {"last": "", "first": ""}
+    return decisions["last"] != decisions["first"]
 
 
 def view(result: Mapping[str, Any]) -> View:
@@ -154,7 +163,8 @@ def to_junit(result: Mapping[str, Any], *, fail_on: str) -> str:
             name=printable(f"{claim['measure']}{f' in {place}' if claim['by'] else ''}"),
         )
         is_open = claim["verdict"] == "cannot tell" and claim["role"] != "segment"
-        if claim["verdict"] in _failures(claim["role"], fail_on):
+        verdict = result["verdict"] if claim["role"] == "primary" else claim["verdict"]
+        if {verdict, claim["verdict"]} & _failures(claim["role"], fail_on):
             n_failures += 1
             ET.SubElement(case, "failure", message=printable(text), type=claim["verdict"])
         elif is_open:
@@ -165,6 +175,16 @@ def to_junit(result: Mapping[str, Any], *, fail_on: str) -> str:
         if claim["role"] == "primary" and result["unjudged"]:
             _add_output(case, result["unjudged"]["sentence"])
     n_tests = len(result["claims"])
+    if depends_on_ties(result):
+        n_tests += 1
+        case = ET.SubElement(suite, "testcase", classname="podium.gate.ties", name="equal scores")
+        text = printable(" ".join(result["reasons"]))
+        if fail_on == "inferior":
+            n_skipped += 1
+            ET.SubElement(case, "skipped", message=text)
+        else:
+            n_failures += 1
+            ET.SubElement(case, "failure", message=text, type="cannot tell")
     suite.attrib |= {"tests": f"{n_tests}", "failures": f"{n_failures}", "skipped": f"{n_skipped}"}
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
@@ -233,6 +253,8 @@ def notes(result: Mapping[str, Any]) -> list[str]:
         lines.append(f"Look {look['number']}: {users}{horizon}.")
         if look.get("mean_over") == "clusters":
             lines.append("Means are over clusters: each cluster counts once.")
+    if (ties := result.get("ties")) and not depends_on_ties(result):
+        lines.append(ties["sentence"])
     if unjudged := result["unjudged"]:
         file = " --labels FILE writes the items to judge." if unjudged["n_labels"] else ""
         lines.append(f"{unjudged['sentence']}{file}")

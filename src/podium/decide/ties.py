@@ -1,0 +1,137 @@
+"""What a gate would decide with relevant items first among equal scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from podium.decide.claims import Claim, Verdict
+from podium.decide.pairs import Pairs
+from podium.errors import ArgumentError
+from podium.evaluation.open_ties import OpenTies
+from podium.metrics import Measure
+
+Decision: TypeAlias = Literal["pass", "fail", "cannot tell"]
+
+
+def decision_of(claims: Sequence[Claim]) -> Decision:
+    """Return the decision that follows from claims; see `Gate.decision`."""
+    if any(claim.verdict == "inferior" for claim in claims):
+        return "fail"
+    required = [claim for claim in claims if claim.role != "segment"]
+    return "pass" if all(claim.holds for claim in required) else "cannot tell"
+
+
+@dataclass(frozen=True)
+class Ties:
+    """The claims with relevant items first among equal scores; a gate has those with them last.
+
+    Attributes
+    ----------
+    n_lists, n_users : int
+        The number of users for whom a value of either run depends on the order, and of all users.
+    last, first : tuple of Claim
+        The claims with relevant items last and first, in the same order.
+    """
+
+    n_lists: int
+    n_users: int
+    last: tuple[Claim, ...]
+    first: tuple[Claim, ...]
+
+    @property
+    def decisions(self) -> tuple[Decision, Decision]:
+        """The decisions with relevant items last and first."""
+        return decision_of(self.last), decision_of(self.first)
+
+    @property
+    def decide(self) -> bool:
+        """Whether the decision depends on the order of equal scores."""
+        last, first = self.decisions
+        return last != first
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the primary measure that holds in both orders."""
+        one, other = self.last[0], self.first[0]
+        if one.verdict == other.verdict:
+            return one.verdict
+        return "non-inferior" if one.holds and other.holds else "cannot tell"
+
+    def reasons(self, base: str, candidate: str) -> Iterator[str]:
+        """Yield the sentences of both orders on claims whose verdicts differ."""
+        yield self.sentence
+        for last, first in zip(self.last, self.first, strict=True):
+            if last.verdict != first.verdict:
+                yield f"Relevant items last: {last.sentence(base, candidate)}"
+                yield f"Relevant items first: {first.sentence(base, candidate)}"
+
+    @property
+    def sentence(self) -> str:
+        """The number of lists, and whether their order changes the decision, as sentences."""
+        last, first = self.decisions
+        lists = (
+            f"The order of equal scores decides the values of {self.n_lists:,} of "
+            f"{self.n_users:,} users."
+        )
+        if self.decide:
+            return (
+                f"{lists} The decision is '{last}' with relevant items last and '{first}' with "
+                "relevant items first. Break ties in the model, or choose an order: --ties RULE "
+                "(ties= in Python)."
+            )
+        claim = self.first[0]
+        return (
+            f"{lists} With relevant items first, the difference in {claim.measure} is "
+            f"{claim.difference:+.4f} [{claim.interval.low:+.4f}, {claim.interval.high:+.4f}], and "
+            "the decision is the same."
+        )
+
+    def as_json(self, base: str, candidate: str) -> dict[str, Any]:
+        """Return the JSON form."""
+        last, first = self.decisions
+        return {
+            "n_lists": self.n_lists,
+            "n_users": self.n_users,
+            "decisions": {"last": last, "first": first},
+            "claims_first": [claim.as_json(base, candidate) for claim in self.first],
+            "sentence": self.sentence,
+        }
+
+
+def ties_of(
+    pairs: Pairs, measures: Sequence[Measure], last: Sequence[Claim], first: Sequence[Claim]
+) -> Ties | None:
+    """Return what the order of equal scores changes; None if this is too little to be seen."""
+    n_lists = pairs.n_tied
+    ties = Ties(n_lists, pairs.n_users, tuple(last), tuple(first))
+    matters = ties.decide or ties.verdict != last[0].verdict or _matters(pairs, measures)
+    return ties if n_lists and matters else None
+
+
+def refuse_open_ties(pairs: Pairs, measures: Sequence[Measure]) -> None:
+    """Raise if a look depends on the order of equal scores, of which the state keeps only one.
+
+    Raises
+    ------
+    ArgumentError
+        If 1 % of the lists or more depend on it, and a mean does.
+    """
+    if _matters(pairs, measures):
+        raise ArgumentError(
+            "sequential=True requires ties, because the order of equal scores decides values of "
+            f"{pairs.n_tied:,} of {pairs.n_users:,} users. Pass ties='worst' to rank relevant "
+            "items last in all looks, or another rule, or break ties in the model."
+        )
+
+
+def _matters(pairs: Pairs, measures: Sequence[Measure]) -> bool:
+    if pairs.best is None:
+        return False
+    n_lists, n_users = pairs.n_tied, pairs.n_users
+    return any(
+        OpenTies(n_lists, n_users, last, first).matters
+        for measure in measures
+        for last, first in zip(pairs.means(measure), pairs.best.means(measure), strict=True)
+    )
