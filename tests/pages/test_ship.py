@@ -87,7 +87,11 @@ def test_table_of_statuses_is_that_of_the_command(podium: Callable[..., Any]) ->
     fail_on = re.findall(r"`(?:--fail-on )?([\w-]+)`", order[1])
     pairs = {
         "pass, and the primary measure is superior": ("popularity", "pap-10-ranker", "0"),
-        "pass, and the primary measure is non-inferior": ("pap-k-surrogate", "pap-10-ranker", "0.5"),
+        "pass, and the primary measure is non-inferior": (
+            "pap-k-surrogate",
+            "pap-10-ranker",
+            "0.5",
+        ),
         "pass, and the runs are equal": ("popularity", "popularity", "0"),
         "cannot tell": ("pap-k-surrogate", "pap-10-ranker", "0"),
         "fail": ("pap-10-ranker", "popularity", "0"),
