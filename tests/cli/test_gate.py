@@ -100,9 +100,10 @@ def test_markdown_is_a_heading_reasons_and_a_table(podium: Run) -> None:
             "markdown",
         )
     ).out
-    heading, reason, level, table = out.strip().split("\n\n")
+    heading, reason, level, table, interval = out.strip().split("\n\n")
+    assert interval.startswith("Gate interval: ")
     assert heading == ("### Can't tell: hit_rate@2 does not show whether other may replace best.")
-    assert reason.startswith("- hit_rate@2: can't tell (+0.0000, 0.95 interval [")
+    assert reason.startswith("- hit_rate@2: can't tell (+0.0000, 0.95 gate interval [")
     assert "level 0.975" in level
     head, rule, *rows = table.splitlines()
     assert head.startswith("| segment")

@@ -127,8 +127,8 @@ class Claim:
             return f"{self._subject}: can't tell, because {self._lack}."
         limit = f"{self.limit:+.4g}" if self.limit else "0"
         interval = (
-            f"({self.difference:+.4f}, {self.level:.4g} interval [{low:+.4f}, {high:+.4f}], limit "
-            f"{limit})"
+            f"({self.difference:+.4f}, {self.level:.4g} gate interval [{low:+.4f}, {high:+.4f}], "
+            f"limit {limit})"
         )
         if self.verdict == "cannot tell":
             return f"{self._subject}: can't tell {interval}.{self._advice}"

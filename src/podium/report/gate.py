@@ -17,6 +17,14 @@ from podium.report.views import Numbers, Tables, Text, View
 _NUMBERS = ("std_error", "limit", "base", "candidate", "n_users", "n_undefined")
 _FLAT = ("by", "place", "role", "measure", "verdict", "difference", "level", *_NUMBERS)
 _STATUS = {"pass": "good", "fail": "bad", "cannot tell": "open"}
+_WIDER = (
+    "Gate interval: the t interval of podium compare, but wider for measures with bounds, because "
+    "a sample can lack the rare large differences."
+)
+_WIDER_OF_LOOKS = (
+    "Gate interval: wider than the t interval of podium compare, because those of all looks hold "
+    "together."
+)
 EQUAL = (
     "Equal: for all users, both runs list the same items in the same order, with the same ties, as "
     "far as the measures read them. Nothing was tested."
@@ -55,8 +63,8 @@ def depends_on_ties(result: Mapping[str, Any]) -> bool:
 def view(result: Mapping[str, Any]) -> View:
     """Return the decision, the claims and the conventions of a Gate's JSON form."""
     lines = (headline(result), *result["reasons"], *notes(result))
-    conventions = conventions_line(result["conventions"])
-    return View((Text(lines), Tables((gate_table(result),)), Text((conventions,))))
+    last = (*interval_notes(result), conventions_line(result["conventions"]))
+    return View((Text(lines), Tables((gate_table(result),)), Text(last)))
 
 
 def page(result: Mapping[str, Any]) -> Report:
@@ -71,7 +79,7 @@ def page(result: Mapping[str, Any]) -> Report:
                 "title": "Claims",
                 "figures": [*_figures(result)],
                 "tables": [pages.complete(gate_table(result))],
-                "notes": notes(result),
+                "notes": [*notes(result), *interval_notes(result)],
             }
         ],
         "conventions": pages.conventions(result),
@@ -112,7 +120,7 @@ def numbers(result: Mapping[str, Any]) -> Numbers:
 def gate_table(result: Mapping[str, Any]) -> Table:
     """Return one row for each claim, with the segment in its first row only."""
     places = [claim["place"] for claim in result["claims"]]
-    interval = f"{result['claims'][0]['level']:.4g} interval"
+    interval = f"{result['claims'][0]['level']:.4g} gate interval"
     columns = ["measure", "diff.", interval, "limit", "verdict", "base", "candidate", "users"]
     rows = [_cells(claim) for claim in result["claims"]]
     if result["unjudged"]:
@@ -137,7 +145,8 @@ def to_markdown(result: Mapping[str, Any]) -> str:
     """Return the decision, the reasons and the table in GitHub's Markdown."""
     reasons = "".join(f"- {printable(reason)}\n" for reason in result["reasons"])
     parts = [f"### {printable(headline(result))}", reasons.rstrip("\n"), *notes(result)]
-    return "\n\n".join([*filter(None, parts), tables.to_markdown(gate_table(result))]) + "\n"
+    parts += [tables.to_markdown(gate_table(result)).rstrip("\n"), *interval_notes(result)]
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def to_junit(result: Mapping[str, Any], *, fail_on: str) -> str:
@@ -236,6 +245,13 @@ def _cells(claim: Mapping[str, Any]) -> list[Any]:
 def _range(unjudged: Mapping[str, Any] | None) -> str:
     """Return the range over judgements of unjudged items; empty if the measure has none."""
     return "" if unjudged is None else span((unjudged["low"], unjudged["high"]), "+")
+
+
+def interval_notes(result: Mapping[str, Any]) -> list[str]:
+    """Return the line on how the intervals differ from those of a comparison; none if equal."""
+    if result["verdict"] == "equal":
+        return []
+    return [_WIDER_OF_LOOKS if result["look"] else _WIDER]
 
 
 def notes(result: Mapping[str, Any]) -> list[str]:

@@ -178,7 +178,7 @@ def differences_table(result: Mapping[str, Any]) -> Table:
     p_columns = {"randomisation_p_value": "p rand.", "holm_p_value": "p Holm"}
     if result["splits"] > 1:
         p_columns = {"t_p_value": "p t", "holm_p_value": "p Holm"}
-    columns = ["measure", "run", "diff.", f"{_first_level(result):.4g} interval"]
+    columns = ["measure", "run", "diff.", f"{_first_level(result):.4g} t interval"]
     has_bounds = _has_unjudged(result)
     return {
         "columns": [
