@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import podium
-from podium.errors import ArgumentError, PodiumWarning
+from podium.errors import PodiumWarning
 
 SCHEMAS = Path(__file__).parents[2] / "docs/schemas"
 SAID = r"order of equal scores"
@@ -180,12 +180,14 @@ def test_a_verdict_is_the_one_that_holds_in_both_orders() -> None:
 
 
 @pytest.mark.filterwarnings(f"ignore:.*{SAID}")
-def test_a_sequential_gate_requires_a_choice(tmp_path: Path) -> None:
+def test_a_look_that_depends_on_ties_does_not_pass(tmp_path: Path) -> None:
     truth, tied, other = runs(500, 373)
-    options: Any = {"sequential": True, "state": tmp_path / "gate.state"}
-    with pytest.raises(ArgumentError, match="ties"):
-        podium.gate(truth, tied, other, "precision@1", **options)
-    assert podium.gate(truth, tied, other, "precision@1", ties="worst", **options).passed
+    early = {name: column[:200] for name, column in truth.items()}
+    for name, ties in (("open", {}), ("chosen", {"ties": "worst"})):
+        options: Any = {"sequential": True, "state": tmp_path / name, **ties}
+        looks = [podium.gate(t, tied, other, "precision@1", **options) for t in (early, truth)]
+        assert [look.passed for look in looks] == [bool(ties)] * 2
+    assert podium.gate(truth, tied, other, "precision@1", **options).passed
 
 
 @pytest.mark.filterwarnings(f"ignore:.*{SAID}")

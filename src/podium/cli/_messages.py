@@ -131,7 +131,7 @@ _OF_GATE = {
     re.compile(r"\bsequential=True\b"): "--sequential",
     re.compile(r"^(cluster|horizon|state|users|weight)\b(?= (?:has|requires)\b)"): r"--\1",
     re.compile(r"^(state)\b(?= .+ (?:is a folder|is in a folder|was begun)\b)"): r"--\1",
-    re.compile(r"(?<=requires )(state|ties|users)\b(?=, )"): r"--\1",
+    re.compile(r"(?<=requires )(state|users)\b(?=, )"): r"--\1",
     re.compile(r"(?<=\bPass )(horizon|users)\b(?= to|,| too)"): r"--\1",
     re.compile(r"\. (cluster|weight)\b(?= needs a value)"): r". --\1",
     re.compile(r"(?<=, because )by, cluster and weight\b(?= name)"): "--by, --cluster and --weight",

@@ -17,7 +17,7 @@ from podium.decide.pairs import Pairs, read_pairs
 from podium.decide.result import Gate
 from podium.decide.rules import Rules
 from podium.decide.state import State
-from podium.decide.ties import refuse_open_ties, ties_of
+from podium.decide.ties import ties_of, with_relevant_first
 from podium.decide.unjudged import read_ranges, read_tables
 from podium.errors import ArgumentError
 from podium.evaluation import BUILT_IN, check_tables
@@ -131,8 +131,7 @@ def gate(
     ------
     ArgumentError
         If an option is wrong, if the rules, values or users of a sequential gate contradict those
-        of an earlier look, if a sequential gate depends on the order of equal scores and `ties` is
-        not passed, or if unjudged="bounds" is passed with sequential=True, with a measure
+        of an earlier look, or if unjudged="bounds" is passed with sequential=True, with a measure
         of relevance that has no bounds (see `podium.evaluation.difference_bounds`), or with tables
         that need more than `memory`.
     DataError
@@ -144,7 +143,7 @@ def gate(
     read. Equal values of different lists are tested, and so are repeated looks.
     Ties: if `ties` is not passed, and the decision with relevant items first among equal scores
     differs from that with relevant items last, the decision is "cannot tell", and the gate shows
-    both. Repeated looks then require `ties`.
+    both. In repeated looks, earlier users whom the look lacks keep their stored values.
     Multiplicity: a candidate passes only if every guard holds, so guards need no correction. The
     intervals of segments have the level 1 - (1 - level) / number of segment claims.
     Intervals of one look: t intervals with the jackknife standard error over clusters. For a
@@ -214,8 +213,6 @@ def gate(
         storage=storage,
         **options,
     )
-    if rules.looks != "once":
-        refuse_open_ties(pairs, rules.measures)
     result, n_known = _state(rules, pairs, state)
     look = _look(result, result.pairs.n_users - n_known)
     ranges = None
@@ -231,8 +228,8 @@ def gate(
     all_claims = tuple(claims(result, ranges, equal=is_equal))
     unjudged = None if ranges is None else ranges.summary(all_claims[0])
     ties = None
-    if rules.looks == "once" and pairs.best is not None and not is_equal:
-        first = claims(State.first(rules, pairs.best))
+    if pairs.best is not None and not is_equal:
+        first = claims(with_relevant_first(result, pairs, pairs.best))
         ties = ties_of(pairs, rules.measures, all_claims, tuple(first))
     decided = Gate(all_claims, look, result.pairs.conventions, *names, unjudged, origin, ties)
     if state is not None:

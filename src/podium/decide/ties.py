@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
+
+import numpy as np
 
 from podium.decide.claims import Claim, Verdict
 from podium.decide.pairs import Pairs
-from podium.errors import ArgumentError
+from podium.decide.state import State
 from podium.evaluation.open_ties import OpenTies
 from podium.metrics import Measure
+from podium.types import PerGroup
 
 Decision: TypeAlias = Literal["pass", "fail", "cannot tell"]
 
@@ -110,20 +113,23 @@ def ties_of(
     return ties if n_lists and matters else None
 
 
-def refuse_open_ties(pairs: Pairs, measures: Sequence[Measure]) -> None:
-    """Raise if a look depends on the order of equal scores, of which the state keeps only one.
+def with_relevant_first(state: State, pairs: Pairs, best: Pairs) -> State:
+    """Return the state with the values of `best` for the users of a look.
 
-    Raises
-    ------
-    ArgumentError
-        If 1 % of the lists or more depend on it, and a mean does.
+    Earlier users whom the look does not have again keep their values.
     """
-    if _matters(pairs, measures):
-        raise ArgumentError(
-            "sequential=True requires ties, because the order of equal scores decides values of "
-            f"{pairs.n_tied:,} of {pairs.n_users:,} users. Pass ties='worst' to rank relevant "
-            "items last in all looks, or another rule, or break ties in the model."
-        )
+    from podium.data import user_positions
+
+    place = user_positions(state.pairs.labels, pairs.labels)
+
+    def chosen(
+        stored: Mapping[str, PerGroup], first: Mapping[str, PerGroup]
+    ) -> dict[str, PerGroup]:
+        return {n: np.where(place < 0, values, first[n][place]) for n, values in stored.items()}
+
+    base = chosen(state.pairs.base, best.base)
+    candidate = chosen(state.pairs.candidate, best.candidate)
+    return replace(state, pairs=replace(state.pairs, base=base, candidate=candidate))
 
 
 def _matters(pairs: Pairs, measures: Sequence[Measure]) -> bool:
