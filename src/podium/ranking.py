@@ -21,6 +21,7 @@ from podium.types import Counts, LowGrades, Mask, Offsets, PerRow, Ties
 
 LOW_GRADES: tuple[LowGrades, ...] = ("zero", "keep")
 
+_MARKED = ("worst", "average", "threshold")  # the rules under which tied ranks are marked
 _UNKNOWN = -1  # n_items of a group whose list may be incomplete
 
 
@@ -47,7 +48,7 @@ class Ranking:
     ties : {"worst", "best", "average", "id", "random", "threshold"}
         The rule that ordered equal scores.
     tied : bool, (n_rows,)
-        Whether the next rank has the same score. Empty unless ties="average" or "threshold".
+        Whether the next rank has the same score. Empty with ties="best", "id" and "random".
     absent : bool, (n_groups,), or None
         Groups without a list, which get the worst possible value.
     judged : bool, (n_rows,), or None
@@ -200,7 +201,7 @@ class Ranking:
             keys = np.where(judged, relevance, -1.0) if rule in ("worst", "best") else sort_keys
             rank_rows(groups.offsets, read_only(scores), keys, sign, flags, np.empty(0, np.bool_))
             judged = flags > 0
-        tied = np.zeros(relevance.size if rule in ("average", "threshold") else 0, np.bool_)
+        tied = np.zeros(relevance.size if rule in _MARKED else 0, np.bool_)
         rank_rows(groups.offsets, read_only(scores), sort_keys, sign, relevance, tied)
         best = np.empty_like(ideal[1])
         ideal_order(ideal[0], read_only(ideal[1]), best)

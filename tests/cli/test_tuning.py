@@ -270,7 +270,7 @@ def test_every_model_is_trained_saved_and_ranks(podium: Callable[..., Any], name
     assert done.err.endswith("wrote model\n")
     assert podium("rank", "model", "valid.csv", "-o", "run.csv").status == 0
     truth = pl.read_csv("valid.csv").filter(pl.col("label") > 0).select("user", "item")
-    found = evaluation.measure(truth, "run.csv", "ap").summary("ap")
+    found = evaluation.measure(truth, "run.csv", "ap", ties="worst").summary("ap")
     assert found.mean > 0.6  # of 3 in 10 at random: about 0.45
 
 

@@ -172,6 +172,14 @@ class Conventions:
         int | None,
         typer.Option(metavar="N", help="Number of items that could have been shown to each user."),
     ] = None
+    like: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PACKAGE",
+            help="Package whose conventions apply: trec_eval, ir_measures, sklearn, ranx, "
+            "rectools, recbole or torchmetrics.",
+        ),
+    ] = None
     level: Annotated[float, typer.Option(metavar="P", help="Level of the intervals.")] = 0.95
     seed: Annotated[
         int,
@@ -229,16 +237,6 @@ class Scoring(Conventions):
             "inside them) or bootstrap (BCa).",
         ),
     ] = "t"
-
-    like: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PACKAGE",
-            help="Package whose conventions apply: trec_eval, ir_measures, sklearn, ranx, "
-            "rectools, recbole or torchmetrics.",
-            rich_help_panel="Conventions",
-        ),
-    ] = None
 
     @property
     def names(self) -> list[str]:

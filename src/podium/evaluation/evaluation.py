@@ -15,6 +15,7 @@ from podium.data.frames import NO_FRAMES, Origin, as_frame
 from podium.errors import ArgumentError
 from podium.evaluation import details, pictures, stats
 from podium.evaluation.details import KeptTables
+from podium.evaluation.open_ties import open_ties
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.evaluation.stats import IntervalMethod, Summary
 from podium.metrics import ByMeasure, Measure, parse
@@ -52,6 +53,9 @@ class Evaluation(Result):
     bounds : dict of str to (float64 (n_groups,), float64 (n_groups,))
         The smallest and largest values by measure over all judgements of unjudged items; empty
         unless unjudged="bounds".
+    best : dict of str to float64 (n_groups,)
+        The values by measure with relevant items first among equal scores; empty unless neither the
+        caller nor the package of `like` chose an order of equal scores.
     users, splits : (n_groups,), optional
         The user and the split of each group, if groups are users in several splits, such as
         "split1/u7". Intervals then include the variation of both, and
@@ -76,6 +80,7 @@ class Evaluation(Result):
     bounds: dict[str, tuple[PerGroup, PerGroup]] = field(
         default_factory=dict[str, tuple[PerGroup, PerGroup]]
     )
+    best: dict[str, PerGroup] = field(default_factory=dict[str, PerGroup])
     users: Labels | None = None
     splits: Labels | None = None
     origin: Origin = NO_FRAMES
@@ -84,6 +89,7 @@ class Evaluation(Result):
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", ByMeasure(self.values))
         object.__setattr__(self, "bounds", ByMeasure(self.bounds))
+        object.__setattr__(self, "best", ByMeasure(self.best))
         object.__setattr__(self, "weights", ByMeasure(self.weights))
 
     @property
@@ -254,6 +260,8 @@ class Evaluation(Result):
         for name in self.bounds:
             low, high = self.bounds_of_mean(name, mask)
             result[name]["unjudged"] = {"low": plain(low), "high": plain(high)}
+        for name, effect in open_ties(self, mask):
+            result[name]["ties"] = plain(vars(effect))
         if pooled:
             for name in self.weights:
                 result[name]["pooled"] = plain(vars(self.pooled(name)))

@@ -12,6 +12,7 @@ from podium.errors import ArgumentError
 from podium.evaluation import _hints, stats
 from podium.evaluation.alignment import merge
 from podium.evaluation.evaluation import Evaluation
+from podium.evaluation.open_ties import best_values
 from podium.evaluation.stats import IntervalMethod
 from podium.metrics import Measure, parse_all
 from podium.ranking import Ranking
@@ -94,14 +95,18 @@ class MeanRules:
 
 
 def evaluate_parsed(
-    rankings: Ranking | Iterable[Ranking], parsed: list[Measure], rules: MeanRules
+    rankings: Ranking | Iterable[Ranking],
+    parsed: list[Measure],
+    rules: MeanRules,
+    *,
+    open_ties: bool = False,
 ) -> Evaluation:
     """Evaluate parsed measures; there may be none."""
     rules.check(parsed)
     blocks: list[Evaluation] = []
     relevances: list[Relevances] = []
     for ranking in [rankings] if isinstance(rankings, Ranking) else rankings:
-        blocks.append(evaluate_ranking(ranking, parsed))
+        blocks.append(evaluate_ranking(ranking, parsed, open_ties=open_ties))
         relevances.append(Relevances.of(ranking))
     if not blocks:
         raise ArgumentError("rankings must hold at least one Ranking, got none.")
@@ -162,13 +167,20 @@ def finished(
     )
 
 
-def evaluate_ranking(ranking: Ranking, measures: list[Measure]) -> Evaluation:
-    """Return the values of the groups of a ranking, without rules for means."""
+def evaluate_ranking(
+    ranking: Ranking, measures: list[Measure], *, open_ties: bool = False
+) -> Evaluation:
+    """Return the values of the groups of a ranking, without rules for means.
+
+    With `open_ties`, they include those with relevant items first among equal scores.
+    """
+    values = {str(m): m(ranking) for m in measures}
     weights = {str(m): m.weights(ranking) for m in measures}
     return Evaluation(
         labels=ranking.groups.labels,
         n_pos=ranking.n_pos,
-        values={str(m): m(ranking) for m in measures},
+        values=values,
+        best=best_values(ranking, measures, values) if open_ties else {},
         weights={name: w for name, w in weights.items() if w is not None},
         conventions={
             "ties": ranking.ties,

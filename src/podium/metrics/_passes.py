@@ -83,10 +83,11 @@ def ordered_pairs(ranking: Ranking, top_pos: Counts, top_neg: Counts) -> tuple[P
     """Return the number of correct pairs per group, and whether each list was long enough."""
     correct = np.empty(ranking.n_groups)
     settled = np.empty(ranking.n_groups, np.bool_)
+    halved = ranking.tied if ranking.ties == "average" else np.empty(0, np.bool_)
     _kernels.ordered_pairs(
         ranking.groups.offsets,
         ranking.relevance,
-        ranking.tied,
+        halved,
         ranking.min_relevance,
         top_pos,
         top_neg,

@@ -28,9 +28,11 @@ def tied_scores(price: Pricing, name: str) -> Finding | None:
         return None
     count, total = int(is_tied.sum()), int((~np.isnan(worst)).sum())
     effects = (price.effect(name, best, worst),)
-    remedy = "Write scores with more digits, or break ties in the model."
-    if price.request.measure.metric.linear:
-        remedy += " podium measure TEST RUN --ties average reports the mean over orders."
+    remedy = (
+        "If the engine that shows the lists has an order of its own, write its ranks instead of "
+        "scores (--rank-col). Otherwise write scores with more digits, or break ties in the model. "
+        "podium measure TEST RUN --ties id orders equal scores by id, as trec_eval does."
+    )
     return Finding(
         check="ties",
         severity=weigh("warning", count, total, effects),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from podium import presets
 from podium._json import plain
@@ -56,6 +56,8 @@ class Explanation(Result):
     packages: tuple[Waterfall, ...] = ()
     differences: tuple[Differences, ...] = ()
     origin: Origin = NO_FRAMES
+
+    _test: ClassVar[str] = "explanation.search.matches, the conventions that give the value"
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/explanation.json); nan becomes None."""
