@@ -59,11 +59,12 @@ def features_of(estimator: Any, X: Any, **options: Any) -> Any:
     ArgumentError
         If scikit-learn refuses them; it names the column that holds something else than numbers.
     """
-    X = _check.on_host(X)
+    table = _check.on_host(X)
+    options = {"accept_sparse": "csr", "ensure_all_finite": False, **options}
     try:
-        return validate_data(estimator, X, accept_sparse="csr", ensure_all_finite=False, **options)
+        return validate_data(estimator, table, **options)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(_unreadable_text(X) or str(error)) from error
+        raise ArgumentError(_unreadable_text(table) or str(error)) from error
 
 
 def _unreadable_text(X: Any) -> str:
