@@ -133,7 +133,7 @@ def graded_loss(model: Model, relevance: PerRow, grid: Any, measure: str | None)
     """
     from podium import losses
     from podium.metrics import parse
-    from podium.tuning.labels import are_grades
+    from podium.rankers.validation import are_grades
 
     text = _class(model.model).graded_loss
     counts_positives = model.min_relevance is not None or model.clip
