@@ -55,6 +55,9 @@ class Ranking:
     n_judged : int64, (n_groups,), or None
         The number of judged items of each group, in the list or not. None means those in the list
         and the relevant ones.
+    of_truth : (int64 (n_groups + 1,), float64), or None
+        The offsets and the relevances > 0 of the truth, if `ideal` leaves out those of items that
+        the list lacks. None means that they are those of `ideal`.
 
     Examples
     --------
@@ -74,6 +77,7 @@ class Ranking:
     absent: Mask | None = None
     judged: Mask | None = None
     n_judged: Counts | None = None
+    of_truth: tuple[Offsets, PerRow] | None = None
 
     @classmethod
     def from_scores(
@@ -214,6 +218,14 @@ class Ranking:
     def n_pos(self) -> Counts:
         """The number of items of each group with relevance >= min_relevance, retrieved or not."""
         return count_between(self.ideal >= self.min_relevance, self.ideal_offsets)
+
+    @cached_property
+    def n_pos_of_truth(self) -> Counts:
+        """The number of positives of each group in the truth, also those that don't count."""
+        if self.of_truth is None:
+            return self.n_pos
+        offsets, relevance = self.of_truth
+        return count_between(relevance >= self.min_relevance, offsets)
 
     @cached_property
     def n_relevant(self) -> Counts:

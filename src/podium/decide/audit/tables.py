@@ -25,12 +25,17 @@ _DEPTH = 100
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The rows of a table: the codes of users and items, and values or times if it has them."""
+    """The rows of a table: the codes of users and items, and values or times if it has them.
+
+    `is_order` states that the values are not scores, but only have the order of ranks or of large
+    integers.
+    """
 
     user: Ints
     item: Ints
     value: Floats | None = None
     time: NDArray[Any] | None = None
+    is_order: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -48,6 +53,7 @@ class Part:
             self.item[index],
             None if self.value is None else self.value[index],
             None if self.time is None else self.time[index],
+            self.is_order,
         )
 
 
