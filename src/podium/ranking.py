@@ -61,6 +61,9 @@ class Ranking:
     low_grades : {"zero", "keep"}
         Whether relevances below min_relevance count as 0 ("zero"; the arrays then hold none), or
         still have gains in graded measures.
+    of_truth : (int64 (n_groups + 1,), float64), or None
+        The offsets and the relevances > 0 of the truth, if `ideal` leaves some out: those of items
+        that the list lacks, or low grades. None means that they are those of `ideal`.
 
     Examples
     --------
@@ -81,6 +84,7 @@ class Ranking:
     judged: Mask | None = None
     n_judged: Counts | None = None
     low_grades: LowGrades = "keep"
+    of_truth: tuple[Offsets, PerRow] | None = None
 
     @classmethod
     def from_scores(
@@ -231,6 +235,14 @@ class Ranking:
         return count_between(self.ideal >= self.min_relevance, self.ideal_offsets)
 
     @cached_property
+    def n_pos_of_truth(self) -> Counts:
+        """The number of positives of each group in the truth, also those that don't count."""
+        if self.of_truth is None:
+            return self.n_pos
+        offsets, relevance = self.of_truth
+        return count_between(relevance >= self.min_relevance, offsets)
+
+    @cached_property
     def n_relevant(self) -> Counts:
         """The number of items of each group with relevance > 0, retrieved or not."""
         return np.diff(self.ideal_offsets)
@@ -253,6 +265,7 @@ class Ranking:
             relevance=np.where(self.relevance >= self.min_relevance, self.relevance, 0.0),
             ideal_offsets=kept_offsets(keep, self.ideal_offsets),
             ideal=self.ideal[keep],
+            of_truth=self.of_truth or (self.ideal_offsets, self.ideal),
             low_grades="zero",
         )
 

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 import podium
 from podium import data, presets
 from podium.catalogue import rank_all
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, PodiumWarning
 from podium.evaluation import evaluate, judgement_bounds
 from podium.ranking import Ranking
 
@@ -49,6 +49,12 @@ def test_low_grades_keep_their_gains_without_a_threshold_or_on_request() -> None
 def test_every_graded_measure_ignores_low_grades(measure: str, value: float) -> None:
     result = podium.measure(TRUTH, RUN, measure, min_relevance=4)
     assert result.values[measure][0] == pytest.approx(value)
+
+
+def test_a_threshold_above_all_grades_is_named() -> None:
+    with pytest.warns(PodiumWarning, match="min_relevance=9") as caught:
+        podium.measure(TRUTH, RUN, ["ndcg", "recall@2"], min_relevance=9)
+    assert len(caught) == 1
 
 
 def test_fractional_grades_below_the_default_threshold_keep_their_gains() -> None:

@@ -121,7 +121,8 @@ def _concatenate(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 def _columns(evaluation: Evaluation) -> dict[tuple[str, ...], NDArray[Any]]:
     """Return all arrays of an evaluation, by the attribute, the measure and the end of bounds."""
-    plain = {(name,): vars(evaluation)[name] for name in ("labels", "n_pos", "users", "splits")}
+    names = ("labels", "n_pos", "n_pos_of_truth", "users", "splits")
+    plain = {(name,): vars(evaluation)[name] for name in names}
     measured = {
         (kind, name): column
         for kind in ("values", "weights", "best")

@@ -116,7 +116,10 @@ def evaluate_parsed(
 
 @dataclass(frozen=True)
 class Relevances:
-    """The relevances above 0 of some groups: the highest, their number, and those not positive."""
+    """The relevances above 0 of some groups in the truth: the highest, and how many there are.
+
+    `n_below` of them are not positive.
+    """
 
     highest: float
     n_relevant: int
@@ -125,8 +128,9 @@ class Relevances:
     @classmethod
     def of(cls, ranking: Ranking) -> Relevances:
         """Return the relevances of a ranking."""
-        n_below = int((ranking.ideal < ranking.min_relevance).sum())
-        return cls(float(ranking.ideal.max(initial=0.0)), ranking.ideal.size, n_below)
+        relevances = ranking.ideal if ranking.of_truth is None else ranking.of_truth[1]
+        n_below = int((relevances < ranking.min_relevance).sum())
+        return cls(float(relevances.max(initial=0.0)), relevances.size, n_below)
 
     @classmethod
     def joined(cls, parts: Iterable[Relevances]) -> Relevances:
@@ -148,8 +152,10 @@ def finished(
         evaluation.values,
         parsed,
         min_relevance=evaluation.conventions["min_relevance"],
+        low_grades=evaluation.conventions["low_grades"],
         highest=relevances.highest,
-        any_positive=bool(evaluation.n_pos.any()),
+        any_positive=bool(evaluation.n_positives.any()),
+        any_counted=bool(evaluation.n_pos.any()),
     )
     _hints.warn_of_scale(parsed, relevances.highest)
     return replace(
@@ -187,6 +193,7 @@ def evaluate_ranking(
             "min_relevance": ranking.min_relevance,
             "low_grades": ranking.low_grades,
         },
+        n_pos_of_truth=None if ranking.of_truth is None else ranking.n_pos_of_truth,
     )
 
 

@@ -242,19 +242,19 @@ def measure_runs(
         items=items,
         columns=options,
         items_of_runs=measured.items,
-        single_precision=options.get("single_precision", False),
-        score_above=options.get("score_above"),
+        truth=measured.truth if measured.sides is None else None,
+        conventions=todo[0].options,
     )
     if undefined == "error":
         for values in values_of_shown.values():
             refuse_undefined(values, labels)
-    used = {str(m): task.options for task in todo for m in task.measures}
+    used = {str(m): (m, ranking_options([m], task.options)) for task in todo for m in task.measures}
     return {
         name: replace(
             evaluation,
             values={str(m): (evaluation.values | values_of_shown[name])[str(m)] for m in measures},
             origin=measured.origin,
-            tables=measured.tables(name, used) if keep_lists else None,
+            tables=measured.tables(name, used, todo[0].options) if keep_lists else None,
         )
         for name, evaluation in evaluations.items()
     }
@@ -276,10 +276,12 @@ class _Measured(NamedTuple):
     sides: tuple[Side, dict[str, Side]] | None = None
     facts: Whole | None = None
 
-    def tables(self, name: str, options: dict[str, dict[str, Any]]) -> KeptTables:
+    def tables(
+        self, name: str, used: dict[str, tuple[Measure, dict[str, Any]]], shown: dict[str, Any]
+    ) -> KeptTables:
         """Return the tables of a run, for lists and curves."""
         sides = None if self.sides is None else (self.sides[0], self.sides[1][name])
-        return KeptTables(self.truth, self.lists[name], options, sides, self.facts)
+        return KeptTables(self.truth, self.lists[name], used, shown, sides, self.facts)
 
 
 def _measured(

@@ -164,7 +164,7 @@ class _Plan:
 
     def measured(self, bucket: int) -> _Bucket:
         """Return the results of a bucket."""
-        from podium.data.best import best_rows
+        from podium.data.best import best_rows, judged_rows
         from podium.data.ids import distinct_ids
 
         truth, runs = self.rows.read(bucket)
@@ -174,6 +174,8 @@ class _Plan:
         if truth is not None:
             parts = [self._part(truth, runs[job.run], self.facts, job) for job in self.jobs]
         if truth is not None and self.depth is not None:
+            if self.jobs[0].options.get("unjudged") == "skip":
+                runs = {n: judged_rows(run, truth) for n, run in runs.items()}
             best = {n: best_rows(run, truth.user, self.depth) for n, run in runs.items()}
         ids: list[tuple[Ids, Ids]] = [
             (_NO_IDS, _NO_IDS) if table is None else (table.user, table.item) for table in tables

@@ -32,6 +32,11 @@ def graded(ranking: Ranking, values: PerRow, gain: Gain) -> PerRow:
 
 def hits(ranking: Ranking, depth: Counts) -> PerGroup:
     """Count the positives in the first depth[g] ranks of each list."""
+    if ranking.ties == "average":
+        out = np.empty(ranking.n_groups)
+        offsets, values, least = ranking.groups.offsets, ranking.relevance, ranking.min_relevance
+        _kernels.hits_of_ties(offsets, values, ranking.tied, least, depth, out)
+        return out
     return weighted_hits(ranking, depth, np.ones(_longest(depth, ranking.groups.sizes)))
 
 

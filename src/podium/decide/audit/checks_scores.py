@@ -66,12 +66,13 @@ def saturated_scores(price: Pricing, name: str) -> Finding | None:
     base = price.base[name]
     is_affected = np.isin(tables.test_users, users)
     effects = (price.effect(name, np.where(is_affected, best, base), base),)
+    # Of ranks and of integers that float64 would round, only the order is known.
+    highest = "best rank or score" if run.is_order else f"highest score, {run.values.max():g}"
     return Finding(
         check="saturated-scores",
         severity=weigh("warning", users.size, n_lists, effects),
         text=f"Run {name} begins {users.size:,} of its {n_lists:,} lists with several items of its "
-        f"highest score, {run.values.max():g}. Scores that are cut off at a limit lose the order "
-        "of the best items.",
+        f"{highest}. Scores that are cut off at a limit lose the order of the best items.",
         remedy="Write scores before the sigmoid, clipping or rounding.",
         run=name,
         count=users.size,

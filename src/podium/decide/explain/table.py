@@ -54,7 +54,7 @@ class ValueTable:
         grades = np.unique(truth.relevance[truth.relevance > 0])
         self.conventions = conventions(measure, grades.tolist(), min_relevance)
         self.lists = self._shortened(Lists.of(truth, run))
-        self._tied = self.lists.tied
+        self._tied = self.lists.tied(with_equal=measure.metric.thresholds)
         self._tied_lists = self.lists.users(self._tied)
         self._known: dict[tuple[Any, ...], PerGroup] = {}
         self._sums: dict[tuple[int, str], Sums] = {}  # by the id of known values
@@ -143,7 +143,7 @@ class ValueTable:
 
     def without_effect(self) -> set[str]:
         """Return the conventions that have no effect on these lists, whatever the others are."""
-        same = self.lists.without_effect()
+        same = self.lists.without_effect(with_equal=self.measure.metric.thresholds)
         return same if self.lists.absent.any() else {*same, "missing"}
 
     def size(self) -> int:
