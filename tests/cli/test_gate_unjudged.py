@@ -141,6 +141,9 @@ def test_tied_lists_are_refused_with_the_rule_that_works(podium: Run) -> None:
     Path("a.csv").write_text(
         "user,item,score\n" + "".join(f"{u},{i},1\n" for u in range(4) for i in (0, 9))
     )
-    message = podium(*GATE, *BOUNDS).message
-    assert message.startswith("--unjudged bounds requires an order that no judgement changes")
-    assert "--ties id" in message
+    done = podium(*GATE, *BOUNDS)
+    warning, error = done.err.splitlines()
+    assert done.status == 2
+    assert "--ties" in warning
+    assert error.startswith("podium: error: --unjudged bounds requires an order that no judgement")
+    assert "--ties id" in error

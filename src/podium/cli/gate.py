@@ -189,7 +189,8 @@ def gate(
             catalogue=catalogue,
             items=items,
             level=conventions.level,
-            undefined=conventions.undefined or "skip",  # pyright: ignore[reportArgumentType]
+            undefined=conventions.undefined,  # pyright: ignore[reportArgumentType]
+            like=conventions.like,
             sequential=sequential,
             horizon=horizon,
             state=state,

@@ -15,6 +15,7 @@ from podium.data.ids import codes_of, share
 from podium.data.role_columns import RoleColumns
 from podium.data.source import Source
 from podium.data.tables import open_table
+from podium.data.times import Times
 from podium.errors import DataError
 
 _LARGEST_GRADE = 60  # the limit with gain="exp2"
@@ -31,8 +32,9 @@ class Interactions:
         int64 arrays, or Polars String Series.
     value : float64, (n_rows,), or None
         A rating, a count or a similar value.
-    timestamp : int64, float64 or datetime64, (n_rows,), or None
-        The time of the event.
+    timestamp : (n_rows,), or None
+        The time of the event: int64, float64 or datetime64 (UTC, if the times have a zone). Numbers
+        that these do not hold are uint64, or an object array of Decimals.
     name : str
         The name of the table in messages.
     value_name : str
@@ -51,10 +53,20 @@ class Interactions:
         """The number of rows; a pair may have several."""
         return len(self.user)
 
+    @property
+    def repeated_share(self) -> float:
+        """The share of the pairs that have several rows, whose values a fit adds up.
+
+        Examples
+        --------
+        >>> read_interactions({"user": [1, 1, 2, 2], "item": [5, 5, 5, 6]}).repeated_share
+        0.3333333333333333
+        """
+        return float((np.unique(self._pairs(), return_counts=True)[1] > 1).mean())
+
     def distinct(self) -> Interactions:
         """Return each pair once, without values, so that all pairs have the weight 1."""
-        users, items = (codes_of(ids)[0] for ids in (self.user, self.item))
-        first = np.unique(users * (int(items.max()) + 1) + items, return_index=True)[1]
+        first = np.unique(self._pairs(), return_index=True)[1]
         is_first = np.zeros(self.n_rows, np.bool_)
         is_first[first] = True
         return replace(self._keep(is_first), value=None, value_name="")
@@ -104,6 +116,11 @@ class Interactions:
         """Return the pairs, without values, whose user and item are in `training`, or None."""
         is_known = _among(self.user, training.user) & _among(self.item, training.item)
         return replace(self._like(is_known, training), value=None) if is_known.any() else None
+
+    def _pairs(self) -> NDArray[np.int64]:
+        """Return a number per row, which is that of its user and item."""
+        users, items = (codes_of(ids)[0] for ids in (self.user, self.item))
+        return users * (int(items.max()) + 1) + items
 
     def _keep(self, rows: NDArray[np.bool_]) -> Interactions:
         return replace(
@@ -163,8 +180,8 @@ def read_interactions(
 
     Notes
     -----
-    Times in text are read if they are ISO dates or times, such as "2020-01-31T12:00:00". Times
-    without a zone are interpreted as UTC.
+    Times in text are read if they are numbers, or ISO dates or times such as "2020-01-31T12:00:00".
+    All of them must have a zone, or none.
 
     Examples
     --------
@@ -222,8 +239,8 @@ def read_pairs(
     user: str | None = None,
     item: str | None = None,
     timestamp: str | None = None,
-) -> Interactions:
-    """Read users, items and, if there are any, times; values are not read.
+) -> tuple[Interactions, Times | None]:
+    """Read users and items, and their times if there are any; values are not read.
 
     Parameters
     ----------
@@ -236,19 +253,22 @@ def read_pairs(
 
     Examples
     --------
-    >>> read_pairs({"user": [1], "item": [5], "time": [20]}, "training part").timestamp.tolist()
+    >>> read_pairs({"user": [1], "item": [5], "time": [20]}, "training part")[1].values.tolist()
     [20]
     """
     table = open_table(source, noun, _ALL)
-    return _read(table, (USER, ITEM, TIMESTAMP), user=user, item=item, timestamp=timestamp)
+    names = {"user": user, "item": item, "timestamp": timestamp}
+    columns = RoleColumns.of(table, (USER, ITEM, TIMESTAMP), **names)
+    pairs = Interactions(columns.ids("user"), columns.ids("item"), name=table.name)
+    return pairs, columns.times()
 
 
-def read_times(source: Any, noun: str, *, timestamp: str | None = None) -> NDArray[Any] | None:
+def read_times(source: Any, noun: str, *, timestamp: str | None = None) -> Times | None:
     """Read the times of a table, or None if it has no such column.
 
     Examples
     --------
-    >>> read_times({"user": [1], "time": [20]}, "test part").tolist()
+    >>> read_times({"user": [1], "time": [20]}, "test part").values.tolist()
     [20]
     """
     table = open_table(source, noun, _ALL)
@@ -260,7 +280,9 @@ def _read(table: Source, roles: Sequence[Role], **names: str | None) -> Interact
     users, items = columns.ids("user"), columns.ids("item")
     values = columns.numbers("value", users) if "value" in columns else None
     value_name = columns.names.get("value", "")
-    return Interactions(users, items, values, columns.times(), table.name, value_name)
+    times = columns.times()
+    timestamp = None if times is None else times.array()
+    return Interactions(users, items, values, timestamp, table.name, value_name)
 
 
 def _check_weights(

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.columns import Role, resolve
-from podium.data.convert import Ids, finite, to_ids, to_numbers, to_times
+from podium.data.convert import Ids, finite, to_ids, to_numbers
 from podium.data.source import Kind, Source
 from podium.data.tables import fetch
+from podium.data.times import Times, read_times
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,13 +65,24 @@ class RoleColumns:
         guess = role != "item" or not self.table.text_ids
         return to_ids(self.read[role], self.names[role], self.table, guess=guess)
 
+    def whole(self) -> tuple[str, ...]:
+        """Return the roles of ids that are integers, but written with ".0"."""
+        roles = [role for role in ("user", "item") if role in self.read and self.table.text]
+        return tuple(
+            role
+            for role in roles
+            if len(self.read[role])
+            and str(self.read[role][0]).endswith(".0")
+            and isinstance(self.ids(role), np.ndarray)
+        )
+
     def numbers(self, role: str, users: Ids | None = None) -> NDArray[np.float64]:
         """Return finite numbers; `users` are the ids that messages name."""
         name = self.names[role]
         return finite(to_numbers(self.read[role], name, self.table, users), name, users, self.table)
 
-    def times(self) -> NDArray[Any] | None:
+    def times(self) -> Times | None:
         """Return the times of events, or None if the table has none."""
         if "timestamp" not in self:
             return None
-        return to_times(self.read["timestamp"], self.names["timestamp"], self.table)
+        return read_times(self.read["timestamp"], self.names["timestamp"], self.table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from podium.errors import ArgumentError
 from podium.evaluation import details, pictures, stats
 from podium.evaluation.alignment import align
 from podium.evaluation.evaluation import Evaluation, fill, user_frame
+from podium.evaluation.open_ties import open_ties
 from podium.evaluation.segments import Segment
 from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
@@ -106,6 +107,8 @@ class Comparison(Result):
     evaluations: dict[str, Evaluation]
     differences: tuple[Difference, ...]
     pairs: PairsCompared = "first"
+
+    _test: ClassVar[str] = "the p values of comparison.difference(measure, run), or podium.gate"
 
     @property
     def baseline(self) -> str:
@@ -242,11 +245,16 @@ class Comparison(Result):
     def _measures(self, segment: Segment | None) -> dict[str, Any]:
         mask = None if segment is None else segment.mask
         is_all = self.pairs == "all"
+        effects = {
+            run: {name: {"ties": plain(vars(effect))} for name, effect in open_ties(e, mask)}
+            for run, e in self.evaluations.items()
+        }
         return {
             measure: {
                 "higher_is_better": parse(measure).metric.higher_is_better,
                 "means": {
                     run: plain(vars(evaluation.summary(measure, mask)))
+                    | effects[run].get(measure, {})
                     for run, evaluation in self.evaluations.items()
                 },
                 "differences": [d.as_json() for d in self._of(measure, segment)],

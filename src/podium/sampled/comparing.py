@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -55,6 +55,8 @@ class SampledComparison(Result):
 
     differences: dict[str, Difference]
     conventions: dict[str, dict[str, Any]]
+
+    _test: ClassVar[str] = "the intervals of comparison.differences"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "differences", ByMeasure(self.differences))
@@ -108,6 +110,8 @@ class SampledComparisons(Result):
     evaluations: dict[str, SampledEvaluation]
     comparisons: dict[str, SampledComparison]
     by_row: bool = False
+
+    _test: ClassVar[str] = "the intervals of comparisons[name].differences"
 
     @property
     def baseline(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -178,12 +177,14 @@ def package_choices(table: ValueTable, like: str) -> list[dict[str, Any]]:
     """
     preset = presets.get(like)
     try:
-        rules: Mapping[str, Any] = preset.rules(table.measure)
+        rules = preset.rules(table.measure)
         options = dict(preset.measure(table.measure).options)
     except ArgumentError:
         return []
     orders = [rules["ties"]] if "ties" in rules else ["worst", "best"]
     rules = {**rules, "missing": "zero" if rules["missing"] == "error" else rules["missing"]}
+    if not table.has_threshold and rules["low_grades"] == "keep":
+        del rules["low_grades"]  # the default
     return [as_choice({**rules, **options, "ties": ties}, table.defaults) for ties in orders]
 
 
