@@ -58,13 +58,21 @@ def features_of(estimator: Any, X: Any, **options: Any) -> Any:
     ------
     ArgumentError
         If scikit-learn refuses them; it names the column that holds something else than numbers.
+    TypeError
+        If an array holds objects that are no numbers.
     """
     table = _check.on_host(X)
     options = {"accept_sparse": "csr", "ensure_all_finite": False, **options}
     try:
         return validate_data(estimator, table, **options)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(_unreadable_text(table) or str(error)) from error
+    except TypeError as error:
+        text = _unreadable_text(table) if hasattr(table, "columns") else ""
+        if not text:
+            raise
+        raise ArgumentError(text) from error
+    except ValueError as error:
+        text = "" if np.iscomplexobj(table) else _unreadable_text(table)
+        raise ArgumentError(text or str(error)) from error
 
 
 def _unreadable_text(X: Any) -> str:
