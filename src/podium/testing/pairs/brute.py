@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -110,7 +111,7 @@ def measured(case: Case, draws: Draws, run: str = "a") -> Facts:
         m = values_of(case, text, run, [run], draws)
         first = first or m
         facts |= _values(m, run) | _bounds(case, m, run)
-        facts |= _summaries(case, m, first, run)
+        facts |= _summaries(case, m, of_all_runs(case, first), run)
         facts |= _pooled(case, m, run)
     if first is not None:
         facts |= {("n_pos", "", run, u): first.lists[u].n_pos for u in first.users}
@@ -306,14 +307,42 @@ def gated(case: Case, draws: Draws) -> Facts:
     n_claims = sum(m.measure.metric.is_mean for m, _ in measures) * (len(all_places) - 1)
     level = case["level"] or 0.95
     facts: Facts = {}
+    is_equal = all(same_lists(case, *pair) for pair in measures)
     for number, (a, b) in enumerate(measures):
         limit = (case["margin"] or 0.0) if number == 0 else GUARD
         sign = 1 if a.measure.metric.higher_is_better else -1
         limit = -sign * limit
         for place, users in all_places if a.measure.metric.is_mean else all_places[:1]:
             of_place = 1 - (1 - level) / max(n_claims, 1) if place else level
-            facts |= _claim(case, (a, b), users, place, of_place, limit)
+            claim = _claim(case, (a, b), users, place, of_place, limit)
+            equal = {"low": 0.0, "high": 0.0, "verdict": "equal"} if is_equal else {}
+            facts |= {
+                fact: value if value != value else equal.get(fact[0], value)
+                for fact, value in claim.items()
+            }
     return facts
+
+
+def same_lists(case: Case, a: Measured, b: Measured) -> bool:
+    """Return whether both runs list the same items, with the same ties, to the depth that is read.
+
+    The depth is k, 2k - 1 for pap, and otherwise that of the whole lists.
+    """
+    reads_whole = a.measure.name == "pauc" or a.rules["unretrieved"] == "drop"
+    k = None if reads_whole else a.measure.k
+    depth = 2 * k - 1 if k and a.measure.name == "pap" else k
+    return all(_blocks(case, a, u, depth) == _blocks(case, b, u, depth) for u in a.users)
+
+
+def _blocks(case: Case, m: Measured, user: str, depth: int | None) -> list[frozenset[str]]:
+    """Return the items of equal scores, best first, as far as a measure reads them."""
+    entries = sorted(m.lists[user].entries, key=lambda e: e.score, reverse=True)
+    blocks = [
+        frozenset(e.item for e in block)
+        for _, block in itertools.groupby(entries, key=lambda e: e.score)
+    ]
+    n_above = [sum(map(len, blocks[:i])) for i in range(len(blocks))]
+    return [block for block, n in zip(blocks, n_above, strict=True) if depth is None or n < depth]
 
 
 GUARD = 0.1

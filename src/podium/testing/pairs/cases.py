@@ -29,6 +29,7 @@ PACKAGES = ("trec_eval", "ir_measures", "sklearn", "ranx", "rectools", "recbole"
 OPTIONS: dict[str, tuple[Any, ...]] = {
     "ties": ("best", "average", "id", "random", "threshold"),
     "min_relevance": (2.0, 0.5),
+    "low_grades": ("keep", "zero"),
     "missing": ("zero", "skip"),
     "unjudged": ("skip", "error", "bounds"),
     "unretrieved": ("drop",),
@@ -125,6 +126,7 @@ IMPLIED: dict[str, tuple[str, Any]] = {
     "min_relevance": ("grades", ("graded", "fractions")),
     "like": ("scores", ("tied", "signed", "near")),
     "unretrieved": ("grades", ("binary", "graded")),
+    "low_grades": ("min_relevance", (2.0,)),
     "absent": ("missing", ("zero", "skip")),
     "candidate": ("scores", ("distinct", "tied", "near")),
 }

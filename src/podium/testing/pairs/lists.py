@@ -35,10 +35,11 @@ class Refused(Exception):  # noqa: N818 - it is an answer, not a failure
 
 
 def grade_of(relevance: float, rules: Mapping[str, Any]) -> float:
-    """Return the grade of a relevance: below an explicit min_relevance it may count as 0."""
+    """Return the grade of a relevance: below a threshold that is passed it counts as 0."""
     least = rules["min_relevance"]
-    keeps = rules["low_grades"] != "zero"
-    return relevance if keeps or least is None or relevance >= least else 0.0
+    default = "keep" if least is None else "zero"
+    is_low = relevance < (least or 1.0)
+    return 0.0 if is_low and (rules["low_grades"] or default) == "zero" else relevance
 
 
 def scores_of(tables: Tables, name: str, rules: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -17,6 +17,7 @@ from podium.testing.pairs.refused import refuse_pairs
 EXPLAINED: Mapping[str, tuple[Any, ...]] = {
     "ties": (None, "best", "id", "average", "threshold"),
     "min_relevance": (None, 2.0, 0.5),
+    "low_grades": (None, "keep"),
     "missing": (None, "zero", "skip"),
     "unjudged": (None, "skip"),
     "unretrieved": (None, "drop"),
@@ -50,7 +51,7 @@ def with_lists(case: Case) -> Case:
 def explained(case: Case, draws: Draws) -> Facts:
     """Return the mean of the first measure, which explain must find."""
     text = case.measures[0]
-    options = {n: v for n, v in case.options.items() if n in (*EXPLAINED, "like", "low_grades")}
+    options = {n: v for n, v in case.options.items() if n in (*EXPLAINED, "like")}
     asked = case.replace(measures=(text,), options=options)
     _refuse_default(asked, draws)
     try:

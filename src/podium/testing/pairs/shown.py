@@ -27,9 +27,13 @@ def by_value(item: str) -> tuple[int, int, str]:
 def shown_of(tables: Tables, name: str, users: Sequence[str], k: int, rules: Any) -> Shown:
     """Return the top k of each user who has a list; of equal scores, the lower id comes first."""
     run = scores_of(tables, name, rules)
-    above = rules["score_above"]
+    above, own = rules["score_above"], tables.judged()
     lists = {
-        user: {i: s for i, s in run[user].items() if above is None or s > above}
+        user: {
+            i: s
+            for i, s in run[user].items()
+            if (above is None or s > above) and (i in own[user] or rules["unjudged"] != "skip")
+        }
         for user in users
         if user in run
     }
