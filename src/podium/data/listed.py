@@ -66,6 +66,8 @@ def listed_items(
     rules = ListRules.of(options)
     positive = rules.threshold(truth)
     truth = _of_users(truth, labels, "relevance")
+    if not truth.relevance.size:
+        return [Listed([], []) for _ in labels]
     run = rules.prepared(_of_users(run, labels, "score"), has_rows=False)
     join = Join.of(truth, run, "zero", ids_ordered=rules.ties == "id")
     rows = rules.rows(join, truth, run, positive, with_items=True)
