@@ -81,7 +81,7 @@ def values_of(
             users = [u for u in users if u in lists_of(case.tables, other, rules)]
     if measure.metric.reads != "relevance":
         values = shown.values_of(
-            case.tables, run, measure, users, runs=runs, rules=rules, clusters=clusters
+            case.tables, run, measure, users, runs=runs, rules=rules, clusters=clusters, draws=draws
         )
         of_user = dict(zip(users, values, strict=True))
         refuse_undefined(values, rules["undefined"])
@@ -303,6 +303,9 @@ def gated(case: Case, draws: Draws) -> Facts:
         for text in case.measures
     ]
     first = of_all_runs(case, measures[0][0])
+    weight = {str(u): row[2] for u, row in case.tables.users.items()}
+    if case["weight"] and not any(weight[user] for user in first.users):
+        raise Refused("weight: no user has one above 0")
     all_places = [(place, users) for place, users in places(case, first) if users or not place]
     n_claims = sum(m.measure.metric.is_mean for m, _ in measures) * (len(all_places) - 1)
     level = case["level"] or 0.95
@@ -315,11 +318,10 @@ def gated(case: Case, draws: Draws) -> Facts:
         for place, users in all_places if a.measure.metric.is_mean else all_places[:1]:
             of_place = 1 - (1 - level) / max(n_claims, 1) if place else level
             claim = _claim(case, (a, b), users, place, of_place, limit)
-            equal = {"low": 0.0, "high": 0.0, "verdict": "equal"} if is_equal else {}
-            facts |= {
-                fact: value if value != value else equal.get(fact[0], value)
-                for fact, value in claim.items()
-            }
+            if is_equal and claim["n_users", a.text, "claim", place]:
+                equal = {"low": 0.0, "high": 0.0, "verdict": "equal"}
+                claim |= {(what, a.text, "claim", place): v for what, v in equal.items()}
+            facts |= claim
     return facts
 
 

@@ -56,9 +56,13 @@ class Known:
         return {**{n: v for n, v in options.items() if v is not None}, **self.data}
 
 
-_TEST = ("wins", "losses", "equal", "t_p_value", "effect", "randomisation_p_value")
-_DIVIDED = {"by": (("engagement",), ("n_pos",))}
-_DROPPING = ("sklearn", "torchmetrics")
-
-KNOWN: tuple[Known, ...] = ()
+KNOWN: tuple[Known, ...] = (
+    Known(
+        "a report orders equal scores by relevance for measures of the items shown",
+        ("report",),
+        {"measure": ("novelty", "popularity", "diversity")},
+        ("listed", "missed"),
+        {"measure": "popularity@2", "scores": "tied", "grades": "binary"},
+    ),
+)
 """The known faults. The same facts in other cases are new faults."""

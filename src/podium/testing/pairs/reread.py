@@ -135,7 +135,7 @@ def _listed(case: Case, m: Measured, counts: Measured) -> Facts:
 
 def _items(case: Case, m: Measured, user: str) -> list[str]:
     if m.measure.metric.reads != "relevance":
-        return shown.shown_of(case.tables, "a", [user], LISTED, m.rules).get(user, [])
+        return shown.shown_of(case.tables, "a", [user], LISTED, m.rules, m.draws).get(user, [])
     by_score = sorted(m.lists[user].entries, key=lambda e: e.score, reverse=True)
     ties = m.rules["ties"] if m.rules["ties"] in ("best", "id", "random") else "worst"
     [order] = orders(by_score, ties, m.draws.get(user, ()))
