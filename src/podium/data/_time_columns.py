@@ -33,7 +33,7 @@ def time_column(values: Any, name: str, source: Source) -> Column:
 
     Lists of dates and times, and lists of numbers that float64 would round, become texts.
     """
-    if getattr(getattr(values, "dtype", None), "tz", None) is not None:  # from pandas
+    if hasattr(values, "dtype") and getattr(values.dtype, "tz", None) is not None:  # from pandas
         return pl.Series(values)
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "M":
         return values

@@ -234,7 +234,11 @@ class _Shown:
         self.run: Any = replace(
             lists, user=users[rows], item=coded.ids.left[rows], score=lists.score[rows]
         )
-        self.positions = None if table is None else table.positions(lists.item, lists.name)[rows]
+        self.positions = None
+        if table is not None:  # conventions may have removed all items
+            is_empty = not rows.any()
+            found = np.full(rows.size, -1) if is_empty else table.positions(lists.item, lists.name)
+            self.positions = found[rows]
 
     def values(self, measures: Sequence[Measure]) -> dict[str, PerGroup]:
         lists = {k: self.lists(k) for k in {m.k or 1 for m in measures}}

@@ -43,6 +43,7 @@ class Lists:
     def __init__(self, truth: Truth, run: Run, join: Join, depth: int | None = None) -> None:
         self._truth, self._run, self._join, self._depth = truth, run, join, depth
         self._ranked: dict[tuple[Any, ...], Ranking] = {}
+        self._top: dict[tuple[Any, ...], Rows] = {}
 
     @classmethod
     def of(cls, truth: Truth, run: Run) -> Lists:
@@ -81,10 +82,7 @@ class Lists:
         """
         rules = _rules(choice)._replace(low_grades="keep")
         positive: float = rules.min_relevance or 1.0
-        # The threshold determines no order. But the truth must contain negatives, if its lists are
-        # to be known as whole.
-        has_negatives = bool(self._truth.relevance.min() < positive)
-        key = (*rules._replace(min_relevance=None), has_negatives)
+        key = (*rules._replace(min_relevance=None), self._has_negatives(positive))
         if key not in self._ranked:
             while len(self._ranked) >= _MOST_KEPT:
                 del self._ranked[next(iter(self._ranked))]
@@ -93,10 +91,21 @@ class Lists:
         return ranking.without_low_grades() if choice.get("low_grades") == "zero" else ranking
 
     def _rows(self, rules: ListRules) -> Rows:
-        run = rules.prepared(self._run)
         positive: float = rules.min_relevance or 1.0
-        rows = rules.rows(self._join, self._truth, run, positive)
-        return rows if self._depth is None else rows.kept(_near_top(rows, self._depth))
+        if self._depth is None:
+            return rules.rows(self._join, self._truth, rules.prepared(self._run), positive)
+        # Short lists are kept, because all orders of ties begin with the same rows.
+        key = (*rules._replace(ties="worst", min_relevance=None), self._has_negatives(positive))
+        if key not in self._top:
+            run = rules.prepared(self._run)
+            rows = rules.rows(self._join, self._truth, run, positive, with_items=True)
+            self._top[key] = rows.kept(_near_top(rows, self._depth))
+        rows = self._top[key]
+        return replace(rows, relevance=rows.relevance.copy())  # ranking reorders it
+
+    def _has_negatives(self, positive: float) -> bool:
+        """Return whether the truth contains negatives, without which no list is known as whole."""
+        return bool(self._truth.relevance.min() < positive)
 
     def tied(self, *, with_equal: bool) -> Mask:
         """Return the users whose list can depend on the order of equal float32 scores, (n_users,).
