@@ -235,9 +235,13 @@ def tables_of(
     of_users: dict[int, Any] = {user: tuple(map(rng.choice, facts)) for user in users}
     if countries == "unknown" and len(users) > 1:
         del of_users[users[-1]]
-    label = {"text": lambda kind, n: f"{kind}{n}", "mixed": lambda _, n: str(n)}
-    of_truth = label["text"] if ids == "text" else (lambda _, n: n)
-    of_run = label.get(ids, lambda _, n: n)
+
+    def of_truth(kind: str, number: int) -> Any:
+        return f"{kind}{number}" if ids == "text" else number
+
+    def of_run(kind: str, number: int) -> Any:
+        return str(number) if ids == "mixed" else of_truth(kind, number)
+
     return Tables(
         tuple((of_truth("u", u), of_truth("i", i), r) for u, i, r in truth),
         {n: tuple((of_run("u", u), of_run("i", i), s) for u, i, s in r) for n, r in runs.items()},

@@ -165,16 +165,14 @@ def orders(entries: Sequence[Entry], ties: str, draw: Sequence[str]) -> Iterator
         for chosen in itertools.product(*map(_arrangements, blocks)):
             yield [*itertools.chain(*chosen)]
         return
-    keys: dict[str, Any] = {
-        "worst": lambda e: (e.grade, e.judged),
-        "best": lambda e: (-e.grade, not e.judged),
-        "random": lambda e: draw.index(e.item),
-    }
-    if ties == "id":
-        ordered = [sorted(block, key=lambda e: e.item, reverse=True) for block in blocks]
-    else:
-        ordered = [sorted(block, key=keys[ties]) for block in blocks]
-    yield [*itertools.chain(*ordered)]
+
+    def place(entry: Entry) -> Any:
+        if ties == "random":
+            return draw.index(entry.item)
+        return entry.item if ties == "id" else (entry.grade, entry.judged)
+
+    falls = ties in ("best", "id")
+    yield [e for block in blocks for e in sorted(block, key=place, reverse=falls)]
 
 
 def _arrangements(block: Sequence[Entry]) -> list[tuple[Entry, ...]]:

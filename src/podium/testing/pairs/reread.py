@@ -25,7 +25,6 @@ EXPLAINED: Mapping[str, tuple[Any, ...]] = {
     "score_above": (None, 0.0),
     "undefined": (None, "zero", "one"),
     "n_items": (None,),
-    "interval": (None, "wilson"),
 }
 """The values that explain searches."""
 

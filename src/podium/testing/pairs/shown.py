@@ -78,12 +78,15 @@ def values_of(
     if measure.name == "gini":
         return _gini(lists, users, catalogue_of(tables, runs))
     past = Counter(str(item) for _, item in tables.past)
-    of_list = {
-        "novelty": lambda items: mean([-math.log2((past[i] or 0.5) / past.total()) for i in items]),
-        "popularity": lambda items: mean([past[i] for i in items]),
-        "diversity": lambda items: _diversity(items, tables.kinds),
-    }[measure.name]
-    return [of_list(lists.get(user, [])) for user in users]
+    if measure.name == "diversity":
+        return [_diversity(lists.get(user, []), tables.kinds) for user in users]
+
+    def of_item(item: str) -> float:
+        if measure.name == "popularity":
+            return past[item]
+        return -math.log2((past[item] or 0.5) / past.total())
+
+    return [mean([of_item(item) for item in lists.get(user, [])]) for user in users]
 
 
 def _diversity(items: Sequence[str], kinds: Mapping[Any, str]) -> float:
