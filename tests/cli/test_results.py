@@ -130,6 +130,7 @@ def test_conventions_are_told(measured: Callable[..., dict[str, Any]]) -> None:
     assert found["conventions"] == {
         "ties": "best",
         "min_relevance": 1.0,
+        "low_grades": "keep",
         "undefined": "zero",
         "interval": "t",
         "seed": 0,

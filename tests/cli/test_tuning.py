@@ -118,6 +118,7 @@ def test_file_to_validate_on_is_never_trained_on(podium: Callable[..., Any]) -> 
     assert best["users"].item() == 12
 
 
+@pytest.mark.filterwarnings("ignore:.*equal time:podium.errors.PodiumWarning")
 @pytest.mark.parametrize("how", ["time", "time-per-user"])
 def test_last_rows_by_time_are_set_aside(podium: Callable[..., Any], how: str) -> None:
     split = ("--split", how, "--time-col", "day", "--valid-share", "0.4")

@@ -265,6 +265,7 @@ class ListRules(NamedTuple):
         return rules._replace(n_items=total, score_above=least, low_grades=low)
 
     def threshold(self, truth: Truth) -> float:
+        """Return the smallest relevance of a positive item of a truth."""
         return threshold(truth.name, self.min_relevance, ratings=truth.is_rating)
 
     def prepared(self, run: Run, *, has_rows: bool = True) -> Run:
@@ -279,6 +280,7 @@ class ListRules(NamedTuple):
         return run
 
     def joined(self, truth: Truth, run: Run) -> Join:
+        """Match the users and the items of a truth and a run."""
         return Join.of(truth, run, self.missing, ids_ordered=self.ties == "id")
 
     def ranked(

@@ -70,7 +70,7 @@ def low_grades(price: Pricing) -> Finding | None:
     effects = price.of_truth(tables.truth.rows(~is_low)) if tables.is_positive.any() else ()
     use = (
         f"{request.measure} still counts their grades"
-        if request.measure.graded
+        if request.keeps_low_grades
         else f"{request.measure} counts them as not relevant"
     )
     # With a threshold, the caller decided this. Without one, nobody did.
@@ -101,10 +101,10 @@ def users_without_positives(price: Pricing) -> Finding | None:
         price.effect(name, np.where(is_lost, np.nan, base), np.where(is_lost, 0.0, base))
         for name, base in price.base.items()
     )
-    is_graded = price.request.measure.graded
-    needed = "above 0" if is_graded else f"of at least {price.request.threshold:g}"
+    keeps_low = price.request.keeps_low_grades
+    needed = "above 0" if keeps_low else f"of at least {price.request.threshold:g}"
     remedy = "Count these users as 0 with podium measure TEST RUN --undefined zero."
-    if not is_graded:
+    if not keeps_low:
         remedy = (
             "Lower --min-relevance, or count these users as 0 with podium measure TEST RUN "
             "--undefined zero."

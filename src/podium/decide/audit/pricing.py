@@ -176,15 +176,15 @@ class Pricing:
     def has_relevant(self, truth: Part) -> Mask:
         """Return which users of the test part have what the measure needs in a truth.
 
-        That is a relevance above 0 for a measure of grades, nothing for judged@k, and a positive
-        for the others.
+        That is a relevance above 0 for a measure that keeps low grades, nothing for judged@k, and
+        a positive for the others.
         """
-        measure = self.request.measure
-        if not measure.metric.needs_positive:
+        request = self.request
+        if not request.measure.metric.needs_positive:
             is_counted = np.ones(truth.n_rows, np.bool_)
         else:
-            least = self.request.threshold
-            is_counted = truth.values > 0 if measure.graded else truth.values >= least
+            keeps_low = request.keeps_low_grades
+            is_counted = truth.values > 0 if keeps_low else truth.values >= request.threshold
         return present(truth.user[is_counted], self.tables.n_users)[self.tables.test_users]
 
     def _worst(self, truth: Part) -> Floats:

@@ -79,6 +79,11 @@ class Request:
         return self.threshold if self.has_threshold else None
 
     @property
+    def keeps_low_grades(self) -> bool:
+        """Whether the measure gains from relevances below the threshold; see `low_grades`."""
+        return self.measure.graded and not self.has_threshold
+
+    @property
     def is_sampled(self) -> bool:
         """Whether the lists are said to be sampled candidates."""
         return self.candidates is not None or self.n_negatives is not None
