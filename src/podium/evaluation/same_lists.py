@@ -26,6 +26,7 @@ _TO_CUTOFF = (
     "judged",
     "rbp",
     "auc",
+    "topk_loss",
 )
 """The measures of relevance that read the first k items alone."""
 

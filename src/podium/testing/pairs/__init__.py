@@ -5,6 +5,6 @@ A *door* is a function that computes a number: `podium.measure`, `compare`, `gat
 options, `brute` computes every number by its definition in the documents, `doors` asks podium, and
 `law` compares the two. `laws` has the metamorphic laws, and `known` the known faults.
 
-`brute`, `formulas`, `lists`, `packages`, `refused`, `shown` and `figures` are written from the
-documents. They import nothing of podium outside of this package.
+`brute`, `claims`, `reread`, `formulas`, `lists`, `packages`, `refused`, `shown` and `figures` are
+written from the documents. They import nothing of podium outside of this package.
 """

@@ -53,6 +53,7 @@ class Measured:
         return self.measure.text
 
     def of(self, users: Sequence[str]) -> list[float]:
+        """Return the values of some users."""
         return [self.values[user] for user in users]
 
 
@@ -80,7 +81,7 @@ def values_of(
             users = [u for u in users if u in lists_of(case.tables, other, rules)]
     if measure.metric.reads != "relevance":
         values = shown.values_of(
-            case.tables, run, measure, users, runs=runs, rules=rules, clusters=clusters
+            case.tables, run, measure, users, runs=runs, rules=rules, clusters=clusters, draws=draws
         )
         of_user = dict(zip(users, values, strict=True))
         refuse_undefined(values, rules["undefined"])
@@ -110,7 +111,7 @@ def measured(case: Case, draws: Draws, run: str = "a") -> Facts:
         m = values_of(case, text, run, [run], draws)
         first = first or m
         facts |= _values(m, run) | _bounds(case, m, run)
-        facts |= _summaries(case, m, first, run)
+        facts |= _summaries(case, m, of_all_runs(case, first), run)
         facts |= _pooled(case, m, run)
     if first is not None:
         facts |= {("n_pos", "", run, u): first.lists[u].n_pos for u in first.users}
@@ -290,87 +291,3 @@ def ranges(
         terms = [share[u] * figures.filled(ends[u][end], "zero") for u in used]
         facts[name, m.text, pair, place] = math.fsum(terms) / total if total else NAN
     return facts
-
-
-def gated(case: Case, draws: Draws) -> Facts:
-    """Return the facts of the claims of `podium.gate`: the first measure is the primary one."""
-    refuse_pairs(case, "gate")
-    person = {str(u): row[1] for u, row in case.tables.users.items()}
-    clusters = person if case["cluster"] else None
-    measures = [
-        tuple(values_of(case, text, run, "ab", draws, clusters) for run in "ab")
-        for text in case.measures
-    ]
-    first = of_all_runs(case, measures[0][0])
-    all_places = [(place, users) for place, users in places(case, first) if users or not place]
-    n_claims = sum(m.measure.metric.is_mean for m, _ in measures) * (len(all_places) - 1)
-    level = case["level"] or 0.95
-    facts: Facts = {}
-    for number, (a, b) in enumerate(measures):
-        limit = (case["margin"] or 0.0) if number == 0 else GUARD
-        sign = 1 if a.measure.metric.higher_is_better else -1
-        limit = -sign * limit
-        for place, users in all_places if a.measure.metric.is_mean else all_places[:1]:
-            of_place = 1 - (1 - level) / max(n_claims, 1) if place else level
-            facts |= _claim(case, (a, b), users, place, of_place, limit)
-    return facts
-
-
-GUARD = 0.1
-"""The loss that a guard of the law accepts."""
-
-
-def _claim(
-    case: Case,
-    pair: tuple[Measured, Measured],
-    users: Sequence[str],
-    place: str,
-    level: float,
-    limit: float,
-) -> Facts:
-    a = pair[0]
-    metric, rule = a.measure.metric, a.rules["undefined"]
-    rows = {u: tuple(figures.filled(m.values[u], rule) for m in pair) for u in users}
-    table = {str(u): row for u, row in case.tables.users.items()}
-    has_weight = case["weight"] is not None and metric.is_mean
-    weight = {u: table[u][2] if has_weight else 1.0 for u in users}
-    cluster = {u: table[u][1] if case["cluster"] else u for u in users}
-    both = [u for u in users if not math.isnan(sum(rows[u]))]
-    columns = [weight[u] for u in users], [cluster[u] for u in users]
-    differences = [_rounded(rows[u][1] - rows[u][0]) for u in users]
-    centre, error, n = figures.clustered(differences, *columns)
-    width = metric.bounds[1] - metric.bounds[0]
-    is_wide = metric.is_mean and math.isfinite(width)
-    widened = math.hypot(error, width / n) if is_wide and n else error
-    ends = width if metric.is_mean else math.inf
-    low, high = figures.cut(*figures.t_interval(centre, widened, n, level), (-ends, ends))
-    of_both = [[rows[u][i] for u in both] for i in (0, 1)]
-    shares = [weight[u] for u in both]
-    result = {
-        "base": figures.clustered(of_both[0], shares, both)[0],
-        "candidate": figures.clustered(of_both[1], shares, both)[0],
-        "difference": centre,
-        "std_error": error,
-        "low": low,
-        "high": high,
-        "level": level,
-        "limit": limit + 0.0,
-        "n_users": sum(weight[u] > 0 for u in both),
-        "n_undefined": len(users) - len(both),
-        "verdict": verdict(low, high, limit, metric.higher_is_better),
-    }
-    facts: Facts = {(name, a.text, "claim", place): value for name, value in result.items()}
-    return facts | ranges(case, pair, users, "claim", place, weight)
-
-
-def _rounded(difference: float) -> float:
-    return 0.0 if abs(difference) <= figures.ROUNDING else difference
-
-
-def verdict(low: float, high: float, limit: float, higher_is_better: bool) -> str:
-    """Return what an interval of the difference allows, given the limit."""
-    if not higher_is_better:
-        low, high, limit = -high, -low, -limit
-    if low > limit:
-        return "superior" if low > 0 else "non-inferior"
-    return "inferior" if high < limit else "cannot tell"

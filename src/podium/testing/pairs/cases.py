@@ -29,6 +29,7 @@ PACKAGES = ("trec_eval", "ir_measures", "sklearn", "ranx", "rectools", "recbole"
 OPTIONS: dict[str, tuple[Any, ...]] = {
     "ties": ("best", "average", "id", "random", "threshold"),
     "min_relevance": (2.0, 0.5),
+    "low_grades": ("keep", "zero"),
     "missing": ("zero", "skip"),
     "unjudged": ("skip", "error", "bounds"),
     "unretrieved": ("drop",),
@@ -125,6 +126,7 @@ IMPLIED: dict[str, tuple[str, Any]] = {
     "min_relevance": ("grades", ("graded", "fractions")),
     "like": ("scores", ("tied", "signed", "near")),
     "unretrieved": ("grades", ("binary", "graded")),
+    "low_grades": ("min_relevance", (2.0,)),
     "absent": ("missing", ("zero", "skip")),
     "candidate": ("scores", ("distinct", "tied", "near")),
 }
@@ -233,9 +235,13 @@ def tables_of(
     of_users: dict[int, Any] = {user: tuple(map(rng.choice, facts)) for user in users}
     if countries == "unknown" and len(users) > 1:
         del of_users[users[-1]]
-    label = {"text": lambda kind, n: f"{kind}{n}", "mixed": lambda _, n: str(n)}
-    of_truth = label["text"] if ids == "text" else (lambda _, n: n)
-    of_run = label.get(ids, lambda _, n: n)
+
+    def of_truth(kind: str, number: int) -> Any:
+        return f"{kind}{number}" if ids == "text" else number
+
+    def of_run(kind: str, number: int) -> Any:
+        return str(number) if ids == "mixed" else of_truth(kind, number)
+
     return Tables(
         tuple((of_truth("u", u), of_truth("i", i), r) for u, i, r in truth),
         {n: tuple((of_run("u", u), of_run("i", i), s) for u, i, s in r) for n, r in runs.items()},

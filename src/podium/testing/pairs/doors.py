@@ -9,8 +9,8 @@ from typing import Any
 
 import podium
 from podium.data import RankingOptions
-from podium.testing.pairs.brute import GUARD
 from podium.testing.pairs.cases import Case, Tables
+from podium.testing.pairs.claims import GUARD
 from podium.testing.pairs.figures import Facts
 from podium.testing.pairs.formulas import parse
 

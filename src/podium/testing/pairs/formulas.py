@@ -63,6 +63,7 @@ class List:
         return [entry.grade >= self.least for entry in self.entries]
 
     def ordered(self, entries: Sequence[Entry]) -> List:
+        """Return the list with its items in an order of equal scores."""
         return replace(self, entries=tuple(entries))
 
 
@@ -105,6 +106,7 @@ class Measure:
         return self.metric.graded and self.options.get("gain") != "binary"
 
     def stated(self) -> dict[str, Any]:
+        """Return the options that the text states, also those with a default value."""
         return dict(_options(_FORM.match(self.text).group(2)))  # type: ignore[union-attr]
 
     def value(self, ranked: List) -> float:
@@ -338,6 +340,18 @@ def _pair_divisor(ranked: List, *, k: int, clip: bool) -> float:
     return min(k, ranked.n_pos) * _top_negatives(ranked, k, clip)
 
 
+def _all_pairs(ranked: List, *, k: int, clip: bool) -> float:
+    return ranked.n_pos * _top_negatives(ranked, k, clip)
+
+
+def _auc_pairs(ranked: List, *, k: None) -> float:
+    return ranked.n_pos * max(ranked.n_neg or 0, 0)
+
+
+def _f1_divisor(ranked: List, *, k: int) -> float:
+    return k + ranked.n_pos
+
+
 _CLIP = {"clip": False}
 _GAINS = {"gain": "linear", "discount": "log2"}
 _FREE = (0.0, math.inf)
@@ -349,13 +363,13 @@ METRICS: dict[str, Metric] = {
         _pauc,
         _CLIP,
         average="pairs",
-        divisor=lambda r, *, k, clip: r.n_pos * _top_negatives(r, k, clip),
+        divisor=_all_pairs,
     ),
-    "auc": Metric(_auc, average="orders", divisor=lambda r, *, k: r.n_pos * max(r.n_neg or 0, 0)),
+    "auc": Metric(_auc, average="orders", divisor=_auc_pairs),
     "auc@k": Metric(_auc_at),
     "precision": Metric(_precision, {"norm": "k"}, average="orders", divisor=_precision_divisor),
     "recall": Metric(_recall, {"norm": "n_pos"}, average="orders", divisor=_reachable),
-    "f1": Metric(_f1, average="orders", divisor=lambda r, *, k: (k + r.n_pos) / 2),
+    "f1": Metric(_f1, average="orders", divisor=_f1_divisor),
     "r_precision": Metric(_r_precision, average="orders"),
     "hit_rate": Metric(_hit_rate),
     "rr": Metric(_rr),

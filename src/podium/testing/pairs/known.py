@@ -56,92 +56,13 @@ class Known:
         return {**{n: v for n, v in options.items() if v is not None}, **self.data}
 
 
-_TEST = ("wins", "losses", "equal", "t_p_value", "effect", "randomisation_p_value")
-_DIVIDED = {"by": (("engagement",), ("n_pos",))}
-_DROPPING = ("sklearn", "torchmetrics")
-
 KNOWN: tuple[Known, ...] = (
     Known(
-        "tests of means over ties compare rounded sums",
-        ("compare",),
-        {"ties": ("average",)},
-        _TEST,
-        {"measure": "recall", "scores": "tied", "candidate": "reordered"},
-    ),
-    Known(
-        "tests of diversity compare rounded sums",
-        ("compare",),
-        {"measure": ("diversity",)},
-        _TEST,
-        {"measure": "diversity@3", "candidate": "reordered"},
-    ),
-    Known(
-        "the gate takes bounds with unretrieved=drop",
-        ("gate",),
-        {"unjudged": ("bounds",), "unretrieved": ("drop",)},
-        ("refusal",),
-        {"measure": "recall@2"},
-    ),
-    Known(
-        "the gate takes bounds with score_above",
-        ("gate",),
-        {"unjudged": ("bounds",), "score_above": (0.0, 0.5)},
-        ("refusal",),
-        {"measure": "recall@2"},
-    ),
-    Known(
-        "segments by the positives of the first run's lists",
-        ("compare", "gate"),
-        {**_DIVIDED, "unretrieved": ("drop",)},
-        data={"measure": "recall@2"},
-    ),
-    Known(
-        "segments by the positives of the first run's lists, of packages",
-        ("compare", "gate"),
-        {**_DIVIDED, "like": _DROPPING},
-        data={"measure": "ndcg@3"},
-    ),
-    Known(
-        "auc@1 refuses an emptied list although it has no value",
-        ("measure", "compare", "gate", "report", "files", "parts", "explain"),
-        {"measure": ("auc@1",)},
-        ("refusal",),
-        {"measure": "auc@1", "score_above": 0.5, "scores": "signed"},
-    ),
-    Known(
-        "lists of a report in an order of their own",
+        "a report orders equal scores by relevance for measures of the items shown",
         ("report",),
-        {},
+        {"measure": ("novelty", "popularity", "diversity")},
         ("listed", "missed"),
-        {"measure": "rr", "scores": "tied"},
-    ),
-    Known(
-        "curves of a report without the options of the package",
-        ("report",),
-        {"like": ("recbole", "rectools", "torchmetrics", "trec_eval", "ir_measures", "ranx")},
-        ("curve",),
-        {"measure": "ndcg@3"},
-    ),
-    Known(
-        "explain does not search the threshold 1 in a truth of ones",
-        ("explain",),
-        {"grades": (None, "binary"), "min_relevance": (None,)},
-        ("explained",),
-        {"measure": "recall@2"},
-    ),
-    Known(
-        "audit of judged@k leaves in users without positives whom the run lacks",
-        ("audit",),
-        {"measure": ("judged",)},
-        ("with", "without"),
-        {"measure": "judged@3", "absent": "some", "grades": "binary"},
-    ),
-    Known(
-        "topk_loss of users without positives counted as 1",
-        ("audit",),
-        {"measure": ("topk_loss",)},
-        ("without",),
-        {"measure": "topk_loss@1", "grades": "binary"},
+        {"measure": "popularity@2", "scores": "tied", "grades": "binary"},
     ),
 )
 """The known faults. The same facts in other cases are new faults."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from podium.errors import PodiumError
-from podium.testing.pairs import brute, doors
+from podium.testing.pairs import brute, claims, doors
 from podium.testing.pairs.cases import Case, case_of, rows
 from podium.testing.pairs.figures import Facts
 from podium.testing.pairs.known import KNOWN, Known
@@ -25,7 +25,7 @@ _N_MORE = ((0, 1, 2), (1, 2), (0, 1), *((0,),) * 6)
 _RIGHT: Mapping[str, Callable[..., Facts]] = {
     "measure": brute.measured,
     "compare": brute.compared,
-    "gate": brute.gated,
+    "gate": claims.gated,
 }
 
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import polars as pl
-
+from podium.data.frames import as_frame
 from podium.testing.pairs import doors
 from podium.testing.pairs.cases import Case, Rows, Tables
 from podium.testing.pairs.figures import Facts
@@ -76,7 +75,7 @@ def _differences(
         if isinstance(before, str) != isinstance(after, str):
             yield Fault(case, name, ("refusal",), str(before)[:90], str(after)[:90])
         return
-    renamed = {(*fact[:-1], law.rename(fact[-1])): value for fact, value in after.items()}
+    renamed: Facts = {(*fact[:-1], law.rename(fact[-1])): value for fact, value in after.items()}
     for fact, value in before.items():
         if law.facts and fact[0] not in law.facts:
             continue
@@ -283,7 +282,9 @@ def _equal(case: Case, runs: Mapping[str, Rows]) -> Iterator[Fault]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         facts = answer(lambda: doors.compare(case))
-    for fact, value in facts.items() if isinstance(facts, dict) else ():
+    if isinstance(facts, str):
+        return
+    for fact, value in facts.items():
         if " - " in fact[2] and fact[0] in _OF_EQUALS and not _is_missing(value, facts, fact):
             right = _OF_EQUALS[fact[0]]
             if value != right:
@@ -297,15 +298,12 @@ def _is_missing(value: Any, facts: Facts, fact: Fact) -> bool:
 
 def in_files(case: Case, kinds: Sequence[str] = _FORMATS) -> Iterator[Fault]:
     """Yield the facts that differ if the tables are files of a format."""
-    mixed = {type(u) for rows in case.tables.runs.values() for u, *_ in rows}
-    if len(mixed) > 1:
-        return
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
         before = answer(lambda: doors.measure(case))
         for kind in kinds:
             paths = [_written(Path(folder), case, name, kind) for name in ("truth", "a")]
-            after = answer(lambda p=paths: doors.measure_tables(case, *p))
+            after = answer(lambda p=paths: doors.measure_tables(case, p[0], p[1]))
             law = Law(f"tables as {kind}", lambda case, _: case, same_bits=True)
             yield from _differences(case, law, "measure", before, after)
 
@@ -314,7 +312,7 @@ def _written(folder: Path, case: Case, name: str, kind: str) -> Path:
     """Write the truth or a run, and return the path."""
     columns = doors.truth_of(case.tables) if name == "truth" else doors.run_of(case.tables, name)
     path = folder / f"{name}.{kind}"
-    frame = pl.DataFrame(columns)
+    frame: Any = as_frame(columns, "polars")
     write = {"csv": frame.write_csv, "parquet": frame.write_parquet, "jsonl": frame.write_ndjson}
     with suppress(FileExistsError):
         write[kind](path)

@@ -35,10 +35,11 @@ class Refused(Exception):  # noqa: N818 - it is an answer, not a failure
 
 
 def grade_of(relevance: float, rules: Mapping[str, Any]) -> float:
-    """Return the grade of a relevance: below an explicit min_relevance it may count as 0."""
+    """Return the grade of a relevance: below a threshold that is passed it counts as 0."""
     least = rules["min_relevance"]
-    keeps = rules["low_grades"] != "zero"
-    return relevance if keeps or least is None or relevance >= least else 0.0
+    default = "keep" if least is None else "zero"
+    is_low = relevance < (least or 1.0)
+    return 0.0 if is_low and (rules["low_grades"] or default) == "zero" else relevance
 
 
 def scores_of(tables: Tables, name: str, rules: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -164,16 +165,14 @@ def orders(entries: Sequence[Entry], ties: str, draw: Sequence[str]) -> Iterator
         for chosen in itertools.product(*map(_arrangements, blocks)):
             yield [*itertools.chain(*chosen)]
         return
-    keys: dict[str, Any] = {
-        "worst": lambda e: (e.grade, e.judged),
-        "best": lambda e: (-e.grade, not e.judged),
-        "random": lambda e: draw.index(e.item),
-    }
-    if ties == "id":
-        ordered = [sorted(block, key=lambda e: e.item, reverse=True) for block in blocks]
-    else:
-        ordered = [sorted(block, key=keys[ties]) for block in blocks]
-    yield [*itertools.chain(*ordered)]
+
+    def place(entry: Entry) -> Any:
+        if ties == "random":
+            return draw.index(entry.item)
+        return entry.item if ties == "id" else (entry.grade, entry.judged)
+
+    falls = ties in ("best", "id")
+    yield [e for block in blocks for e in sorted(block, key=place, reverse=falls)]
 
 
 def _arrangements(block: Sequence[Entry]) -> list[tuple[Entry, ...]]:

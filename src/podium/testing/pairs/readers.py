@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 import podium
+from podium.data import write_table
+from podium.data.frames import as_frame
 from podium.evaluation import details, measure_part, merge
 from podium.executors import Threads
 from podium.testing.pairs import brute, doors, reread
@@ -33,7 +33,7 @@ def explain(case: Case, draws: Draws) -> Any:
     """The value of a package, and the search for the value under other options."""
     if not reread.is_explained(case) or case["ties"] == "random":
         return None
-    others = {*reread.EXPLAINED} - {"min_relevance", "interval"}
+    others = {*reread.EXPLAINED} - {"min_relevance"}
     if case["like"] and any(case[name] is not None for name in others):
         return None
     if case["low_grades"] and "low_grades" not in doors.parameters(podium.explain):
@@ -52,7 +52,7 @@ def explain(case: Case, draws: Draws) -> Any:
         if math.isnan(right):
             return {("explained", text, "a", ""): right}
         value = f"{right:.{_FEWEST_DIGITS}f}"
-        search = podium.explain(*tables, text, value=value, **given).search
+        search: Any = podium.explain(*tables, text, value=value, **given).search
         fits = [match.value for match in search.matches if abs(match.value - right) <= _SAME]
         return {("explained", text, "a", ""): fits[0] if fits else search.nearest.value}
 
@@ -117,7 +117,7 @@ def report(case: Case, draws: Draws) -> Any:
     return (lambda: reread.reported(case, draws)), ask
 
 
-def _listed(case: Case, users: Mapping[str, Any] | None) -> Facts:
+def _listed(case: Case, users: Any) -> Facts:
     raw = {(str(u), str(i)): s for u, i, s in case.tables.runs["a"]}
     own = case.tables.judged()
     facts: Facts = {}
@@ -163,7 +163,7 @@ def parts(case: Case, draws: Draws) -> Any:
         whole = lists_whole(case)
         evaluations = [
             measure_part(
-                pl.DataFrame(doors.truth_of(part), strict=False),
+                as_frame(doors.truth_of(part), "polars"),
                 _frame(part, case.tables),
                 list(case.measures),
                 lowest=lowest,
@@ -186,11 +186,12 @@ def _of_users(facts: Facts) -> Facts:
     return {fact: value for fact, value in facts.items() if fact[0] in ("value", "n_pos")}
 
 
-def _frame(part: Tables, whole: Tables) -> pl.DataFrame:
+def _frame(part: Tables, whole: Tables) -> Any:
     """Return the run of some users, with the types of the whole run."""
-    return pl.DataFrame(doors.run_of(whole, "a")).filter(
-        pl.col("user").is_in([u for u, *_ in part.runs["a"]])
-    )
+    users = {user for user, *_ in part.runs["a"]}
+    rows = [i for i, (user, *_) in enumerate(whole.runs["a"]) if user in users]
+    frame: Any = as_frame(doors.run_of(whole, "a"), "polars")
+    return frame[rows]
 
 
 def lists_whole(case: Case) -> bool:
@@ -225,8 +226,6 @@ def halves(tables: Tables) -> list[Tables]:
 
 def files(case: Case, draws: Draws) -> Any:
     """Measuring parquet files in parts, by an executor."""
-    if len({type(u) for rows in case.tables.runs.values() for u, *_ in rows}) > 1:
-        return None
 
     def ask() -> Facts:
         with tempfile.TemporaryDirectory() as folder:
@@ -234,8 +233,8 @@ def files(case: Case, draws: Draws) -> Any:
             for path, table in zip(
                 paths, (doors.truth_of(case.tables), doors.run_of(case.tables, "a")), strict=True
             ):
-                pl.DataFrame(table).write_parquet(path)
-            return doors.measure_tables(case, *paths, executor=Threads(1))
+                write_table(table, path)
+            return doors.measure_tables(case, paths[0], paths[1], executor=Threads(1))
 
     return (lambda: brute.measured(case, draws)), ask
 

@@ -48,7 +48,15 @@ def resolved(text: str, options: Mapping[str, Any]) -> tuple[Measure, dict[str, 
         raise Refused(f"like={name} has no {measure.form}")
     fixed, own = package.metrics[measure.form]
     rules = {**package.conventions, **own}
-    for option in ("unjudged", "undefined", "unretrieved", "single_precision", "score_above"):
+    rules["low_grades"] = "keep"
+    for option in (
+        "low_grades",
+        "unjudged",
+        "undefined",
+        "unretrieved",
+        "single_precision",
+        "score_above",
+    ):
         if option in passed:
             raise Refused(f"like={name} sets {option}")
     for option in ("ties", "missing"):

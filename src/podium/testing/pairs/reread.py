@@ -17,6 +17,7 @@ from podium.testing.pairs.refused import refuse_pairs
 EXPLAINED: Mapping[str, tuple[Any, ...]] = {
     "ties": (None, "best", "id", "average", "threshold"),
     "min_relevance": (None, 2.0, 0.5),
+    "low_grades": (None, "keep"),
     "missing": (None, "zero", "skip"),
     "unjudged": (None, "skip"),
     "unretrieved": (None, "drop"),
@@ -24,7 +25,6 @@ EXPLAINED: Mapping[str, tuple[Any, ...]] = {
     "score_above": (None, 0.0),
     "undefined": (None, "zero", "one"),
     "n_items": (None,),
-    "interval": (None, "wilson"),
 }
 """The values that explain searches."""
 
@@ -50,7 +50,7 @@ def with_lists(case: Case) -> Case:
 def explained(case: Case, draws: Draws) -> Facts:
     """Return the mean of the first measure, which explain must find."""
     text = case.measures[0]
-    options = {n: v for n, v in case.options.items() if n in (*EXPLAINED, "like", "low_grades")}
+    options = {n: v for n, v in case.options.items() if n in (*EXPLAINED, "like")}
     asked = case.replace(measures=(text,), options=options)
     _refuse_default(asked, draws)
     try:
@@ -134,7 +134,7 @@ def _listed(case: Case, m: Measured, counts: Measured) -> Facts:
 
 def _items(case: Case, m: Measured, user: str) -> list[str]:
     if m.measure.metric.reads != "relevance":
-        return shown.shown_of(case.tables, "a", [user], LISTED, m.rules).get(user, [])
+        return shown.shown_of(case.tables, "a", [user], LISTED, m.rules, m.draws).get(user, [])
     by_score = sorted(m.lists[user].entries, key=lambda e: e.score, reverse=True)
     ties = m.rules["ties"] if m.rules["ties"] in ("best", "id", "random") else "worst"
     [order] = orders(by_score, ties, m.draws.get(user, ()))

@@ -13,7 +13,7 @@ import numpy as np
 from podium.testing.pairs.cases import Tables
 from podium.testing.pairs.figures import mean
 from podium.testing.pairs.formulas import NAN, Measure
-from podium.testing.pairs.lists import scores_of
+from podium.testing.pairs.lists import Draws, scores_of
 
 Shown = dict[str, list[str]]
 """The items that each user is shown, best first."""
@@ -24,17 +24,31 @@ def by_value(item: str) -> tuple[int, int, str]:
     return (0, int(item), "") if item.isdecimal() else (1, 0, item)
 
 
-def shown_of(tables: Tables, name: str, users: Sequence[str], k: int, rules: Any) -> Shown:
-    """Return the top k of each user who has a list; of equal scores, the lower id comes first."""
+def shown_of(
+    tables: Tables, name: str, users: Sequence[str], k: int, rules: Any, draws: Draws
+) -> Shown:
+    """Return the top k of each user who has a list.
+
+    Of equal scores, the lower id comes first, except under ties=random.
+    """
+    is_drawn = rules["ties"] == "random"
     run = scores_of(tables, name, rules)
-    above = rules["score_above"]
+    above, own = rules["score_above"], tables.judged()
     lists = {
-        user: {i: s for i, s in run[user].items() if above is None or s > above}
+        user: {
+            i: s
+            for i, s in run[user].items()
+            if (above is None or s > above) and (i in own[user] or rules["unjudged"] != "skip")
+        }
         for user in users
         if user in run
     }
+
+    def order_of(user: str, item: str) -> Any:
+        return draws[user].index(item) if is_drawn else by_value(item)
+
     return {
-        user: sorted(scores, key=lambda i: (-scores[i], by_value(i)))[:k]
+        user: sorted(scores, key=lambda i: (-scores[i], order_of(user, i)))[:k]
         for user, scores in lists.items()
     }
 
@@ -54,21 +68,25 @@ def values_of(
     runs: Sequence[str],
     rules: Mapping[str, Any],
     clusters: Mapping[str, Any] | None = None,
+    draws: Draws,
 ) -> list[float]:
     """Return a value per user, whose mean is the measure."""
-    lists = shown_of(tables, name, users, measure.k or 0, rules)
+    lists = shown_of(tables, name, users, measure.k or 0, rules, draws)
     if measure.name == "coverage":
         size = len(catalogue_of(tables, runs))
         return _jackknife(lists, users, size, clusters or {u: u for u in users})
     if measure.name == "gini":
         return _gini(lists, users, catalogue_of(tables, runs))
     past = Counter(str(item) for _, item in tables.past)
-    of_list = {
-        "novelty": lambda items: mean([-math.log2((past[i] or 0.5) / past.total()) for i in items]),
-        "popularity": lambda items: mean([past[i] for i in items]),
-        "diversity": lambda items: _diversity(items, tables.kinds),
-    }[measure.name]
-    return [of_list(lists.get(user, [])) for user in users]
+    if measure.name == "diversity":
+        return [_diversity(lists.get(user, []), tables.kinds) for user in users]
+
+    def of_item(item: str) -> float:
+        if measure.name == "popularity":
+            return past[item]
+        return -math.log2((past[item] or 0.5) / past.total())
+
+    return [mean([of_item(item) for item in lists.get(user, [])]) for user in users]
 
 
 def _diversity(items: Sequence[str], kinds: Mapping[Any, str]) -> float:
