@@ -16,6 +16,7 @@ from podium.errors import ArgumentError, PodiumWarning
 from podium.evaluation import stats
 
 N, K = 120, 8
+RUNS_APART = {"user": [1], "item": [7], "score": [1.0]}
 USERS = {"user": np.arange(N), "country": np.where(np.arange(N) % 3, "FR", "UK")}
 
 
@@ -313,3 +314,25 @@ def test_pooled_forms_of_splits_have_the_errors_of_users_and_splits() -> None:
     mean, pooled = result.summary("precision@2"), result.pooled("precision@2")
     assert pooled.std_error == pytest.approx(mean.std_error)
     np.testing.assert_allclose(pooled.interval, mean.interval)
+
+
+@pytest.mark.parametrize("runs", [(RUNS_APART, RUNS_APART), ([RUNS_APART, RUNS_APART],)])
+def test_runs_apart_are_refused_with_the_right_call(runs: tuple[Any, ...]) -> None:
+    truth = {"user": [1], "item": [7]}
+    with pytest.raises(ArgumentError, match=r"runs .* compare\(truth, \{'a': a, 'b': b\}"):
+        podium.compare(truth, *runs, ["rr"])
+
+
+def test_counts_of_queries_are_headed_as_in_the_input() -> None:
+    truth = {"qid": [1, 2], "item": [7, 8]}
+    run = {"qid": [1, 2], "item": [7, 7], "score": [1.0, 1.0]}
+    other = {**run, "item": [7, 8]}
+    for result in (
+        podium.measure(truth, run, "rr"),
+        podium.compare(truth, {"a": run, "b": other}, "rr"),
+        podium.gate(truth, run, other, "rr"),
+    ):
+        lines = str(result).splitlines()
+        heads = [word for line in lines if line.startswith("measure") for word in line.split()]
+        assert "queries" in heads
+        assert "users" not in heads

@@ -166,6 +166,7 @@ def gate(
     from podium import data, decide
     from podium.cli import _render
     from podium.report import gate as writers
+    from podium.report.views import headed
 
     names = run_names([base, candidate])
     options = conventions.conventions()
@@ -208,7 +209,7 @@ def gate(
         content,
         format,
         out or [],
-        view=partial(writers.view, content),
+        view=lambda: headed(writers.view(content), result.origin.noun),
         markdown=partial(writers.to_markdown, content),
         junit=partial(writers.to_junit, content, fail_on=fail_on),
     )

@@ -297,6 +297,7 @@ def measure(
     from podium.metrics import parse_all
     from podium.report import measured
     from podium.report.flat import evaluation_table
+    from podium.report.views import headed
 
     measures = parse_all(scoring.names)
     _check_pooled(measures, pooled=pooled)
@@ -321,8 +322,8 @@ def measure(
     files = (truth, run, users, catalogue, items)
     _reports.write(evaluation, page, files, title=run.stem, titles=titles, seed=scoring.seed)
     output.write_per_user(per_user_columns({"": evaluation}))
-    view, flat = measured.evaluation_view(result), evaluation_table(result)
-    _render.print_result(result, output.format, view=view, flat=flat)
+    view = headed(measured.evaluation_view(result), evaluation.origin.noun)
+    _render.print_result(result, output.format, view=view, flat=evaluation_table(result))
 
 
 def check_segments(measures: list[Measure], by: list[str], users: Path | None) -> None:

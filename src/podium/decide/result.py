@@ -12,7 +12,7 @@ from podium.decide.unjudged import Unjudged
 from podium.report import Report, Table, gate
 from podium.report.pictures import Pictures, chosen_measure, decided
 from podium.report.results import Result
-from podium.report.views import Numbers, View
+from podium.report.views import Numbers, View, headed
 from podium.types import Labels
 
 
@@ -126,7 +126,7 @@ class Gate(Result):
         return {"claims": decided.claims(result, name)}
 
     def _view(self) -> View:
-        return gate.view(self.as_json())
+        return headed(gate.view(self.as_json()), self.origin.noun)
 
     def _table(self) -> Table:
         return gate.flat_table(self.as_json())

@@ -11,6 +11,7 @@ import numpy as np
 
 from podium import _check
 from podium._json import plain
+from podium.data.frames import Origin
 from podium.errors import ArgumentError
 from podium.evaluation import details, pictures, stats
 from podium.evaluation.alignment import align
@@ -23,7 +24,7 @@ from podium.metrics import ByMeasure, Measure, parse
 from podium.report import Report, Table, comparison_report, flat, measured
 from podium.report.pictures import Pictures
 from podium.report.results import Result
-from podium.report.views import Numbers, View
+from podium.report.views import Numbers, View, headed
 from podium.types import Labels
 
 PairsCompared: TypeAlias = Literal["first", "all"]
@@ -229,8 +230,13 @@ class Comparison(Result):
     def _pictures(self, measure: Any) -> Pictures:
         return pictures.of_comparison(self, measure)
 
+    @property
+    def origin(self) -> Origin:
+        """The kind of frames that came in, and the name of the column of users."""
+        return self.evaluations[self.baseline].origin
+
     def _view(self) -> View:
-        return measured.comparison_view(self.as_json())
+        return headed(measured.comparison_view(self.as_json()), self.origin.noun)
 
     def _table(self) -> Table:
         return flat.comparison_table(self.as_json())
@@ -240,7 +246,7 @@ class Comparison(Result):
 
     @property
     def _frame_kind(self) -> str:
-        return self.evaluations[self.baseline].origin.kind
+        return self.origin.kind
 
     def _measures(self, segment: Segment | None) -> dict[str, Any]:
         mask = None if segment is None else segment.mask

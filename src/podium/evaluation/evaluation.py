@@ -22,7 +22,7 @@ from podium.metrics import ByMeasure, Measure, parse
 from podium.report import Report, Table, evaluation_report, flat, measured
 from podium.report.pictures import Pictures
 from podium.report.results import Result
-from podium.report.views import Numbers, View
+from podium.report.views import Numbers, View, headed
 from podium.types import Counts, Labels, Mask, PerGroup, Undefined
 
 
@@ -306,7 +306,7 @@ class Evaluation(Result):
         return pictures.of_evaluation(self, measure)
 
     def _view(self) -> View:
-        return measured.evaluation_view(self.as_json())
+        return headed(measured.evaluation_view(self.as_json()), self.origin.noun)
 
     def _table(self) -> Table:
         return flat.evaluation_table(self.as_json())

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _MOST_ITEMS = 10
 _MOST_MISSED = 5
 _N_USERS = 10
+_SEARCHED_TOGETHER = 50  # users
+_MOST_SEARCHED = 1000  # users; the worst ones may all lack a list
 
 
 def worst_served(
@@ -46,7 +48,8 @@ def worst_served(
         return None
     metric, values = parse(measure).metric, evaluation.values[measure]
     order = np.lexsort((evaluation.labels, -evaluation.n_pos, metric.sign * values))
-    rows = [int(row) for row in order if not np.isnan(values[row])][:_N_USERS]
+    worst = [int(row) for row in order if not np.isnan(values[row])]
+    rows, n_without_list = _with_lists(evaluations, measure, worst, evaluation.labels)
     lists = _Lists(evaluations, measure, evaluation.labels[rows])
     title_of = _titles(titles, lists.ids(), evaluation)
     users = [
@@ -59,7 +62,31 @@ def worst_served(
         for place, row in enumerate(rows)
     ]
     is_better = metric.higher_is_better
-    return {"measure": measure, "run": run, "higher_is_better": is_better, "users": users}
+    return {
+        "measure": measure,
+        "run": run,
+        "higher_is_better": is_better,
+        "users": users,
+        "n_without_list": n_without_list,
+    }
+
+
+def _with_lists(
+    evaluations: Mapping[str, Evaluation], measure: str, rows: list[int], labels: Labels
+) -> tuple[list[int], int]:
+    """Return the first rows of users with a list, and the number of users before without any."""
+    found: list[int] = []
+    n_without = 0
+    for start in range(0, min(len(rows), _MOST_SEARCHED), _SEARCHED_TOGETHER):
+        some = rows[start : start + _SEARCHED_TOGETHER]
+        lists = _Lists(evaluations, measure, labels[some])
+        for place, row in enumerate(some):
+            if len(found) == _N_USERS:
+                return found, n_without
+            has_list = any(shown[place] for shown in lists.shown.values())
+            found += [row] * has_list
+            n_without += not has_list
+    return found, n_without
 
 
 class _Lists:
