@@ -336,3 +336,24 @@ def test_counts_of_queries_are_headed_as_in_the_input() -> None:
         heads = [word for line in lines if line.startswith("measure") for word in line.split()]
         assert "queries" in heads
         assert "users" not in heads
+
+
+def test_bounds_without_a_measure_of_relevance_have_no_range() -> None:
+    truth = {"user": [1, 2], "item": [1, 2]}
+    a = {"user": [1, 2], "item": [1, 2], "score": [1.0, 1.0]}
+    b = {"user": [1, 2], "item": [2, 1], "score": [1.0, 1.0]}
+    past = {"user": [1, 1, 2], "item": [1, 2, 1]}
+    [d] = podium.compare(
+        truth, {"a": a, "b": b}, "popularity@1", unjudged="bounds", catalogue=past
+    ).differences
+    assert d.unjudged is None
+    assert d.test.equal == 0  # user 1: 2 past interactions, then 1; user 2: 1, then 2
+
+
+def test_ties_that_a_package_leaves_open_can_be_passed() -> None:
+    truth = {"user": [1, 1], "item": [1, 2], "relevance": [1, 0]}
+    run = {"user": [1, 1], "item": [1, 2], "score": [0.5, 0.5]}
+    orders: Any = (("best", 1.0), ("worst", 0.5))
+    for ties, value in orders:
+        result = podium.measure(truth, run, "rr@2", like="ir_measures", ties=ties)
+        assert result.values["rr@2"].tolist() == [value]

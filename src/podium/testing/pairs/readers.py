@@ -119,13 +119,12 @@ def report(case: Case, draws: Draws) -> Any:
 
 def _listed(case: Case, users: Any) -> Facts:
     raw = {(str(u), str(i)): s for u, i, s in case.tables.runs["a"]}
-    own = case.tables.judged()
     facts: Facts = {}
     for user in users["users"] if users else ():
         name = user["user"]
         [(_, items)] = user["lists"]
         facts["listed", users["measure"], name, ""] = tuple(
-            (raw[name, i["text"]], own[name].get(i["text"], 0.0), i["relevant"]) for i in items
+            (raw[name, i["text"]], i["relevant"]) for i in items
         )
         facts["missed", users["measure"], name, ""] = user["n_missed"]
     return facts

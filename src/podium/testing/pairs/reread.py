@@ -114,7 +114,7 @@ def reported(case: Case, draws: Draws) -> Facts:
 
 
 def _listed(case: Case, m: Measured, counts: Measured) -> Facts:
-    """Return the top of each list as (score, relevance, is positive), and the positives missed."""
+    """Return the top of each list as (score, is positive), and the positives missed."""
     depth = min(m.measure.k or LISTED, LISTED)
     own = case.tables.judged()
     raw = {(str(u), str(i)): s for u, i, s in case.tables.runs["a"]}
@@ -124,9 +124,7 @@ def _listed(case: Case, m: Measured, counts: Measured) -> Facts:
             continue
         items = _items(case, m, user)[:depth]
         positive = {i for i, r in own[user].items() if r >= m.lists[user].least}
-        facts["listed", m.text, user, ""] = tuple(
-            (raw[user, i], own[user].get(i, 0.0), i in positive) for i in items
-        )
+        facts["listed", m.text, user, ""] = tuple((raw[user, i], i in positive) for i in items)
         n_shown = len(positive.intersection(items))
         facts["missed", m.text, user, ""] = m.lists[user].n_pos - n_shown
     return facts
