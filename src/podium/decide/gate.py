@@ -192,7 +192,7 @@ def gate(
     check_tables(of_shown, catalogue, items)
     _check_names(names)
     tables = truth, base, candidate
-    origin = Origin(kind_of(*tables))
+    kind = kind_of(*tables)
     options = with_shared_names(options, (*tables, users, catalogue, items))
     if has_bounds:
         runs = {"base": base, "candidate": candidate}
@@ -213,6 +213,7 @@ def gate(
         storage=storage,
         **options,
     )
+    origin = Origin(kind, pairs.user_column)
     result, n_known = _state(rules, pairs, state)
     look = _look(result, result.pairs.n_users - n_known)
     ranges = None

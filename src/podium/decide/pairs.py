@@ -37,6 +37,8 @@ class Pairs:
     best : Pairs or None
         The same with relevant items first among equal scores; None if no value depends on their
         order, or if it was chosen.
+    user_column : str
+        The name of the truth's column of users.
     """
 
     labels: Labels
@@ -47,6 +49,7 @@ class Pairs:
     weight: PerGroup | None = None
     conventions: dict[str, Any] = field(default_factory=dict[str, Any])
     best: Pairs | None = None
+    user_column: str = "user"
 
     @property
     def n_users(self) -> int:
@@ -161,6 +164,7 @@ def read_pairs(
         clusters_of(first.labels),
         _weights(users, weight, first.labels, options),
         {**first.conventions, **stated},
+        user_column=first.origin.user,
     )
     best = {
         name: {

@@ -242,7 +242,7 @@ def evaluate(
     require_kind(ranks, SampledRanks, "ranks", EVALUATE)
     method, parsed = read_request(estimator, measures, (ranks,))
     level = _check.open_fraction(level, "level")
-    n_bootstrap = read_resamples(n_bootstrap)
+    n_bootstrap, seed = read_resamples(n_bootstrap), _check.seed(seed)
     with _uncertainty.distinct_warnings():
         all_bounds = [
             identification_bounds(ranks, measure, confidence=level) if bounds else None
