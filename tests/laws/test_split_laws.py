@@ -28,6 +28,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "leave-last": {"test": 2, "valid": 1},
 }
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*equal time:podium.errors.PodiumWarning")
 each_way = pytest.mark.parametrize("by", BY)
 each_seed = pytest.mark.parametrize("seed", SEEDS)
 
