@@ -67,7 +67,9 @@ def explained(case: Case, draws: Draws) -> Facts:
 def given_to_explain(case: Case) -> dict[str, Any]:
     """Return the options that explain is given; every other time it must find the threshold."""
     given = {n: v for n, v in case.options.items() if n in ("min_relevance", "low_grades")}
-    if case["like"] or case.number % 4 < 2:
+    highest = max(relevance for *_, relevance in case.tables.truth)
+    is_found = highest >= given.get("min_relevance", 1.0)  # only grades of the truth are searched
+    if case["like"] or case.number % 4 < 2 or not is_found:
         return given
     return {} if given else {"min_relevance": 2.0}
 
