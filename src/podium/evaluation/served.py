@@ -75,18 +75,18 @@ def _with_lists(
     evaluations: Mapping[str, Evaluation], measure: str, rows: list[int], labels: Labels
 ) -> tuple[list[int], int]:
     """Return the first rows of users with a list, and the number of users before without any."""
-    found: list[int] = []
+    with_list: list[int] = []
     n_without = 0
     for start in range(0, min(len(rows), _MOST_SEARCHED), _SEARCHED_TOGETHER):
-        some = rows[start : start + _SEARCHED_TOGETHER]
-        lists = _Lists(evaluations, measure, labels[some])
-        for place, row in enumerate(some):
-            if len(found) == _N_USERS:
-                return found, n_without
+        searched = rows[start : start + _SEARCHED_TOGETHER]
+        lists = _Lists(evaluations, measure, labels[searched])
+        for place, row in enumerate(searched):
+            if len(with_list) == _N_USERS:
+                return with_list, n_without
             has_list = any(shown[place] for shown in lists.shown.values())
-            found += [row] * has_list
+            with_list += [row] * has_list
             n_without += not has_list
-    return found, n_without
+    return with_list, n_without
 
 
 class _Lists:

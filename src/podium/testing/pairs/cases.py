@@ -76,7 +76,7 @@ class Tables:
         The categories of items, such as "x|y"; empty for an item without any.
     users : dict of user to (country, person, share)
     scores : {"score", "rank"}
-        What the third column of runs is.
+        The kind of the third column of runs.
     """
 
     truth: Rows
