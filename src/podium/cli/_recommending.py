@@ -78,7 +78,9 @@ def fit(model: Any, job: Job) -> None:
         )
     checkpoint = _checkpoint(job.out, resume=job.work.resume)
     searched = None if checkpoint is None else checkpoint.with_suffix(".search")
-    fixed = _search.given(job.context) | ({"gain"} if job.min_relevance is not None else set())
+    fixed = _search.given(job.context)
+    if job.min_relevance is not None:
+        fixed = fixed | {"gain"}
     if job.search.tune:
         _search.space(model, job.search, fixed)
     with job.work.executor() as fit_executor:

@@ -35,11 +35,13 @@ def time_column(values: Any, name: str, source: Source) -> Column:
     """
     if hasattr(values, "dtype") and getattr(values.dtype, "tz", None) is not None:  # from pandas
         return pl.Series(values)
-    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind == "M":
-        return values
+    if isinstance(values, np.ndarray) and values.ndim == 1:
+        times: NDArray[Any] = values
+        if times.dtype.kind == "M":
+            return times
     is_list = isinstance(values, list)
     if not is_list and not isinstance(values, pl.Series | np.ma.MaskedArray):
-        array = np.asarray(values)
+        array: NDArray[Any] = np.asarray(values)
         is_list = array.dtype == object and array.ndim == 1
     if not is_list:
         return as_column(values, name, source)
@@ -165,6 +167,6 @@ def _missing(column: Column) -> NDArray[np.bool_]:
 
 
 def _is_missing(value: Any) -> bool:
-    is_nat = isinstance(value, np.datetime64) and np.isnat(value)
-    is_nan = isinstance(value, float | np.floating | Decimal) and value != value
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or is_nat or is_nan
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # pandas
+        return True
+    return bool(value != value)  # nan and NaT

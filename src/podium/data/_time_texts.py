@@ -178,7 +178,7 @@ def iso(at: Any) -> str | None:
     ('2012-06-01T00:00:00', '2012-06-08T00:00:00+00:00', '2012-06-08T10:00:00.123456789')
     """
     if isinstance(at, np.datetime64):
-        at = str(at)
+        at = str(np.datetime_as_string(at))
     elif isinstance(at, date):
         return at.isoformat()
     if not isinstance(at, str):

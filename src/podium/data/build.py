@@ -342,7 +342,7 @@ def least_score(score_above: float | None, *, single_precision: bool) -> float |
     """Return score_above in the precision in which scores are compared."""
     if score_above is None or not single_precision:
         return score_above
-    return float(to_single(np.float64(score_above)))
+    return float(to_single(np.array([score_above]))[0])
 
 
 def refuse_order(run: Run) -> None:

@@ -350,7 +350,7 @@ def _from_text(text: str, name: str) -> Times | None:
 
 def _number(at: Any) -> Times | None:
     """Return one finite number, or None for anything else."""
-    if isinstance(at, str | Decimal | Integral) and not isinstance(at, bool):
+    if isinstance(at, str | Decimal | Integral) and at is not True and at is not False:
         try:
             times = read_times(pl.Series([str(at)]), "at", _ARGUMENT)
         except DataError:

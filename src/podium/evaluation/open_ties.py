@@ -115,7 +115,7 @@ def _best_first(ranking: Ranking, groups: NDArray[np.int64]) -> Ranking:
 def _rows_of(offsets: Offsets, groups: NDArray[np.int64]) -> tuple[Offsets, NDArray[np.int64]]:
     """Return the offsets of some of the groups, and their rows."""
     sizes = offsets[groups + 1] - offsets[groups]
-    new = row_offsets(sizes)
+    new: Offsets = row_offsets(sizes)
     return new, np.arange(new[-1]) + np.repeat(offsets[groups] - new[:-1], sizes)
 
 

@@ -102,10 +102,10 @@ def headed(view: View, noun: str) -> View:
 
 
 def _headed(part: Tables, noun: str) -> Tables:
-    tables = (
-        {**table, "columns": [noun if name == "users" else name for name in table["columns"]]}
-        for table in part.tables
-    )
+    tables: list[Table] = []
+    for table in part.tables:
+        columns = [noun if name == "users" else name for name in table["columns"]]
+        tables.append({**table, "columns": columns})
     return Tables(tuple(tables))
 
 

@@ -147,8 +147,8 @@ def search(
     _check.grouped(qid, reader, request="set_fit_request")
     param_sets = plan(estimator, grid, n_trials, seed)
     base = _prepared(estimator, parsed, seed, one_group=one_group)
-    X = _check.on_host(X)
-    features: Any = X if hasattr(X, "shape") else np.asarray(X)
+    features: Any = _check.on_host(X)
+    features = features if hasattr(features, "shape") else np.asarray(features)
     if _check.is_sparse(features):
         features = features.tocsr()  # not every sparse format has rows
     rows = Rows(features, np.asarray(_check.on_host(y)), _array(qid), _array(item))

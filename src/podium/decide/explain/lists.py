@@ -157,7 +157,8 @@ class Lists:
 def _rules(choice: Mapping[str, Any]) -> ListRules:
     """Return the rules of a choice; judged items are marked, and users without a list kept."""
     chosen: Any = {name: choice.get(name, default) for name, default in DEFAULTS.items()}
-    return ListRules.of({**chosen, "missing": "zero", "mark_judged": True})
+    chosen |= {"missing": "zero", "mark_judged": True}
+    return ListRules.of(chosen)
 
 
 def _near_top(rows: Rows, k: int) -> Mask:
