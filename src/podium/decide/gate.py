@@ -241,9 +241,16 @@ def gate(
 def _state(rules: Rules, pairs: Pairs, path: Any) -> tuple[State, int]:
     """Return the users of all looks, and the number of those that earlier looks had."""
     if path is None or not Path(path).exists():
-        return State.first(rules, pairs), 0
-    earlier = State.read(path, rules, pairs)
-    return earlier.added(pairs), earlier.pairs.n_users
+        result, n_known = State.first(rules, pairs), 0
+    else:
+        earlier = State.read(path, rules, pairs)
+        result, n_known = earlier.added(pairs), earlier.pairs.n_users
+    weights = result.pairs.weight
+    if weights is not None and not weights.any():
+        raise ArgumentError(
+            f"weight must be positive for some user, but {rules.weight} is 0 for all."
+        )
+    return result, n_known
 
 
 def _look(state: State, n_new: int) -> dict[str, Any] | None:

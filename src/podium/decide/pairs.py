@@ -88,8 +88,13 @@ class Pairs:
         return replace(self, weight=is_defined / np.maximum(sizes, 1.0))
 
     def means(self, measure: Measure) -> tuple[float, float]:
-        """Return the weighted means of base and candidate over users who have both values."""
+        """Return the weighted means of base and candidate over users who have both values.
+
+        A measure that is not a mean over users has its own value for each run.
+        """
         base, candidate = self.base[str(measure)], self.candidate[str(measure)]
+        if not measure.metric.is_mean:
+            return float(np.mean(base)), float(np.mean(candidate))
         is_defined = ~np.isnan(base + candidate)
         weights = self.weights(measure)
         weights = None if weights is None else weights[is_defined]
@@ -227,6 +232,4 @@ def _weights(
             f"{int(is_wrong.sum())} of {labels.size} users, first {_check.label(labels[first])} "
             f"({texts[first]})."
         )
-    if not weights.any():
-        raise ArgumentError(f"weight must be positive for some user, but {column} is 0 for all.")
     return weights

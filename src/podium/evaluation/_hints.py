@@ -56,8 +56,9 @@ def warn_of_undefined(
     without_hit = [] if any_counted else [m for m in all_undefined if m not in without_positive]
     if without_hit:
         warn(
-            f"The lists hold no relevant item, and unretrieved='drop' leaves out those that they "
-            f"lack, so {_names_with_verb(without_hit)} undefined. Pass unretrieved='count'."
+            "The lists hold no relevant item, and unretrieved='drop' leaves out those that they "
+            f"lack, so {_names_with_verb(without_hit)} undefined. Check the lists, or use "
+            "unretrieved='count'."
         )
     for m in all_undefined:
         if m not in (*without_positive, *without_hit):

@@ -146,6 +146,18 @@ class ValueTable:
         same = self.lists.without_effect(with_equal=self.measure.metric.thresholds)
         return same if self.lists.absent.any() else {*same, "missing"}
 
+    def never_effective(self) -> set[str]:
+        """Return the conventions that change the value of no combination of the others."""
+        first: dict[tuple[Any, ...], float] = {}
+        effective: set[str] = set()
+        for choice, value in self.means():
+            for name in choice.keys() - effective:
+                others = (name, *(rule for other, rule in choice.items() if other != name))
+                same = np.isclose(first.setdefault(others, value), value, 1e-12, 0, equal_nan=True)
+                if not same:
+                    effective.add(name)
+        return {axis.name for axis in self.conventions} - effective
+
     def size(self) -> int:
         """Return the number of combinations of all conventions."""
         return int(np.prod([len(axis.values) for axis in self.conventions]))
