@@ -313,3 +313,20 @@ def test_pooled_forms_of_splits_have_the_errors_of_users_and_splits() -> None:
     mean, pooled = result.summary("precision@2"), result.pooled("precision@2")
     assert pooled.std_error == pytest.approx(mean.std_error)
     np.testing.assert_allclose(pooled.interval, mean.interval)
+
+
+def test_runs_that_are_not_in_a_mapping_are_refused_with_the_form() -> None:
+    one, other = RUNS["weak"], RUNS["good"]
+    calls: list[tuple[Any, ...]] = [
+        (one, other, "rr"),
+        ("a.csv", "b.csv", "rr"),
+        ("a.csv", "b.csv", "c.csv", ["rr"]),
+        ("a.csv", "b.csv"),
+        (["a.csv", "b.csv"], "rr"),
+    ]
+    compare: Any = podium.compare
+    for arguments in calls:
+        with pytest.raises(ArgumentError, match=r"runs .*mapping"):
+            compare(truth(), *arguments)
+    with pytest.raises(ArgumentError, match="measures"):
+        compare(truth(), RUNS)

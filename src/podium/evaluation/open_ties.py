@@ -116,7 +116,8 @@ def _rows_of(offsets: Offsets, groups: NDArray[np.int64]) -> tuple[Offsets, NDAr
     """Return the offsets of some of the groups, and their rows."""
     sizes = offsets[groups + 1] - offsets[groups]
     new = row_offsets(sizes)
-    return new, np.arange(new[-1]) + np.repeat(offsets[groups] - new[:-1], sizes)
+    rows: NDArray[np.int64] = np.arange(new[-1]) + np.repeat(offsets[groups] - new[:-1], sizes)
+    return new, rows
 
 
 def differs(one: PerGroup, other: PerGroup) -> Mask:

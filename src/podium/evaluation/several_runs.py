@@ -37,8 +37,8 @@ class Split:
 def compare(
     truth: Any,
     runs: Mapping[str, Any],
-    measures: str | Measure | Iterable[str | Measure],
-    *,
+    measures: str | Measure | Iterable[str | Measure] = (),
+    *more: Any,
     by: str | Sequence[str] = (),
     users: Any = None,
     catalogue: Any = None,
@@ -70,7 +70,9 @@ def compare(
         Two or more runs, by name. The first is the baseline. A list holds the runs of one system
         on several splits, or of several seeds on the same truth.
     measures : str, Measure, or several
-        The measures, such as ["pap@10", "ndcg@10"].
+        The measures, such as ["pap@10", "ndcg@10"]; required.
+    *more
+        Nothing: runs that are passed one by one, as to `podium.gate`, are refused.
     by : str or several
         The segments in which runs are compared too: "engagement", "n_pos", or columns of `users`.
     users : path, frame or mapping of columns, optional
@@ -142,6 +144,7 @@ def compare(
     from podium.data.shared_names import with_shared_names
     from podium.data.storage import Storage
 
+    _refuse_single_runs(runs, more)
     storage = Storage.of(memory, spill_dir, grouped, executor, progress)
     parsed = parse_all(measures)
     _check.choice(pairs, "pairs", PAIRS)
@@ -237,10 +240,22 @@ def _read_once(splits: Sequence[Split], options: RankingOptions, storage: Storag
     return Split(splits[0].name, truth, runs)
 
 
+def _refuse_single_runs(runs: Any, more: tuple[Any, ...]) -> None:
+    """Refuse runs that are not in a mapping: passed one by one, in a list, or as a table."""
+    advice = "Pass a mapping of names to runs, such as {'a': run_a, 'b': run_b}, then the measures."
+    if more:
+        raise ArgumentError(
+            f"runs must be one mapping of names to runs, but {3 + len(more)} arguments came "
+            f"without a name. {advice}"
+        )
+    if not isinstance(runs, Mapping):
+        raise ArgumentError(
+            f"runs must be a mapping of names to runs, got {type(runs).__name__}. {advice}"
+        )
+
+
 def _splits(truth: Any, runs: Mapping[str, Any], names: Sequence[str]) -> list[Split]:
     """Return the truth and the runs of each split; a table that is not a list is used in each."""
-    if not isinstance(runs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"runs must be a mapping of names to runs, got {runs!r}.")
     tables: dict[str, Any] = {"truth": truth, **{f"runs[{n!r}]": run for n, run in runs.items()}}
     sizes = {name: len(table) for name, table in tables.items() if _is_split(table)}
     if len(runs) < 2:
