@@ -116,7 +116,7 @@ def _rows_of(offsets: Offsets, groups: NDArray[np.int64]) -> tuple[Offsets, NDAr
     """Return the offsets of some of the groups, and their rows."""
     sizes = offsets[groups + 1] - offsets[groups]
     new = row_offsets(sizes)
-    rows: NDArray[np.int64] = np.arange(new[-1]) + np.repeat(offsets[groups] - new[:-1], sizes)
+    rows = np.arange(int(new[-1])) + np.repeat(offsets[groups] - new[:-1], sizes)
     return new, rows
 
 
@@ -134,6 +134,8 @@ def open_ties(evaluation: Evaluation, mask: Mask | None = None) -> Iterator[tupl
 
     rows: Any = slice(None) if mask is None else mask
     for name, best in evaluation.best.items():
+        if best is evaluation.values[name]:  # no list has ties
+            continue
         last, first = evaluation.values[name][rows], best[rows]
         changed = int(differs(last, first).sum())
         if changed:
