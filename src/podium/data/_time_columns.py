@@ -35,13 +35,12 @@ def time_column(values: Any, name: str, source: Source) -> Column:
     """
     if hasattr(values, "dtype") and getattr(values.dtype, "tz", None) is not None:  # from pandas
         return pl.Series(values)
-    if isinstance(values, np.ndarray) and values.ndim == 1:
-        times: NDArray[Any] = values
-        if times.dtype.kind == "M":
-            return times
+    array: Any = values
+    if isinstance(values, np.ndarray) and array.ndim == 1 and array.dtype.kind == "M":
+        return array
     is_list = isinstance(values, list)
     if not is_list and not isinstance(values, pl.Series | np.ma.MaskedArray):
-        array: NDArray[Any] = np.asarray(values)
+        array = np.asarray(array)
         is_list = array.dtype == object and array.ndim == 1
     if not is_list:
         return as_column(values, name, source)

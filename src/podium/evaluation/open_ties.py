@@ -115,8 +115,9 @@ def _best_first(ranking: Ranking, groups: NDArray[np.int64]) -> Ranking:
 def _rows_of(offsets: Offsets, groups: NDArray[np.int64]) -> tuple[Offsets, NDArray[np.int64]]:
     """Return the offsets of some of the groups, and their rows."""
     sizes = offsets[groups + 1] - offsets[groups]
-    new: Offsets = row_offsets(sizes)
-    return new, np.arange(new[-1]) + np.repeat(offsets[groups] - new[:-1], sizes)
+    new = row_offsets(sizes)
+    rows = np.arange(int(new[-1])) + np.repeat(offsets[groups] - new[:-1], sizes)
+    return new, rows
 
 
 def differs(one: PerGroup, other: PerGroup) -> Mask:
@@ -133,6 +134,8 @@ def open_ties(evaluation: Evaluation, mask: Mask | None = None) -> Iterator[tupl
 
     rows: Any = slice(None) if mask is None else mask
     for name, best in evaluation.best.items():
+        if best is evaluation.values[name]:  # no list has ties
+            continue
         last, first = evaluation.values[name][rows], best[rows]
         changed = int(differs(last, first).sum())
         if changed:
