@@ -139,16 +139,32 @@ def _abbreviated(name: str) -> str:
     return f"{first}-{''.join(word[:1] for word in others)}"
 
 
+def on_host(values: Any) -> Any:
+    """Return a tensor of torch as an array; all other values as they are.
+
+    The tensor may need gradients and lie on any device. NumPy lacks bfloat16 and some shorter
+    types: they become float32, which represents all their values. torch is not imported.
+    """
+    if not (hasattr(values, "detach") and hasattr(values, "cpu")):
+        return values
+    tensor = values.detach().cpu()
+    try:
+        return tensor.numpy()
+    except TypeError:
+        return tensor.float().numpy()
+
+
 def array(values: ArrayLike, name: str) -> NDArray[Any]:
     """Return values as an array; lists of different lengths are an error."""
     try:
-        return np.asarray(values)
+        return np.asarray(on_host(values))
     except ValueError:
         raise ArgumentError(f"{name} must be an array, got lists of different lengths.") from None
 
 
 def column(values: ArrayLike, name: str) -> NDArray[np.float64]:
     """Return a contiguous one-dimensional float64 array."""
+    values = on_host(values)
     if getattr(getattr(values, "dtype", None), "kind", "") == "c":
         raise ArgumentError(f"{name} must hold real numbers, got complex ones.")
     try:

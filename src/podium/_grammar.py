@@ -59,6 +59,8 @@ def read(text: object, noun: str, form: str) -> Text:
 def _cutoff(word: str, text: object) -> int:
     if not word.isdecimal() or int(word) < 1:
         raise ArgumentError(f"k must be an integer >= 1, got {word!r} in {text!r}.")
+    if int(word) >= 2**63:
+        raise ArgumentError(f"k must be an integer below 2 ** 63, got {word} in {text!r}.")
     return int(word)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 NOTHING = "–"
 MINUS = "−"
 _SMALLEST_P = 0.001
+LONG = 1e9  # larger numbers are written with a power of ten
 
 
 def to_float(value: Any) -> float:
@@ -25,12 +26,26 @@ def decimals(values: Iterable[Any]) -> int:
     return min(9, max(3, 2 - math.floor(math.log10(largest))))
 
 
+def measured(value: float, sign: str = "") -> str:
+    """Return a value of a measure with four decimals, or with a power of ten if it is large.
+
+    A rounded 0 has no minus. `sign` is "+" if values above 0 get a sign.
+
+    Examples
+    --------
+    >>> measured(-0.00001), measured(0.25, "+"), measured(3.15e199)
+    ('0.0000', '+0.2500', '3.15e+199')
+    """
+    return f"{value:{sign}.2e}" if abs(value) >= LONG else f"{value:{sign}z.4f}"
+
+
 def fixed(value: Any, digits: int = 3, *, signed: bool = False) -> str:
     """Return a number with fixed decimals and a typographic minus; a dash if undefined."""
     number = to_float(value)
     if math.isnan(number):
         return NOTHING
-    text = f"{number:,.{digits}f}" if math.isfinite(number) else ("∞" if number > 0 else "-∞")
+    form = ".2e" if abs(number) >= LONG else f",.{digits}f"
+    text = f"{number:{form}}" if math.isfinite(number) else ("∞" if number > 0 else "-∞")
     if not text.strip("-0.,"):
         return text.lstrip("-")
     return ("+" if signed and number > 0 else "") + text.replace("-", MINUS)

@@ -77,10 +77,6 @@ def test_bad_run_is_refused(
 
 
 BAD_TRUTHS = {
-    "negative": (
-        TRUTH + "0,0,1\n1,1,-2\n",
-        r"truth\.csv: relevance must be >= 0, got -2 at line 3",
-    ),
     "nan": (TRUTH + "0,0,1\n1,1,nan\n", r"truth\.csv: relevance has 1 non-finite"),
     "duplicate": (TRUTH + "0,0,1\n0,0,1\n", r"truth\.csv lists item 0 twice for user 0"),
     "empty": ("", r"^truth\.csv is empty\."),
@@ -100,6 +96,12 @@ BAD_TRUTHS = {
 def test_bad_truth_is_refused(podium: Callable[..., Any], text: str, pattern: str) -> None:
     Path("truth.csv").write_text(text)
     refused(podium(*MEASURE), pattern)
+
+
+def test_grades_below_0_are_named_in_a_warning(podium: Callable[..., Any]) -> None:
+    Path("truth.csv").write_text(TRUTH + "".join(f"{u},0,1\n{u},7,-2\n" for u in range(4)))
+    done = podium(*MEASURE)
+    assert (done.status, "relevances below 0" in done.err) == (0, True)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".csv.gz"])

@@ -301,7 +301,7 @@ def test_text_that_is_not_utf8_is_named(tmp_path: Path) -> None:
             "u1,i1,0.5",
             r"it has 'u1', 'i1', '0\.5'\. .* If its first line is data, insert a",
         ),
-        ("a.csv", "7,7,0.5", r"two columns named '7' in its first line\. Add a first line"),
+        ("a.csv", "7,7,0.5", r"two columns named '7' in its first line\. .*insert a line"),
     ],
 )
 def test_first_line_that_is_no_header_is_told(
@@ -384,9 +384,10 @@ def test_score_that_is_not_finite_is_named(bad: float) -> None:
         data.read_run(table)
 
 
-def test_negative_relevance_is_named() -> None:
-    with pytest.raises(DataError, match=r"relevance must be >= 0, got -1 at row 1 \(user 4\)"):
-        data.read_truth({"user": [3, 4], "item": [1, 1], "relevance": [1, -1]})
+def test_negative_relevance_counts_as_0_with_a_warning() -> None:
+    with pytest.warns(PodiumWarning, match="relevances below 0, down to -2"):
+        truth = data.read_truth({"user": [3, 4], "item": [1, 1], "relevance": [1, -2]})
+    assert truth.relevance.tolist() == [1, 0]
     with pytest.raises(DataError, match=r"label must be >= 0, got -2 at row 0"):
         data.read_features({"qid": [3], "label": [-2], "x": [1]})
 
@@ -410,7 +411,7 @@ def test_ids_of_other_types_are_refused() -> None:
 
 
 def test_score_that_is_text_is_refused() -> None:
-    with pytest.raises(DataError, match="score must hold numbers, got String, first 'high'"):
+    with pytest.raises(DataError, match="score must hold numbers, got strings, first 'high'"):
         data.read_run({"user": [1], "item": [1], "score": ["high"]})
 
 

@@ -31,7 +31,7 @@ def joined(truth: Any, run: Any) -> list[float]:
     ],
 )
 def test_no_item_in_common_is_refused_with_one_of_each(truth: Any, run: Any, message: str) -> None:
-    with pytest.raises(DataError, match=f"No item is in both tables: {message} Check that The tr"):
+    with pytest.raises(DataError, match=f"No item is in both tables: {message}"):
         joined(truth, run)
 
 
@@ -42,7 +42,9 @@ def test_users_in_two_forms_are_shown_in_both() -> None:
 
 
 def test_one_number_in_two_forms_is_told_where_other_ids_meet() -> None:
-    message = r"2 item ids of The truth may be in The run in another .*, such as '007' and 7,"
+    message = (
+        r"2 item ids \(2 rows\) of the truth may be in the run in another .*, such as '007' and 7,"
+    )
     with pytest.warns(PodiumWarning, match=message):
         assert joined(["007", "008", "123"], [7, 8, 123]) == [0.0, 0.0, 1.0]
 
@@ -50,7 +52,7 @@ def test_one_number_in_two_forms_is_told_where_other_ids_meet() -> None:
 def test_few_items_in_common_are_counted() -> None:
     users, items = np.zeros(100, np.int64), np.arange(100)
     with pytest.warns(
-        PodiumWarning, match="^Only 4 of the 100 items of The truth are among the 200"
+        PodiumWarning, match="^Only 4 of the 100 items of the truth are among the 200"
     ):
         data.ranking((users, items), (np.zeros(200, np.int64), np.arange(200) + 96, np.ones(200)))
 

@@ -141,7 +141,7 @@ def test_features_have_cosine_distances() -> None:
     lists = lists_of(0)
     known = {i: tuple(v) for i, v in enumerate(vectors.tolist()) if i not in (4, 5)}
     table = {"item": list(range(N_ITEMS)), **{f"f{j}": vectors[:, j] for j in range(3)}}
-    with pytest.warns(PodiumWarning, match=r"lacks 2 of the \d+ items that The run shows"):
+    with pytest.warns(PodiumWarning, match=r"lacks 2 of the \d+ items that the run shows"):
         found = shown_values(
             {"": run_of(lists)}, measures("diversity@4"), np.arange(N_USERS), items=table
         )

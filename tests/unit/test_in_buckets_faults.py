@@ -69,7 +69,7 @@ def test_parts_of_different_schemas_are_named(tmp_path: Path) -> None:
     pl.read_parquet(path).with_columns(pl.col("score").cast(pl.String)).write_parquet(path)
     refused(tmp_path, r"'score' is double in .*part-0\.parquet and large_string in .*part-1")
     pl.read_parquet(path).drop("item").write_parquet(path)
-    refused(tmp_path, r"'item' is int64 in .*part-0\.parquet and no such column in .*part-1")
+    refused(tmp_path, r"'item' is int64 in .*part-0\.parquet and missing in .*part-1")
 
 
 def test_truncated_row_group_is_named(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def _run(argv: Sequence[str], *, debug: bool) -> int:
     except (PodiumError, OSError) as error:
         if debug:
             traceback.print_exc()
-        return _fail(_messages.one_line(error))
+        return _fail(_messages.of_command(_messages.one_line(error), argv[0] if argv else ""))
     except KeyboardInterrupt:
         status = _INTERRUPTED
     if status == _INTERRUPTED:

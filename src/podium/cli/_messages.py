@@ -40,7 +40,17 @@ _RENAMED = {
     "n_blocks": "--blocks",
 }
 _ARGUMENTS = (
-    *("min_relevance", "missing", "unjudged", "undefined", "ties", "n_items", "level", "seed"),
+    *(
+        "min_relevance",
+        "low_grades",
+        "missing",
+        "unjudged",
+        "undefined",
+        "ties",
+        "n_items",
+        "level",
+        "seed",
+    ),
     *("unretrieved", "single_precision", "score_above"),
     *("interval", "like", "memory"),
     *("features", "ignore", "by", "users", "loss", "clip", "l2", "learning_rate", "max_iter"),
@@ -86,15 +96,15 @@ _ELSEWHERE = {
         r"Use it in podium\.measure, podium\.compare or podium\.gate, with (?:catalogue|items)="
     ): "Use it in podium measure, podium compare or podium gate",
     re.compile(r"\bPass a horizon\b"): "Pass --horizon",
-    re.compile(
-        r"\bpass columns= of read_interactions \(podium split --columns\)"
-    ): "name them with --columns of podium split, train or factorize",
+    re.compile(r"\bpass columns= of read_interactions"): "name them with --columns",
     re.compile(r"\bcolumns(?= (?:must (?:name|be left)|has \d+ names)\b)"): "--columns",
     re.compile(r"\bLeave columns= out\b"): "Leave --columns out",
     re.compile(r"^guard names\b"): "--guard names",
     re.compile(r"^measure and guards name\b"): "--measure and --guard name",
 }
+_WITH_COLUMNS = ("split", "train", "factorize")
 _OF_GRID = re.compile(r"\bgrid\['(?:loss__)?(\w+)'\]")
+_NONE = re.compile(r" or None(?: \(the whole list\))?(?=,)")
 _TWICE = re.compile(r"(-\S+ \S+) \(\1\)")
 
 _OF_ESTIMATE = {
@@ -174,6 +184,17 @@ def warning(text: str) -> str:
     return as_options(errors.one_line(text).removeprefix("LinearRanker "))
 
 
+def of_command(text: str, command: str) -> str:
+    """Return a message without the options that a command lacks.
+
+    Examples
+    --------
+    >>> of_command("Insert a line, or name them with --columns.", "measure")
+    'Insert a line.'
+    """
+    return text if command in _WITH_COLUMNS else text.replace(", or name them with --columns", "")
+
+
 def usage(error: TyperException) -> str:
     """Return the error in the arguments, and the command that lists the right ones."""
     context = getattr(error, "ctx", None)
@@ -201,7 +222,7 @@ def as_options(text: str) -> str:
     text = _OF_GRID.sub(r"--grid \1", text)
     text = _SUBJECT.sub(lambda match: _OPTIONS[match.group()], _GIVEN.sub(_option, text))
     text = _BARE.sub(lambda match: _OPTIONS[match["name"]], text)
-    return _TWICE.sub(r"\1", text.replace(" or None (the whole list)", ""))
+    return _TWICE.sub(r"\1", _NONE.sub("", text))
 
 
 def _option(match: re.Match[str]) -> str:

@@ -248,7 +248,7 @@ def _search(
                 grid=grid,
                 n_trials=tuning.n_trials(),
                 measure=library.last_step(estimator).eval_metric,
-                min_relevance=1.0 if model.min_relevance is None else model.min_relevance,
+                min_relevance=model.min_relevance,
                 eval_set=eval_set,
                 n_folds=validation.folds,
                 split=validation.split or "users",

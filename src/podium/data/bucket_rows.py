@@ -123,7 +123,8 @@ def bucket_keys(users: Ids, is_text: bool) -> NDArray[np.int64]:
     """Return the numbers whose ranges are the buckets: integer ids, or hashes of texts."""
     if not is_text and isinstance(users, np.ndarray):
         return users
-    return (strings(users).hash().to_numpy() >> np.uint64(1)).astype(np.int64)
+    texts = strings(users).str.strip_suffix(".0")  # 7 may be written 7.0, see `as_written`
+    return (texts.hash().to_numpy() >> np.uint64(1)).astype(np.int64)
 
 
 def _at_least(value: int | None, low: int | None) -> bool:

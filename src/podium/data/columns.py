@@ -18,6 +18,12 @@ from podium.errors import ArgumentError, DataError
 if TYPE_CHECKING:
     from podium.data.source import Kind
 
+NO_HEADER = (
+    "If its first line is data, insert a line with the column names above it, or pass columns= of "
+    "read_interactions."
+)
+"""The advice for a text file whose first line contains numbers."""
+
 _NUMBER = re.compile(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?")
 _TYPE = re.compile(r":(token|float)(_seq)?$")  # in headers of RecBole
 _IGNORED = re.compile(r"[\s_-]")
@@ -133,10 +139,7 @@ def missing(names: Sequence[str], roles: Sequence[Role], source: str) -> DataErr
     """Return the error for a table without a column for any of these roles."""
     usual_names = [name for role in roles for name in role.usual]
     if any(_NUMBER.fullmatch(name.strip()) for name in names):
-        hint_text = (
-            " If its first line is data, insert a line with the column names above it, or pass "
-            "columns= of read_interactions (podium split --columns)."
-        )
+        hint_text = f" {NO_HEADER}"
     else:
         hint_text = next(
             (suggestion for name in usual_names if (suggestion := _check.nearest(name, names))), ""
@@ -179,6 +182,11 @@ def is_usual(name: str, *roles: Role) -> bool:
     """Return whether a column name is a usual or published one of these roles."""
     known_names = {canonical(text) for role in roles for text in (*role.usual, *role.published)}
     return canonical(name) in known_names
+
+
+def is_column(name: str) -> bool:
+    """Return whether a name is a usual or published one of any role."""
+    return is_usual(name, USER, ITEM, SCORE, RANK, RELEVANCE, VALUE, TIMESTAMP)
 
 
 def _usual(names: Sequence[str], role: Role, source: str) -> str | None:

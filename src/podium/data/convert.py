@@ -39,7 +39,7 @@ def to_ids(column: Column, name: str, source: Source, *, guess: bool = True) -> 
         return _whole_floats(series, name, source)
     if not series.dtype.is_integer():
         raise DataError(
-            f"{source.name}: {name} must hold integers or strings, got {series.dtype}. "
+            f"{source.name}: {name} must hold integers or strings, got {_kind(series)}. "
             "Convert the column."
         )
     wide = series.dtype == pl.UInt64 and bool((series > _HIGHEST).any())
@@ -50,6 +50,17 @@ def holds_numbers(column: Column) -> bool:
     """Return whether the values of a column are numbers or booleans."""
     kind = pl.Series(column).dtype
     return kind.is_numeric() or kind == pl.Boolean
+
+
+def _kind(series: pl.Series) -> str:
+    """Return the kind of a column's values in words, and its first value."""
+    if series.dtype == pl.Null:
+        return "only missing values"
+    values = series.drop_nulls()
+    if series.dtype == pl.String:
+        odd = values.filter(values.str.strip_chars().cast(pl.Float64, strict=False).is_null())
+        return f"strings, first {(odd if len(odd) else values)[0]!r}" if len(values) else "strings"
+    return str(series.dtype)
 
 
 def to_numbers(
@@ -66,10 +77,8 @@ def to_numbers(
     """
     series = pl.Series(column)
     if not holds_numbers(series):
-        first_value = f", first {series[0]!r}" if len(series) and series.dtype == pl.String else ""
         raise DataError(
-            f"{source.name}: {name} must hold numbers, got {series.dtype}{first_value}. "
-            "Convert the column."
+            f"{source.name}: {name} must hold numbers, got {_kind(series)}. Convert the column."
         )
     _no_null(series, name, source, user, is_read)
     return one_chunk(series.cast(pl.Float64))

@@ -11,11 +11,19 @@ from pathlib import Path
 
 import polars as pl
 
+from podium.data.columns import NO_HEADER, is_column
 from podium.data.files import BROKEN, first_line, is_number, read_bytes, unreadable
 from podium.data.source import POLARS, Column, Kind, Source
 from podium.errors import DataError
 
-_SEPARATORS = {"\t": ("tabs", ".tsv"), ";": ("semicolons", ""), ",": ("commas", ".csv")}
+_SEPARATORS = {
+    "\t": ("tabs", ".tsv"),
+    ";": ("semicolons", ""),
+    ",": ("commas", ".csv"),
+    "|": ("bars", ""),
+    " ": ("blanks", ""),
+}
+_IN_QUOTES = re.compile(r'"(?:[^"]|"")*"')
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SHOWN = 20  # characters quoted from a file that is not text
 _QUOTED = 80  # characters quoted from a field that is not a number
@@ -43,26 +51,30 @@ def _header(path: Path, separator: str) -> tuple[str, ...]:
         )
     if "\r" in header:
         raise DataError(f"{path} has only carriage returns as line ends. Save it with line feeds.")
+    _refuse_separator(path, header, separator)
     _, fields = next(_rows([header], separator, path))
     names = tuple(fields)
-    if len(names) == 1:
-        _refuse_separator(path, names[0], separator)
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
-        advice = "Add a first line with the column names." if is_number(repeated) else "Rename one."
+        advice = NO_HEADER if is_number(repeated) else "Rename one."
         raise DataError(f"{path} has two columns named {repeated!r} in its first line. {advice}")
     return names
 
 
-def _refuse_separator(path: Path, name: str, separator: str) -> None:
-    """Raise if the first line is divided by another separator."""
+def _refuse_separator(path: Path, header: str, separator: str) -> None:
+    """Raise if the first line has another separator in place of this one, outside of quotes."""
+    bare = _IN_QUOTES.sub('""', header.strip())
+    if separator in bare:
+        return
+    fields = header.replace('"', "").split()
+    is_blank = not is_column(" ".join(fields)) and any(map(is_column, fields))
     for other, (word, suffix) in _SEPARATORS.items():
-        if other != separator and other in name:
+        if other in bare and (other != " " or is_blank):
             expected, _ = _SEPARATORS[separator]
             here = f"Use the suffix {suffix}, or {expected}" if suffix else f"Use {expected}"
             raise DataError(
                 f"{path} seems to be separated by {word}, but is read as separated by {expected}: "
-                f"its first line is {name[:60]!r}. {here}."
+                f"its first line is {header[:60]!r}. {here}."
             )
 
 

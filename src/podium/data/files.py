@@ -27,6 +27,7 @@ from podium.data._swelling import (
     refuse_texts,
     texts,
 )
+from podium.data.columns import NO_HEADER
 from podium.data.source import FORMATS, POLARS, Column, Kind, Source
 from podium.errors import DataError
 
@@ -86,7 +87,7 @@ def sniff(path: Path) -> str:
         return "arrow"
     if _is_svmlight(_uncommented(path) if line.startswith("#") else line):
         return "svmlight"
-    if _is_trec(line.split()):
+    if is_trec(path):
         return "trec"
     if line.startswith("{"):
         return "jsonl"
@@ -98,8 +99,7 @@ def sniff(path: Path) -> str:
     raise DataError(
         f"{path} has an unknown format: neither its name nor its first line determines it. Pass "
         "format= as "
-        f"{_check.listed(FORMATS)}. If its lines are rows without column names, pass columns= of "
-        "read_interactions (podium split --columns)."
+        f"{_check.listed(FORMATS)}. {NO_HEADER}"
     )
 
 
@@ -112,12 +112,17 @@ def _is_svmlight(line: str) -> bool:
     return re.match(r"\S+\s+(qid:|\d+:\S)", line) is not None
 
 
-def _is_trec(fields: list[str]) -> bool:
-    """Return whether the fields are those of a run or qrels, of which the second is unused.
+def is_trec(path: Path) -> bool:
+    """Return whether the first line is that of a run or qrels, of which the second field is unused.
 
-    The check of the second field excludes tables without a header.
+    The check of the second field excludes tables without a header. "Q0" is that of a run of any
+    width, so that a wrong width is named. Comments may precede the line.
     """
-    if len(fields) not in (4, 6) or fields[1].upper() not in ("0", "Q0"):
+    fields = _uncommented(path).split()
+    unused = fields[1].upper() if len(fields) > 2 else ""
+    if unused == "Q0":
+        return True
+    if unused != "0" or len(fields) not in (4, 6):
         return False
     return is_number(fields[4] if len(fields) == 6 else fields[3])
 

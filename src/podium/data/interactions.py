@@ -53,10 +53,20 @@ class Interactions:
         """The number of rows; a pair may have several."""
         return len(self.user)
 
+    @property
+    def repeated_share(self) -> float:
+        """The share of the pairs that have several rows, whose values a fit adds up.
+
+        Examples
+        --------
+        >>> read_interactions({"user": [1, 1, 2, 2], "item": [5, 5, 5, 6]}).repeated_share
+        0.3333333333333333
+        """
+        return float((np.unique(self._pairs(), return_counts=True)[1] > 1).mean())
+
     def distinct(self) -> Interactions:
         """Return each pair once, without values, so that all pairs have the weight 1."""
-        users, items = (codes_of(ids)[0] for ids in (self.user, self.item))
-        first = np.unique(users * (int(items.max()) + 1) + items, return_index=True)[1]
+        first = np.unique(self._pairs(), return_index=True)[1]
         is_first = np.zeros(self.n_rows, np.bool_)
         is_first[first] = True
         return replace(self._keep(is_first), value=None, value_name="")
@@ -106,6 +116,11 @@ class Interactions:
         """Return the pairs, without values, whose user and item are in `training`, or None."""
         is_known = _among(self.user, training.user) & _among(self.item, training.item)
         return replace(self._like(is_known, training), value=None) if is_known.any() else None
+
+    def _pairs(self) -> NDArray[np.int64]:
+        """Return a number per row, which is that of its user and item."""
+        users, items = (codes_of(ids)[0] for ids in (self.user, self.item))
+        return users * (int(items.max()) + 1) + items
 
     def _keep(self, rows: NDArray[np.bool_]) -> Interactions:
         return replace(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,22 +9,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
+from podium._text import counted, inside
+from podium.data import spelling
 from podium.data.convert import Ids
-from podium.data.ids import Shared, distinct
+from podium.data.ids import Shared, distinct, strings
 from podium.errors import DataError, warn
 
 _MIN_SHARE = 0.05
 """The smallest share of common ids, in the table with fewer ids, that gives no warning."""
 
-_NUMBER = re.compile(r"^(-?)\+?0*(\d+)(?:\.0*)?$")
-
 
 class Side(NamedTuple):
-    """A table whose ids are compared: its role in messages, its name, and its ids."""
+    """A table whose ids are compared: its role in messages, its name, and its ids.
+
+    `has_rows` states that there is an id for each row.
+    """
 
     role: str
     name: str
     ids: Ids
+    has_rows: bool = True
+
+    @property
+    def inside(self) -> str:
+        """The name inside a sentence."""
+        return inside(self.name)
+
+    def rows_of(self, texts: list[str]) -> str:
+        """Return " (7 rows)" with the number of rows of some ids, if each row has its id."""
+        if not self.has_rows:
+            return ""
+        return f" ({counted(int(strings(self.ids).is_in(texts).sum()), 'rows')})"
 
     def label(self, text: Any) -> str:
         """Return an id as it is written in this table."""
@@ -86,7 +100,8 @@ def check_common(
     Warns
     -----
     PodiumWarning
-        If few ids are in both, or ids of the two tables are the same number in two spellings.
+        If few ids are in both, or ids of the two tables are the same but for Unicode form, blanks,
+        case, leading zeros or ".0".
     """
     common = common_ids(shared)
     report_common(shared, common, noun, left, right, min_share=min_share)
@@ -109,28 +124,37 @@ def report_common(
     if not n_both:
         raise DataError(_no_common(shared, noun, left, right, respelled))
     if respelled:
-        n, left_id, right_id = respelled
+        n = len(respelled.pairs)
+        first = respelled.pairs[0]
         warn(
-            f"{n} {noun} id{'s' if n > 1 else ''} of {left.name} may be in {right.name} in another "
-            f"spelling of the same number, such as {left.label(left_id)} and "
-            f"{right.label(right_id)}, which count as two {noun}s. Spell ids in the same way."
+            f"{n} {noun} id{'s' if n > 1 else ''}{left.rows_of([a for a, _ in respelled.pairs])} "
+            f"of {left.inside} may be in {right.inside} in another spelling: they differ in "
+            f"{spelling.differences(respelled.pairs)}, such as {left.label(first[0])} and "
+            f"{right.label(first[1])}, and count as two {noun}s. {respelled.remedy(noun)}"
         )
     n_left, n_right = common.n_left + n_more, common.n_right + n_more
     if n_both < min_share * min(n_left, n_right):
         warn(
-            f"Only {n_both} of the {n_left} {noun}s of {left.name} are among the {n_right} of "
-            f"{right.name}. Check that both use the same {noun} ids."
+            f"Only {n_both} of the {n_left} {noun}s of {left.inside} are among the {n_right} of "
+            f"{right.inside}. Check that both use the same {noun} ids."
         )
 
 
 def _no_common(
-    shared: Shared, noun: str, left: Side, right: Side, respelled: tuple[int, str, str] | None
+    shared: Shared, noun: str, left: Side, right: Side, respelled: _Respelled | None
 ) -> str:
-    left_id, right_id = respelled[1:] if respelled else map(_smallest, (left.ids, right.ids))
-    return (
+    left_id, right_id = respelled.pairs[0] if respelled else map(_smallest, (left.ids, right.ids))
+    start = (
         f"No {noun} is in both tables: {left.role} has {left.label(left_id)}, {right.role} has "
-        f"{right.label(right_id)}. Check that {left.name} and {right.name} use the same {noun} "
-        "ids in the same spelling."
+        f"{right.label(right_id)}."
+    )
+    if respelled is None:
+        return f"{start} Check that {left.inside} and {right.inside} use the same {noun} ids."
+    n = len(respelled.pairs)
+    return (
+        f"{start} {n} id{'s differ' if n > 1 else ' differs'} only in "
+        f"{spelling.differences(respelled.pairs)}"
+        f"{left.rows_of([a for a, _ in respelled.pairs])}. {respelled.remedy(noun)}"
     )
 
 
@@ -139,23 +163,25 @@ def _smallest(ids: Ids) -> Any:
     return int(ids.min()) if isinstance(ids, np.ndarray) else ids.min()
 
 
-def _respelled(shared: Shared, common: CommonIds) -> tuple[int, str, str] | None:
-    """Return the number of left ids that the right table spells differently, and one such pair.
+@dataclass(frozen=True)
+class _Respelled:
+    """Ids of the left table with their other spelling in the right one, and all ids of both."""
 
-    Only numbers are compared. None means that there are no such ids.
-    """
-    if shared.names is None or not (common.left.size and common.right.size):
+    pairs: list[tuple[str, str]]
+    left: list[str]
+    right: list[str]
+
+    def remedy(self, noun: str) -> str:
+        return spelling.remedy(self.pairs, self.left, self.right, noun)
+
+
+def _respelled(shared: Shared, common: CommonIds) -> _Respelled | None:
+    """Return the left ids that the right table spells differently; None if there are none."""
+    names = shared.names
+    if names is None or not (common.left.size and common.right.size):
         return None
-    left, right = (shared.names.gather(codes).to_list() for codes in (common.left, common.right))
-    text_of_number = {_canonical(text): text for text in sorted(right, reverse=True)}
-    pairs = [
-        (text, text_of_number[number])
-        for text in sorted(left)
-        if (number := _canonical(text)) in text_of_number
-    ]
-    return (len(pairs), *pairs[0]) if pairs else None
-
-
-def _canonical(text: str) -> str:
-    """Remove blanks around an id, and leading zeros and a zero fraction of a number."""
-    return _NUMBER.sub(r"\1\2", text.strip())
+    left, right, both = (
+        names.gather(codes).to_list() for codes in (common.left, common.right, common.both)
+    )
+    pairs = spelling.twins(left, right)
+    return _Respelled(pairs, left + both, right + both) if pairs else None

@@ -69,7 +69,8 @@ class StoredTable:
     Raises
     ------
     DataError
-        If a file is damaged, a numbered part is missing, or parts have different columns.
+        If a file is damaged, a numbered part is missing, or parts differ in a column that is
+        read.
     """
 
     def __init__(self, path: Path, noun: str) -> None:
@@ -79,9 +80,21 @@ class StoredTable:
         self.format = check_file(self.paths[0], noun) or "parquet"
         self._blocks: dict[str | None, list[Block]] = {}
         self.types = self._types(self.paths[0])
-        self.names = tuple(self.types)
+        self._different: dict[str, str] = {}
         for other in self.paths[1:]:
-            _refuse_different(self.paths[0], self.types, other, self._types(other))
+            types = self._types(other)
+            self._different |= _differences(self.paths[0], self.types, other, types)
+            self.types = {**types, **self.types}
+        self.names = tuple(self.types)
+
+    def _refuse_different(self, columns: Sequence[str]) -> None:
+        """Raise if a column that is read is another one in some part, or is missing there."""
+        for column in columns:
+            if column in self._different:
+                raise DataError(
+                    f"The parts of a table must have the same columns, but {column!r} is "
+                    f"{self._different[column]}. Write the parts with one schema."
+                )
 
     @cached_property
     def n_rows(self) -> int:
@@ -110,6 +123,7 @@ class StoredTable:
 
     def read(self, block: Block, columns: Sequence[str]) -> Iterator[tuple[int, pl.DataFrame]]:
         """Yield the number of the first row and the rows of each piece of a block."""
+        self._refuse_different(columns)
         with self._opened(block.path) as file:
             row, coded = block.first_row, selectors.categorical()
             for table in _tables(file, self.format, block, list(columns)):
@@ -125,6 +139,7 @@ class StoredTable:
 
     def n_bytes(self, columns: Sequence[str]) -> int:
         """Return the size of columns in memory; that of texts is the size that the file states."""
+        self._refuse_different(columns)
         total = 0
         for path in self.paths:
             with self._opened(path) as file:
@@ -231,17 +246,18 @@ def _refuse_gap(path: Path, parts: Sequence[Path]) -> None:
             )
 
 
-def _refuse_different(
+def _differences(
     first: Path, types: Mapping[str, Any], other: Path, other_types: Mapping[str, Any]
-) -> None:
-    if types == other_types:
-        return
-    name = next(n for n in [*types, *other_types] if types.get(n) != other_types.get(n))
-    kinds = [f"{t[name]}" if name in t else "no such column" for t in (types, other_types)]
-    raise DataError(
-        f"The parts of a table must have the same columns, but {name!r} is {kinds[0]} in {first} "
-        f"and {kinds[1]} in {other}. Write the parts with one schema."
-    )
+) -> dict[str, str]:
+    """Return the columns that two parts have with other types, or one part only, in words."""
+    return {
+        name: " and ".join(
+            f"{f'{t[name]}' if name in t else 'missing'} in {path}"
+            for t, path in ((types, first), (other_types, other))
+        )
+        for name in {**types, **other_types}
+        if types.get(name) != other_types.get(name)
+    }
 
 
 def _sizes(file: Any, format: str) -> list[int]:

@@ -65,6 +65,17 @@ class RoleColumns:
         guess = role != "item" or not self.table.text_ids
         return to_ids(self.read[role], self.names[role], self.table, guess=guess)
 
+    def whole(self) -> tuple[str, ...]:
+        """Return the roles of ids that are integers, but written with ".0"."""
+        roles = [role for role in ("user", "item") if role in self.read and self.table.text]
+        return tuple(
+            role
+            for role in roles
+            if len(self.read[role])
+            and str(self.read[role][0]).endswith(".0")
+            and isinstance(self.ids(role), np.ndarray)
+        )
+
     def numbers(self, role: str, users: Ids | None = None) -> NDArray[np.float64]:
         """Return finite numbers; `users` are the ids that messages name."""
         name = self.names[role]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from podium.data._ranks import refuse_contradiction, scores_of_ranks
@@ -21,12 +22,13 @@ from podium.data.columns import (
     missing,
     resolve,
 )
-from podium.data.convert import Ids, of_user, to_scores
+from podium.data.convert import Ids, to_scores
 from podium.data.frames import NO_FRAMES, Origin, kind_of
+from podium.data.ids import strings
 from podium.data.role_columns import RoleColumns
 from podium.data.source import Source
 from podium.data.tables import open_table
-from podium.errors import DataError
+from podium.errors import DataError, warn
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,8 @@ class Run:
     is_order : bool
         Whether the scores only have the order of the source's values, which are ranks, or integers
         that float64 would round.
+    whole : tuple of str
+        The roles ("user", "item") whose integers the file writes with ".0".
     """
 
     user: Ids
@@ -51,6 +55,7 @@ class Run:
     score: NDArray[np.float64]
     name: str = "The run"
     is_order: bool = False
+    whole: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +67,7 @@ class Truth:
     user, item : (n_rows,)
         int64 arrays, or Polars String Series.
     relevance : float64, (n_rows,)
-        Finite relevances >= 0.
+        Finite relevances >= 0; those below 0 in the table are 0.
     name : str
         The name of the truth in messages.
     is_rating : bool
@@ -70,6 +75,8 @@ class Truth:
         because otherwise every rating would be positive.
     origin : Origin
         The kind of frame that was read, and the name of its column of users.
+    whole : tuple of str
+        The roles ("user", "item") whose integers the file writes with ".0".
     """
 
     user: Ids
@@ -78,6 +85,18 @@ class Truth:
     name: str = "The truth"
     is_rating: bool = False
     origin: Origin = NO_FRAMES
+    whole: tuple[str, ...] = ()
+
+
+def as_written(table: Run | Truth, kind: Literal["user", "item"], other: Ids) -> Ids:
+    """Return the ids of a table as its file writes them, if they are compared with text.
+
+    Integers that the file writes with ".0" are then text with ".0".
+    """
+    ids: Ids = getattr(table, kind)
+    if kind not in table.whole or not isinstance(other, pl.Series) or isinstance(ids, pl.Series):
+        return ids
+    return strings(ids) + ".0"
 
 
 def read_run(
@@ -149,7 +168,7 @@ def read_run(
         both_names = (names["score"], names["rank"])
         refuse_contradiction(values, columns.read["rank"], users, both_names, table)
     is_order = score_role is RANK or not has_scores
-    return Run(users, columns.ids("item"), values, table.name, is_order)
+    return Run(users, columns.ids("item"), values, table.name, is_order, columns.whole())
 
 
 def read_truth(
@@ -180,7 +199,12 @@ def read_truth(
     ------
     DataError
         If a file is missing, empty or malformed, a column or an id is missing, a relevance is
-        negative or not finite, or a table has scores but no relevance.
+        not finite, or a table has scores but no relevance.
+
+    Warns
+    -----
+    PodiumWarning
+        If relevances are below 0, as for spam in TREC's qrels. They count as 0.
 
     Examples
     --------
@@ -199,19 +223,26 @@ def read_truth(
     users, items = columns.ids("user"), columns.ids("item")
     origin = Origin(kind_of(source), names["user"])
     if "relevance" not in columns:
-        return Truth(users, items, np.ones(len(users)), table.name, origin=origin)
-    values = columns.numbers("relevance", users)
-    _not_negative(values, names["relevance"], users, table)
-    return Truth(users, items, values, table.name, is_rating(names["relevance"]), origin)
-
-
-def _not_negative(values: NDArray[np.float64], name: str, user: Ids, table: Source) -> None:
-    if values.min(initial=0.0) < 0:
-        row = int(np.argmax(values < 0))
-        raise DataError(
-            f"{table.name}: {name} must be >= 0, got {values[row]:g} at {table.place_of(row)}"
-            f"{of_user(user, row)}. Use 0 for items that are not relevant."
+        return Truth(
+            users, items, np.ones(len(users)), table.name, origin=origin, whole=columns.whole()
         )
+    values = columns.numbers("relevance", users)
+    values = _without_negative(values, names["relevance"], table)
+    return Truth(
+        users, items, values, table.name, is_rating(names["relevance"]), origin, columns.whole()
+    )
+
+
+def _without_negative(values: NDArray[np.float64], name: str, table: Source) -> NDArray[np.float64]:
+    """Return relevances in which those below 0, such as TREC's -2 for spam, are 0."""
+    lowest = values.min(initial=0.0)
+    if lowest == 0:
+        return values
+    warn(
+        f"{table.name} has {name}s below 0, down to {lowest:g}. These items count as judged and "
+        "not relevant, as 0 does."
+    )
+    return np.maximum(values, 0.0)
 
 
 def _all_positive(table: Source) -> None:

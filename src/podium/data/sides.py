@@ -206,5 +206,6 @@ class Grades:
             )
         distinct = np.empty(0)
         for column in columns:
-            distinct = np.union1d(distinct, pl.Series(column).unique().to_numpy())
+            grades = pl.Series(column).unique().to_numpy()
+            distinct = np.union1d(distinct, np.maximum(grades, 0.0))  # as `read_truth` reads them
         return cls(float(distinct.min(initial=np.inf)), distinct)

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from podium import _check
 from podium._forks import Pool, thread_named
 from podium.errors import DataError
 
@@ -22,6 +23,7 @@ POLARS = Pool("Polars", lambda: thread_named(r"polars-\d|async-executor"))
 Column: TypeAlias = "NDArray[Any] | pl.Series"
 Kind: TypeAlias = Literal["id", "number", "any", "time"]
 Fetch: TypeAlias = Callable[[Mapping[str, Kind]], Mapping[str, Column]]
+_UNREAD = (np.dtype(np.longdouble),) if np.dtype(np.longdouble) != np.dtype(np.float64) else ()
 FORMATS = ("parquet", "csv", "tsv", "arrow", "trec", "svmlight", "jsonl", "lists")
 
 
@@ -70,7 +72,7 @@ def as_column(values: Any, name: str, source: Source) -> Column:
             f"{source.name}: {name} is a masked array, whose mask would be ignored. "
             "Pass the rows that are not masked, or the result of filled()."
         )
-    array = None if isinstance(values, list) else np.asarray(values)
+    array = None if isinstance(values, list) else np.asarray(_check.on_host(values))
     if array is not None and array.ndim != 1:
         raise DataError(
             f"{source.name}: {name} must have one dimension, got shape {array.shape}. "
@@ -78,6 +80,11 @@ def as_column(values: Any, name: str, source: Source) -> Column:
         )
     if array is not None and array.dtype.kind in "mM":
         return _times(array, name, source)
+    if array is not None and (array.dtype.kind == "c" or array.dtype in _UNREAD):
+        raise DataError(
+            f"{source.name}: {name} must hold numbers, strings or times, got {array.dtype}. "
+            "Convert the column, for example to float64."
+        )
     # Arrays of objects, byte strings and variable strings are converted to Series.
     if array is not None and array.dtype.kind not in "OST":
         return array

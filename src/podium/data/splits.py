@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium._text import counted
-from podium.data.convert import to_ids
+from podium.data.convert import as_integers, to_ids
 from podium.data.ids import codes_of
 from podium.data.source import Source, as_column
 from podium.data.times import Times, keys_of, read_times
@@ -351,8 +352,12 @@ def _rounded(sizes: NDArray[np.int64], share: float) -> NDArray[np.int64]:
 
 
 def _users(user: Any, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return a code for each row, and the number of rows of each code."""
-    codes = codes_of(to_ids(as_column(user, name, _SPLIT), name, _SPLIT))[0]
+    """Return a code for each row, and the number of rows of each code.
+
+    Codes of texts such as "10" are in the order of the integers, because draws depend on it.
+    """
+    ids = to_ids(as_column(user, name, _SPLIT), name, _SPLIT)
+    codes = codes_of(as_integers(ids) if isinstance(ids, pl.Series) else ids)[0]
     return codes, np.bincount(codes)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from podium import __version__, _check
-from podium._files import Named, refuse_same
+from podium._files import Named, making, refuse_same
 from podium.data import splits
 from podium.data._events import read_events, refuse_lacking
 from podium.data.columns import ITEM, TIMESTAMP, USER, resolve
@@ -143,19 +143,12 @@ class Parts:
         written = [Named("the part", path) for path in (*names.values(), target / RECORD)]
         source = self.record["input"]["path"]
         refuse_same([] if source is None else [Named("the table", Path(source))], written)
-        is_new = _make(target)
         POLARS.enter()
-        try:
-            with ExitStack() as files:  # every file is complete before the first one is moved
-                place = files.enter_context(atomic(target / RECORD))
-                place.write_text(json.dumps(self.record, indent=2) + "\n", encoding="utf-8")
-                for part, path in names.items():
-                    self.frames[part].write_parquet(files.enter_context(atomic(path)))
-        except BaseException:
-            if is_new:
-                with suppress(OSError):
-                    target.rmdir()
-            raise
+        with _made(target), ExitStack() as files:  # all are complete before the first is moved
+            place = files.enter_context(atomic(target / RECORD))
+            place.write_text(json.dumps(self.record, indent=2) + "\n", encoding="utf-8")
+            for part, path in names.items():
+                self.frames[part].write_parquet(files.enter_context(atomic(path)))
         if "valid" not in self.frames:  # of an earlier split
             (target / "valid.parquet").unlink(missing_ok=True)
 
@@ -306,14 +299,13 @@ def _whole(number: float | None, name: str) -> int:
     return int(number)
 
 
-def _make(folder: Path) -> bool:
-    """Make the folder; return whether it is new."""
-    if folder.is_dir():
-        return False
+@contextmanager
+def _made(folder: Path) -> Generator[None]:
+    """Make the folder for a block, after whose failure a new folder is removed."""
     try:
-        folder.mkdir(parents=True)
+        with making(folder):
+            yield
     except FileExistsError:
         raise DataError(f"{folder} is a file. Name a folder for the parts.") from None
     except OSError as error:
         raise DataError(f"{folder} can't be made: {error.strerror or error}.") from None
-    return True

@@ -19,7 +19,7 @@ from podium import _check
 from podium.data._time_columns import time_column
 from podium.data.columns import Role
 from podium.data.delimited import open_delimited
-from podium.data.files import check_file, error_line, open_arrow, open_parquet, sniff
+from podium.data.files import check_file, error_line, is_trec, open_arrow, open_parquet, sniff
 from podium.data.headerless import open_headerless, open_lists, refuse_columns
 from podium.data.jsonl import open_jsonl
 from podium.data.parts import open_folder
@@ -106,15 +106,22 @@ def _open_frame(source: Any, name: str, noun: str) -> Source:
         try:
             frame = pl.DataFrame(source)
         except Exception as error:  # a foreign exporter can raise anything
+            if hasattr(source, "columns") and hasattr(source, "to_numpy"):
+                return _open_pandas(source, name)  # such as a frame with a sparse column
             raise DataError(f"{name} can't be read as columns: {error_line(error)}") from error
         column_names = [c for c in frame.columns if not c.startswith("__index_level_")]
         return _open_columns(name, {column: frame[column] for column in column_names})
     if hasattr(source, "columns") and hasattr(source, "to_numpy"):
-        return _open_columns(name, {str(c): source[c].to_numpy() for c in source.columns})
+        return _open_pandas(source, name)
     raise ArgumentError(
         f"{noun} must be a path, a Polars, pandas or Arrow table, a mapping or tuple of columns, "
         f"a mapping of users to {{item: value}}, or a sparse matrix, got {type(source).__name__}."
     )
+
+
+def _open_pandas(frame: Any, name: str) -> Source:
+    """Open a frame column by column, so that columns of other types are errors only if read."""
+    return _open_columns(name, {str(c): frame[c].to_numpy() for c in frame.columns})
 
 
 def _collected(lazy: pl.LazyFrame, kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
@@ -150,9 +157,17 @@ def _has_no_length(values: Any) -> bool:
 
 
 def _from_sparse(matrix: Any, columns: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Return users (rows), items (columns) and values; stored zeros and duplicates are kept."""
+    """Return users (rows), items (columns) and values, with stored zeros.
+
+    Values of the same cell are added, as SciPy defines the matrix.
+    """
     coo = matrix.tocoo()
-    return dict(zip(columns[:3], (coo.row, coo.col, coo.data), strict=False))
+    row, col, data = coo.row, coo.col, coo.data
+    cells, place = np.unique(row.astype(np.int64) * coo.shape[1] + col, return_inverse=True)
+    if cells.size < data.size:
+        data = np.bincount(place, data.astype(np.float64))  # small integers would overflow
+        row, col = np.divmod(cells, coo.shape[1])
+    return dict(zip(columns[:3], (row, col, data), strict=False))
 
 
 def _from_nested(
@@ -226,9 +241,20 @@ def _open_file(path: Path, noun: str, format: str | None, columns: Sequence[str]
     return open_parquet(path) if kind == "parquet" else open_arrow(path)
 
 
+def place_in(name: str, row: int) -> str:
+    """Return the place of a row of a table that has this name: a line if it is a text file."""
+    path = Path(name)
+    try:
+        return _open_file(path, "table", None, None).place_of(row)
+    except (DataError, OSError):
+        return f"row {row}"
+
+
 def format_of(path: Path, noun: str, format: str | None = None) -> str:
     """Return a file's format: the given one, or that of its suffix or content."""
     suffix_format = check_file(path, noun)
     if format is not None:
         return _check.choice(format, "format", FORMATS)
+    if suffix_format in ("csv", "tsv") and is_trec(path):
+        return "trec"  # such as the qrels of MS MARCO
     return suffix_format or sniff(path)

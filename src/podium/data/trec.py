@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium.data.delimited import explain_lines, single_blanks
-from podium.data.files import BROKEN, first_line, line_of, read_bytes, unreadable
+from podium.data.files import BROKEN, first_line, is_trec, line_of, read_bytes, unreadable
 from podium.data.source import POLARS, Column, Kind, Source
 from podium.data.write import atomic
 from podium.errors import DataError
@@ -33,9 +33,15 @@ _SHOWN = {"docid": "doc_id", "q0": "", "iteration": "", "tag": ""}
 
 def open_trec(path: Path) -> Source:
     """Open a run (6 columns) or qrels (4 columns), separated by blanks or tabs."""
-    width = len(first_line(path).split())
+    line = first_line(path)
+    width = len(line.split())
+    if line.startswith("#") and is_trec(path):
+        raise DataError(f"{path} begins with a comment, which TREC files lack. Remove it.")
     if width not in (4, 6):
-        raise DataError(f"{path}, line 1: a TREC run has 6 columns and qrels have 4, got {width}.")
+        raise DataError(
+            f"{path}, line 1: a TREC run has 6 columns and qrels have 4, got {width}. Write "
+            f"{' '.join(RUN)}, or {' '.join(QRELS)}, with no blanks in a field."
+        )
     columns = RUN if width == 6 else QRELS
     columns_shown = {_SHOWN.get(name, name): name for name in columns if _SHOWN.get(name, name)}
 

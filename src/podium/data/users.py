@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,8 @@ def user_column(source: Any, column: str, labels: Labels, *, user: str | None = 
     Returns
     -------
     (n_groups,) str
-        Values as text; "unknown" for a user without a row or without a value.
+        Values as text; "unknown" for a user without a row or without a value, or "no value" if
+        "unknown" is a value of other users.
 
     Raises
     ------
@@ -50,7 +52,22 @@ def user_column(source: Any, column: str, labels: Labels, *, user: str | None = 
     array(['UK', 'FR', 'unknown'], dtype='<U7')
     """
     values = user_values(source, column, labels, user=user)
-    return np.where(values == "", "unknown", values)
+    return np.where(values == "", name_of_missing(values.tolist()), values)
+
+
+def name_of_missing(names: Iterable[str]) -> str:
+    """Return the name of the users without a value, which is not the name of a value.
+
+    Examples
+    --------
+    >>> name_of_missing(["UK", ""]), name_of_missing(["UK", "unknown"])
+    ('unknown', 'no value')
+    """
+    known_names = set(names)
+    name = "unknown" if "unknown" not in known_names else "no value"
+    while name in known_names:
+        name = f"({name})"
+    return name
 
 
 def user_values(source: Any, column: str, labels: Labels, *, user: str | None = None) -> Labels:

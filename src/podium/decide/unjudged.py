@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from podium._numbers import measured
 from podium._text import counted
 from podium.decide.claims import Claim
 from podium.decide.pairs import Pairs
@@ -58,7 +59,7 @@ class Unjudged:
             return f"No user has a value of {primary.measure}, so unjudged items have no effect."
         if not self.n_items:
             return "The lists contain no unjudged items."
-        low, high = f"{reach.low:+z.4f}", f"{reach.high:+z.4f}"
+        low, high = measured(reach.low, "+"), measured(reach.high, "+")
         ends = f"the difference in {primary.measure} lies between {low} and {high}"
         ends += "." if reach.exact else " (outer bounds)."
         items = counted(self.n_items, "unjudged items")

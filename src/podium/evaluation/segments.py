@@ -62,9 +62,11 @@ def by_value(by: str, key: Labels, n_groups: int) -> tuple[Segment, ...]:
         raise ArgumentError(
             f"key must have one value per group, got shape {key.shape} for {n_groups} groups."
         )
-    names = np.array(
-        ["unknown" if value is None or value != value else str(value) for value in key.tolist()]
-    )
+    from podium.data.users import name_of_missing
+
+    texts = [None if value is None or value != value else str(value) for value in key.tolist()]
+    missing = name_of_missing(text for text in texts if text is not None)
+    names = np.array([missing if text is None else text for text in texts])
     distinct_names = sorted(np.unique(names).tolist(), key=numbers_in_order)
     return tuple(Segment(by, name, names == name) for name in distinct_names)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from podium.ranking import Ranking
 from podium.types import PerGroup, PerRow
 
 _LARGEST = 1000.0  # up to this grade, sums of 2 ** grade stay finite
+_HIGHEST_SUMMED = 1e290  # sums of billions of smaller grades stay finite
 _MOST_RANKS = 10_000_000  # the weights of all ranks are added up
 
 
@@ -81,7 +83,13 @@ def dcg(
     """
     _check_gain(ranking, gain)
     weights = discounts(_passes.longest_depth(ranking, k), discount)
-    return _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
+    values = _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
+    if np.isinf(values).any():
+        raise ArgumentError(
+            f"dcg takes relevances whose sum is below 1.8e308, got a relevance of "
+            f"{ranking.ideal.max():g}. Use ndcg, or divide the relevances."
+        )
+    return values
 
 
 @register(
@@ -125,8 +133,8 @@ def ndcg(
 
     Notes
     -----
-    The best list includes relevant items that were not retrieved. min_relevance has an effect only
-    with gain="binary".
+    The best list includes relevant items that were not retrieved. A relevance below min_relevance
+    has a gain only with low_grades="keep", see `Ranking`.
 
     References
     ----------
@@ -139,11 +147,33 @@ def ndcg(
     array([ True])
     """
     _check_gain(ranking, gain)
+    if gain == "linear":
+        ranking = _scaled(ranking)
     weights = discounts(_passes.longest_depth(ranking, k), discount)
     gain_sums = _passes.discounted_gain(ranking, _passes.depths(ranking, k), weights, gain)
     if _check.choice(ideal, "ideal", ("best", "full")) == "full":
         return gain_sums / _full_gain(ranking, k, discount, gain)
     return gain_sums / _passes.ideal_gain(ranking, _passes.best_depths(ranking, k), weights, gain)
+
+
+def _scaled(ranking: Ranking) -> Ranking:
+    """Return the ranking, with grades divided by powers of two where sums of them would overflow.
+
+    A quotient of two sums of a group does not depend on this factor.
+    """
+    highest = np.zeros(ranking.n_groups)
+    has_ideal = ranking.n_relevant > 0
+    highest[has_ideal] = ranking.ideal[ranking.ideal_offsets[:-1][has_ideal]]
+    is_extreme = (highest > _HIGHEST_SUMMED) | ((highest > 0) & (highest < 1 / _HIGHEST_SUMMED))
+    if not is_extreme.any():
+        return ranking
+    exponent = np.where(is_extreme, np.frexp(highest)[1], 0)
+    of_rank = np.repeat(exponent, ranking.groups.sizes)
+    return replace(
+        ranking,
+        relevance=np.ldexp(ranking.relevance, -of_rank),
+        ideal=np.ldexp(ranking.ideal, -np.repeat(exponent, ranking.n_relevant)),
+    )
 
 
 def _full_gain(ranking: Ranking, k: int | None, discount: Discount, gain: MetricGain) -> PerGroup:

@@ -124,7 +124,7 @@ def _mark_mean(sheet: Sheet, across: Scale, mean: float) -> None:
 
 def _hints(edges: Sequence[float], counts: Sequence[float], count_label: str) -> list[str]:
     """Return the bounds and the count of each bin as text."""
-    digits = _numbers.decimals([(edges[-1] - edges[0]) / len(counts)]) - 1
+    digits = max(0, _numbers.decimals([(edges[-1] - edges[0]) / len(counts)]) - 1)
     bounds = [_numbers.fixed(edge, digits) for edge in edges]
     return [
         f"{bounds[i]} to {bounds[i + 1]}: {_text.counted(count, count_label)}"

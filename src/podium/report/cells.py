@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from podium._numbers import NOTHING
+from podium._numbers import LONG, NOTHING, measured
 
 _SMALLEST_P = 1e-4
 _CERTAIN = 0.9995  # probabilities above this would round to 1.000
@@ -13,7 +13,7 @@ _CERTAIN = 0.9995  # probabilities above this would round to 1.000
 
 def number(value: float | None, sign: str = "") -> str:
     """Return a number as the text of a table cell; a rounded 0 has no minus."""
-    return NOTHING if value is None else f"{value:{sign}z.4f}"
+    return NOTHING if value is None else measured(value, sign)
 
 
 def span(bounds: Iterable[float | None], sign: str = "") -> str:
@@ -45,7 +45,9 @@ def count(value: int | None) -> str:
 
 def percent(value: float | None) -> str:
     """Return a relative difference as the text of a table cell."""
-    return NOTHING if value is None else f"{100 * value:+.1f}%"
+    if value is None:
+        return NOTHING
+    return f"{100 * value:+.2e}%" if abs(value) >= LONG else f"{100 * value:+.1f}%"
 
 
 def percentage(level: float) -> str:

@@ -62,9 +62,9 @@ class Fold:
 def of_eval_set(rows: Rows, eval_set: Any, reader: str = "") -> list[Fold]:
     """Return one fold with the eval_set as rows to measure on; `reader` names what reads groups."""
     X, y, qid = unpack_eval_set(eval_set)
-    labels = None if qid is None else np.asarray(qid)
+    labels = None if qid is None else np.asarray(_check.on_host(qid))
     _check.grouped(labels, reader, request="set_fit_request", where="eval_set ")
-    return [Fold(rows, Rows(X, np.asarray(y), labels))]
+    return [Fold(rows, Rows(_check.on_host(X), np.asarray(_check.on_host(y)), labels))]
 
 
 def of_users(rows: Rows, n_folds: int, seed: int) -> list[Fold]:

@@ -94,7 +94,7 @@ def read_tables(
         Part(users.columns[0], items.columns[0], None, train_time),
         Part(users.columns[1], items.columns[1], truth.relevance, test_time),
         {
-            name: Part(users.columns[i], items.columns[i], run.score)
+            name: Part(users.columns[i], items.columns[i], run.score, is_order=run.is_order)
             for i, (name, run) in enumerate(listed.items(), start=2)
         },
         users.labels,

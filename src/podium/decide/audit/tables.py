@@ -28,12 +28,15 @@ class Part:
     """The rows of a table: the codes of users and items, and values or times if it has them.
 
     Times are keys of the order of the times of both parts; see `podium.data.times.keys_of`.
+    `is_order` states that the values are not scores, but only have the order of ranks or of large
+    integers.
     """
 
     user: Ints
     item: Ints
     value: Floats | None = None
     time: NDArray[Any] | None = None
+    is_order: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -51,6 +54,7 @@ class Part:
             self.item[index],
             None if self.value is None else self.value[index],
             None if self.time is None else self.time[index],
+            self.is_order,
         )
 
 
@@ -68,6 +72,16 @@ class Request:
     candidates: str | None = None
     n_negatives: int | None = None
     one_in: int = 1
+
+    @property
+    def given_threshold(self) -> float | None:
+        """The threshold of positives, if the caller passed one."""
+        return self.threshold if self.has_threshold else None
+
+    @property
+    def keeps_low_grades(self) -> bool:
+        """Whether the measure gains from relevances below the threshold; see `low_grades`."""
+        return self.measure.graded and not self.has_threshold
 
     @property
     def is_sampled(self) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.data import spelling
 from podium.decide.audit.finding import Finding
 from podium.decide.audit.pricing import Pricing
 from podium.decide.audit.tables import Ints, Tables, present
@@ -55,7 +56,22 @@ class _Twins:
 
     code: Ints
     labels: NDArray[np.str_]
-    n_ids: int
+    has_id: Mask
+    is_known: Mask
+
+    @property
+    def n_ids(self) -> int:
+        """The number of ids of the table."""
+        return int(self.has_id.sum())
+
+    def remedy(self, noun: str) -> str:
+        """Return an instruction that merges the twins and no other ids."""
+        codes = self.respelled
+        pairs = zip(
+            self.labels[codes].tolist(), self.labels[self.code[codes]].tolist(), strict=True
+        )
+        own, known = (self.labels[mask].tolist() for mask in (self.has_id, self.is_known))
+        return spelling.remedy(list(pairs), own, known, noun)
 
     @property
     def respelled(self) -> Ints:
@@ -67,9 +83,6 @@ def _finding(twins: _Twins, noun: str, name: str, before: Pricing, after: Pricin
     first = twins.respelled[0]
     texts = [str(twins.labels[code]) for code in (first, twins.code[first])]
     pair = f"{texts[0]!r} against {texts[1]!r}"
-    one_form = (
-        r"str.extract(r'0*(\d+)')" if _form(texts[0])[1] else "str.strip_chars().str.to_lowercase()"
-    )
     table = f"Run {name}" if name else "TEST"
     reference = "TRAIN" if not name else "TEST" if noun == "user" else "TRAIN or TEST"
     return Finding(
@@ -77,8 +90,7 @@ def _finding(twins: _Twins, noun: str, name: str, before: Pricing, after: Pricin
         severity="error",
         text=f"{table} spells {twins.respelled.size:,} of its {twins.n_ids:,} {noun} ids "
         f"differently from {reference}, such as {pair}. They count as different {noun}s.",
-        remedy=f"Spell the {noun} ids of all tables in the same way, for example with polars: "
-        f"table.with_columns(pl.col('{noun}').cast(pl.String).{one_form}).",
+        remedy=twins.remedy(noun),
         run=name,
         count=int(twins.respelled.size),
         total=twins.n_ids,
@@ -111,7 +123,7 @@ def _twins_of(tables: Tables, noun: str, run: str) -> _Twins | None:
     code = np.arange(labels.size)
     for left, right in _matches(labels[lone].tolist(), labels[known].tolist()):
         code[lone[left]] = known[right]
-    twins = _Twins(code, labels, int(has_id.sum()))
+    twins = _Twins(code, labels, has_id, reference)
     return twins if twins.respelled.size else None
 
 
@@ -142,7 +154,7 @@ def _matches(lone: Sequence[str], known: Sequence[str]) -> Iterator[tuple[int, i
 
 def _form(text: str) -> tuple[str, str]:
     """Return the text before a number, and the number without zeros that do not change it."""
-    folded = text.strip().casefold()
+    folded = spelling.plain(text)
     match = _FORM.fullmatch(folded)
     return (folded, "") if match is None else (match[1], match[2])
 

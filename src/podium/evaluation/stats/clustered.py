@@ -25,6 +25,10 @@ class ClusteredMean:
     std_error: float
     n_clusters: float
 
+    def scaled(self, scale: float) -> ClusteredMean:
+        """Return the mean of values that are multiplied by a scale."""
+        return ClusteredMean(self.mean * scale, self.std_error * scale, self.n_clusters)
+
     def interval(self, level: float, width: float = np.inf, *, widened: float = 0.0) -> Interval:
         """Return the t interval of the mean, cut off at -width and width.
 
@@ -87,6 +91,9 @@ def clustered_mean(
     group_values = intervals.values(values, "values")
     group_weights = _weights(weights, group_values.size)
     _check.equal_length(values=group_values, weights=group_weights)
+    scale = intervals.scale_of(group_values)
+    if scale != 1:
+        return clustered_mean(group_values / scale, group_weights, clusters).scaled(scale)
     is_used = ~np.isnan(group_values) & (group_weights > 0)
     group_values, group_weights = group_values[is_used], group_weights[is_used]
     if not group_values.size:
@@ -117,6 +124,9 @@ def running_means(values: PerGroup, counts: ArrayLike) -> list[ClusteredMean]:
     >>> [estimate.mean for estimate in running_means(np.array([1.0, 3.0, 2.0]), [2, 3])]
     [2.0, 2.0]
     """
+    scale = intervals.scale_of(values)
+    if scale != 1:
+        return [estimate.scaled(scale) for estimate in running_means(values / scale, counts)]
     is_defined = ~np.isnan(values)
     centre = float(values[is_defined].mean()) if is_defined.any() else 0.0
     shifted = np.where(is_defined, values - centre, 0.0)  # centred, so that squares lose no digits
@@ -154,7 +164,7 @@ def _weights(weights: ArrayLike | None, n_groups: int) -> PerGroup:
 
 
 def _codes(clusters: ArrayLike, is_used: NDArray[np.bool_]) -> NDArray[np.int64]:
-    labels = np.asarray(clusters)
+    labels = _check.array(clusters, "clusters")
     if labels.shape != is_used.shape:
         raise ArgumentError(
             f"clusters must have one label per group ({is_used.size}), got shape {labels.shape}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -93,6 +93,8 @@ def paired(
     Notes
     -----
     Undefined: groups with an undefined value in a or b are left out; n_undefined is their number.
+    Equal: values are equal if they differ by less than 1e-13 of the larger one, because sums of
+    floating-point numbers are rounded.
     Randomisation test: under the null hypothesis, each difference has either sign with probability
     1/2. The p value is the share of sign patterns whose absolute sum reaches the observed one. It
     depends on the differences and the seed, but not on the order of the groups. With up to 16
@@ -114,11 +116,33 @@ def paired(
     """
     baseline_values, run_values = intervals.values(a, "a"), intervals.values(b, "b")
     _check.equal_length(a=baseline_values, b=run_values)
-    is_defined = ~np.isnan(run_values - baseline_values)
-    differences = (run_values - baseline_values)[is_defined]
+    scale = intervals.scale_of(baseline_values, run_values)
+    if scale != 1:
+        small = paired(
+            baseline_values / scale,
+            run_values / scale,
+            level=level,
+            alpha=alpha,
+            power=power,
+            n_permutations=n_permutations,
+            seed=seed,
+            bounds=(bounds[0] / scale, bounds[1] / scale),
+            users=users,
+            splits=splits,
+        )
+        return replace(
+            small,
+            difference=small.difference * scale,
+            std_error=small.std_error * scale,
+            interval=intervals.scaled(small.interval, scale),
+            detectable=small.detectable * scale,
+        )
+    all_differences = intervals.differences(baseline_values, run_values)
+    is_defined = ~np.isnan(all_differences)
+    differences = all_differences[is_defined]
     level = _check.open_fraction(level, "level")
     n_permutations = _check.cutoff(n_permutations, name="n_permutations", required=False)
-    estimate = crossed.estimate(run_values - baseline_values, users, splits)
+    estimate = crossed.estimate(all_differences, users, splits)
     t_statistic = intervals.t_statistic(estimate.mean, estimate.std_error)
     standard_deviation = intervals.std_error(differences) * np.sqrt(differences.size)
     randomisation_p_value = np.nan

@@ -10,6 +10,9 @@ from numpy.typing import ArrayLike
 from podium import _check
 from podium.types import PerGroup
 
+_LARGEST = 1e100  # sums of cubes of smaller values stay finite
+_ROUNDING = 1e-13  # relative difference of equal sums whose terms were added in another order
+
 
 class Interval(NamedTuple):
     """The bounds of a confidence interval, in the unit of the values; nan if there is none."""
@@ -23,10 +26,38 @@ def values(values: ArrayLike, name: str) -> PerGroup:
     return _check.no_infinity(_check.column(values, name), name)
 
 
+def scale_of(*columns: PerGroup) -> float:
+    """Return 1, or the power of two by which large values are divided so that no square overflows.
+
+    A division by a power of two changes no digit of a value.
+    """
+    highest = max(float(np.nanmax(np.abs(c), initial=0.0)) for c in columns)
+    return float(2.0 ** np.floor(np.log2(highest))) if highest > _LARGEST else 1.0
+
+
+def scaled(interval: Interval, scale: float) -> Interval:
+    """Return the interval of values that are multiplied by a scale."""
+    low, high = (float(bound) * scale for bound in interval)  # floats overflow without a warning
+    return Interval(low, high)
+
+
 def defined(values: PerGroup) -> tuple[PerGroup, int]:
     """Return the values that are not nan, and the number of those that are."""
     defined_values = values[~np.isnan(values)]
     return defined_values, values.size - defined_values.size
+
+
+def differences(a: PerGroup, b: PerGroup) -> PerGroup:
+    """Return b - a, and 0 for values that differ by no more than the rounding of sums.
+
+    Examples
+    --------
+    >>> differences(np.array([0.3, 0.5]), np.array([0.1 + 0.2, 0.75])).tolist()
+    [0.0, 0.25]
+    """
+    result = b - a
+    result[np.abs(result) <= _ROUNDING * np.maximum(np.abs(a), np.abs(b))] = 0.0
+    return result
 
 
 def mean(values: PerGroup) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -97,6 +97,19 @@ def summarize(
     (0.4, 0.115, 3, 1)
     """
     group_values = intervals.values(values, "values")
+    scale = intervals.scale_of(group_values)
+    if scale != 1:
+        small = summarize(
+            group_values / scale,
+            level=level,
+            method=method,
+            n_resamples=n_resamples,
+            seed=seed,
+            bounds=(bounds[0] / scale, bounds[1] / scale),
+            users=users,
+            splits=splits,
+        )
+        return _scaled(small, scale)
     column, n_undefined = intervals.defined(group_values)
     level = _check.open_fraction(level, "level")
     mean = crossed.estimate(group_values, users, splits)
@@ -114,6 +127,16 @@ def summarize(
         interval = bca_interval(column, level, _check.cutoff(n_resamples, name="n_resamples"), seed)
     interval = intervals.inside(interval, bounds)
     return Summary(mean.mean, mean.std_error, interval, level, column.size, n_undefined)
+
+
+def _scaled(summary: Summary, scale: float) -> Summary:
+    """Return the summary of values that are multiplied by a scale."""
+    return replace(
+        summary,
+        mean=summary.mean * scale,
+        std_error=summary.std_error * scale,
+        interval=intervals.scaled(summary.interval, scale),
+    )
 
 
 def _finite(bounds: tuple[float, float]) -> tuple[float, float]:
@@ -170,6 +193,18 @@ def pooled(
     )
     _check.equal_length(values=group_values, weights=group_weights)
     level = _check.open_fraction(level, "level")
+    scale = intervals.scale_of(group_values)
+    if scale != 1:
+        limits = (bounds[0] / scale, bounds[1] / scale)
+        small = pooled(
+            group_values / scale,
+            group_weights,
+            level=level,
+            bounds=limits,
+            users=users,
+            splits=splits,
+        )
+        return _scaled(small, scale)
     is_defined = ~np.isnan(group_values)
     group_values, group_weights = (
         group_values[is_defined],

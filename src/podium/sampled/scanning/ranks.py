@@ -282,7 +282,7 @@ class Counts(NamedTuple):
 
 
 def _counts(values: ArrayLike, name: str) -> Ints:
-    column = _check.one_dimensional(np.asarray(values), name)
+    column = _check.one_dimensional(_check.array(values, name), name)
     if column.dtype.kind not in "iu" or (column.size and int(column.min()) < 0):
         raise ArgumentError(f"{name} must hold integers >= 0, got {column.dtype} values.")
     return column.astype(np.int64)

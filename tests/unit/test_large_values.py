@@ -1,0 +1,80 @@
+"""Relevances and scales so large that squares, sums or powers of them overflow."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import podium
+from podium._numbers import fixed, measured
+from podium.errors import ArgumentError
+from podium.evaluation import stats
+from podium.metrics import dcg, err, ndcg
+
+TRUTH = {"user": ["u", "u", "v", "v"], "item": list("abac"), "relevance": [1e200, 1.0, 1.0, 1.0]}
+RUN = {"user": ["u", "u", "v", "v"], "item": list("abac"), "score": [1.0, 2.0, 2.0, 1.0]}
+
+
+def test_err_of_a_scale_whose_powers_overflow() -> None:
+    r = podium.Ranking.from_scores([2.0, 1, 2, 1, 2], [1024, 1, 1, 0, 1100], [0, 0, 1, 1, 2])
+    first = 1 - 2.0**-1023 * 0.5  # 1 to all digits
+    assert err(r, k=2, max_grade=1100)[2] == 1
+    of_1024 = podium.Ranking.from_scores([2.0, 1, 2, 1], [1024, 1, 1, 0], [0, 0, 1, 1])
+    assert err(of_1024, k=2, max_grade=1024).tolist() == [first, float(Fraction(1, 2**1024))]
+
+
+def test_ndcg_whose_sums_overflow_and_dcg_that_refuses() -> None:
+    r = podium.Ranking.from_scores([3.0, 2, 1], [1e308, 0, 1e308], [0, 0, 0])
+    expected = (1 + 1 / math.log2(4)) / (1 + 1 / math.log2(3))
+    assert ndcg(r)[0] == pytest.approx(expected, rel=1e-14)
+    assert ndcg(r, ideal="full")[0] == pytest.approx(1.5 / (1.5 + 1 / math.log2(3)), rel=1e-14)
+    whole = podium.Ranking.from_scores([3.0, 2, 1], [1.7e308] * 3, [0, 0, 0])
+    with pytest.raises(ArgumentError, match="dcg"):
+        dcg(whole)
+
+
+def test_ndcg_of_grades_that_lose_digits_near_zero() -> None:
+    small = podium.Ranking.from_scores([3.0, 2, 1], [5e-324, 0, 5e-324], [0, 0, 0])
+    usual = podium.Ranking.from_scores([3.0, 2, 1], [1, 0, 1], [0, 0, 0])
+    assert ndcg(small).tolist() == ndcg(usual).tolist()
+
+
+def test_means_and_tests_of_values_whose_squares_overflow() -> None:
+    values, others = np.array([1e200, 3e200, 5e200]), np.array([2e200, 2e200, 8e200])
+    small = stats.summarize(values / 1e200)
+    large = stats.summarize(values)
+    assert large.mean == pytest.approx(3e200)
+    assert large.std_error == pytest.approx(2 / math.sqrt(3) * 1e200)
+    assert np.array(large.interval) == pytest.approx(1e200 * np.array(small.interval))
+    test, unit = stats.paired(values, others), stats.paired(values / 1e200, others / 1e200)
+    assert (test.difference, test.std_error) == pytest.approx(
+        (unit.difference * 1e200, unit.std_error * 1e200)
+    )
+    same = ("t_p_value", "randomisation_p_value", "effect_size", "wins", "losses")
+    assert [getattr(test, n) for n in same] == pytest.approx([getattr(unit, n) for n in same])
+    weighted = stats.pooled(values, [1, 1, 2])
+    assert weighted.mean == pytest.approx(3.5e200)
+    assert weighted.std_error == pytest.approx(1e200 * stats.pooled([1, 3, 5], [1, 1, 2]).std_error)
+    units, power = np.array([1.0, 3.0, 5.0]), 2.0**700
+    boot = stats.summarize(units * power, method="bootstrap", n_resamples=200)
+    of_unit = stats.summarize(units, method="bootstrap", n_resamples=200)
+    assert np.array(boot.interval) == pytest.approx(power * np.array(of_unit.interval))
+
+
+def test_large_means_are_measured_and_compared_without_a_warning() -> None:
+    base = {**RUN, "score": [2.0, 1.0, 2.0, 1.0]}
+    result = podium.compare(TRUTH, {"a": base, "b": RUN}, ["dcg@2"])
+    test = result.difference("dcg@2", "b").test
+    difference = (1 / math.log2(3) - 1) * 1e200 / 2
+    assert test.difference == pytest.approx(difference)
+    assert test.std_error == pytest.approx(abs(difference))
+    podium.gate(TRUTH, base, RUN, "dcg@2", margin=1.0)
+
+
+def test_large_numbers_are_written_with_a_power_of_ten() -> None:
+    assert measured(3.1546e199) == "3.15e+199"
+    assert measured(0.25, "+") == "+0.2500"
+    assert fixed(-3.1546e199) == "−3.15e+199"
