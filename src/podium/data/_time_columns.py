@@ -44,7 +44,14 @@ def time_column(values: Any, name: str, source: Source) -> Column:
         is_list = array.dtype == object and array.ndim == 1
     if not is_list:
         return as_column(values, name, source)
-    known = [None if _is_missing(value) else value for value in values]
+    if not isinstance(values, list):
+        array: NDArray[Any] = np.asarray(values)
+        if array.ndim == 1 and array.dtype.kind == "M":
+            return array
+        if array.ndim != 1 or array.dtype != object:
+            return as_column(values, name, source)
+    value_list: list[Any] = list(values)
+    known = [None if _is_missing(value) else value for value in value_list]
     given = [value for value in known if value is not None]
     if given and all(isinstance(value, date | np.datetime64) for value in given):
         return pl.Series(name, [None if v is None else iso(v) for v in known], pl.String)

@@ -182,9 +182,10 @@ def iso(at: Any) -> str | None:
         at = str(moment)
     elif isinstance(at, date):
         return at.isoformat()
-    if not isinstance(at, str):
+    if not isinstance(at, str | np.datetime64):
         return None
-    text = at.strip() + ("-01-01"[3 * at.count("-") :] if _YEAR.fullmatch(at.strip()) else "")
+    text = str(at).strip()  # pyright: ignore[reportUnknownArgumentType]
+    text += "-01-01"[3 * text.count("-") :] if _YEAR.fullmatch(text) else ""
     part = _FRACTION.search(text)
     try:  # Python cuts a fraction after six digits, so it is put aside
         moment = datetime.fromisoformat(_FRACTION.sub("", text, count=1))

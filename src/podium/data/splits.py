@@ -217,7 +217,7 @@ def random(
         raise ArgumentError(f"user must have n_rows={count} values, got {codes.size}.")
     n_test, n_valid = _shares(sizes, test, valid)
     draw = np.random.default_rng([_check.seed(seed), _ROWS]).random(count)
-    return _last(codes, sizes, draw, n_test, n_valid)
+    return _last(codes, sizes, np.lexsort((draw, codes)), n_test, n_valid)
 
 
 def by_group(qid: ArrayLike, *, test: float = 0.2, valid: float = 0.0, seed: int = 0) -> Split:
@@ -305,18 +305,17 @@ def _latest(
             "in different parts, as the order of the rows decides. Sort the rows of equal time to "
             "choose another order, or split by one moment for all users, which keeps them together."
         )
-    return _last(codes, sizes, keys, n_test, n_valid)
+    return _last(codes, sizes, order, n_test, n_valid)
 
 
 def _last(
     codes: NDArray[np.int64],
     sizes: NDArray[np.int64],
-    keys: NDArray[Any],
+    order: NDArray[np.int64],
     n_test: NDArray[np.int64],
     n_valid: NDArray[np.int64],
 ) -> Split:
-    """Use each user's rows with the highest keys for testing, and the next ones for validation."""
-    order = np.lexsort((keys, codes))
+    """Use the last rows of each user in an order for testing, and those before for validation."""
     ends = np.cumsum(sizes)
     n_later = np.empty(codes.size, np.int64)  # number of later rows of the same user
     n_later[order] = np.repeat(ends, sizes) - 1 - np.arange(codes.size)

@@ -356,7 +356,7 @@ def _number(at: Any) -> Times | None:
         except DataError:
             return None
         return None if times.is_moment else times
-    if isinstance(at, bool | np.bool_) or not isinstance(at, Real):
+    if not isinstance(at, Real):
         return None
     value = float(at)
     return Times(np.array([value])) if np.isfinite(value) and value == at else None
