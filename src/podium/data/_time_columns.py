@@ -35,14 +35,7 @@ def time_column(values: Any, name: str, source: Source) -> Column:
     """
     if hasattr(values, "dtype") and getattr(values.dtype, "tz", None) is not None:  # from pandas
         return pl.Series(values)
-    array: Any = values
-    if isinstance(values, np.ndarray) and array.ndim == 1 and array.dtype.kind == "M":
-        return array
-    is_list = isinstance(values, list)
-    if not is_list and not isinstance(values, pl.Series | np.ma.MaskedArray):
-        array = np.asarray(array)
-        is_list = array.dtype == object and array.ndim == 1
-    if not is_list:
+    if isinstance(values, pl.Series | np.ma.MaskedArray):
         return as_column(values, name, source)
     if not isinstance(values, list):
         array: NDArray[Any] = np.asarray(values)
@@ -173,6 +166,7 @@ def _missing(column: Column) -> NDArray[np.bool_]:
 
 
 def _is_missing(value: Any) -> bool:
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):  # pandas
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return bool(value != value)  # nan and NaT
+    # nan and NaT differ from themselves
+    return isinstance(value, float | np.floating | Decimal | np.datetime64) and value != value

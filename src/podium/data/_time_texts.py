@@ -177,10 +177,7 @@ def iso(at: Any) -> str | None:
     >>> iso("2012-06"), iso("20120608T00Z"), iso("2012-06-08 10:00:00.123456789")
     ('2012-06-01T00:00:00', '2012-06-08T00:00:00+00:00', '2012-06-08T10:00:00.123456789')
     """
-    moment: Any = at
-    if isinstance(at, np.datetime64):
-        at = str(moment)
-    elif isinstance(at, date):
+    if isinstance(at, date):
         return at.isoformat()
     if not isinstance(at, str | np.datetime64):
         return None

@@ -39,8 +39,8 @@ class Times:
         int64, uint64 or float64; Python integers or Decimals beyond them; or datetime64, which is
         UTC if the times have a zone.
     rest : int64, (n_rows,), or None
-        The remainders of the values, in units of 1e-18. They have the sign of the number; those of
-        seconds are >= 0.
+        What the values lack, in units of 1e-18. It has the sign of the number; for seconds it is
+        >= 0.
     zone : str or None
         The zone of dates and times: a name, an offset, or "several zones"; None without a zone.
     owner : str
@@ -350,7 +350,9 @@ def _from_text(text: str, name: str) -> Times | None:
 
 def _number(at: Any) -> Times | None:
     """Return one finite number, or None for anything else."""
-    if isinstance(at, str | Decimal | Integral) and at is not True and at is not False:
+    if isinstance(at, bool | np.bool_):
+        return None
+    if isinstance(at, str | Decimal | Integral):
         try:
             times = read_times(pl.Series([str(at)]), "at", _ARGUMENT)
         except DataError:
