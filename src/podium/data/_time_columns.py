@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -43,7 +43,7 @@ def time_column(values: Any, name: str, source: Source) -> Column:
             return array
         if array.ndim != 1 or array.dtype != object:
             return as_column(values, name, source)
-    value_list: list[Any] = list(values)
+    value_list: list[Any] = list(cast("Any", values))
     known = [None if _is_missing(value) else value for value in value_list]
     given = [value for value in known if value is not None]
     if given and all(isinstance(value, date | np.datetime64) for value in given):
