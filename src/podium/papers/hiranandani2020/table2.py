@@ -107,7 +107,7 @@ def _coefficients(ranker: Any, sample: Sample) -> NDArray[np.float64]:
         ranker.fit(*sample, group=[sample[1].size])
     except NothingLearnedError:
         return np.zeros(sample[0].shape[1])
-    return ranker.coef_
+    return np.asarray(ranker.coef_, np.float64)
 
 
 def _ranker(method: str, k: int, seed: int, options: Mapping[str, Any]) -> Any:
