@@ -106,7 +106,7 @@ def _coefficients(ranker: Any, sample: Sample) -> NDArray[np.float64]:
     try:
         ranker.fit(*sample, group=[sample[1].size])
     except NothingLearnedError:
-        return np.zeros(sample[0].shape[1])
+        return np.zeros(int(sample[0].shape[1]))
     return np.asarray(ranker.coef_, np.float64)
 
 
