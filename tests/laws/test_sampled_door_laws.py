@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 from tests.conftest import Done
 
+from podium.errors import ArgumentError
 from podium.sampled import (
     REGISTRY,
     Difference,
@@ -34,6 +35,7 @@ from podium.sampled import (
     evaluate_shared,
     get,
     identification_bounds,
+    plan,
     simulate_ranks,
 )
 
@@ -293,3 +295,58 @@ def test_mean_of_a_scan_does_not_depend_on_the_level(seed: int) -> None:
         difference = every.comparisons["b"].summary(measure)
         assert difference.difference == usual["b"].means[measure] - usual["a"].means[measure]
         assert difference.interval.low <= difference.difference <= difference.interval.high
+
+
+def test_effects_of_users_are_the_same_in_whole_rankings() -> None:
+    """The covariance of two models over users makes their difference more precise."""
+    rng = np.random.default_rng(0)
+    ranks = np.minimum(rng.geometric(0.2, 200), 50)
+    a = SampledRanks(ranks, 49, 500, user=np.arange(200))
+    b = replace(a, ranks=np.minimum(ranks + 1, 50))
+    measure = "recall@20"
+    expected = compare(a, b, measure, bounds=False).summary(measure).std_error
+    models = {"a": SharedRanks.of(a), "b": SharedRanks.of(b)}
+    found = compare_shared(models, measure, bounds=False).comparisons["b"].summary(measure)
+    assert found.std_error == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_not_finite_are_refused(value: float) -> None:
+    sample = top_sample()
+    for call, name in (
+        (lambda: plan(100, 50, "ndcg@10", 0.1, expect=value), "expect must lie between 0 and 1"),
+        (lambda: plan(100, 50, "ndcg@10", value), "error"),
+        (lambda: evaluate(sample, "rr", seed=value), "seed"),  # pyright: ignore[reportArgumentType]
+        (lambda: evaluate(sample, "rr", level=value), "level"),
+        (lambda: identification_bounds(sample, "rr", confidence=value), "confidence"),
+        (lambda: get("auto").posterior(sample).interval("rr", level=value), "level"),
+        (lambda: SharedRanks([value], 3, 10, user=[1]), "above"),
+        (lambda: SampledRanks([1, 2], 3, 10, row_weights=[value, 1]), "row_weights"),
+    ):
+        with pytest.raises(ArgumentError, match=name):
+            call()
+
+
+@each_estimator
+def test_command_line_measures_whole_rankings_as_the_library_does(
+    podium: Callable[..., Done], tmp_path: Path, name: str
+) -> None:
+    """Users are texts in the files and integers in the library."""
+    seed = sorted(REGISTRY).index(name)
+    sample, measure = drawn(seed), measure_of(name, seed)
+    sample = replace(sample, user=np.random.default_rng(seed).permutation(sample.n_rows))
+    models = {"a": sample, "b": other_model(sample, seed)}
+    files = [str(tmp_path / f"{model}.csv") for model in models]
+    for file, ranks in zip(files, models.values(), strict=True):
+        users = [f"user {label:03d}" for label in np.asarray(ranks.user).tolist()]
+        pl.DataFrame({"user": users, "rank": ranks.ranks}).write_csv(file)
+    words = f"-m {measure} --method {name} --items {sample.n_items} --shared --no-bounds"
+    argv = [*words.split(), "--negatives", str(sample.n_negatives), "--format", "json"]
+    argv += ["--no-replacement"] * (not sample.replacement)
+    argv += ["--resamples", str(BOOTSTRAP)] * (get(name).error_from == "bootstrap")
+    done = podium("estimate", *files, *argv)
+    assert done.status == 0, done.err
+    whole = {model: SharedRanks.of(ranks) for model, ranks in models.items()}
+    options: dict[str, Any] = {"estimator": name, "bounds": False, "n_bootstrap": BOOTSTRAP}
+    expected = compare_shared(whole, measure, **options).as_json()
+    assert json.loads(done.out)["measures"] == expected["measures"]

@@ -78,6 +78,7 @@ ORDERED: dict[str, Any] = {
     "130 bits": [2**130 + 1, 2**130 + 2, 2**130],
     "integers and floats": [2**53 + 1, 2**53 + 2, 0.5],
     "decimals": [Decimal(f"1700000000.12345679{i}") for i in (1, 2, 0)],
+    "decimals of many digits": [Decimal("1E+25"), Decimal("1E+25") + 1, Decimal("1E-25")],
     "decimals and floats": [Decimal("1700000000.123456791"), 1700000001.0, 1.5],
     "column of decimals": pl.Series([Decimal(f"1700000000.12345679{i}") for i in (1, 2, 0)]),
     "n.0": [f"170000000012345679{i}.0" for i in (1, 2, 0)],

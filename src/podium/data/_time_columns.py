@@ -43,7 +43,8 @@ def time_column(values: Any, name: str, source: Source) -> Column:
             return array
         if array.ndim != 1 or array.dtype != object:
             return as_column(values, name, source)
-    known = [None if _is_missing(value) else value for value in cast("list[Any]", values)]
+    value_list: list[Any] = list(cast("Any", values))
+    known = [None if _is_missing(value) else value for value in value_list]
     given = [value for value in known if value is not None]
     if given and all(isinstance(value, date | np.datetime64) for value in given):
         return pl.Series(name, [None if v is None else iso(v) for v in known], pl.String)
@@ -56,9 +57,10 @@ def _is_one_type(values: list[Any]) -> bool:
     """Return whether int64 or float64 holds the values, or they are no numbers."""
     if not all(isinstance(value, int | float | Decimal | np.number) for value in values):
         return True
-    is_float = [isinstance(value, float | np.floating) for value in values]
-    is_narrow = (_INT64.min <= value <= _INT64.max for value in values)
-    return all(is_float) or not (any(is_float) or not all(is_narrow))
+    if all(isinstance(value, float | np.floating) for value in values):
+        return True
+    is_whole = all(isinstance(value, int | np.integer) for value in values)
+    return is_whole and all(_INT64.min <= value <= _INT64.max for value in values)
 
 
 def whole(array: NDArray[Any]) -> NDArray[np.int64] | None:

@@ -222,7 +222,8 @@ def evaluate(
     every `level` and with ``bounds=False`` too. Its intervals are for the exact mean. They contain
     the mean, and their other values lie inside the bounds at the level. If the ranks hold almost
     no information about the top, `prior_decides` is true, and bounds are computed even with
-    ``bounds=False``.
+    ``bounds=False``. They are also computed if the distribution of the fit is not known to be
+    within them, as for samples or catalogues of several sizes.
     The intervals of the other methods are for the expectation of the estimate, and their bias is
     not included. `interval_of` is "exact" or "expectation" accordingly. If all items were drawn,
     the ranks are exact, and the intervals are those of `podium.evaluation`. Bootstrap intervals are
