@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data import _letor_kernels
-from podium.data._letor_rows import Piece, Rows, check_piece
+from podium.data._letor_rows import Piece, Rows, check_piece, refuse_negative
 from podium.data.archive import Member
 from podium.data.convert import Ids
 from podium.data.files import broken, open_bytes
@@ -28,7 +28,8 @@ _REQUIREMENTS = {
     _letor_kernels.NO_QID: "qid: and an integer >= 0 must follow the label",
     _letor_kernels.NO_FEATURE: "a feature must be id:value, two numbers",
     _letor_kernels.NOT_RISING: "feature ids must be >= 1 and increase within the line",
-    _letor_kernels.LONG_QID: "a qid must have at most 18 digits",
+    _letor_kernels.LONG_QID: "a qid must be at most 9223372036854775807",
+    _letor_kernels.PADDED_QID: "a qid must have no leading zeros, because 007 would be query 7",
     _letor_kernels.LONG_ID: "a feature id must have at most 9 digits",
 }
 
@@ -64,8 +65,8 @@ def parse(files: Sequence[Member], *, dtype: Any = np.float64, features: bool = 
     dtype : float64 or float32
         The type of the features.
     features : bool
-        Whether features are returned. With False, lines are still checked, but only labels and qids
-        are returned.
+        Whether features are returned. With False, lines are still checked, but only labels, which
+        may be negative, and qids are returned.
 
     Returns
     -------
@@ -121,6 +122,8 @@ def pieces_of(file: Member, dtype: Any = np.float64, *, features: bool = True) -
         with file.open() as stream:
             for text in _whole_lines(stream, file.name):
                 piece = _parse(text, file.name, line, dtype)
+                if features:
+                    refuse_negative(piece)  # a truth has its own rule for them
                 yield piece if features else piece.without_features()
                 line += text.count(b"\n")
     except OSError as error:
