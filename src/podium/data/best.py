@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from podium._kernels import read_only
 from podium.data import _kernels
 from podium.data.build import to_single
 from podium.data.convert import Ids
-from podium.data.ids import codes_of, distinct, joined_ids, share
+from podium.data.ids import as_written, codes_of, distinct, joined_ids, share
 from podium.data.join import NOTHING
 from podium.data.runs import Run, read_run
 from podium.errors import DataError
@@ -94,7 +95,8 @@ def best_rows(run: Run, users: Ids, k: int) -> Run:
     >>> best_rows(run, np.array([1]), 2).item.tolist()
     [5, 6, 7]
     """
-    shared = share(users, run.user, ordered=False)
+    of_run = as_written(run.user, "user" in run.whole, users)
+    shared = share(users, of_run, ordered=False)
     rows = np.flatnonzero(np.isin(shared.right, distinct(shared.left)))
     groups = Groups.from_qid(shared.right[rows])
     scores = to_single(run.score[rows])
@@ -111,10 +113,11 @@ def joined_runs(runs: Sequence[Run]) -> Run:
         np.concatenate([run.score for run in runs]),
         runs[0].name,
         any(run.is_order for run in runs),
+        next((run.whole for run in runs if len(run.user)), ()),
     )
 
 
 def _rows(run: Run, rows: NDArray[np.int64]) -> Run:
     user: Any = run.user
     item: Any = run.item
-    return Run(user[rows], item[rows], run.score[rows], run.name, run.is_order)
+    return replace(run, user=user[rows], item=item[rows], score=run.score[rows])

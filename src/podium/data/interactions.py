@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, Role
-from podium.data.convert import Ids, of_user
-from podium.data.ids import codes_of, share
+from podium.data.convert import Ids, of_user, one_chunk
+from podium.data.ids import as_written, codes_of, share
 from podium.data.role_columns import RoleColumns
 from podium.data.source import Source
 from podium.data.tables import open_table
@@ -37,6 +38,8 @@ class Interactions:
         The name of the table in messages.
     value_name : str
         The name of the column of values, or "".
+    whole : tuple of str
+        The roles ("user", "item") whose integers the file writes with ".0".
     """
 
     user: Ids
@@ -45,6 +48,7 @@ class Interactions:
     timestamp: NDArray[Any] | None = None
     name: str = "The interactions"
     value_name: str = ""
+    whole: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -90,7 +94,7 @@ class Interactions:
         DataError
             If there are no such pairs.
         """
-        users, items = _among(self.user, training.user), _among(self.item, training.item)
+        users, items = (_among(*self._compared(kind, training)) for kind in ("user", "item"))
         is_known = users & items
         if not is_known.any():
             raise DataError(
@@ -102,7 +106,8 @@ class Interactions:
 
     def seen_in(self, training: Interactions) -> Interactions | None:
         """Return the pairs, without values, whose user and item are in `training`, or None."""
-        is_known = _among(self.user, training.user) & _among(self.item, training.item)
+        users, items = (_among(*self._compared(kind, training)) for kind in ("user", "item"))
+        is_known = users & items
         return replace(self._like(is_known, training), value=None) if is_known.any() else None
 
     def _keep(self, rows: NDArray[np.bool_]) -> Interactions:
@@ -117,10 +122,15 @@ class Interactions:
     def _like(self, rows: NDArray[np.bool_], others: Interactions) -> Interactions:
         """Return some rows, with ids of the same type as those of others."""
         selected = self if rows.all() else self._keep(rows)
-        return replace(
-            selected,
-            user=_typed(selected.user, others.user),
-            item=_typed(selected.item, others.item),
+        users, items = (selected._compared(kind, others)[0] for kind in ("user", "item"))
+        return replace(selected, user=_typed(users, others.user), item=_typed(items, others.item))
+
+    def _compared(self, kind: Literal["user", "item"], others: Interactions) -> tuple[Ids, Ids]:
+        """Return the ids of these and of other interactions as they are compared."""
+        left, right = getattr(self, kind), getattr(others, kind)
+        return (
+            as_written(left, kind in self.whole, right),
+            as_written(right, kind in others.whole, left),
         )
 
 
@@ -260,7 +270,8 @@ def _read(table: Source, roles: Sequence[Role], **names: str | None) -> Interact
     users, items = columns.ids("user"), columns.ids("item")
     values = columns.numbers("value", users) if "value" in columns else None
     value_name = columns.names.get("value", "")
-    return Interactions(users, items, values, columns.times(), table.name, value_name)
+    times, whole = columns.times(), columns.whole()
+    return Interactions(users, items, values, times, table.name, value_name, whole)
 
 
 def _check_weights(
@@ -295,7 +306,7 @@ def _among(ids: Ids, others: Ids) -> NDArray[np.bool_]:
 def _typed(ids: Ids, others: Ids) -> Ids:
     """Return ids, all of which are among others, in the type of others."""
     if isinstance(others, np.ndarray) and not isinstance(ids, np.ndarray):
-        return ids.to_numpy().astype(np.int64)
+        return one_chunk(ids.str.strip_suffix(".0").cast(pl.Int64))
     return ids
 
 

@@ -14,9 +14,9 @@ from podium._kernels import read_only
 from podium._ties import label_keys, text_order
 from podium.data import _kernels
 from podium.data.convert import Ids, one_chunk
-from podium.data.ids import Shared, share
+from podium.data.ids import Shared, as_written, share
 from podium.data.overlap import CommonIds, Side, check_common
-from podium.data.runs import Run, Truth, as_written
+from podium.data.runs import Run, Truth
 from podium.data.tables import place_in
 from podium.errors import ArgumentError, DataError
 from podium.groups import Groups, find, row_offsets
@@ -283,9 +283,10 @@ def _table(
 
 
 def _sides(truth: Truth, run: Run, kind: Literal["user", "item"]) -> tuple[Side, Side]:
+    left, right = getattr(truth, kind), getattr(run, kind)
     return (
-        Side("the truth", truth.name, as_written(truth, kind, getattr(run, kind))),
-        Side("the run", run.name, as_written(run, kind, getattr(truth, kind))),
+        Side("the truth", truth.name, as_written(left, kind in truth.whole, right)),
+        Side("the run", run.name, as_written(right, kind in run.whole, left)),
     )
 
 
