@@ -26,8 +26,8 @@ TITLES = {
 BOOSTING = (lightgbm.PRESET, xgboost.PRESET)
 """The tables that are no values of `like`."""
 
-PODIUM = UsersAndLists(ties="worst", undefined="skip", missing="error")
-"""podium's defaults."""
+PODIUM = UsersAndLists(ties="worst", undefined="skip", missing="error", low_grades="zero")
+"""podium's defaults, with a threshold of positives."""
 
 MEANINGS = {
     "ties": "order of equal scores",
@@ -37,6 +37,7 @@ MEANINGS = {
     "unretrieved": "relevant items that the list lacks",
     "single_precision": "scores compared in single precision",
     "score_above": "items with this score or less are not retrieved",
+    "low_grades": "grades below `min_relevance`, if it is passed",
 }
 EXAMPLES = ("ndcg@10", "ap@10", "precision@10", "recall@10")
 

@@ -57,8 +57,9 @@ def number(
         result = np.nan
     if not (low < result <= high if strict else low <= result <= high) or not np.isfinite(result):
         sign = ">" if strict else ">="
+        least = "finite number" if low == -np.inf else f"number {sign} {low:g}"
         top = "" if high == np.inf else f" and <= {high:g}"
-        raise ArgumentError(f"{name} must be a number {sign} {low:g}{top}, got {value!r}.")
+        raise ArgumentError(f"{name} must be a {least}{top}, got {value!r}.")
     return result
 
 

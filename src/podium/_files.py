@@ -60,6 +60,38 @@ def replacing(path: Path) -> Generator[Path]:
         raise
 
 
+@contextmanager
+def making(folder: Path) -> Generator[None]:
+    """Make a folder and its parents, unless they exist, for a block that writes into it.
+
+    If the block fails, a new folder is removed with its files, and so are its new parents.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be made.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as base:
+    ...     with suppress(ValueError), making(Path(base, "new", "parts")):
+    ...         raise ValueError
+    ...     os.listdir(base)
+    []
+    """
+    new = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        if folder in new:
+            shutil.rmtree(folder, ignore_errors=True)
+        for place in new:
+            with suppress(OSError):  # it is not empty, or is removed already
+                place.rmdir()
+        raise
+
+
 def is_stream(path: Path) -> bool:
     """Return whether path is a device, a pipe or an open file, which cannot be replaced.
 

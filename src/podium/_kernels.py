@@ -357,16 +357,22 @@ def ideal_order(offsets, relevance, out):
 
 @kernel
 def average_ties(offsets, tied, values):
-    """Replace each value by the mean over the rows of its group with the same score."""
+    """Replace each value by the mean over the rows of its group with the same score.
+
+    Equal values are their own mean; that of a rounded sum could differ from it.
+    """
     for g in range(offsets.size - 1):
         hi = offsets[g + 1]
         start = offsets[g]
         total = 0.0
+        differs = False
         for i in range(start, hi):
             total += values[i]
+            differs |= values[i] != values[start]
             if not tied[i]:  # the last row of this score
-                mean = total / (i + 1 - start)
+                mean = total / (i + 1 - start) if differs else values[start]
                 for j in range(start, i + 1):
                     values[j] = mean
                 start = i + 1
                 total = 0.0
+                differs = False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
+from collections.abc import Iterable
 
 # Advance widths in em, of the widest of the usual system sans-serif fonts.
 _NARROW = frozenset("iljIftr.,:;'|!()[]/\\ `-·")
@@ -90,3 +92,19 @@ def _em(character: str) -> float:
     if character in _BROAD:
         return 0.99
     return 0.77 if character.isupper() else 0.64
+
+
+def tally(texts: Iterable[str], n_shown: int = 3) -> str:
+    """Return distinct texts with their numbers, the most frequent first, without full stops.
+
+    Examples
+    --------
+    >>> tally(["k is too large.", "No pairs.", "No pairs."])
+    '2 × No pairs; 1 × k is too large'
+    >>> tally(["a", "b", "c", "c"], n_shown=1)
+    '2 × c; 2 × others'
+    """
+    counts = Counter(text.rstrip(".") for text in texts).most_common()
+    others = sum(n for _, n in counts[n_shown:])
+    shown = [f"{n} × {text}" for text, n in counts[:n_shown]]
+    return "; ".join([*shown, *([f"{others} × others"] if others else [])])

@@ -77,7 +77,7 @@ def tie_keys(
     if rule == "random":
         return _drawn(groups, item, seed), -1.0
     if rule in ("average", "threshold"):
-        return np.empty(0), 1.0
+        return relevance, 1.0  # sums over a tie must not depend on the order of its rows
     if item is None:
         raise ArgumentError("ties='id' needs item, the id of each row. Pass it, or use 'worst'.")
     return encode(item)[0].astype(np.float64), -1.0

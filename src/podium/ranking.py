@@ -6,7 +6,7 @@ best possible list, and the number of items to rank. Metrics need nothing else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,8 +17,11 @@ from podium import _check
 from podium._ties import TIES_OF_LISTS, in_order, text_order, tie_keys
 from podium.errors import ArgumentError
 from podium.groups import Groups, row_offsets
-from podium.types import Counts, Mask, Offsets, PerRow, Ties
+from podium.types import Counts, LowGrades, Mask, Offsets, PerRow, Ties
 
+LOW_GRADES: tuple[LowGrades, ...] = ("zero", "keep")
+
+_MARKED = ("worst", "average", "threshold")  # the rules under which tied ranks are marked
 _UNKNOWN = -1  # n_items of a group whose list may be incomplete
 
 
@@ -45,7 +48,7 @@ class Ranking:
     ties : {"worst", "best", "average", "id", "random", "threshold"}
         The rule that ordered equal scores.
     tied : bool, (n_rows,)
-        Whether the next rank has the same score. Empty unless ties="average" or "threshold".
+        Whether the next rank has the same score. Empty with ties="best", "id" and "random".
     absent : bool, (n_groups,), or None
         Groups without a list, which get the worst possible value.
     judged : bool, (n_rows,), or None
@@ -55,6 +58,12 @@ class Ranking:
     n_judged : int64, (n_groups,), or None
         The number of judged items of each group, in the list or not. None means those in the list
         and the relevant ones.
+    low_grades : {"zero", "keep"}
+        Whether relevances below min_relevance count as 0 ("zero"; the arrays then hold none), or
+        still have gains in graded measures.
+    of_truth : (int64 (n_groups + 1,), float64), or None
+        The offsets and the relevances > 0 of the truth, if `ideal` leaves some out: those of items
+        that the list lacks, or low grades. None means that they are those of `ideal`.
 
     Examples
     --------
@@ -74,6 +83,8 @@ class Ranking:
     absent: Mask | None = None
     judged: Mask | None = None
     n_judged: Counts | None = None
+    low_grades: LowGrades = "keep"
+    of_truth: tuple[Offsets, PerRow] | None = None
 
     @classmethod
     def from_scores(
@@ -82,7 +93,8 @@ class Ranking:
         relevance: ArrayLike,
         qid: ArrayLike | None = None,
         *,
-        min_relevance: float = 1.0,
+        min_relevance: float | None = None,
+        low_grades: LowGrades | None = None,
         ties: Ties = "worst",
         item: ArrayLike | None = None,
         n_items: int | None = None,
@@ -99,8 +111,12 @@ class Ranking:
             their exact order.
         qid : (n_rows,), optional
             The integer or string label of each row's group. By default, all rows are one group.
-        min_relevance : float
-            The smallest relevance of a positive item.
+        min_relevance : float, optional
+            The smallest relevance of a positive item, 1 by default.
+        low_grades : {"zero", "keep"}, optional
+            The treatment of relevances below min_relevance: "zero" counts them as 0 in all
+            measures, also in graded ones such as ndcg. "keep" lets graded measures gain from them.
+            Default: "zero" if min_relevance is passed, else "keep".
         ties : {"worst", "best", "average", "id", "random", "threshold"}
             The order of equal scores: "worst" ranks relevant items last, so that a tie counts as an
             error. "best" ranks them first. "id" orders by decreasing
@@ -148,6 +164,7 @@ class Ranking:
             ideal=_positives(ordered, groups.offsets, extra),
             n_items=_totals(groups, n_items, extra),
             min_relevance=min_relevance,
+            low_grades=low_grades,
             ties=ties,
             item=None if item is None else groups.gather(_item(item, groups.n_rows, ties)),
             judged=None if judged is None else groups.gather(_judged(judged, grades)),
@@ -163,7 +180,8 @@ class Ranking:
         *,
         ideal: tuple[Offsets, NDArray[np.float64]],
         n_items: Counts,
-        min_relevance: float = 1.0,
+        min_relevance: float | None = None,
+        low_grades: LowGrades | None = None,
         ties: Ties = "worst",
         item: NDArray[Any] | None = None,
         absent: Mask | None = None,
@@ -180,18 +198,18 @@ class Ranking:
         from podium._kernels import ideal_order, rank_rows, read_only
 
         rule = _check.choice(ties, "ties", TIES_OF_LISTS)
-        threshold = _check.positive(min_relevance, "min_relevance")
+        threshold, low = relevance_rule(min_relevance, low_grades)
         sort_keys, sign = tie_keys(rule, groups, relevance, item, seed)
         if judged is not None:  # before relevance is reordered, because it may be the keys
             flags = judged.astype(np.float64)
             keys = np.where(judged, relevance, -1.0) if rule in ("worst", "best") else sort_keys
             rank_rows(groups.offsets, read_only(scores), keys, sign, flags, np.empty(0, np.bool_))
             judged = flags > 0
-        tied = np.zeros(relevance.size if rule in ("average", "threshold") else 0, np.bool_)
+        tied = np.zeros(relevance.size if rule in _MARKED else 0, np.bool_)
         rank_rows(groups.offsets, read_only(scores), sort_keys, sign, relevance, tied)
         best = np.empty_like(ideal[1])
         ideal_order(ideal[0], read_only(ideal[1]), best)
-        return cls(
+        ranking = cls(
             Groups(groups.labels, groups.offsets),
             relevance,
             ideal[0],
@@ -204,6 +222,7 @@ class Ranking:
             judged,
             n_judged,
         )
+        return ranking.without_low_grades() if low == "zero" else ranking
 
     @property
     def n_groups(self) -> int:
@@ -214,6 +233,14 @@ class Ranking:
     def n_pos(self) -> Counts:
         """The number of items of each group with relevance >= min_relevance, retrieved or not."""
         return count_between(self.ideal >= self.min_relevance, self.ideal_offsets)
+
+    @cached_property
+    def n_pos_of_truth(self) -> Counts:
+        """The number of positives of each group in the truth, also those that don't count."""
+        if self.of_truth is None:
+            return self.n_pos
+        offsets, relevance = self.of_truth
+        return count_between(relevance >= self.min_relevance, offsets)
 
     @cached_property
     def n_relevant(self) -> Counts:
@@ -230,6 +257,18 @@ class Ranking:
         """True for a group whose list holds all its items."""
         return self.groups.sizes == self.n_items
 
+    def without_low_grades(self) -> Ranking:
+        """Return the same lists with relevance 0 for all items below min_relevance."""
+        keep = self.ideal >= self.min_relevance
+        return replace(
+            self,
+            relevance=np.where(self.relevance >= self.min_relevance, self.relevance, 0.0),
+            ideal_offsets=kept_offsets(keep, self.ideal_offsets),
+            ideal=self.ideal[keep],
+            of_truth=self.of_truth or (self.ideal_offsets, self.ideal),
+            low_grades="zero",
+        )
+
     def averaged(self, values: PerRow) -> PerRow:
         """Return values per rank, averaged over the orders of equal scores if ties="average"."""
         if self.ties != "average":
@@ -239,6 +278,27 @@ class Ranking:
         means = values.copy()
         average_ties(self.groups.offsets, self.tied, means)
         return means
+
+
+def relevance_rule(
+    min_relevance: float | None, low_grades: LowGrades | None
+) -> tuple[float, LowGrades]:
+    """Return the threshold of positives and the treatment of lower grades, with their defaults.
+
+    A threshold that is passed divides the relevant items from the others in all measures.
+
+    Examples
+    --------
+    >>> relevance_rule(None, None), relevance_rule(4, None), relevance_rule(4, "keep")
+    ((1.0, 'keep'), (4.0, 'zero'), (4.0, 'keep'))
+    """
+    if low_grades is None:
+        low_grades = "keep" if min_relevance is None else "zero"
+    threshold = 1.0 if min_relevance is None else min_relevance
+    return (
+        _check.positive(threshold, "min_relevance"),
+        _check.choice(low_grades, "low_grades", LOW_GRADES),
+    )
 
 
 def count_between(flags: Mask, offsets: Offsets) -> Counts:

@@ -22,6 +22,7 @@ Labels: TypeAlias = NDArray[Any]  # (n_groups,) integers or strings
 
 Ties: TypeAlias = Literal["worst", "best", "average", "id", "random", "threshold"]
 Undefined: TypeAlias = Literal["skip", "zero", "one", "error"]
+LowGrades: TypeAlias = Literal["zero", "keep"]
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 """A function that long computations call with (done, total, note); see `podium.progress`."""

@@ -78,11 +78,15 @@ def learnable() -> Callable[[int], str]:
 
 @pytest.fixture
 def gate_lists(folder: Path) -> None:
-    """Write runs of 40 users whose first item is the relevant one, or is the last one."""
+    """Write runs of 40 users whose first item is the relevant one, or is the last one.
+
+    The lists of "other" have the same hits as those of "best", and other items at rank 2.
+    """
     del folder
     users = [u for u in range(40) for _ in range(3)]
     data.write_table({"user": list(range(40)), "item": [0] * 40}, Path("truth.csv"))
-    for name, scores in (("best", [3.0, 2.0, 1.0]), ("worst", [1.0, 2.0, 3.0])):
+    lists = {"best": [3.0, 2.0, 1.0], "worst": [1.0, 2.0, 3.0], "other": [3.0, 1.0, 2.0]}
+    for name, scores in lists.items():
         data.write_table(
             {"user": users, "item": [0, 1, 2] * 40, "score": scores * 40}, Path(f"{name}.csv")
         )

@@ -22,9 +22,10 @@ pytestmark = pytest.mark.usefixtures("gate_lists")
 
 # The options with which the runs of `lists` have each decision.
 PASS = ("truth.csv", "worst.csv", "best.csv", "-m", "hit_rate@1")
-NON_INFERIOR = ("truth.csv", "best.csv", "best.csv", "-m", "hit_rate@1", "--margin", "0.2")
+NON_INFERIOR = ("truth.csv", "best.csv", "other.csv", "-m", "hit_rate@2", "--margin", "0.2")
 FAIL = ("truth.csv", "best.csv", "worst.csv", "-m", "hit_rate@1")
-CANNOT_TELL = ("truth.csv", "best.csv", "best.csv", "-m", "hit_rate@1")
+CANNOT_TELL = ("truth.csv", "best.csv", "other.csv", "-m", "hit_rate@2")
+EQUAL = ("truth.csv", "best.csv", "other.csv", "-m", "hit_rate@1")
 
 
 @pytest.mark.parametrize(
@@ -34,8 +35,9 @@ CANNOT_TELL = ("truth.csv", "best.csv", "best.csv", "-m", "hit_rate@1")
         (NON_INFERIOR, "pass", (0, 0, 1)),
         (FAIL, "fail", (1, 1, 1)),
         (CANNOT_TELL, "cannot tell", (0, 3, 3)),
+        (EQUAL, "pass", (0, 0, 1)),
     ],
-    ids=["superior", "non-inferior", "inferior", "cannot tell"],
+    ids=["superior", "non-inferior", "inferior", "cannot tell", "equal"],
 )
 def test_status_is_the_decision(
     podium: Run, argv: tuple[str, ...], decision: str, statuses: tuple[int, ...]
@@ -82,15 +84,14 @@ def test_table_says_the_decision_and_each_claim(podium: Run) -> None:
 
 
 def test_markdown_is_a_heading_reasons_and_a_table(podium: Run) -> None:
-    Path("same.csv").write_bytes(Path("best.csv").read_bytes())
     out = podium(
         *(
             "gate",
             "truth.csv",
             "best.csv",
-            "same.csv",
+            "other.csv",
             "-m",
-            "hit_rate@1",
+            "hit_rate@2",
             "--by",
             "country",
             "--users",
@@ -99,9 +100,10 @@ def test_markdown_is_a_heading_reasons_and_a_table(podium: Run) -> None:
             "markdown",
         )
     ).out
-    heading, reason, level, table = out.strip().split("\n\n")
-    assert heading == ("### Can't tell: hit_rate@1 does not show whether same may replace best.")
-    assert reason.startswith("- hit_rate@1: can't tell (+0.0000, 0.95 interval [")
+    heading, reason, level, table, interval = out.strip().split("\n\n")
+    assert interval.startswith("Gate interval: ")
+    assert heading == ("### Can't tell: hit_rate@2 does not show whether other may replace best.")
+    assert reason.startswith("- hit_rate@2: can't tell (+0.0000, 0.95 gate interval [")
     assert "level 0.975" in level
     head, rule, *rows = table.splitlines()
     assert head.startswith("| segment")
@@ -132,7 +134,15 @@ def test_junit_has_a_case_for_each_claim(podium: Run) -> None:
 @pytest.mark.parametrize(("fail_on", "tag"), [("inferior", "skipped"), ("cannot-tell", "failure")])
 def test_junit_of_what_cannot_be_told_follows_fail_on(podium: Run, fail_on: str, tag: str) -> None:
     argv = ("gate", *CANNOT_TELL, "--fail-on", fail_on, "--format", "junit")
-    assert junit(podium(*argv).out)[1] == [("hit_rate@1", [tag])]
+    assert junit(podium(*argv).out)[1] == [("hit_rate@2", [tag])]
+
+
+@pytest.mark.parametrize("format", ["table", "json", "markdown", "junit"])
+def test_runs_with_the_same_lists_are_equal_in_each_format(podium: Run, format: str) -> None:
+    done = podium("gate", *EQUAL, "--format", format, "--report", "gate.html")
+    assert (done.status, done.err) == (0, "")
+    assert "the runs are equal" in done.out
+    assert "the runs are equal" in Path("gate.html").read_text()
 
 
 def test_second_measure_is_a_guard(podium: Run) -> None:

@@ -130,6 +130,7 @@ def test_conventions_are_told(measured: Callable[..., dict[str, Any]]) -> None:
     assert found["conventions"] == {
         "ties": "best",
         "min_relevance": 1.0,
+        "low_grades": "keep",
         "undefined": "zero",
         "interval": "t",
         "seed": 0,
@@ -414,7 +415,8 @@ def gated(podium: Callable[..., Any]) -> Callable[..., dict[str, Any]]:
     ("verdict", "decision", "options"),
     [
         ("superior", "pass", ("a.csv", "b.csv", "--level", "0.1")),
-        ("non-inferior", "pass", ("a.csv", "a.csv", "--level", "0.1", "--margin", "0.5")),
+        ("equal", "pass", ("a.csv", "a.csv")),
+        ("non-inferior", "pass", ("b.csv", "a.csv", "--level", "0.1", "--margin", "0.5")),
         ("inferior", "fail", ("b.csv", "a.csv", "--level", "0.1")),
         ("cannot tell", "cannot tell", ("a.csv", "b.csv")),
     ],

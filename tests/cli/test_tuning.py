@@ -118,6 +118,7 @@ def test_file_to_validate_on_is_never_trained_on(podium: Callable[..., Any]) -> 
     assert best["users"].item() == 12
 
 
+@pytest.mark.filterwarnings("ignore:.*equal time:podium.errors.PodiumWarning")
 @pytest.mark.parametrize("how", ["time", "time-per-user"])
 def test_last_rows_by_time_are_set_aside(podium: Callable[..., Any], how: str) -> None:
     split = ("--split", how, "--time-col", "day", "--valid-share", "0.4")
@@ -155,7 +156,8 @@ def test_failed_candidates_are_counted(podium: Callable[..., Any]) -> None:
     grid = ("--grid", "l2=0.1,-1", "--tune-table", "t.csv")
     done = podium(*TRAIN, "--tune", *grid)
     assert done.status == 0
-    assert "tried 2 candidates, of which 1 failed; best l2=0.1" in done.err
+    assert "tried 2 candidates, of which 1 failed (1 × ArgumentError: --l2 must be" in done.err
+    assert "); best l2=0.1" in done.err
     assert "l2 must be a number >= 0, got -1" in pl.read_csv("t.csv")["error"][1]
 
 
@@ -269,7 +271,7 @@ def test_every_model_is_trained_saved_and_ranks(podium: Callable[..., Any], name
     assert done.err.endswith("wrote model\n")
     assert podium("rank", "model", "valid.csv", "-o", "run.csv").status == 0
     truth = pl.read_csv("valid.csv").filter(pl.col("label") > 0).select("user", "item")
-    found = evaluation.measure(truth, "run.csv", "ap").summary("ap")
+    found = evaluation.measure(truth, "run.csv", "ap", ties="worst").summary("ap")
     assert found.mean > 0.6  # of 3 in 10 at random: about 0.45
 
 

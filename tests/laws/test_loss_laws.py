@@ -364,26 +364,38 @@ def test_subgradient_of_a_convex_loss_supports_it(
         assert other_value >= value[0] + grad @ (other_scores - scores) - 1e-12
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_weights_are_repetitions(name: str) -> None:
-    """A group of weight 3 counts like three copies of the group."""
-    rng = np.random.default_rng(5)
-    scores, relevance = rng.standard_normal(12), np.tile([1.0, 0.0, 0.0, 1.0], 3)
-    qid, weight = np.repeat([0, 1, 2], 4), np.repeat([1.0, 3.0, 0.0], 4)
-    loss, groups = get(name, 2), Groups.from_qid(qid)
+@pytest.mark.parametrize("variant", list(VARIANTS))
+def test_weights_are_repetitions(variant: str) -> None:
+    """A group of weight 3 counts like three copies of the group, whatever the group sizes."""
+    loss, rng = VARIANTS[variant](), np.random.default_rng(5)
+    sizes, weights = [8, 6, 7], np.array([1.0, 3.0, 0.0])
+    scores, groups = rng.standard_normal(21), Groups.from_sizes(sizes)
+    top = 1.0 if getattr(loss, "soft", False) else 2.0
+    relevance = np.where(np.arange(21) % 4 == 0, top, 0.0)
     keys = drawn(loss, groups)
-    values, grad = loss.value_and_grad(
-        scores, loss.prepare(relevance, groups, weights=weight, **keys)
-    )
-    rows = np.concatenate([np.arange(4), *([np.arange(4, 8)] * 3)])
+    target = loss.prepare(relevance, groups, weights=np.repeat(weights, sizes), **keys)
+    values, grad = loss.value_and_grad(scores, target)
+    rows = np.concatenate([np.arange(8), *([np.arange(8, 14)] * 3)])
     copied_keys = {name: array[rows] for name, array in keys.items()}
-    copied_groups = Groups.from_qid(np.repeat(np.arange(4), 4))
-    copies = loss.prepare(relevance[rows], copied_groups, **copied_keys)
+    copies = loss.prepare(relevance[rows], Groups.from_sizes([8, 6, 6, 6]), **copied_keys)
     copied, copied_grad = loss.value_and_grad(scores[rows], copies)
     assert np.nanmean(values) == pytest.approx(float(copied.mean()))
-    np.testing.assert_allclose(grad[:4], copied_grad[:4])
-    np.testing.assert_allclose(grad[4:8], copied_grad[4:].reshape(3, 4).sum(axis=0))
-    np.testing.assert_array_equal(grad[8:], 0.0)
+    np.testing.assert_allclose(grad[:8], copied_grad[:8])
+    np.testing.assert_allclose(grad[8:14], copied_grad[8:].reshape(3, 6).sum(axis=0))
+    np.testing.assert_array_equal(grad[14:], 0.0)
+
+
+@pytest.mark.parametrize("variant", list(VARIANTS))
+def test_weights_count_by_their_ratios_alone(variant: str) -> None:
+    """Equal weights change nothing, also if their sum overflows or is close to 0."""
+    loss, rng, groups = VARIANTS[variant](), np.random.default_rng(5), Groups.from_sizes([8, 6])
+    relevance = np.where(np.arange(14) % 4 == 0, 1.0 if getattr(loss, "soft", False) else 2.0, 0.0)
+    scores, keys = rng.standard_normal(14), drawn(loss, groups)
+    plain = loss.value_and_grad(scores, loss.prepare(relevance, groups, **keys))
+    for size in (1e-290, 7.0, 1e308):
+        target = loss.prepare(relevance, groups, weights=np.full(14, size), **keys)
+        for weighted, value in zip(loss.value_and_grad(scores, target), plain, strict=True):
+            np.testing.assert_allclose(weighted, value, rtol=1e-12)
 
 
 graded_lists = st.lists(

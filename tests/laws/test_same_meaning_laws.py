@@ -143,6 +143,7 @@ def test_users_may_be_renamed(ties: Any) -> None:
     assert original.values["ndcg@5"][1:].tolist() == renamed.values["ndcg@5"][:-1].tolist()
 
 
+@pytest.mark.filterwarnings("ignore:.*order of equal scores")
 def test_tests_do_not_depend_on_the_order_of_users() -> None:
     tables_by_name = tables()
     reversed_names = {

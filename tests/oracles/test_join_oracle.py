@@ -101,6 +101,7 @@ def test_join_equals_dictionaries(
         missing=missing,
         unjudged=unjudged,
         min_relevance=threshold,
+        low_grades="keep",
     )
     expected = brute(truth, run, missing, unjudged, threshold)
     bounds, ideal = got.groups.offsets, got.ideal_offsets

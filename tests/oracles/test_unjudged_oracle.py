@@ -96,9 +96,8 @@ def value(measure: Measure, truth: Grades, items: list[int], low: float) -> floa
     return float(measure(lists)[0])
 
 
-def is_undefined(measure: Measure, truth: Grades, user: int, low: float) -> bool:
-    threshold = 1e-9 if measure.graded else low
-    return not any(grade >= threshold for key, grade in truth.items() if key[0] == user)
+def is_undefined(truth: Grades, user: int, low: float) -> bool:
+    return not any(grade >= low for key, grade in truth.items() if key[0] == user)
 
 
 @pytest.mark.long
@@ -115,7 +114,7 @@ def test_bounds_are_the_extremes_over_all_judgements(name: str, case: Any) -> No
         lowest, highest = unjudged.judgement_bounds(ranking, measure, grades)
         at = measure(ranking)
         for g, user in enumerate((0, 1, 2)):
-            if is_undefined(measure, truth, user, low):
+            if is_undefined(truth, user, low):
                 assert np.isnan([lowest[g], highest[g]]).all()
                 continue
             values = [value(measure, t, lists[user], low) for t in judgements(truth, user, lists)]
@@ -137,7 +136,7 @@ def test_bounds_of_differences_are_extremes(name: str, case: Any) -> None:
         found = bounds[str(measure)]
         assert found.exact
         for g, user in enumerate((0, 1, 2)):
-            if is_undefined(measure, truth, user, low):
+            if is_undefined(truth, user, low):
                 assert np.isnan([found.low[g], found.high[g]]).all()
                 continue
             values = [
@@ -170,7 +169,7 @@ def test_the_labels_settle_the_order(name: str, case: Any) -> None:
             assert not fixed
         settled = 0.0
         for user in (0, 1, 2):
-            if not is_undefined(measure, truth, user, low):
+            if not is_undefined(truth, user, low):
                 settled += min(
                     order
                     * (value(measure, t, candidate[user], low) - value(measure, t, base[user], low))

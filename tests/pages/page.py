@@ -180,7 +180,8 @@ class Runner:
         if all(line.startswith("podium ") for line in lines):
             for line in lines:
                 done = self.podium(*shlex.split(line)[1:])
-                assert done.status == 0, done.err
+                decides = line.startswith("podium gate ")  # the page's data may differ from these
+                assert done.status in ((0, 1, 3) if decides else (0,)), done.err
         else:
             done = shell(text)
             assert done.returncode == 0, done.stderr

@@ -70,7 +70,7 @@ def test_scripts_of_the_page_write_files_and_keep_the_status() -> None:
 def test_script_of_the_page_has_a_message_for_each_decision(candidate: str) -> None:
     text = scripts()["script"].replace("run-popularity", "run-item-similarity")
     done = shell(text.replace("run-pap-10-ranker", f"run-{candidate}"))
-    expected = {"popularity": 1, "item-similarity": 3, "pap-10-ranker": 0}[candidate]
+    expected = {"popularity": 1, "item-similarity": 0, "pap-10-ranker": 0}[candidate]  # 0: equal
     assert (done.returncode, done.stdout.splitlines()[-1]) == (expected, STATUSES[expected])
 
 
@@ -87,8 +87,13 @@ def test_table_of_statuses_is_that_of_the_command(podium: Callable[..., Any]) ->
     fail_on = re.findall(r"`(?:--fail-on )?([\w-]+)`", order[1])
     pairs = {
         "pass, and the primary measure is superior": ("popularity", "pap-10-ranker", "0"),
-        "pass, and the primary measure is non-inferior": ("popularity", "popularity", "0.5"),
-        "cannot tell": ("popularity", "popularity", "0"),
+        "pass, and the primary measure is non-inferior": (
+            "pap-k-surrogate",
+            "pap-10-ranker",
+            "0.5",
+        ),
+        "pass, and the runs are equal": ("popularity", "popularity", "0"),
+        "cannot tell": ("pap-k-surrogate", "pap-10-ranker", "0"),
         "fail": ("pap-10-ranker", "popularity", "0"),
     }
     for decision, (base, candidate, margin) in pairs.items():
@@ -97,6 +102,17 @@ def test_table_of_statuses_is_that_of_the_command(podium: Callable[..., Any]) ->
             runs = (f"run-{base}.parquet", f"run-{candidate}.parquet")
             done = podium("gate", "truth.parquet", *runs, "--margin", margin, "--fail-on", least)
             assert done.status == int(status), (decision, least)
+
+
+@pytest.mark.usefixtures("small")
+def test_pytest_example_of_the_page_fails_without_a_pass() -> None:
+    (example,) = code(PAGE, "python")
+    names: dict[str, Any] = {}
+    exec(compile(example, "page.md", "exec"), names)
+    names["test_candidate_may_replace_the_base"]()
+    shutil.copy("run-pap-k-surrogate.parquet", "run-popularity.parquet")  # as good
+    with pytest.raises(AssertionError, match="Can't tell"):
+        names["test_candidate_may_replace_the_base"]()
 
 
 @pytest.mark.long

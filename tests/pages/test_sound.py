@@ -112,6 +112,7 @@ def page_rows(name: str, parts: dict[str, Any]) -> Iterator[str]:
                 yield f"| {name} | {split} | `{finding.check}` | {count} | {values} |"
 
 
+@pytest.mark.filterwarnings("ignore:.*equal time:podium.errors.PodiumWarning")
 @pytest.mark.parametrize("name", SETS)
 def test_findings_in_public_data_sets_are_those_of_the_page(
     name: str, podium_data: Callable[[str], Path]

@@ -137,7 +137,7 @@ def test_sparse_features_give_the_dense_ranker(baseline: Any) -> None:
 def test_same_bits_for_any_number_of_blas_threads(baseline: Any) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4000, 60))
-    y, qid = (X[:, 0] + rng.standard_normal(4000) > 1.0).astype(float), np.repeat(range(40), 100)
+    y, qid = (X[:, 0] > 1.0).astype(float), np.repeat(range(40), 100)
     coefs: list[Any] = []
     for limit in (1, 2):
         with threadpool_limits(limit):

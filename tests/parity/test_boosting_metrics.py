@@ -144,6 +144,7 @@ def test_equal_scores_keep_the_order_of_rows(preset: Preset, text: str) -> None:
             assert result.means[key] == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*order of equal scores")
 def test_only_xgboost_compares_scores_in_single_precision() -> None:
     close = [[(0, 1.0), (1, 1.0 + 1e-9)]]
     for preset, expected in ((lightgbm.PRESET, 1), (xgboost.PRESET, 0)):

@@ -84,7 +84,7 @@ def peer(qrels: Table, run: Table, level: int = 1) -> Table:
 
 
 def compare(qrels: Table, run: Table, min_relevance: int = 1) -> None:
-    ours = ranking(qrels, run, ties="id", min_relevance=min_relevance)
+    ours = ranking(qrels, run, ties="id", min_relevance=min_relevance, low_grades="keep")
     theirs = peer(qrels, run, min_relevance)
     for name, text in MEASURES.items():
         got = parse(text)(ours)

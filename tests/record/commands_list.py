@@ -4,29 +4,12 @@ from __future__ import annotations
 
 from tests.record import names
 
-_COMMANDS = (
-    *(
-        "split",
-        "measure",
-        "compare",
-        "gate",
-        "train",
-        "rank",
-        "factorize",
-        "recommend",
-        "estimate",
-        "plan",
-    ),
-    *("reproduce", "demo"),
-)
 _FORMATS = ("table", "json", "csv", "latex", "markdown")
 _ALL_MEASURES = (
     "-m pap@3 -m 'pap(clip=true)@10' -m ndcg@5 -m 'ndcg(gain=exp2)@10' -m precision@5 -m recall@5 "
     "-m ap -m 'ap(norm=min)@10' -m rr -m hit_rate@3 -m r_precision -m rbp -m err@5 -m dcg@5 "
     "-m auc@5 -m pauc@3 -m topk_loss@3"
 )
-
-_HELP = ("", "--help", "--version", *(f"{each} --help" for each in _COMMANDS))
 
 _GATE = (
     "gate truth.csv a.csv b.csv",
@@ -371,7 +354,7 @@ _ERRORS = (
 )
 
 QUICK = (
-    *_HELP, *_MEASURE, *_COMPARE, *_GATE, *_TRAIN, *_SPLIT, *_FACTORIZE, *_ESTIMATE, *_PLAN,
+    *_MEASURE, *_COMPARE, *_GATE, *_TRAIN, *_SPLIT, *_FACTORIZE, *_ESTIMATE, *_PLAN,
     *_REPRODUCE, *_ERRORS,
 )  # fmt: skip
 

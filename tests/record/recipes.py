@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.record import names, recipe_data
-from tests.record.text import attempt, bits, digest
+from tests.record.text import attempt, bits, digest, numbers
 
 # Results that differ between runs, which are replaced by 1.
 _TIMES = ("seconds", "trial_seconds", "clock", "first", "cpu", "memory", "before", "drawing")
@@ -134,16 +134,20 @@ def _folded(recipe: names.Recipe, study: Any, cells: Mapping[str, Any]) -> list[
     claims = tuple(claim for claim in recipe.claims if claim.figure in figures)
     recipe = replace(recipe, printed=printed, claims=claims)
     verdict = names.judge(recipe, figures)
-    rows += [f"verdict: {verdict.overall}. {verdict.text}"]
-    rows += [f"{standing}: {claim.text}" for claim, _, standing in verdict.claims]
-    for kind in ("tables", "plots"):
-        for content in getattr(study, kind)(recipe, cells, figures):
-            text = json.dumps(content, default=str, sort_keys=True)
-            rows.append(f"{kind}: {digest(text.encode())} {content.get('title', '')}")
-            rows += (
-                [str(row)[:110] for row in content.get("rows", ())[:8]] if kind == "tables" else []
-            )
-    return rows
+    rows += [f"verdict: {verdict.overall}"]
+    rows += [f"{standing}: {claim.figure}" for claim, _, standing in verdict.claims]
+    return [*rows, *_shown(study, recipe, cells, figures)]
+
+
+def _shown(
+    study: Any, recipe: names.Recipe, cells: Mapping[str, Any], figures: Mapping[str, Any]
+) -> list[str]:
+    """Return the numbers of each table and plot, without their words."""
+    contents = (
+        c for kind in ("tables", "plots") for c in getattr(study, kind)(recipe, cells, figures)
+    )
+    texts = (" ".join(numbers(json.dumps(content, default=str))) for content in contents)
+    return [f"shown: {digest(text.encode())} {text[:110]}" for text in texts]
 
 
 def _measured(label: str, found: Any) -> str:

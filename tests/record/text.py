@@ -96,6 +96,12 @@ def _agree(x: float, y: float) -> bool:
     return both_nan or math.isclose(x, y, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
 
 
+def numbers(text: str) -> list[str]:
+    """Return the numbers of each line that has any."""
+    rows = (" ".join(_NUMBER.findall(line)) for line in text.splitlines())
+    return [row for row in rows if row]
+
+
 def digest(data: bytes) -> str:
     return "#" + hashlib.sha256(data).hexdigest()[:16]
 
@@ -116,9 +122,9 @@ def bits(name: str, value: Any) -> str:
 
 
 def attempt(lines: Callable[[], list[str]], label: str = "") -> list[str]:
-    """Return the lines, or podium's error if it raises one, prefixed by the label."""
+    """Return the lines, or the class of podium's error if it raises one, prefixed by the label."""
     try:
         rows = lines()
     except PodiumError as error:
-        rows = [f"{type(error).__name__}: {error}"]
+        rows = [type(error).__name__]
     return [f"{label} {row}" for row in rows] if label else rows

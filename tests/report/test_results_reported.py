@@ -14,6 +14,7 @@ from tests.report.test_page import Outline
 import podium
 from podium import report, sampled
 from podium.errors import PodiumError
+from podium.evaluation import details
 from podium.report.pictures import decided
 from podium.report.pictures.measured import means
 from podium.report.results import Result
@@ -229,3 +230,12 @@ def test_notes_of_a_comparison_are_those_of_all_models(first: str) -> None:
     assert "Means over users, estimated for a ranking of all items." in unbiased
     assert "has the sign of the exact difference." in unbiased
     assert "is assumed, because samples hardly distinguish them. It affects rr." in unbiased
+
+
+def test_users_without_a_list_are_not_the_worst_served() -> None:
+    truth = {"user": [1, 2, 3], "item": [7, 7, 7]}
+    run = {"user": [1, 2], "item": [7, 8], "score": [1.0, 1.0]}
+    result = podium.measure(truth, run, "rr", missing="zero", keep_lists=True)
+    served = details.of_evaluation(result)["users"]
+    assert [user["user"] for user in served["users"]] == ["2", "1"]
+    assert served["n_without_list"] == 1

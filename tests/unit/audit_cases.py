@@ -34,7 +34,7 @@ class Case:
 
     def value(self, test: Columns | None = None, run: Columns | None = None, **how: Any) -> float:
         """Measure the run by `podium.measure`, which the audit's own codes don't enter."""
-        how = {"missing": "zero", "min_relevance": 1.0, **how}
+        how = {"missing": "zero", **how}
         truth = {k: v for k, v in (test or self.test).items() if k != "timestamp"}
         run = run or self.runs["model"]
         with warnings.catch_warnings():

@@ -22,6 +22,8 @@ from podium.rankers.boosting import (
     xgboost_objective,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*order of equal scores")
+
 # XGBoost's DMatrix warns of nothing here; LightGBM says through warnings what -1 silences.
 QUIET: dict[str, Any] = {"verbosity": -1, "num_threads": 1, "deterministic": True}
 

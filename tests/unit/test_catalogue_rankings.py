@@ -28,7 +28,7 @@ def test_groups_are_rows_and_items_are_those_not_excluded() -> None:
 
 
 def test_depth_cuts_lists_and_keeps_the_counts() -> None:
-    r = rank_all(SCORES, TRUTH, depth=1, min_relevance=2)
+    r = rank_all(SCORES, TRUTH, depth=1, min_relevance=2, low_grades="keep")
     assert r.relevance.tolist() == [0, 0]
     assert r.n_items.tolist() == [4, 4]
     assert r.ideal.tolist() == [2, 1, 1]

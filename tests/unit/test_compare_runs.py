@@ -16,6 +16,7 @@ from podium.errors import ArgumentError, PodiumWarning
 from podium.evaluation import stats
 
 N, K = 120, 8
+RUNS_APART = {"user": [1], "item": [7], "score": [1.0]}
 USERS = {"user": np.arange(N), "country": np.where(np.arange(N) % 3, "FR", "UK")}
 
 
@@ -186,7 +187,7 @@ def test_open_ties_are_said_of_each_run() -> None:
     judged = {"user": [1], "item": [1]}
     tied = {"user": [1, 1], "item": [1, 2], "score": [1.0, 1.0]}
     clear = {**tied, "score": [2.0, 1.0]}
-    with pytest.warns(PodiumWarning, match=r"rr of b is between .* also matters for rr of c\.$"):
+    with pytest.warns(PodiumWarning, match=r"rr of b is between .* also matters for rr of c\."):
         podium.compare(judged, {"a": clear, "b": tied, "c": tied}, "rr", like="ranx")
 
 
@@ -313,3 +314,46 @@ def test_pooled_forms_of_splits_have_the_errors_of_users_and_splits() -> None:
     mean, pooled = result.summary("precision@2"), result.pooled("precision@2")
     assert pooled.std_error == pytest.approx(mean.std_error)
     np.testing.assert_allclose(pooled.interval, mean.interval)
+
+
+@pytest.mark.parametrize("runs", [(RUNS_APART, RUNS_APART), ([RUNS_APART, RUNS_APART],)])
+def test_runs_apart_are_refused_with_the_right_call(runs: tuple[Any, ...]) -> None:
+    truth = {"user": [1], "item": [7]}
+    with pytest.raises(ArgumentError, match=r"runs .* compare\(truth, \{'a': a, 'b': b\}"):
+        podium.compare(truth, *runs, ["rr"])
+
+
+def test_counts_of_queries_are_headed_as_in_the_input() -> None:
+    truth = {"qid": [1, 2], "item": [7, 8]}
+    run = {"qid": [1, 2], "item": [7, 7], "score": [1.0, 1.0]}
+    other = {**run, "item": [7, 8]}
+    for result in (
+        podium.measure(truth, run, "rr"),
+        podium.compare(truth, {"a": run, "b": other}, "rr"),
+        podium.gate(truth, run, other, "rr"),
+    ):
+        lines = str(result).splitlines()
+        heads = [word for line in lines if line.startswith("measure") for word in line.split()]
+        assert "queries" in heads
+        assert "users" not in heads
+
+
+def test_bounds_without_a_measure_of_relevance_have_no_range() -> None:
+    truth = {"user": [1, 2], "item": [1, 2]}
+    a = {"user": [1, 2], "item": [1, 2], "score": [1.0, 1.0]}
+    b = {"user": [1, 2], "item": [2, 1], "score": [1.0, 1.0]}
+    past = {"user": [1, 1, 2], "item": [1, 2, 1]}
+    [d] = podium.compare(
+        truth, {"a": a, "b": b}, "popularity@1", unjudged="bounds", catalogue=past
+    ).differences
+    assert d.unjudged is None
+    assert d.test.equal == 0  # user 1: 2 past interactions, then 1; user 2: 1, then 2
+
+
+def test_ties_that_a_package_leaves_open_can_be_passed() -> None:
+    truth = {"user": [1, 1], "item": [1, 2], "relevance": [1, 0]}
+    run = {"user": [1, 1], "item": [1, 2], "score": [0.5, 0.5]}
+    orders: Any = (("best", 1.0), ("worst", 0.5))
+    for ties, value in orders:
+        result = podium.measure(truth, run, "rr@2", like="ir_measures", ties=ties)
+        assert result.values["rr@2"].tolist() == [value]

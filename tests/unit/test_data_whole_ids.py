@@ -13,6 +13,7 @@ from podium import data
 from podium.data import buckets
 from podium.data.id_lists import match, read_ids
 from podium.data.several import share_all
+from podium.data.unjudged import pool_unjudged
 from podium.data.users import user_positions
 from podium.decide.explain.tables import differences
 from podium.errors import DataError
@@ -151,3 +152,12 @@ def test_no_item_in_common_is_still_an_error(tmp_path: Path) -> None:
     run = _csv(tmp_path / "r.csv", "user,item,rank 1,1,1 1,1.10,2")
     with pytest.raises(DataError, match="item"):
         podium.measure(truth, run, "rr")
+
+
+def test_unjudged_items_of_two_runs_are_the_same_items(tmp_path: Path) -> None:
+    truth = _csv(tmp_path / "t.csv", "user,item 1,1.0")
+    whole = _csv(tmp_path / "a.csv", "user,item,rank 1,1.0,1 1,2.0,2")
+    text = _csv(tmp_path / "b.csv", "user,item,rank 1,2.0,1 1,1.10,2 1,1.0,3")
+    pool = pool_unjudged(truth, whole, text)
+    found = zip(pool.items(np.arange(2)).tolist(), pool.base_rank, pool.candidate_rank, strict=True)
+    assert list(found) == [("2.0", 2, 1), ("1.10", 0, 2)]

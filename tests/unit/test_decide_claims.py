@@ -142,7 +142,7 @@ def test_users_needed_have_about_80_percent_power(gain: float) -> None:
 
 def test_sentence_says_the_verdict_with_the_interval() -> None:
     assert claim(0.25, 0.75).sentence("als", "two-tower") == (
-        "ndcg@10: two-tower is superior to als (+0.5000, 0.95 interval [+0.2500, +0.7500], "
+        "ndcg@10: two-tower is superior to als (+0.5000, 0.95 gate interval [+0.2500, +0.7500], "
         "limit -1)."
     )
     assert claim(-3, -2, role="guard").sentence().startswith("guard ndcg@10 is broken (")
@@ -152,7 +152,7 @@ def test_sentence_says_the_verdict_with_the_interval() -> None:
 
 def test_sentence_that_cannot_tell_says_what_would() -> None:
     assert claim(-2, 2).sentence() == (
-        "ndcg@10: can't tell (+0.0000, 0.95 interval [-2.0000, +2.0000], limit -1). About 810 "
+        "ndcg@10: can't tell (+0.0000, 0.95 gate interval [-2.0000, +2.0000], limit -1). About 810 "
         "users (now 100) would probably suffice, if the true difference is the observed one."
     )
 

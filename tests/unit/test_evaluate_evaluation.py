@@ -228,6 +228,7 @@ def test_json_holds_measures_segments_and_conventions(ranking: Ranking) -> None:
     assert result["conventions"] == {
         "ties": "worst",
         "min_relevance": 1.0,
+        "low_grades": "keep",
         "undefined": "skip",
         "interval": "t",
         "seed": 0,
@@ -252,6 +253,7 @@ def test_a_stream_of_rankings_equals_one_ranking(case: Case, data: Any) -> None:
             *([column[i] for i, q in enumerate(case.qid) if q == label]
               for column in (case.scores, case.relevance, case.qid)),
             min_relevance=case.min_relevance,
+            low_grades=case.low_grades,
         )
         for label in blocks
     )  # fmt: skip

@@ -41,6 +41,7 @@ def test_conventions_are_kept_for_the_record() -> None:
     assert e.conventions == {
         "ties": "best",
         "min_relevance": 1.0,
+        "low_grades": "keep",
         "undefined": "zero",
         "interval": "t",
         "seed": 0,

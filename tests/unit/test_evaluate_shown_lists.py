@@ -40,6 +40,7 @@ BY_HAND = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*order of equal scores")
 @pytest.mark.parametrize("option", BY_HAND)
 @pytest.mark.parametrize("in_parts", [False, True])
 def test_options_of_scores_change_what_is_shown(

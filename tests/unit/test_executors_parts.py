@@ -18,6 +18,8 @@ from podium.errors import ArgumentError, DataError
 from podium.executors import Threads
 from podium.recommenders import EASE, Factorization, Popularity
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*order of equal scores")
+
 T = TypeVar("T")
 R = TypeVar("R")
 MEASURES = ["ndcg@5", "pap@3", "recall@5"]

@@ -27,6 +27,8 @@ from podium.errors import ArgumentError, DataError, MissingExtraError, NoWorkerE
 from podium.executors import Threads
 from podium.recommenders import Factorization, Popularity
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*order of equal scores")
+
 ray = pytest.importorskip("ray", reason="Ray is absent: pip install 'podium[ray]'")
 
 N_BLOCKS, N_PASSES = 4, 3

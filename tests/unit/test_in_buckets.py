@@ -21,6 +21,8 @@ from podium.evaluation import Evaluation, details, merge
 from podium.executors import Threads
 from podium.testing.strategies import all_measures
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*order of equal scores")
+
 Tables = dict[str, pl.DataFrame]
 
 FEW = ["ndcg@5", "pap@3", "ap", "recall@5"]
@@ -251,7 +253,7 @@ def test_warning_of_open_ties_counts_undefined_users_as_the_package_does(
         _, (text,) = result_of(
             lambda t=given: podium.measure(t["truth"], t["a"], "recall@5", memory=SMALL, **options)
         )
-        assert text.endswith(f"as reported) and {best.means['recall@5']:.4f}.")
+        assert f"as reported) and {best.means['recall@5']:.4f} (" in text
     assert made
 
 

@@ -14,10 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from podium import losses
-from podium.errors import ArgumentError, ConvergenceWarning
+from podium.errors import ArgumentError, ConvergenceWarning, PodiumWarning
 from podium.groups import Groups
 from podium.metrics import make_scorer, parse
-from podium.rankers import LinearRanker
+from podium.rankers import LinearRanker, LogisticRanker
 from podium.ranking import Ranking
 
 quiet = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
@@ -142,7 +142,39 @@ def test_score_is_greater_for_a_better_ranking() -> None:
 @quiet
 def test_score_is_nan_where_nothing_is_defined() -> None:
     X, y, qid = problem()
-    assert np.isnan(LinearRanker("logistic", max_iter=20).fit(X, y, qid).score(X, 0 * y, qid))
+    ranker = LinearRanker("logistic", max_iter=20).fit(X, y, qid)
+    with pytest.warns(PodiumWarning, match=r"score is nan: 12 have no row of relevance >= 1"):
+        assert np.isnan(ranker.score(X, 0 * y, qid))
+
+
+@quiet
+@pytest.mark.parametrize("loss", [None, "softmax", "logistic"])
+def test_grades_are_scored_by_ndcg(loss: str | None) -> None:
+    """Lists of two rows are too short for pap@10, the measure of labels 0 and 1."""
+    X, qid = np.array([[0.0], [1.0], [0.0], [2.0]]), np.array([0, 0, 1, 1])
+    ranker = LinearRanker(loss, max_iter=20).fit(X, [0, 1, 0, 2], qid)
+    assert ranker.score(X, [0, 1, 0, 2], qid) == 1.0
+    assert ranker.score(-X, [0, 1, 0, 2], qid) == pytest.approx(1 / np.log2(3))
+    assert ranker.suited_measure() == "ndcg@10"
+    if loss != "softmax":  # a threshold makes positives of grades
+        binary = LinearRanker(losses.Logistic(min_relevance=2), max_iter=20)
+        assert binary.fit(X, [0, 1, 0, 2], qid).suited_measure() == "pap@10"
+
+
+@quiet
+def test_columns_without_numbers_are_named() -> None:
+    pandas = pytest.importorskip("pandas")
+    y, qid, number = [0, 1, 0, 1], [0, 0, 1, 1], [0.0, 1.0, 2.0, 3.0]
+    for values in (pandas.Categorical(["x", "y", "x", "y"]), ["x", "y", "x", "y"]):
+        frame = pandas.DataFrame({"size": number, "color": values})
+        for make in (LinearRanker, LogisticRanker):
+            with pytest.raises(
+                ArgumentError, match=r"X must hold numbers, got 'x' in column 'color'"
+            ):
+                make().fit(frame, y, qid)
+    ranker = LinearRanker("logistic", max_iter=20).fit(frame[["size"]], y, qid)
+    with pytest.raises(ArgumentError, match=r"column 'size' at row 1"):
+        ranker.predict(pandas.DataFrame({"size": [1.0, "big"]}))
 
 
 @quiet
@@ -151,16 +183,46 @@ def test_score_reads_the_losss_threshold() -> None:
     ranker = LinearRanker(losses.PApRamp(5, min_relevance=2), eval_metric="pap@5", max_iter=30)
     ranker.fit(X, 2 * y, qid)
     assert ranker.score(X, 2 * y, qid) > 0.9
-    assert np.isnan(ranker.score(X, y, qid))
+    with pytest.warns(PodiumWarning, match=r"no row of relevance >= 2"):
+        assert np.isnan(ranker.score(X, y, qid))
 
 
-def test_zero_is_reported_where_nothing_beats_it() -> None:
-    """The convex surrogates are least at zero on labels that features do not explain."""
+LEAST_AT_ZERO = [
+    *("pap-ramp@2", "pap-avg@2", "pap-max@2", "pap-tight-struct@2", "pap-struct@2"),
+    "pauc-hinge@2",
+]
+
+
+def test_zero_is_refused_where_nothing_beats_it() -> None:
+    """The surrogates with hinges are least at zero on labels that features do not explain."""
+    X = np.array([[1.0], [-1.0], [1.0], [-1.0]])
+    with pytest.raises(ArgumentError, match=r"pap-avg found nothing better than zero.*eval_set"):
+        LinearRanker("pap-avg@1").fit(X, [1, 0, 0, 1], [0, 0, 1, 1])
+
+
+@quiet
+@pytest.mark.parametrize("loss", LEAST_AT_ZERO)
+def test_a_loss_that_is_least_at_zero_starts_from_logistic_regression(loss: str) -> None:
+    """With validation, the fit is never worse than logistic regression, its start."""
+    rng = np.random.default_rng(2)
+    X, qid = rng.standard_normal((480, 2)), np.repeat(np.arange(40), 12)
+    y = (rng.random(480) < 1 / (1 + np.exp(2.2 - X[:, 0]))).astype(float)
+    ranker = LinearRanker(loss, eval_metric="pap@2", max_iter=30)
+    with pytest.raises(ArgumentError, match=r"nothing better than zero.*eval_set"):
+        ranker.fit(X, y, qid)
+    ranker.fit(X, y, qid, eval_set=(X, y, qid))
+    first = clone(ranker).set_params(start="logistic", max_iter=1).fit(X, y, qid)
+    assert ranker.history_["validation"][0] == first.score(X, y, qid)
+    assert ranker.score(X, y, qid) >= first.score(X, y, qid)
+    from_zero = clone(ranker).set_params(start="zero").fit(X, y, qid, eval_set=(X, y, qid))
+    assert from_zero.history_["validation"][0] == 0.0
+
+
+def test_smooth_loss_at_zero_is_reported() -> None:
     X = np.array([[1.0], [-1.0], [1.0], [-1.0]])
     with pytest.warns(ConvergenceWarning, match="nothing better than zero"):
-        ranker = LinearRanker("pap-avg@1").fit(X, [1, 0, 0, 1], [0, 0, 1, 1])
+        ranker = LinearRanker("softmax").fit(X, [1, 0, 0, 1], [0, 0, 1, 1])
     assert ranker.coef_ == 0.0
-    assert ranker.objective_ == 1.0
 
 
 def test_max_iter_is_reported_with_what_to_change() -> None:

@@ -16,6 +16,8 @@ import podium
 from podium.errors import ArgumentError, DataError, UnsettledError
 from podium.evaluation import Evaluation, compare_evaluations, measure_part, merge
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*order of equal scores")
+
 pa: Any = import_module("pyarrow")
 
 N_PARTS = 12

@@ -126,12 +126,13 @@ def test_pairs_are_undefined_without_negatives_or_with_fewer_than_k() -> None:
     assert np.isnan(value("auc@2", listed(1, 1, 0)))
 
 
-def test_min_relevance_decides_what_is_positive_and_gains_stay_grades() -> None:
+def test_min_relevance_decides_what_is_positive_and_low_grades_keep_gains_on_request() -> None:
     strict = listed(1, 2, 0, min_relevance=2)
     assert value("precision@1", strict) == 0
     assert value("rr", strict) == 1 / 2
-    assert value("ndcg@1", strict) == 1 / 2
-    low = listed(0.5, 0, min_relevance=1)
+    assert value("ndcg@1", strict) == 0
+    assert value("ndcg@1", listed(1, 2, 0, min_relevance=2, low_grades="keep")) == 1 / 2
+    low = listed(0.5, 0)
     assert np.isnan(value("rr", low))
     assert value("ndcg", low) == 1
 
@@ -301,7 +302,7 @@ def test_exp2_refuses_grades_whose_gain_is_no_number() -> None:
 
 
 def test_k_beyond_64_bits_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="k must be below 2"):
+    with pytest.raises(ArgumentError, match="k must be an integer below"):
         parse(f"precision@{10**20}")(Ranking.from_scores([1.0], [1]))
 
 

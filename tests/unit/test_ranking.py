@@ -116,7 +116,7 @@ def test_lists_of_every_length_are_sorted_with_their_ties(levels: int, shape: st
             "worst": sorted(rows, key=lambda row: (-row[0], row[1])),
             "best": sorted(rows, key=lambda row: (-row[0], -row[1])),
             "id": sorted(sorted(rows, key=lambda r: str(r[2]), reverse=True), key=lambda r: -r[0]),
-            "average": sorted(rows, key=lambda row: -row[0]),
+            "average": sorted(rows, key=lambda row: (-row[0], row[1])),
         }
         for ties, wanted in expected.items():
             r = Ranking.from_scores(scores, relevance, ties=ties, item=item)  # type: ignore[arg-type]
@@ -132,7 +132,7 @@ def test_callers_arrays_are_left_alone() -> None:
 
 def test_counts_of_a_whole_list() -> None:
     r = Ranking.from_scores([3.0, 2.0, 1.0], [2, 0, 1], min_relevance=2)
-    assert (r.n_pos.tolist(), r.n_relevant.tolist()) == ([1], [2])
+    assert (r.n_pos.tolist(), r.n_relevant.tolist()) == ([1], [1])
     assert (r.n_neg.tolist(), r.n_items.tolist(), r.whole.tolist()) == ([2], [3], [True])
 
 

@@ -237,7 +237,7 @@ def test_recommender_is_made_from_its_name_and_parameters() -> None:
         assert made.l2 == 3
     with pytest.raises(ArgumentError, match=r"recommender must be one of .* mean 'item-knn'"):
         get("itemknn")
-    with pytest.raises(ArgumentError, match=r"ease has no parameter 'k'\. It takes 'l2' or"):
+    with pytest.raises(ArgumentError, match=r"ease has no parameter 'k'\. It takes 'l2', "):
         get("ease@5")
 
 

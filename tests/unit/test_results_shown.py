@@ -18,6 +18,7 @@ import pytest
 import podium
 from podium import sampled
 from podium._text import columns
+from podium.errors import ArgumentError
 from podium.report.results import Result
 from podium.report.views import MOST_ROWS
 from podium.tuning import Search, Trial
@@ -265,3 +266,22 @@ def test_many_runs_stay_short_and_the_rest_is_counted() -> None:
     assert f"{left_out} more rows are not shown. to_frame() has all of them." in str(comparison)
     assert comparison._repr_html_().count("<tr>") == 3 * (MOST_ROWS + 1)
     assert comparison.to_frame().height == 200
+
+
+def test_results_that_are_no_verdicts_have_no_truth_value() -> None:
+    runs = {"a": run(0.0), "b": run(2.0)}
+    gate = podium.gate(TRUTH, runs["a"], runs["b"], "ndcg@5", ties="worst")
+    doubtful = podium.gate(TRUTH, runs["a"], run(0.1, seed=2), "ndcg@5", ties="worst")
+    assert (gate.decision, gate.passed) == ("pass", True)
+    assert (doubtful.decision, doubtful.passed) != ("pass", False)
+    assert doubtful.passed == (doubtful.decision == "pass")
+    results = {
+        "gate.passed": gate,
+        "audit.fails": podium.audit(TRUTH, TRUTH),
+        "comparison.difference": podium.compare(TRUTH, runs, "ndcg@5"),
+        "explanation.search": podium.explain(TRUTH, runs["a"]),
+    }
+    for name, result in results.items():
+        with pytest.raises(ArgumentError, match=name):
+            bool(result)
+    assert podium.measure(TRUTH, runs["a"], "ndcg@5")

@@ -84,10 +84,12 @@ def test_tally_is_read_as_repeated_rows(name: str) -> None:
 def test_tally_keeps_designs_apart(stages: Any) -> None:
     rows = SampledRanks([2, 3, 1, 5], [4, 4, 9, 9], 60, stages=stages)
     counts = [3, 1, 6, 2]
-    for name in ("bv", "mle", "smooth"):
-        expected = get(name).estimate(repeated(rows, counts), "recall@5")
-        found = get(name).estimate(Tally(rows, np.array(counts, dtype=np.float64)), "recall@5")
-        assert found == pytest.approx(expected, rel=1e-9)
+    tally = Tally(rows, np.array(counts, dtype=np.float64))
+    expected = get("bv").estimate(repeated(rows, counts), "recall@5")
+    assert get("bv").estimate(tally, "recall@5") == pytest.approx(expected, rel=1e-9)
+    for name in ("mle", "smooth"):
+        expected = get(name).fit(repeated(rows, counts)).expect("recall@5")
+        assert get(name).fit(tally).expect("recall@5") == pytest.approx(expected, rel=1e-9)
 
 
 def test_users_are_drawn_whole() -> None:

@@ -413,7 +413,7 @@ def test_ladder_goes_on_while_a_sample_may_do_what_all_items_do_not() -> None:
         ({"method": "mel"}, "Did you mean 'mle'"),
         ({"method": "recall-map", "measure": "rr"}, "only"),
         ({"expect": 1.5}, "expect must lie between"),
-        ({"expect": float("nan")}, "expect must be a number"),
+        ({"expect": float("nan")}, "expect must lie between 0 and 1"),
         ({"expect": 1 - 1e-17}, "expect must lie between"),
         ({"expect": 0.3, "pilot": SampledRanks([1], 9, 50)}, "expect is only for plans without"),
         ({"pilot": SampledRanks([1], 9, 60)}, "n_items = 50 items, got 60"),

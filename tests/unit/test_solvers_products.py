@@ -62,7 +62,8 @@ def test_rows_without_a_gradient_are_not_read(kind: str) -> None:
 
 def fit_peak(X: Any, loss: str) -> int:
     """Return the bytes that a fit holds at its peak beside what it is given."""
-    y = (np.arange(X.shape[0]) % 5 == 0).astype(float)
+    y = (X[:, [0]] > 0.8).astype(float)
+    y = np.asarray(y.toarray() if sparse.issparse(y) else y).ravel()
     qid = np.arange(X.shape[0]) // 50
     ranker = LinearRanker(loss, solver="subgradient", max_iter=12, tol=1e9)
     ranker.fit(X[:200], y[:200], qid[:200])
@@ -112,7 +113,9 @@ def test_largest_and_smallest_numbers_are_finite() -> None:
     for dtype in (np.float32, np.float64):
         info = np.finfo(dtype)
         X = np.array([[info.max, info.tiny], [info.min, -0.0]], dtype)
-        with pytest.warns(UserWarning, match="LinearRanker"):
+        narrow = dtype is np.float32  # scores of float32 don't overflow: no step is an improvement
+        refused = pytest.raises(ArgumentError, match="zero coefficients")
+        with refused if narrow else pytest.warns(UserWarning, match="LinearRanker"):
             LinearRanker("pap-avg@1", solver="subgradient").fit(X, [1, 0], group=[2])
 
 

@@ -288,3 +288,9 @@ def test_stats_errors_name_the_parameter(call: object, words: str) -> None:
 def test_detectable_refuses_invalid_numbers(std_error: Any, n_groups: Any) -> None:
     with pytest.raises(ArgumentError, match=r"^(std_error|n_groups) must"):
         stats.detectable(std_error, n_groups)
+
+
+@pytest.mark.parametrize("bounds", [("a", 1), (None, 1), (0, [1]), (1, 0)])
+def test_bounds_of_wilson_intervals_are_numbers(bounds: Any) -> None:
+    with pytest.raises(ArgumentError, match="bounds"):
+        stats.summarize([0.1, 0.2], method="wilson", bounds=bounds)

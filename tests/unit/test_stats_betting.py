@@ -242,7 +242,7 @@ def test_mean_is_missed_anywhere_on_the_path_as_seldom_as_promised(name: str) ->
         ([-0.1], (0, 1), 0.95, "got -0.1 at position 0"),
         ([[0.1]], (0, 1), 0.95, "values must have one dimension"),
         ([0.1], (1, 1), 0.95, r"bounds\[1\] must be a number > 1, got 1"),
-        ([0.1], (-math.inf, 1), 0.95, r"bounds\[0\] must be a number"),
+        ([0.1], (-math.inf, 1), 0.95, r"bounds\[0\] must be a finite number"),
         ([0.1], (-1e308, 1e308), 0.95, r"bounds\[1\] - bounds\[0\] must be a number > 0, got inf"),
         ([0.1], (0, 1), 1.0, "level must be a number > 0 and < 1, got 1.0"),
     ],

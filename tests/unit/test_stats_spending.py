@@ -236,7 +236,7 @@ def test_infinite_boundary_has_infinite_ends(std_error: float, boundary: float) 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((math.nan, 1, 5, 2), "mean must be a number"),
+        ((math.nan, 1, 5, 2), "mean must be a finite number"),
         ((0, -1, 5, 2), "std_error must be a number >= 0, got -1"),
         ((0, 1, 0, 2), "dof must be a number > 0, got 0"),
         ((0, 1, 5, -2), "boundary must be a number >= 0, got -2"),

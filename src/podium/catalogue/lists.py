@@ -19,8 +19,8 @@ from podium.catalogue.source import Floats, Scores, Source, read
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
 from podium.errors import ArgumentError
 from podium.groups import Groups, row_offsets
-from podium.ranking import Ranking, kept_offsets
-from podium.types import Offsets, PerRow, Ties
+from podium.ranking import Ranking, kept_offsets, relevance_rule
+from podium.types import LowGrades, Offsets, PerRow, Ties
 
 
 def rank_blocks(
@@ -31,7 +31,8 @@ def rank_blocks(
     overlap: Overlap = "error",
     depth: int | None = None,
     ties: Ties = "worst",
-    min_relevance: float = 1.0,
+    min_relevance: float | None = None,
+    low_grades: LowGrades | None = None,
     block_size: int | None = None,
     seed: int = 0,
     device: str | None = None,
@@ -58,8 +59,10 @@ def rank_blocks(
         The order of equal scores, see `Ranking.from_scores`; ids are column numbers, compared as
         numbers. The rule also selects the items of equal score at the end of a list. With
         "average", the list contains all of them and can be longer than depth.
-    min_relevance : float
-        The smallest relevance of a positive item.
+    min_relevance : float, optional
+        The smallest relevance of a positive item, 1 by default.
+    low_grades : {"zero", "keep"}, optional
+        The treatment of relevances below min_relevance, see `Ranking.from_scores`.
     block_size : int, optional
         The number of users per Ranking. By default it is chosen from the shape, so that memory does
         not grow with the number of users.
@@ -91,13 +94,17 @@ def rank_blocks(
     table = read_on_device(scores, device) or read(scores)
     seen = read_excluded(exclude, table.shape)
     judged, _ = split_overlap(read_relevant(truth, "truth", table.shape), "truth", seen, overlap)
+    threshold, low = relevance_rule(min_relevance, low_grades)
+    if low == "zero":
+        judged = judged.without(judged.values < threshold)
     plan = _Plan(
         *table.shape,
         seen,
         judged,
         depth=_check.cutoff(depth, name="depth", required=False),
         ties=_check.choice(ties, "ties", TIES),
-        min_relevance=_check.positive(min_relevance, "min_relevance"),
+        min_relevance=threshold,
+        low_grades=low,
         bits=random_bits(seed),
     )
     counter, can_count = table.counter(), depth is not None and ties != "average"
@@ -122,7 +129,8 @@ def rank_all(
     overlap: Overlap = "error",
     depth: int | None = None,
     ties: Ties = "worst",
-    min_relevance: float = 1.0,
+    min_relevance: float | None = None,
+    low_grades: LowGrades | None = None,
     seed: int = 0,
     device: str | None = None,
 ) -> Ranking:
@@ -133,7 +141,7 @@ def rank_all(
 
     Parameters
     ----------
-    scores, truth, exclude, overlap, depth, ties, min_relevance, seed, device
+    scores, truth, exclude, overlap, depth, ties, min_relevance, low_grades, seed, device
         The arguments of `rank_blocks`.
 
     Examples
@@ -152,6 +160,7 @@ def rank_all(
             depth=depth,
             ties=ties,
             min_relevance=min_relevance,
+            low_grades=low_grades,
             seed=seed,
             device=device,
         )
@@ -167,6 +176,7 @@ def rank_all(
         first.min_relevance,
         first.ties,
         np.concatenate([p.tied for p in parts]),
+        low_grades=first.low_grades,
     )
 
 
@@ -181,6 +191,7 @@ class _Plan:
     depth: int | None
     ties: Ties
     min_relevance: float
+    low_grades: LowGrades
     bits: np.uint64
 
     def ranking(self, source: Source, start: int, block: Floats) -> Ranking:
@@ -209,6 +220,7 @@ class _Plan:
             self.min_relevance,
             self.ties,
             lists.tied,
+            low_grades=self.low_grades,
         )
 
     def counted_rankings(self, counter: Counter, size: int) -> Iterator[Ranking]:
@@ -239,6 +251,7 @@ class _Plan:
             self.min_relevance,
             self.ties,
             np.zeros(0, np.bool_),
+            low_grades=self.low_grades,
         )
 
 

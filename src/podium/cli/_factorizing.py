@@ -13,7 +13,6 @@ import typer
 from podium.cli._cluster import Cluster
 from podium.cli._models import recommender_assignments
 from podium.cli._options import (
-    GAINS,
     EventFile,
     Gain,
     ItemColumn,
@@ -65,7 +64,7 @@ class Objective:
             "training, and their items are not recommended to the user.",
         ),
     ] = None
-    how: Gain = None
+    gain: Gain = None
     l2: Annotated[
         float | None,
         typer.Option(
@@ -82,11 +81,6 @@ class Objective:
             "xi=exact. May be repeated.",
         ),
     ] = None
-
-    @property
-    def gain(self) -> str:
-        """The weight of a pair: the given one, or the default."""
-        return gain_of(self.how, self.min_relevance)
 
 
 @dataclass(frozen=True)
@@ -226,8 +220,7 @@ def make(objective: Objective, passes: Passes, held_out: HeldOut, *, tune: bool 
         measure, held_out = held_out.eval_metric, replace(held_out, eval_metric=None)
         parse_relevance("ndcg@10" if measure is None else measure)
     _refuse_validation_options(held_out)
-    if objective.how is not None:
-        _check.choice(objective.how, "--gain", GAINS)
+    gain = gain_of(objective.gain, objective.min_relevance)
     if objective.min_relevance is not None:
         _check.positive(objective.min_relevance, "min_relevance")
     _check.seed(passes.random_state)
@@ -235,9 +228,9 @@ def make(objective: Objective, passes: Passes, held_out: HeldOut, *, tune: bool 
         f.name: getattr(group, f.name)
         for group in (objective, passes, held_out)
         for f in fields(group)
-        if f.name not in ("set", "valid", "min_relevance", "how")
+        if f.name not in ("set", "valid", "min_relevance")
     }
-    options["gain"] = objective.gain
+    options["gain"] = gain
     other_names = sorted(set(Factorization().get_params()) - set(options))
     set_parameters = recommender_assignments(objective.set)
     for name in set_parameters:

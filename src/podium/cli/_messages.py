@@ -40,7 +40,17 @@ _RENAMED = {
     "n_blocks": "--blocks",
 }
 _ARGUMENTS = (
-    *("min_relevance", "missing", "unjudged", "undefined", "ties", "n_items", "level", "seed"),
+    *(
+        "min_relevance",
+        "low_grades",
+        "missing",
+        "unjudged",
+        "undefined",
+        "ties",
+        "n_items",
+        "level",
+        "seed",
+    ),
     *("unretrieved", "single_precision", "score_above"),
     *("interval", "like", "memory"),
     *("features", "ignore", "by", "users", "loss", "clip", "l2", "learning_rate", "max_iter"),

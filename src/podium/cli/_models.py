@@ -12,7 +12,7 @@ from podium.cli._training import DEFAULT_K, Model, Solver
 if TYPE_CHECKING:
     from podium.types import PerRow
 
-OF_RECOMMENDERS = frozenset({"loss", "l2", "learning_rate"})
+OF_RECOMMENDERS = frozenset({"loss", "l2", "learning_rate", "gain"})
 """Parameters of recommenders that have an option of the same name."""
 _OPTIONS = {
     **{f.name: f"--{f.name.replace('_', '-')}" for f in dataclasses.fields(Solver)},
@@ -133,7 +133,7 @@ def graded_loss(model: Model, relevance: PerRow, grid: Any, measure: str | None)
     """
     from podium import losses
     from podium.metrics import parse
-    from podium.tuning.labels import are_grades
+    from podium.rankers.validation import are_grades
 
     text = _class(model.model).graded_loss
     counts_positives = model.min_relevance is not None or model.clip

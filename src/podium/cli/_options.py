@@ -76,8 +76,10 @@ Gain: TypeAlias = Annotated[
     typer.Option(
         "--gain",
         metavar="HOW",
-        help="Weight of a pair with the value v: value (v), exp2 (2^v - 1) or one (1). "
-        "Default: value, or one with --min-relevance.",
+        help="Weight of a pair with the value v: value (v), exp2 (2^v - 1) or one (1). The values "
+        "of several rows of a pair are added up; without values, v is the number of rows. "
+        "Default: value, or one with --min-relevance. With --tune, value and one are tried, "
+        "unless this option or --min-relevance is given.",
     ),
 ]
 ValueColumn: TypeAlias = Annotated[
@@ -98,9 +100,13 @@ Resume: TypeAlias = Annotated[
 ]
 
 
-def gain_of(how: str | None, min_relevance: float | None) -> str:
+def gain_of(gain: str | None, min_relevance: float | None) -> str:
     """Return the weight of a pair: the given one, or the default."""
-    return how or ("value" if min_relevance is None else "one")
+    from podium import _check
+
+    if gain is None:
+        return "value" if min_relevance is None else "one"
+    return _check.choice(gain, "--gain", GAINS)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from podium.cli import _messages
 from podium.cli._messages import progress
 from podium.cli._models import decay_of
 from podium.cli._searching import Search
-from podium.cli._tuning import save, value_of
+from podium.cli._tuning import save, tried, value_of
 
 if TYPE_CHECKING:
     from podium.data import Interactions
@@ -33,16 +33,30 @@ def space(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
     Raises
     ------
     ArgumentError
-        If the model has no parameter of a given name, a value is invalid, or an option fixes it.
+        If the model has no parameter of a given name, a value is invalid, or an option fixes it; or
+        if nothing is left to search.
     """
     from podium import _check
+    from podium.errors import ArgumentError
     from podium.tuning import default_space
 
+    if not model.get_params():
+        raise ArgumentError(
+            f"--tune has nothing to search: {type(model).__name__} has no parameters. Leave --tune "
+            "out."
+        )
     if tuning.grid is None:
         parts = default_space(model)
         for name in fixed & {"loss", "similarity"}:  # the ranges of other parameters depend on them
             parts = [part for part in parts if str(getattr(model, name)) in part[name]] or parts
-        return [{n: v for n, v in part.items() if n not in fixed} for part in parts]
+        free = [{n: v for n, v in part.items() if n not in fixed} for part in parts]
+        if not any(free):
+            raise ArgumentError(
+                "--tune has nothing to search, because options fix "
+                f"{_check.listed(sorted(parts[0])).replace(' or ', ' and ')}. Leave out one of "
+                "them, or --tune, or name other parameters with --grid."
+            )
+        return free
     for name in tuning.grid_texts():
         _check.choice(name, "the NAME of --grid", sorted(model.get_params()))
     tuning.check_grid(fixed)
@@ -156,16 +170,12 @@ def _listed(value: Any) -> list[Any]:
 
 def _describe(result: Found) -> str:
     """Return the number of candidates, the best one, and the measure of the given settings."""
-    n_candidates = len({trial.number for trial in result.trials})
-    n_failed = len({trial.number for trial in result.trials if trial.error})
-    failed = f", of which {n_failed} failed" if n_failed else ""
     seconds = sum(trial.seconds for trial in result.trials)
     values = ", ".join(f"{name}={_text(value)}" for name, value in result.best.params.items())
     return (
-        f"tried {counted(n_candidates, 'candidates')}{failed} in "
-        f"{counted(len(result.trials), 'fits')} "
-        f"({seconds:.0f} s of processor time); best {values}: {value_of(result, result.best)}"
-        f"{_of_defaults(result)}"
+        f"{tried(result)} in {counted(len(result.trials), 'fits')} "
+        f"({seconds:.0f} s of processor time); best {values or 'with the given options'}: "
+        f"{value_of(result, result.best)}{_of_defaults(result)}"
     )
 
 

@@ -11,12 +11,12 @@ import typer
 from podium.cli import _messages
 from podium.cli._factorizing import Work
 from podium.cli._models import OF_RECOMMENDERS, make_recommender
-from podium.cli._options import GAINS, gain_of
+from podium.cli._options import gain_of
 from podium.cli._recommender_search import is_given
 from podium.cli._recommending import Job, fit
 from podium.cli._training import FeatureColumns, Interactions, Model, Solver, Tuning, Validation
 
-_OF_EVENTS = frozenset({"how", "value_col", "columns", "format", "resume"})
+_OF_EVENTS = frozenset({"gain", "value_col", "columns", "format", "resume"})
 _SHARED = frozenset(
     {
         *("data", "out", "model", "loss", "l2", "learning_rate", "set", "min_relevance", "seed"),
@@ -55,7 +55,7 @@ def train(
         out=out,
         reading={**names, **interactions.of_file()},
         min_relevance=model.min_relevance,
-        how=interactions.how,
+        gain=gain_of(interactions.gain, model.min_relevance),
         valid=validation.valid,
         valid_share=validation.valid_share,
         eval_metric=validation.eval_metric,
@@ -98,21 +98,19 @@ def _of_fit(
     ArgumentError
         If an option has no effect without another one, or with this model.
     """
-    from podium import _check, recommenders
+    from podium import recommenders
     from podium.errors import ArgumentError
     from podium.metrics import parse_relevance
 
-    if interactions.how is not None:
-        _check.choice(interactions.how, "--gain", GAINS)
     if validation.eval_metric is not None:
         parse_relevance(validation.eval_metric)
     cls = recommenders.REGISTRY[model.model]
-    if not cls.reads_gain and interactions.how == "exp2":
+    if not cls.reads_gain and interactions.gain == "exp2":
         raise ArgumentError(
-            f"--gain exp2 has no effect with --model {model.model}. Pass value or one, or use "
-            "--model factorization."
+            f"--gain exp2 has no effect with --model {model.model}, which counts each pair once. "
+            "Leave it out."
         )
-    gain = gain_of(interactions.how, model.min_relevance)
+    gain = gain_of(interactions.gain, model.min_relevance)
     params: dict[str, Any] = {"gain": gain} if cls.reads_gain else {}
     if validation.eval_metric is not None and validation.valid is None and not tuning.tune:
         raise ArgumentError("--eval-metric needs --valid or --tune.")

@@ -17,7 +17,7 @@ from podium.cli import _messages
 from podium.cli import _recommender_search as _search
 from podium.cli._factorizing import Work
 from podium.cli._messages import progress
-from podium.cli._options import check_target, gain_of
+from podium.cli._options import check_target
 from podium.cli._searching import Search, check_valid_share
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ class Job:
     reading : dict
         Arguments of `podium.data.interactions.read_weighted`: names of columns and the form of the
         file.
+    gain : {"value", "exp2", "one"}
+        The weight of a pair; --tune tries others, unless an option decides.
     named : frozenset of str
         The parameters of models that have an option of the same name.
     """
@@ -42,7 +44,7 @@ class Job:
     out: Path
     reading: dict[str, Any]
     min_relevance: float | None
-    how: str | None
+    gain: str
     valid: Path | None
     valid_share: float | None
     eval_metric: str | None
@@ -50,11 +52,6 @@ class Job:
     work: Work
     seed: int
     named: frozenset[str]
-
-    @property
-    def gain(self) -> str:
-        """The weight of a pair: the given one, or the default."""
-        return gain_of(self.how, self.min_relevance)
 
     def check(self) -> None:
         """Refuse options that contradict each other and files that can't be used."""
@@ -81,7 +78,8 @@ def fit(model: Any, job: Job) -> None:
         )
     checkpoint = _checkpoint(job.out, resume=job.work.resume)
     searched = None if checkpoint is None else checkpoint.with_suffix(".search")
-    fixed = _search.given(job.context)
+    of_gain: set[str] = set() if job.min_relevance is None else {"gain"}
+    fixed = _search.given(job.context) | of_gain
     if job.search.tune:
         _search.space(model, job.search, fixed)
     with job.work.executor() as fit_executor:
@@ -122,7 +120,11 @@ def fit(model: Any, job: Job) -> None:
     for file in (checkpoint, searched if job.search.tune else None):
         if file is not None:
             file.unlink(missing_ok=True)
-    if note := _weight_note(positives, all_events.n_rows, job, reads_weights=model.reads_weights):
+    gain = model.get_params(deep=False).get("gain", job.gain)
+    n_rows, reads_weights = all_events.n_rows, model.reads_weights
+    if note := _weight_note(positives, n_rows, job, gain, reads_weights=reads_weights):
+        _messages.say(note)
+    if note := _repeat_note(positives, model, gain):
         _messages.say(note)
     if note := _zero_note(positives, job):
         _messages.say(
@@ -311,13 +313,32 @@ def _zero_note(events: Interactions, job: Job) -> str:
     return f"{n_zeros:,} of {events.n_rows:,} rows {has} {events.value_name} 0 and {be}"
 
 
-def _weight_note(events: Interactions, n_rows: int, job: Job, *, reads_weights: bool) -> str:
+def _repeat_note(events: Interactions, model: Any, gain: str) -> str:
+    """Return the share of pairs with several rows and what they weigh, or "" if there are none."""
+    if events.n_rows == _n_pairs(model):
+        return ""
+    share = events.repeated_share
+    if not share:
+        return ""
+    value = "its number of rows" if events.value is None else f"the sum of its {events.value_name}"
+    weight = {"value": value, "exp2": f"2^v - 1, where v is {value}", "one": "1"}[gain]
+    effect = f"the weight of a pair is {weight}"
+    if not model.reads_weights:
+        effect = "this model counts each pair once"
+    elif gain != "one":
+        effect += ". --gain one gives each pair the weight 1"
+    return f"{100 * share:.2g} % of the pairs occur more than once; {effect}"
+
+
+def _weight_note(
+    events: Interactions, n_rows: int, job: Job, gain: str, *, reads_weights: bool
+) -> str:
     """Return the weight of a pair in a table with values, and the number of rows that are pairs.
 
     Without --min-relevance, the text is empty if there are no values or if all are equal.
     """
     name, low = events.value_name, job.min_relevance
-    weight = {"value": f"its {name}", "exp2": f"2^{name} - 1", "one": "1"}[job.gain]
+    weight = {"value": f"its {name}", "exp2": f"2^{name} - 1", "one": "1"}[gain]
     weight_text = f"the weight of a pair is {weight}"
     if not reads_weights:
         weight_text = f"{name} does not weight the pairs of this model"

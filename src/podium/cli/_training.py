@@ -117,8 +117,9 @@ class Solver:
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Initial coefficients: zero, normal (random numbers) or logistic (logistic "
-            "regression). Default: zero.",
+            help="Initial coefficients: zero, normal (random numbers), logistic (logistic "
+            "regression) or auto (zero, or logistic for a loss that is lowest at zero, if there "
+            "are validation rows). Default: auto.",
         ),
     ] = None
     learning_rate: Annotated[
@@ -257,6 +258,6 @@ class Interactions(EventFile):
 
     panel: ClassVar[str] = "Recommenders"
 
-    how: Gain = None
+    gain: Gain = None
     value_col: ValueColumn = None
     resume: Resume = False

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium._text import counted
+from podium._text import counted, tally
 from podium.cli import _messages
 from podium.cli._models import (
     assignments,
@@ -121,15 +121,22 @@ def save(search: Search, path: Path | None) -> None:
 
 def describe(search: Search) -> str:
     """Return a sentence on the best candidate, its measure and its standard error."""
-    best, n_trials = search.best, len(search.trials)
-    failed = sum(1 for trial in search.trials if trial.error)
-    tried_text = f"tried {counted(n_trials, 'candidates')}" + (
-        f", of which {failed} failed" if failed else ""
-    )
+    best = search.best
     best_values = ", ".join(
         f"{name.removeprefix(_PREFIX)}={_text(value)}" for name, value in best.params.items()
     )
-    return f"{tried_text}; best {best_values or 'with the given options'}: {value_of(search, best)}"
+    return (
+        f"{tried(search)}; best {best_values or 'with the given options'}: {value_of(search, best)}"
+    )
+
+
+def tried(search: Search) -> str:
+    """Return the number of candidates, and how many of them failed for each reason, as text."""
+    errors = {trial.number: trial.error for trial in search.trials if trial.error}
+    text = f"tried {counted(len({trial.number for trial in search.trials}), 'candidates')}"
+    if not errors:
+        return text
+    return f"{text}, of which {len(errors)} failed ({_messages.as_options(tally(errors.values()))})"
 
 
 def value_of(search: Search, trial: Trial) -> str:

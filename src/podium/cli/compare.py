@@ -93,6 +93,7 @@ def compare(
     from podium.metrics import parse_all
     from podium.report import measured
     from podium.report.flat import comparison_table
+    from podium.report.views import headed
 
     if len(runs) < 2:
         raise ArgumentError(
@@ -131,8 +132,8 @@ def compare(
     output.write_per_user(per_user_columns(comparison.evaluations))
     if labels is not None:
         data.write_table(comparison.labels(), labels)
-    view, flat = measured.comparison_view(result), comparison_table(result)
-    _render.print_result(result, output.format, view=view, flat=flat)
+    view = headed(measured.comparison_view(result), comparison.origin.noun)
+    _render.print_result(result, output.format, view=view, flat=comparison_table(result))
 
 
 def _by_split(paths: list[Path]) -> tuple[list[str], list[Path | list[Path]]]:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from podium.cli._factorizing import HeldOut, Objective, PairColumns, Passes, Tuning, Work, make
-from podium.cli._options import Written
+from podium.cli._options import Written, gain_of
 from podium.cli._recommending import Job, fit
 
 
@@ -48,7 +48,7 @@ def factorize(
         out=out,
         reading={**columns.names_by_role(), **columns.of_file()},
         min_relevance=objective.min_relevance,
-        how=objective.how,
+        gain=gain_of(objective.gain, objective.min_relevance),
         valid=held_out.valid,
         valid_share=tuning.valid_share,
         eval_metric=held_out.eval_metric,

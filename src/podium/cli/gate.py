@@ -166,6 +166,7 @@ def gate(
     from podium import data, decide
     from podium.cli import _render
     from podium.report import gate as writers
+    from podium.report.views import headed
 
     names = run_names([base, candidate])
     options = conventions.conventions()
@@ -189,7 +190,8 @@ def gate(
             catalogue=catalogue,
             items=items,
             level=conventions.level,
-            undefined=conventions.undefined or "skip",  # pyright: ignore[reportArgumentType]
+            undefined=conventions.undefined,  # pyright: ignore[reportArgumentType]
+            like=conventions.like,
             sequential=sequential,
             horizon=horizon,
             state=state,
@@ -207,7 +209,7 @@ def gate(
         content,
         format,
         out or [],
-        view=partial(writers.view, content),
+        view=lambda: headed(writers.view(content), result.origin.noun),
         markdown=partial(writers.to_markdown, content),
         junit=partial(writers.to_junit, content, fail_on=fail_on),
     )

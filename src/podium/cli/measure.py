@@ -108,6 +108,14 @@ class Conventions:
             "is named rating.",
         ),
     ] = None
+    low_grades: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="Rule for relevances below --min-relevance in graded measures such as ndcg: zero "
+            "(the default if --min-relevance is given) or keep.",
+        ),
+    ] = None
     ties: Annotated[
         str | None,
         typer.Option(
@@ -164,6 +172,14 @@ class Conventions:
         int | None,
         typer.Option(metavar="N", help="Number of items that could have been shown to each user."),
     ] = None
+    like: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PACKAGE",
+            help="Package whose conventions apply: trec_eval, ir_measures, sklearn, ranx, "
+            "rectools, recbole or torchmetrics.",
+        ),
+    ] = None
     level: Annotated[float, typer.Option(metavar="P", help="Level of the intervals.")] = 0.95
     seed: Annotated[
         int,
@@ -191,6 +207,7 @@ class Conventions:
             "single_precision": self.single_precision or None,
             "score_above": self.score_above,
             "min_relevance": self.min_relevance,
+            "low_grades": self.low_grades,
             "n_items": self.n_items,
         }
         passed = {name: value for name, value in options.items() if value is not None}
@@ -220,16 +237,6 @@ class Scoring(Conventions):
             "inside them) or bootstrap (BCa).",
         ),
     ] = "t"
-
-    like: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PACKAGE",
-            help="Package whose conventions apply: trec_eval, ir_measures, sklearn, ranx, "
-            "rectools, recbole or torchmetrics.",
-            rich_help_panel="Conventions",
-        ),
-    ] = None
 
     @property
     def names(self) -> list[str]:
@@ -290,6 +297,7 @@ def measure(
     from podium.metrics import parse_all
     from podium.report import measured
     from podium.report.flat import evaluation_table
+    from podium.report.views import headed
 
     measures = parse_all(scoring.names)
     _check_pooled(measures, pooled=pooled)
@@ -314,8 +322,8 @@ def measure(
     files = (truth, run, users, catalogue, items)
     _reports.write(evaluation, page, files, title=run.stem, titles=titles, seed=scoring.seed)
     output.write_per_user(per_user_columns({"": evaluation}))
-    view, flat = measured.evaluation_view(result), evaluation_table(result)
-    _render.print_result(result, output.format, view=view, flat=flat)
+    view = headed(measured.evaluation_view(result), evaluation.origin.noun)
+    _render.print_result(result, output.format, view=view, flat=evaluation_table(result))
 
 
 def check_segments(measures: list[Measure], by: list[str], users: Path | None) -> None:

@@ -54,7 +54,7 @@ class Parts:
         typer.Option(
             metavar="TIME",
             help="With --by time, the time at which the test part begins, instead of --test: a "
-            "number, or a date such as 2011-10-01.",
+            "number, or a date or time such as 2011-10-01, by the clock of the column of times.",
         ),
     ] = None
     valid_at: Annotated[

@@ -192,7 +192,7 @@ def read_times(path: Path, column: str | None) -> Any:
     if column is None:
         return None
     from podium import _check
-    from podium.data.convert import to_times
+    from podium.data import times
     from podium.data.tables import open_table
     from podium.errors import DataError
 
@@ -201,7 +201,7 @@ def read_times(path: Path, column: str | None) -> Any:
         raise DataError(
             f"{path} has no column {column!r} for --time-col.{_check.nearest(column, table.names)}"
         )
-    return to_times(table.fetch({column: "any"})[column], column, table)
+    return times.read_times(table.fetch({column: "time"})[column], column, table)
 
 
 def _final_model(fitted: Any, rows: Features, *, query_norm: bool) -> Any:
@@ -248,7 +248,7 @@ def _search(
                 grid=grid,
                 n_trials=tuning.n_trials(),
                 measure=library.last_step(estimator).eval_metric,
-                min_relevance=1.0 if model.min_relevance is None else model.min_relevance,
+                min_relevance=model.min_relevance,
                 eval_set=eval_set,
                 n_folds=validation.folds,
                 split=validation.split or "users",

@@ -9,10 +9,10 @@ import numpy as np
 from podium._kernels import kernel
 
 NO_LABEL, NO_QID, NO_FEATURE, NOT_RISING, LONG_QID, LONG_ID, PADDED_QID = 1, 2, 3, 4, 5, 6, 7
+_MOST_TENTHS = 922337203685477580  # a tenth of the largest int64, which ends in 7
 
 _POWERS = np.array([10.0**i for i in range(23)])  # powers of ten that doubles hold exactly
 _MOST_EXACT = 2**53  # doubles represent every smaller integer
-_LARGEST = np.iinfo(np.int64).max
 
 _NO_NUMBER, _READ, _INEXACT = 0, 1, 2  # states of a number that was read
 
@@ -147,27 +147,25 @@ def parse_svmlight(data, rows, features, hard, problem):
         is_valid = i + 4 < stop and data[i] == _Q and data[i + 1] == _I and data[i + 2] == _D
         is_valid = is_valid and data[i + 3] == _COLON
         qid = np.int64(0)
-        i += 4
-        first_digit = i
-        n_digits = 0
         is_long = False
+        i += 4
+        n_digits = 0
         while is_valid and i < stop and not _blank(data[i]):
             is_valid = _ZERO <= data[i] <= _NINE
-            if is_valid:
-                digit = np.int64(data[i] - _ZERO)
-                is_long = is_long or qid > (_LARGEST - digit) // 10
-                if not is_long:
-                    qid = qid * 10 + digit
+            digit = np.int64(data[i]) - np.int64(_ZERO)
+            is_long = is_long or qid > _MOST_TENTHS or (qid == _MOST_TENTHS and digit > 7)
+            if not is_long:
+                qid = qid * 10 + digit
             n_digits += 1
             i += 1
         if not is_valid or n_digits == 0:
             problem[0], problem[1] = NO_QID, min(begin, end)
             return n_rows, n_values, n_hard
-        if n_digits > 1 and data[first_digit] == _ZERO:  # 007 and 7 would be one query
-            problem[0], problem[1] = PADDED_QID, begin
-            return n_rows, n_values, n_hard
         if is_long:
             problem[0], problem[1] = LONG_QID, begin
+            return n_rows, n_values, n_hard
+        if n_digits > 1 and data[begin + 4] == _ZERO:
+            problem[0], problem[1] = PADDED_QID, begin
             return n_rows, n_values, n_hard
         qids[n_rows] = qid
         lines[n_rows] = line

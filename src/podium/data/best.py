@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium._kernels import read_only
+from podium._ties import label_keys, tie_keys
 from podium.data import _kernels
 from podium.data.build import to_single
 from podium.data.convert import Ids
-from podium.data.ids import as_written, codes_of, distinct, joined_ids, share
+from podium.data.ids import as_written, codes_of, compared, distinct, joined_ids, share
 from podium.data.join import NOTHING
-from podium.data.runs import Run, read_run
+from podium.data.runs import Run, Truth, read_run
 from podium.errors import DataError
 from podium.groups import Groups
 from podium.types import Labels
@@ -103,6 +104,32 @@ def best_rows(run: Run, users: Ids, k: int) -> Run:
     order = np.lexsort((-scores, groups.index))
     last = groups.offsets[:-1] + np.minimum(groups.sizes, k) - 1
     return _rows(run, rows[scores >= scores[order[last]][groups.index]])
+
+
+def judged_rows(run: Run, truth: Truth) -> Run:
+    """Return the rows of a run whose item the truth contains for the user."""
+    users, items = (share(*compared(truth, run, kind)) for kind in ("user", "item"))
+    codes = np.unique(np.concatenate([items.left, items.right]), return_inverse=True)[1]
+    user_codes = np.unique(np.concatenate([users.left, users.right]), return_inverse=True)[1]
+    pairs = user_codes * (int(codes.max(initial=0)) + 1) + codes
+    n_truth = items.left.size
+    return _rows(run, np.flatnonzero(np.isin(pairs[n_truth:], pairs[:n_truth])))
+
+
+def drawn_order(run: Run, seed: int) -> Run:
+    """Return a run whose scores have its order, with equal scores in the order of ties="random"."""
+    users, labels = codes_of(run.user)
+    items, ids = codes_of(run.item)
+    groups = Groups.from_qid(users)
+    named = Groups(labels[groups.labels], groups.offsets, groups.order)
+    item_keys = label_keys(ids)[items].view(np.int64)
+    keys, sign = tie_keys("random", named, run.score, groups.gather(item_keys), seed)
+    of_row = np.empty(keys.size)
+    of_row[slice(None) if groups.order is None else groups.order] = sign * keys
+    order = np.lexsort((of_row, -run.score))  # best first
+    scores = np.empty(keys.size)
+    scores[order] = -np.arange(keys.size, dtype=np.float64)
+    return replace(run, score=scores, is_order=True)
 
 
 def joined_runs(runs: Sequence[Run]) -> Run:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 import numpy as np
 
 from podium import _check
-from podium._kernels import rank_rows, read_only
 from podium._ties import TIES, TIES_OF_LISTS
 from podium.data.columns import threshold
 from podium.data.join import (
@@ -21,14 +20,15 @@ from podium.data.join import (
     Unjudged,
     Unretrieved,
     Whole,
+    refuse_tied,
 )
 from podium.data.runs import Run, Truth, read_run, read_truth
 from podium.data.sample_signs import SampleSigns
 from podium.data.shared_names import with_shared_names
 from podium.errors import ArgumentError, DataError
 from podium.groups import Groups
-from podium.ranking import Ranking
-from podium.types import Labels, PerRow, Ties
+from podium.ranking import Ranking, relevance_rule
+from podium.types import LowGrades, PerRow, Ties
 
 
 class RankingOptions(TypedDict, total=False):
@@ -36,6 +36,7 @@ class RankingOptions(TypedDict, total=False):
 
     ties: Ties
     min_relevance: float | None
+    low_grades: LowGrades | None
     missing: Missing
     unjudged: Unjudged
     unretrieved: Unretrieved
@@ -57,6 +58,7 @@ def ranking(
     *,
     ties: Ties = "worst",
     min_relevance: float | None = None,
+    low_grades: LowGrades | None = None,
     missing: Missing = "error",
     unjudged: Unjudged = "negative",
     unretrieved: Unretrieved = "count",
@@ -86,6 +88,9 @@ def ranking(
     min_relevance : float, optional
         The smallest relevance of a positive item, 1 by default. It is required if the relevance
         comes from a column named rating, because otherwise every rating would be positive.
+    low_grades : {"zero", "keep"}, optional
+        The treatment of relevances below min_relevance, see `Ranking.from_scores`: "zero" if
+        min_relevance is passed, else "keep".
     missing : {"error", "zero", "skip"}
         The treatment of users of the truth who are not in the run: raise an error, give them the
         worst possible value, or leave them out.
@@ -153,9 +158,10 @@ def ranking(
     >>> r.groups.labels.tolist(), r.relevance.tolist(), r.n_pos.tolist()
     ([1, 2], [1.0, 0.0, 0.0], [2, 1])
     """
-    rules = _Rules.checked(
+    rules = ListRules.checked(
         ties=ties,
         min_relevance=min_relevance,
+        low_grades=low_grades,
         missing=missing,
         unjudged=unjudged,
         unretrieved=unretrieved,
@@ -202,8 +208,7 @@ def ranking_of_some(
     ArgumentError
         If missing="error" and the run lacks one of these users.
     """
-    names = ("user", "item", "relevance", "score", "rank")
-    rules = _Rules.checked(**{n: value for n, value in options.items() if n not in names})
+    rules = ListRules.of(options)
     listed = rules.prepared(run, has_rows=False)
     join = rules.joined(truth, listed)
     if rules.missing == "error":
@@ -211,11 +216,12 @@ def ranking_of_some(
     return rules.ranked(join, truth, listed, rules.threshold(truth), whole)
 
 
-class _Rules(NamedTuple):
+class ListRules(NamedTuple):
     """The conventions of a ranking, checked."""
 
     ties: Ties = "worst"
     min_relevance: float | None = None
+    low_grades: LowGrades | None = None
     missing: Missing = "error"
     unjudged: Unjudged = "negative"
     unretrieved: Unretrieved = "count"
@@ -226,7 +232,12 @@ class _Rules(NamedTuple):
     mark_judged: bool = False
 
     @classmethod
-    def checked(cls, **options: Any) -> _Rules:
+    def of(cls, options: RankingOptions) -> ListRules:
+        """Return the checked conventions among options, without the names of columns."""
+        return cls.checked(**{n: value for n, value in options.items() if n in cls._fields})
+
+    @classmethod
+    def checked(cls, **options: Any) -> ListRules:
         rules = cls(**options)
         _check.choice(rules.ties, "ties", TIES_OF_LISTS)
         _check.choice(rules.missing, "missing", MISSING)
@@ -249,9 +260,12 @@ class _Rules(NamedTuple):
             )
         if rules.unjudged == "bounds":
             _check.choice(rules.ties, "ties with unjudged='bounds'", TIES)
-        return rules._replace(n_items=total, score_above=least)
+        _, low = relevance_rule(rules.min_relevance, rules.low_grades)
+        least = least_score(least, single_precision=rules.single_precision)
+        return rules._replace(n_items=total, score_above=least, low_grades=low)
 
     def threshold(self, truth: Truth) -> float:
+        """Return the smallest relevance of a positive item of a truth."""
         return threshold(truth.name, self.min_relevance, ratings=truth.is_rating)
 
     def prepared(self, run: Run, *, has_rows: bool = True) -> Run:
@@ -266,18 +280,32 @@ class _Rules(NamedTuple):
         return run
 
     def joined(self, truth: Truth, run: Run) -> Join:
+        """Match the users and the items of a truth and a run."""
         return Join.of(truth, run, self.missing, ids_ordered=self.ties == "id")
 
     def ranked(
         self, join: Join, truth: Truth, run: Run, positive: float, whole: Whole | None = None
     ) -> Ranking:
         """Rank the rows of a join."""
+        return self.of_rows(join, self.rows(join, truth, run, positive, whole), positive)
+
+    def rows(
+        self,
+        join: Join,
+        truth: Truth,
+        run: Run,
+        positive: float,
+        whole: Whole | None = None,
+        *,
+        with_items: bool = False,
+    ) -> Rows:
+        """Return the rows of a join that these conventions keep."""
         rows = join.look_up(
             truth,
             run,
             positive,
             self.unjudged,
-            with_items=self.ties in ("id", "random"),
+            with_items=with_items or self.ties in ("id", "random"),
             mark_judged=self.mark_judged,
             whole=whole,
         )
@@ -287,7 +315,34 @@ class _Rules(NamedTuple):
             rows = rows.listed_only((join.run_group < 0) & (self.missing == "zero"))
         if self.score_above is not None:
             rows = rows.above(self.score_above)
-        return ranked(join, rows, positive, self.ties, self.missing, self.n_items, self.seed)
+        return rows
+
+    def of_rows(self, join: Join, rows: Rows, positive: float) -> Ranking:
+        """Rank the rows that `rows` returned."""
+        total = self.n_items
+        ranking = Ranking.from_grouped(
+            Groups(join.labels, rows.offsets),
+            rows.score,
+            rows.relevance,
+            ideal=rows.ideal,
+            n_items=rows.n_whole if total is None else join.check_total(rows.n_distinct, total),
+            min_relevance=positive,
+            low_grades=self.low_grades,
+            ties=self.ties,
+            item=join.tie_items(rows.item, self.ties),
+            absent=join.run_group < 0 if self.missing == "zero" else None,
+            judged=rows.judged,
+            n_judged=rows.n_judged,
+            seed=self.seed,
+        )
+        return ranking if rows.of_truth is None else replace(ranking, of_truth=rows.of_truth)
+
+
+def least_score(score_above: float | None, *, single_precision: bool) -> float | None:
+    """Return score_above in the precision in which scores are compared."""
+    if score_above is None or not single_precision:
+        return score_above
+    return float(to_single(np.array([score_above]))[0])
 
 
 def refuse_order(run: Run) -> None:
@@ -326,49 +381,3 @@ def to_single(scores: PerRow) -> PerRow:
     """Return scores rounded to single precision; those beyond 3.4e38 become infinite."""
     with np.errstate(over="ignore"):
         return scores.astype(np.float32).astype(np.float64)
-
-
-def ranked(
-    join: Join,
-    rows: Rows,
-    min_relevance: float,
-    ties: Ties,
-    missing: Missing,
-    n_items: int | None,
-    seed: int,
-) -> Ranking:
-    """Rank the joined rows."""
-    return Ranking.from_grouped(
-        Groups(join.labels, rows.offsets),
-        rows.score,
-        rows.relevance,
-        ideal=rows.ideal,
-        n_items=rows.n_whole if n_items is None else join.check_total(rows.n_distinct, n_items),
-        min_relevance=min_relevance,
-        ties=ties,
-        item=join.tie_items(rows.item, ties),
-        absent=join.run_group < 0 if missing == "zero" else None,
-        judged=rows.judged,
-        n_judged=rows.n_judged,
-        seed=seed,
-    )
-
-
-def refuse_tied(rows: Rows, labels: Labels, ties: Ties) -> None:
-    """Raise if unjudged items have tied scores, and the rule would order them by relevance."""
-    if rows.judged is None or ties in ("id", "random"):
-        return
-    is_judged = rows.judged.astype(np.float64)
-    is_tied = np.zeros(is_judged.size, np.bool_)
-    rank_rows(rows.offsets, read_only(rows.score), np.empty(0), 1.0, is_judged, is_tied)
-    in_tie = is_tied.copy()  # `is_tied` excludes the last row of each tie
-    in_tie[1:] |= is_tied[:-1]
-    wrong_rows = np.flatnonzero(in_tie & (is_judged == 0))
-    if wrong_rows.size:
-        groups = np.unique(np.searchsorted(rows.offsets, wrong_rows, side="right") - 1)
-        raise ArgumentError(
-            f"unjudged='bounds' requires an order that no judgement changes, but {groups.size} of "
-            f"{labels.size} users, first {_check.label(labels[groups[0]])}, have unjudged items "
-            f"with equal scores, which ties='{ties}' orders by relevance. Use ties='id' or "
-            "'random'."
-        )

@@ -82,6 +82,7 @@ TIMESTAMP = Role(
     ("timestamp", "time"),
     required=False,
     published=("datetime", "unix_review_time"),
+    kind="time",
 )
 
 

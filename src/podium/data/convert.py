@@ -1,4 +1,4 @@
-"""Conversion of a source's columns to ids, numbers and times."""
+"""Conversion of a source's columns to ids and numbers."""
 
 from __future__ import annotations
 
@@ -104,22 +104,6 @@ def to_scores(
     return one_chunk(exact.rank("dense").cast(pl.Float64)), False
 
 
-def to_times(column: Column, name: str, source: Source) -> NDArray[Any]:
-    """Return int64 or float64 unchanged, and dates or times as datetime64 (UTC).
-
-    Text is read as ISO dates and times. Times without a zone are interpreted as UTC.
-    """
-    series = pl.Series(column)
-    _no_null(series, name, source)
-    if series.dtype == pl.String:
-        series = _iso(series, name, source)
-    if series.dtype.is_temporal():
-        return series.to_numpy()
-    if series.dtype.is_integer():
-        return one_chunk(series.cast(pl.Int64))
-    return finite(to_numbers(series, name, source), name, None, source)
-
-
 def finite(
     values: NDArray[np.float64], name: str, user: Ids | None, source: Source
 ) -> NDArray[np.float64]:
@@ -171,24 +155,6 @@ def _no_null(
             f"{source.name}: {name} has {nulls} missing value{'s' if nulls > 1 else ''}, "
             f"first at {source.place_of(row)}{of_user(user, row)}. Drop those rows, or fill them."
         )
-
-
-def _iso(series: pl.Series, name: str, source: Source) -> pl.Series:
-    """Read ISO dates and times; no other order of day and month is accepted."""
-    POLARS.enter()
-    iso_texts = series.str.strip_chars().str.extract(r"^(\d{4}-\d{2}-\d{2}([T ].*)?)$")
-    try:
-        unit = "ns" if iso_texts.str.contains(r"\.\d{7}").any() else "us"
-        times = iso_texts.str.to_datetime(strict=False, time_zone="UTC", time_unit=unit)
-    except pl.exceptions.PolarsError:  # none of the values has a known form
-        times = pl.Series(name, [None] * len(iso_texts), pl.Datetime)
-    if times.null_count():
-        row = int(times.is_null().arg_max() or 0)
-        raise DataError(
-            f"{source.name}: {name} must hold numbers or ISO times such as '2020-01-31T12:00:00', "
-            f"got {series[row]!r} at {source.place_of(row)}. Convert the column."
-        )
-    return times
 
 
 def _whole_floats(series: pl.Series, name: str, source: Source) -> NDArray[np.int64]:

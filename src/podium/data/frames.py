@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+_QUERIES = ("qid", "queryid", "query")
 _PACKAGES = ("pandas", "pyarrow", "polars")
 
 
@@ -23,6 +24,12 @@ class Origin:
 
     kind: str = ""
     user: str = "user"
+
+    @property
+    def noun(self) -> str:
+        """What the groups are called: "queries" if the column of users is one of queries."""
+        name = "".join(c for c in self.user.lower() if c.isalnum())
+        return "queries" if name in _QUERIES else "users"
 
     def completed(self, sources: Iterable[Any]) -> Origin:
         """Return the origin with the kind of the first frame among the sources, if it has none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -104,6 +104,21 @@ def as_written(ids: Ids, is_whole: bool, *others: Ids) -> Ids:
     """
     has_text = any(isinstance(other, pl.Series) for other in others)
     return strings(ids) + ".0" if is_whole and has_text and isinstance(ids, np.ndarray) else ids
+
+
+def compared(left: Any, right: Any, kind: Literal["user", "item"]) -> tuple[Ids, Ids]:
+    """Return the ids of two tables as they are compared; see `as_written`.
+
+    Parameters
+    ----------
+    left, right : Run, Truth, Interactions or ItemTable
+    kind : {"user", "item"}
+    """
+    first, second = getattr(left, kind), getattr(right, kind)
+    return (
+        as_written(first, kind in left.whole, second),
+        as_written(second, kind in right.whole, first),
+    )
 
 
 def as_labels(ids: Ids, labels: Ids) -> Ids:

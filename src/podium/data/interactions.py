@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, Role
 from podium.data.convert import Ids, of_user, one_chunk
-from podium.data.ids import as_written, codes_of, share
+from podium.data.ids import codes_of, compared, share
 from podium.data.role_columns import RoleColumns
 from podium.data.source import Source
 from podium.data.tables import open_table
+from podium.data.times import Times
 from podium.errors import DataError
 
 _LARGEST_GRADE = 60  # the limit with gain="exp2"
@@ -32,8 +33,9 @@ class Interactions:
         int64 arrays, or Polars String Series.
     value : float64, (n_rows,), or None
         A rating, a count or a similar value.
-    timestamp : int64, float64 or datetime64, (n_rows,), or None
-        The time of the event.
+    timestamp : (n_rows,), or None
+        The time of the event: int64, float64 or datetime64 (UTC, if the times have a zone). Numbers
+        that these do not hold are uint64, or an object array of Decimals.
     name : str
         The name of the table in messages.
     value_name : str
@@ -55,10 +57,20 @@ class Interactions:
         """The number of rows; a pair may have several."""
         return len(self.user)
 
+    @property
+    def repeated_share(self) -> float:
+        """The share of the pairs that have several rows, whose values a fit adds up.
+
+        Examples
+        --------
+        >>> read_interactions({"user": [1, 1, 2, 2], "item": [5, 5, 5, 6]}).repeated_share
+        0.3333333333333333
+        """
+        return float((np.unique(self._pairs(), return_counts=True)[1] > 1).mean())
+
     def distinct(self) -> Interactions:
         """Return each pair once, without values, so that all pairs have the weight 1."""
-        users, items = (codes_of(ids)[0] for ids in (self.user, self.item))
-        first = np.unique(users * (int(items.max()) + 1) + items, return_index=True)[1]
+        first = np.unique(self._pairs(), return_index=True)[1]
         is_first = np.zeros(self.n_rows, np.bool_)
         is_first[first] = True
         return replace(self._keep(is_first), value=None, value_name="")
@@ -94,7 +106,7 @@ class Interactions:
         DataError
             If there are no such pairs.
         """
-        users, items = (_among(*self._compared(kind, training)) for kind in ("user", "item"))
+        users, items = (_among(*compared(self, training, kind)) for kind in ("user", "item"))
         is_known = users & items
         if not is_known.any():
             raise DataError(
@@ -106,9 +118,14 @@ class Interactions:
 
     def seen_in(self, training: Interactions) -> Interactions | None:
         """Return the pairs, without values, whose user and item are in `training`, or None."""
-        users, items = (_among(*self._compared(kind, training)) for kind in ("user", "item"))
+        users, items = (_among(*compared(self, training, kind)) for kind in ("user", "item"))
         is_known = users & items
         return replace(self._like(is_known, training), value=None) if is_known.any() else None
+
+    def _pairs(self) -> NDArray[np.int64]:
+        """Return a number per row, which is that of its user and item."""
+        users, items = (codes_of(ids)[0] for ids in (self.user, self.item))
+        return users * (int(items.max()) + 1) + items
 
     def _keep(self, rows: NDArray[np.bool_]) -> Interactions:
         return replace(
@@ -122,16 +139,8 @@ class Interactions:
     def _like(self, rows: NDArray[np.bool_], others: Interactions) -> Interactions:
         """Return some rows, with ids of the same type as those of others."""
         selected = self if rows.all() else self._keep(rows)
-        users, items = (selected._compared(kind, others)[0] for kind in ("user", "item"))
+        users, items = (compared(selected, others, kind)[0] for kind in ("user", "item"))
         return replace(selected, user=_typed(users, others.user), item=_typed(items, others.item))
-
-    def _compared(self, kind: Literal["user", "item"], others: Interactions) -> tuple[Ids, Ids]:
-        """Return the ids of these and of other interactions as they are compared."""
-        left, right = getattr(self, kind), getattr(others, kind)
-        return (
-            as_written(left, kind in self.whole, right),
-            as_written(right, kind in others.whole, left),
-        )
 
 
 def read_interactions(
@@ -173,8 +182,8 @@ def read_interactions(
 
     Notes
     -----
-    Times in text are read if they are ISO dates or times, such as "2020-01-31T12:00:00". Times
-    without a zone are interpreted as UTC.
+    Times in text are read if they are numbers, or ISO dates or times such as "2020-01-31T12:00:00".
+    All of them must have a zone, or none.
 
     Examples
     --------
@@ -232,8 +241,8 @@ def read_pairs(
     user: str | None = None,
     item: str | None = None,
     timestamp: str | None = None,
-) -> Interactions:
-    """Read users, items and, if there are any, times; values are not read.
+) -> tuple[Interactions, Times | None]:
+    """Read users and items, and their times if there are any; values are not read.
 
     Parameters
     ----------
@@ -246,19 +255,23 @@ def read_pairs(
 
     Examples
     --------
-    >>> read_pairs({"user": [1], "item": [5], "time": [20]}, "training part").timestamp.tolist()
+    >>> read_pairs({"user": [1], "item": [5], "time": [20]}, "training part")[1].values.tolist()
     [20]
     """
     table = open_table(source, noun, _ALL)
-    return _read(table, (USER, ITEM, TIMESTAMP), user=user, item=item, timestamp=timestamp)
+    names = {"user": user, "item": item, "timestamp": timestamp}
+    columns = RoleColumns.of(table, (USER, ITEM, TIMESTAMP), **names)
+    users, items = columns.ids("user"), columns.ids("item")
+    pairs = Interactions(users, items, name=table.name, whole=columns.whole())
+    return pairs, columns.times()
 
 
-def read_times(source: Any, noun: str, *, timestamp: str | None = None) -> NDArray[Any] | None:
+def read_times(source: Any, noun: str, *, timestamp: str | None = None) -> Times | None:
     """Read the times of a table, or None if it has no such column.
 
     Examples
     --------
-    >>> read_times({"user": [1], "time": [20]}, "test part").tolist()
+    >>> read_times({"user": [1], "time": [20]}, "test part").values.tolist()
     [20]
     """
     table = open_table(source, noun, _ALL)
@@ -271,7 +284,8 @@ def _read(table: Source, roles: Sequence[Role], **names: str | None) -> Interact
     values = columns.numbers("value", users) if "value" in columns else None
     value_name = columns.names.get("value", "")
     times, whole = columns.times(), columns.whole()
-    return Interactions(users, items, values, times, table.name, value_name, whole)
+    timestamp = None if times is None else times.array()
+    return Interactions(users, items, values, timestamp, table.name, value_name, whole)
 
 
 def _check_weights(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.data.columns import ITEM, column_list, resolve
 from podium.data.convert import Ids, holds_numbers, one_chunk, to_ids
-from podium.data.ids import as_written, share
+from podium.data.ids import compared, share
 from podium.data.overlap import Side, check_common
 from podium.data.role_columns import is_whole
 from podium.data.runs import Run
@@ -62,8 +62,7 @@ class ItemTable:
         DataError
             If the table has none of the items.
         """
-        listed = as_written(run.item, "item" in run.whole, self.item)
-        items = as_written(self.item, "item" in self.whole, run.item)
+        listed, items = compared(run, self, "item")
         shared = share(listed, items)
         sides = Side("the run", run.name, listed), Side("items=", self.name, items)
         check_common(shared, "item", *sides, min_share=0.0)

@@ -10,11 +10,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._kernels import read_only
+from podium._kernels import rank_rows, read_only
 from podium._ties import label_keys, text_order
 from podium.data import _kernels
-from podium.data.convert import Ids, one_chunk
-from podium.data.ids import Shared, as_written, share
+from podium.data.convert import one_chunk
+from podium.data.ids import Shared, compared, share
 from podium.data.overlap import CommonIds, Side, check_common
 from podium.data.runs import Run, Truth
 from podium.data.tables import place_in
@@ -47,6 +47,8 @@ class Rows:
     n_whole: Counts
     n_judged: Counts
     judged: Mask | None
+    of_truth: tuple[Offsets, NDArray[np.float64]] | None = None
+    """The relevances above 0 of the truth, if `ideal` lacks some of them."""
 
     def listed_only(self, absent: Mask) -> Rows:
         """Return the rows with the relevances of listed items only; each list is then whole.
@@ -63,11 +65,15 @@ class Rows:
             n_distinct=sizes,
             n_whole=np.where(absent, -1, sizes),
             n_judged=n_judged,
+            of_truth=self.ideal,
         )
 
     def above(self, score: float) -> Rows:
         """Return the rows with a higher score; the relevances of the others still count."""
-        keep = self.score > score
+        return self.kept(self.score > score)
+
+    def kept(self, keep: Mask) -> Rows:
+        """Return some of the rows; the relevances of the others still count."""
         return replace(
             self,
             offsets=kept_offsets(keep, self.offsets),
@@ -121,7 +127,7 @@ class Join:
     @classmethod
     def of(cls, truth: Truth, run: Run, missing: Missing, *, ids_ordered: bool) -> Join:
         """Match the users. With `ids_ordered`, item codes increase with the ids."""
-        users = share(*_compared(truth, run, "user"))
+        users = share(*compared(truth, run, "user"))
         truths, runs = Groups.from_qid(users.left), Groups.from_qid(users.right)
         run_position = find(runs.labels, truths.labels)
         # The groups, their labels and their order must not depend on the type of the run's ids.
@@ -130,7 +136,7 @@ class Join:
         if missing == "skip":
             truth_group = truth_group[run_position[truth_group] >= 0]
         run_group = run_position[truth_group]
-        items = share(*_compared(truth, run, "item"), ordered=ids_ordered)
+        items = share(*compared(truth, run, "item"), ordered=ids_ordered)
         labels = _truth_labels(truth, users, truths.labels[truth_group])
         return cls(users, items, runs, truths, run_group, truth_group, labels)
 
@@ -233,15 +239,6 @@ class Join:
         if (n_whole[~absent] >= 0).all():
             n_whole[absent] = self.truths.sizes[self.truth_group][absent]
 
-    def n_judged_whole(self, truth: Truth, rows: Rows, threshold: float) -> Counts:
-        """Return the n_whole of rows looked up with "bounds", without their unjudged items."""
-        sizes = np.diff(rows.offsets)
-        n_listed = sizes if rows.judged is None else count_between(rows.judged, rows.offsets)
-        is_whole = (truth.relevance < threshold).any() & (n_listed == rows.n_judged)
-        n_whole = np.where(is_whole, rows.n_judged, -1)
-        self._complete_absent(n_whole)
-        return n_whole
-
     def check_total(self, n_distinct: Counts, total: int) -> Counts:
         """Return n_items of each group, or raise if a user has more items than that."""
         over = np.flatnonzero(n_distinct > total)
@@ -283,17 +280,8 @@ def _table(
 
 
 def _sides(truth: Truth, run: Run, kind: Literal["user", "item"]) -> tuple[Side, Side]:
-    left, right = getattr(truth, kind), getattr(run, kind)
-    return (
-        Side("the truth", truth.name, as_written(left, kind in truth.whole, right)),
-        Side("the run", run.name, as_written(right, kind in run.whole, left)),
-    )
-
-
-def _compared(truth: Truth, run: Run, kind: Literal["user", "item"]) -> tuple[Ids, Ids]:
-    """Return the ids of both tables as they are compared."""
-    left, right = _sides(truth, run, kind)
-    return left.ids, right.ids
+    left, right = compared(truth, run, kind)
+    return Side("the truth", truth.name, left), Side("the run", run.name, right)
 
 
 def _truth_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labels:
@@ -311,3 +299,23 @@ def missing_users(n_missing: int, n_users: int, first: Any) -> ArgumentError:
         f"The run lacks {n_missing} of {n_users} users, first {_check.label(first)}. "
         "Pass missing='zero' to score them 0, or missing='skip' to leave them out."
     )
+
+
+def refuse_tied(rows: Rows, labels: Labels, ties: Ties) -> None:
+    """Raise if unjudged items have tied scores, and the rule would order them by relevance."""
+    if rows.judged is None or ties in ("id", "random"):
+        return
+    is_judged = rows.judged.astype(np.float64)
+    is_tied = np.zeros(is_judged.size, np.bool_)
+    rank_rows(rows.offsets, read_only(rows.score), np.empty(0), 1.0, is_judged, is_tied)
+    in_tie = is_tied.copy()  # `is_tied` excludes the last row of each tie
+    in_tie[1:] |= is_tied[:-1]
+    wrong_rows = np.flatnonzero(in_tie & (is_judged == 0))
+    if wrong_rows.size:
+        groups = np.unique(np.searchsorted(rows.offsets, wrong_rows, side="right") - 1)
+        raise ArgumentError(
+            f"unjudged='bounds' requires an order that no judgement changes, but {groups.size} of "
+            f"{labels.size} users, first {_check.label(labels[groups[0]])}, have unjudged items "
+            f"with equal scores, which ties='{ties}' orders by relevance. Use ties='id' or "
+            "'random'."
+        )

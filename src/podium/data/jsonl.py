@@ -6,7 +6,9 @@ import codecs
 import io
 import itertools
 import json
+import re
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,6 +18,7 @@ from podium.data.files import BROKEN, lines, read_bytes, unreadable
 from podium.data.source import POLARS, Column, Kind, Source
 from podium.errors import DataError
 
+_LONG_NUMBER = re.compile(rb"[0-9][0-9.]{15}")  # a number that float64 may round
 _FIRST = 100  # lines that are checked before the file is read
 
 
@@ -49,11 +52,25 @@ def _read(path: Path, kinds: Mapping[str, Kind], schema: pl.Schema | None) -> Ma
     content = _content(path)
     try:
         lazy = pl.scan_ndjson(io.BytesIO(content), schema=schema, infer_schema_length=None)
-        return lazy.select(list(kinds)).collect().to_dict()
+        columns = lazy.select(list(kinds)).collect().to_dict()
     except BROKEN as error:
         for _ in _objects(content, path):
             pass
         raise unreadable(path, "JSON lines", error) from error
+    rounded = [name for name, kind in kinds.items() if kind == "time" and _is_float(columns[name])]
+    if rounded and _LONG_NUMBER.search(content):
+        objects = list(_objects(content, path))
+        columns |= {name: _texts([row.get(name) for row in objects]) for name in rounded}
+    return columns
+
+
+def _is_float(column: pl.Series) -> bool:
+    return column.dtype.is_float()
+
+
+def _texts(values: list[Any]) -> pl.Series:
+    """Return numbers as texts with all their digits."""
+    return pl.Series([None if value is None else str(value) for value in values], dtype=pl.String)
 
 
 def _content(path: Path) -> bytes:
@@ -70,7 +87,7 @@ def _objects(content: bytes, path: Path) -> Iterator[Mapping[str, Any]]:
 
 def _object(line: str | bytes, path: Path, number: int) -> Mapping[str, Any]:
     try:
-        value = json.loads(line)
+        value = json.loads(line, parse_float=Decimal)
     except (ValueError, RecursionError) as error:
         reason = str(error).partition(":")[0]
         raise DataError(f"{path}, line {number}: not JSON ({reason}).") from None

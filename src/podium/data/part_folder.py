@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,7 @@ class PartFolder:
     """Writes the parts of a table, and gives the folder its name when all of them are there.
 
     Until then, finished parts are in a folder beside it with the suffix .partial. The same job
-    finds them there.
+    finds them there. An error before the first part leaves no folder.
 
     Parameters
     ----------
@@ -65,6 +66,7 @@ class PartFolder:
         trace: TracebackType | None,
     ) -> None:
         if error is not None:
+            self._remove_if_empty()
             return
         try:
             (self._place / _JOB).unlink()
@@ -79,6 +81,11 @@ class PartFolder:
     def write(self, number: int, columns: Mapping[str, Any]) -> None:
         """Write a part, completely or not at all."""
         write_table(columns, self._part(number))
+
+    def _remove_if_empty(self) -> None:
+        """Remove the folder beside the target if no part is finished, after an error."""
+        if not any(self._place.glob("part-*.parquet")):
+            shutil.rmtree(self._place, ignore_errors=True)
 
     def _part(self, number: int) -> Path:
         return self._place / f"part-{number:05}.parquet"

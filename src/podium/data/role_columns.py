@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.columns import Role, resolve
-from podium.data.convert import Ids, finite, to_ids, to_numbers, to_times
+from podium.data.convert import Ids, finite, to_ids, to_numbers
 from podium.data.source import Kind, Source
 from podium.data.tables import fetch
+from podium.data.times import Times, read_times
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +75,11 @@ class RoleColumns:
         name = self.names[role]
         return finite(to_numbers(self.read[role], name, self.table, users), name, users, self.table)
 
-    def times(self) -> NDArray[Any] | None:
+    def times(self) -> Times | None:
         """Return the times of events, or None if the table has none."""
         if "timestamp" not in self:
             return None
-        return to_times(self.read["timestamp"], self.names["timestamp"], self.table)
+        return read_times(self.read["timestamp"], self.names["timestamp"], self.table)
 
 
 def is_whole(column: Any, ids: Ids, table: Source) -> bool:

@@ -21,7 +21,7 @@ from podium.errors import DataError
 POLARS = Pool("Polars", lambda: thread_named(r"polars-\d|async-executor"))
 
 Column: TypeAlias = "NDArray[Any] | pl.Series"
-Kind: TypeAlias = Literal["id", "number", "any"]
+Kind: TypeAlias = Literal["id", "number", "any", "time"]
 Fetch: TypeAlias = Callable[[Mapping[str, Kind]], Mapping[str, Column]]
 _UNREAD = (np.dtype(np.longdouble),) if np.dtype(np.longdouble) != np.dtype(np.float64) else ()
 FORMATS = ("parquet", "csv", "tsv", "arrow", "trec", "svmlight", "jsonl", "lists")

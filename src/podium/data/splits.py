@@ -6,10 +6,8 @@ training always has rows. Random draws depend only on the seed.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,15 +15,15 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.data.convert import to_ids, to_times
+from podium._text import counted
+from podium.data.convert import as_integers, to_ids
 from podium.data.ids import codes_of
 from podium.data.source import Source, as_column
-from podium.errors import ArgumentError
+from podium.data.times import Times, keys_of, read_times
+from podium.errors import ArgumentError, warn
 from podium.types import RowIndex
 
-_PLAIN = re.compile(r"\d{4}(-\d\d(-\d\d([T ][\d:.]+)?)?)?")
-_FIRST_YEAR, _LAST_YEAR = 1678, 2261  # whole years of times in nanoseconds
-
+_TEST = 0.2  # the share of the rows for testing
 _ROWS, _GROUPS = 1, 2  # parts of the seeds that separate the draws of rows and of groups
 _SPLIT = Source("The split", (), lambda kinds: {})
 
@@ -48,9 +46,9 @@ class Split:
 
 
 def by_time(
-    timestamp: ArrayLike,
+    timestamp: ArrayLike | Times,
     *,
-    test: float = 0.2,
+    test: float | None = None,
     valid: float = 0.0,
     at: Any = None,
     valid_at: Any = None,
@@ -60,12 +58,14 @@ def by_time(
     Parameters
     ----------
     timestamp : (n_rows,)
-        Numbers, or dates and times. Times with a zone are converted to UTC.
-    test, valid : float
-        The shares of rows, in [0, 1). Rows of equal time are in the same part. A part can therefore
-        be larger than its share.
+        Numbers, or dates and times. They are compared exactly, whatever their type or unit.
+    test, valid : float, optional
+        The shares of rows, in [0, 1), 0.2 and 0 by default. Rows of equal time are in the same
+        part. A part can therefore be larger than its share.
     at, valid_at : number, or date or time, optional
-        The times at which the test and validation parts begin, used instead of shares.
+        The times at which the test and validation parts begin, instead of shares. A time without a
+        zone is by the clock of the timestamps: local time if they have a zone. A time with a zone
+        requires timestamps with a zone.
 
     Returns
     -------
@@ -76,7 +76,8 @@ def by_time(
     ------
     ArgumentError
         If no row remains for training, no row remains for testing (unless test is 0), a time is
-        missing, or valid_at is not before the test part.
+        missing, both a share and a time are given for a part, or valid_at is not before the test
+        part.
 
     Examples
     --------
@@ -86,36 +87,39 @@ def by_time(
     >>> by_time([10, 40, 20, 30, 40], at=25).test.tolist()
     [1, 3, 4]
     """
+    refuse_both({"test": test, "valid": valid or None}, {"at": at, "valid_at": valid_at})
+    share = _TEST if test is None and at is None else test or 0.0
     times = _times(timestamp)
-    n_test, n_valid = _shares(np.array([times.size]), test, valid)
-    sorted_times = np.sort(times)
-    if at is not None:
-        is_test = times >= _moment(at, "at", times)
-    else:
-        is_test = _from(times, sorted_times, int(n_test[0]))
+    n_test, n_valid = _shares(np.array([len(times)]), share, valid)
+    keys = keys_of(times)[0]
+    sorted_keys = np.sort(keys)
+    is_test = _from(keys, sorted_keys, int(n_test[0])) if at is None else _since(times, at, "at")
     if valid_at is not None:
-        is_valid = times >= _moment(valid_at, "valid_at", times)
+        is_valid = _since(times, valid_at, "valid_at")
         if (is_test & ~is_valid).any():
+            first = int(np.flatnonzero(is_test)[np.argmin(keys[is_test])])
             raise ArgumentError(
                 f"valid_at must come before the test part, got {valid_at!r}, but the test part "
-                f"begins at {times[is_test].min()}."
+                f"begins at {times.label(first)}."
             )
     else:
         n_last = int(is_test.sum()) + int(n_valid[0])
-        is_valid = _from(times, sorted_times, n_last) if n_valid[0] else is_test
+        is_valid = _from(keys, sorted_keys, n_last) if n_valid[0] else is_test
     split = _split(is_test, is_valid & ~is_test)
-    return _checked(split, times, requires_test=at is not None or test > 0)
+    last = times.label(int(np.argmax(keys)))
+    return _checked(split, last, requires_test=at is not None or share > 0)
 
 
 def by_time_per_user(
-    user: ArrayLike, timestamp: ArrayLike, *, test: float = 0.2, valid: float = 0.0
+    user: ArrayLike, timestamp: ArrayLike | Times, *, test: float = _TEST, valid: float = 0.0
 ) -> Split:
     """Split the rows of each user by time: the latest for testing, those before for validation.
 
     Parameters
     ----------
     user, timestamp : (n_rows,)
-        Ids, and numbers or dates and times. Rows of a user with equal times are in row order.
+        Ids, and numbers or dates and times. Rows of a user with equal times are in row order, and
+        a warning counts the users whose parts depend on it.
     test, valid : float
         The shares of each user's rows, in [0, 1), rounded down. If a user has few rows, all stay in
         training.
@@ -135,16 +139,19 @@ def by_time_per_user(
     times = _times(timestamp)
     _check.equal_length(user=codes, timestamp=times)
     n_test, n_valid = _shares(sizes, test, valid)
-    return _last(codes, sizes, times, n_test, n_valid)
+    return _latest(codes, sizes, times, n_test, n_valid)
 
 
-def leave_last_out(user: ArrayLike, timestamp: ArrayLike, *, n: int = 1, n_valid: int = 0) -> Split:
+def leave_last_out(
+    user: ArrayLike, timestamp: ArrayLike | Times, *, n: int = 1, n_valid: int = 0
+) -> Split:
     """Split off the last n rows of each user for testing, and n_valid before them for validation.
 
     Parameters
     ----------
     user, timestamp : (n_rows,)
-        Ids, and numbers or dates and times. Rows of a user with equal times are in row order.
+        Ids, and numbers or dates and times. Rows of a user with equal times are in row order, and
+        a warning counts the users whose parts depend on it.
     n, n_valid : int
         The numbers of rows per user. If no row of a user would remain for training, all stay in
         training.
@@ -165,7 +172,7 @@ def leave_last_out(user: ArrayLike, timestamp: ArrayLike, *, n: int = 1, n_valid
     n_test = _check.cutoff(n, name="n")
     n_before = 0 if n_valid == 0 else _check.cutoff(n_valid, name="n_valid")
     has_enough = sizes > n_test + n_before
-    return _last(
+    return _latest(
         codes, sizes, times, np.where(has_enough, n_test, 0), np.where(has_enough, n_before, 0)
     )
 
@@ -210,7 +217,7 @@ def random(
         raise ArgumentError(f"user must have n_rows={count} values, got {codes.size}.")
     n_test, n_valid = _shares(sizes, test, valid)
     draw = np.random.default_rng([_check.seed(seed), _ROWS]).random(count)
-    return _last(codes, sizes, draw, n_test, n_valid)
+    return _last(codes, sizes, np.lexsort((draw, codes)), n_test, n_valid)
 
 
 def by_group(qid: ArrayLike, *, test: float = 0.2, valid: float = 0.0, seed: int = 0) -> Split:
@@ -252,30 +259,63 @@ def _split(is_test: NDArray[np.bool_], is_valid: NDArray[np.bool_]) -> Split:
     )
 
 
-def _checked(split: Split, times: NDArray[Any], *, requires_test: bool) -> Split:
+def refuse_both(shares: Mapping[str, Any], moments: Mapping[str, Any]) -> None:
+    """Raise if the size of a part is given and also the time at which it begins."""
+    for (share, size), (moment, at) in zip(shares.items(), moments.items(), strict=True):
+        if size is not None and at is not None:
+            raise ArgumentError(f"{share} and {moment} exclude each other. Keep one.")
+
+
+def _checked(split: Split, last: str, *, requires_test: bool) -> Split:
     """Raise if a split by time has no rows for training, or lacks requested rows for testing."""
+    n_rows = split.train.size + split.valid.size + split.test.size
     if not split.train.size:
         raise ArgumentError(
-            f"by_time leaves no rows for training: all {times.size} rows are in the later parts. "
+            f"by_time leaves no rows for training: all {n_rows} rows are in the later parts. "
             "Rows of equal time stay together. Pass smaller shares, or a later at= or valid_at=."
         )
     if requires_test and not split.test.size:
         raise ArgumentError(
-            f"by_time leaves none of the {times.size} rows for testing. Pass a larger test=, or an "
-            f"at= that is not after the last time, {times.max()}."
+            f"by_time leaves none of the {n_rows} rows for testing. Pass a larger test=, or an "
+            f"at= that is not after the last time, {last}."
         )
     return split
+
+
+def _latest(
+    codes: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    times: Times,
+    n_test: NDArray[np.int64],
+    n_valid: NDArray[np.int64],
+) -> Split:
+    """Use each user's latest rows, and warn if equal times leave open which these are."""
+    keys = keys_of(times)[0]
+    order = np.lexsort((keys, codes))
+    starts, ends = np.cumsum(sizes) - sizes, np.cumsum(sizes)
+    is_open = np.zeros(sizes.size, np.bool_)
+    for n_later in (n_test, n_test + n_valid):
+        first = ends - n_later  # the place of the first row of the later parts
+        is_cut = (first > starts) & (first < ends)
+        before, after = order[first[is_cut] - 1], order[first[is_cut]]
+        is_open[is_cut] |= keys[before] == keys[after]
+    if is_open.any():
+        warn(
+            f"For {counted(int(is_open.sum()), 'users')} of {sizes.size:,}, rows of equal time are "
+            "in different parts, as the order of the rows decides. Sort the rows of equal time to "
+            "choose another order, or split by one moment for all users, which keeps them together."
+        )
+    return _last(codes, sizes, order, n_test, n_valid)
 
 
 def _last(
     codes: NDArray[np.int64],
     sizes: NDArray[np.int64],
-    keys: NDArray[Any],
+    order: NDArray[np.int64],
     n_test: NDArray[np.int64],
     n_valid: NDArray[np.int64],
 ) -> Split:
-    """Use each user's rows with the highest keys for testing, and the next ones for validation."""
-    order = np.lexsort((keys, codes))
+    """Use the last rows of each user in an order for testing, and those before for validation."""
     ends = np.cumsum(sizes)
     n_later = np.empty(codes.size, np.int64)  # number of later rows of the same user
     n_later[order] = np.repeat(ends, sizes) - 1 - np.arange(codes.size)
@@ -288,6 +328,12 @@ def _from(times: NDArray[Any], in_order: NDArray[Any], n_last: int) -> NDArray[n
     if n_last == 0:
         return np.zeros(times.size, np.bool_)
     return times >= in_order[max(times.size - n_last, 0)]
+
+
+def _since(times: Times, at: Any, name: str) -> NDArray[np.bool_]:
+    """Mark the rows that are not before a moment."""
+    keys, first = keys_of(times, times.moment(at, name))
+    return keys >= first[0]
 
 
 def _shares(
@@ -306,57 +352,18 @@ def _rounded(sizes: NDArray[np.int64], share: float) -> NDArray[np.int64]:
 
 
 def _users(user: Any, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return a code for each row, and the number of rows of each code."""
-    codes = codes_of(to_ids(as_column(user, name, _SPLIT), name, _SPLIT))[0]
+    """Return a code for each row, and the number of rows of each code.
+
+    Codes of texts such as "10" are in the order of the integers, because draws depend on it.
+    """
+    ids = to_ids(as_column(user, name, _SPLIT), name, _SPLIT)
+    codes = codes_of(as_integers(ids) if isinstance(ids, pl.Series) else ids)[0]
     return codes, np.bincount(codes)
 
 
-def _times(timestamp: Any) -> NDArray[Any]:
-    """Return finite numbers, or datetime64 in UTC."""
-    if getattr(getattr(timestamp, "dtype", None), "tz", None) is not None:  # from pandas
-        timestamp = np.asarray(timestamp, "datetime64[ns]")
-    column = as_column(timestamp, "timestamp", _SPLIT)
-    if isinstance(column, pl.Series) or column.dtype.kind == "U":
-        column = to_times(column, "timestamp", _SPLIT)
-    if not column.size or column.dtype.kind not in "iufM":
-        raise ArgumentError(
-            f"timestamp must hold numbers or dates and times, got {column.size} values of "
-            f"{column.dtype}."
-        )
-    missing = np.flatnonzero(np.isnat(column) if column.dtype.kind == "M" else np.isnan(column))
-    if missing.size:
-        raise ArgumentError(
-            f"timestamp has {missing.size} missing value{'s' if missing.size > 1 else ''}, "
-            f"first at row {missing[0]}. Drop those rows, or fill them."
-        )
-    return column
-
-
-def _moment(at: Any, name: str, times: NDArray[Any]) -> Any:
-    """Return the argument as a number or time that can be compared with the times."""
-    if times.dtype.kind != "M":
-        if isinstance(at, bool) or not isinstance(at, Real) or at != at:
-            raise ArgumentError(f"{name} must be a number, as the timestamps are, got {at!r}.")
-        return at
-    try:
-        moment = _as_datetime64(at)
-    except (TypeError, ValueError):
-        moment = np.datetime64("NaT")
-    if np.isnat(moment):
-        raise ArgumentError(f"{name} must be a date or time such as '2011-10-01', got {at!r}.")
-    year = int(moment.astype("datetime64[Y]").astype(np.int64)) + 1970
-    if np.datetime_data(times.dtype)[0] == "ns" and not _FIRST_YEAR <= year <= _LAST_YEAR:
-        raise ArgumentError(
-            f"{name} must be between {_FIRST_YEAR} and {_LAST_YEAR}, as times in nanoseconds are, "
-            f"got {at!r}."
-        )
-    return moment
-
-
-def _as_datetime64(at: Any) -> np.datetime64:
-    """Return a date or time, in UTC if it has a zone."""
-    if isinstance(at, str) and not _PLAIN.fullmatch(at):
-        at = datetime.fromisoformat(at)  # NumPy would read 20120608 as a year
-    if isinstance(at, datetime) and at.tzinfo is not None:
-        at = at.astimezone(UTC).replace(tzinfo=None)
-    return np.datetime64(at)
+def _times(timestamp: Any) -> Times:
+    """Return times, of which there is at least one."""
+    times = read_times(timestamp, "timestamp", _SPLIT)
+    if not len(times):
+        raise ArgumentError("timestamp must hold numbers or dates and times, got 0 values.")
+    return times

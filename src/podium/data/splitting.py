@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -14,21 +14,24 @@ import numpy as np
 import polars as pl
 
 from podium import __version__, _check
-from podium._files import Named, refuse_same
+from podium._files import Named, making, refuse_same
 from podium.data import splits
-from podium.data.columns import ITEM, TIMESTAMP, USER, missing, resolve
-from podium.data.convert import EXACT, as_integers, to_ids, to_times
-from podium.data.delimited import typed
+from podium.data._events import read_events, refuse_lacking
+from podium.data.columns import ITEM, TIMESTAMP, USER, resolve
+from podium.data.convert import EXACT, to_ids
 from podium.data.ids import codes_of
-from podium.data.source import POLARS, Kind, Source
+from podium.data.source import POLARS, Source
 from podium.data.tables import open_table
+from podium.data.times import Times
 from podium.data.write import atomic
 from podium.errors import ArgumentError, DataError
+from podium.types import RowIndex
 
 BY = ("time", "user-time", "leave-last", "random", "user-random", "group")
 """The ways to split: `splits.by_time`, `by_time_per_user`, `leave_last_out`, `random` over all rows
 and per user, and `by_group`."""
 
+_TEST = 0.2  # the share of the test part
 RECORD = "split.json"
 _TIMED = ("time", "user-time", "leave-last")
 _DRAWN = ("random", "user-random", "group")
@@ -76,20 +79,21 @@ class How:
                     f"{name} has no effect with by={self.by!r}. Leave it out, or use it with "
                     f"{_check.listed(ways)}."
                 )
-        for share, time in (("test", "at"), ("valid", "valid_at")):
-            if getattr(self, share) is not None and getattr(self, time) is not None:
-                raise ArgumentError(f"{share} and {time} exclude each other. Keep one.")
+        splits.refuse_both(
+            {"test": self.test, "valid": self.valid}, {"at": self.at, "valid_at": self.valid_at}
+        )
         if self.by == "leave-last":
             for name in ("test", "valid"):
                 _whole(getattr(self, name), name)
         elif self.test == 0:
             raise ArgumentError("test must be > 0, because the test part would have no rows.")
 
-    def sizes(self) -> dict[str, float]:
+    def sizes(self) -> dict[str, Any]:
         """Return the sizes of the parts as arguments of the functions in `splits`."""
         if self.by == "leave-last":
             return {"n": _whole(self.test, "test") or 1, "n_valid": _whole(self.valid, "valid")}
-        return {"test": 0.2 if self.test is None else self.test, "valid": self.valid or 0.0}
+        test = _TEST if self.test is None and self.at is None else self.test
+        return {"valid": self.valid or 0.0, **({} if test is None else {"test": test})}
 
     def options(self) -> dict[str, Any]:
         """Return the options with their defaults, without the seed and without those not given."""
@@ -139,19 +143,12 @@ class Parts:
         written = [Named("the part", path) for path in (*names.values(), target / RECORD)]
         source = self.record["input"]["path"]
         refuse_same([] if source is None else [Named("the table", Path(source))], written)
-        is_new = _make(target)
         POLARS.enter()
-        try:
-            with ExitStack() as files:  # every file is complete before the first one is moved
-                place = files.enter_context(atomic(target / RECORD))
-                place.write_text(json.dumps(self.record, indent=2) + "\n", encoding="utf-8")
-                for part, path in names.items():
-                    self.frames[part].write_parquet(files.enter_context(atomic(path)))
-        except BaseException:
-            if is_new:
-                with suppress(OSError):
-                    target.rmdir()
-            raise
+        with _made(target), ExitStack() as files:  # all are complete before the first is moved
+            place = files.enter_context(atomic(target / RECORD))
+            place.write_text(json.dumps(self.record, indent=2) + "\n", encoding="utf-8")
+            for part, path in names.items():
+                self.frames[part].write_parquet(files.enter_context(atomic(path)))
         if "valid" not in self.frames:  # of an earlier split
             (target / "valid.parquet").unlink(missing_ok=True)
 
@@ -203,14 +200,13 @@ def split_events(
     roles = (USER, ITEM, TIMESTAMP)
     table = open_table(source, "interactions", roles, format, columns)
     explicit = {"user": user, "item": item, "timestamp": timestamp}
+    refuse_lacking(table, explicit, how.group, timed=how.by in _TIMED)
     names = resolve(table.names, roles, explicit, table.name)
-    if how.by in _TIMED and "timestamp" not in names:
-        raise missing(table.names, (TIMESTAMP,), table.name)
-    if how.group is not None:
-        _named(table, how.group)
-    frame = _read(table, names, how.group)
-    events = _frequent(frame, names["user"], how.least, table.name)
-    parts = _frames(events, _divided(events, names, how, table), how)
+    frame, times = read_events(table, names, how.group, timed=how.by in _TIMED)
+    chosen = _frequent(frame[names["user"]], names["user"], how.least)
+    events = frame if chosen is None else frame[chosen]
+    times = times if times is None or chosen is None else times.rows(chosen)
+    parts = _frames(events, _divided(events, times, names["user"], how), how)
     record = {
         "podium": __version__,
         "input": _described(source, table, frame),
@@ -235,77 +231,31 @@ class _Counts:
         return cls(frame.height, user.n_unique(), item.n_unique())
 
 
-def _named(table: Source, column: str) -> None:
-    if column not in table.names:
-        raise DataError(
-            f"{table.name} has no column {column!r} for group.{_check.nearest(column, table.names)}"
-        )
-
-
-def _read(table: Source, names: dict[str, str], group: str | None) -> pl.DataFrame:
-    """Return all columns; users and items as they are read everywhere."""
-    ids = [names["user"], names["item"], *([] if group is None else [group])]
-    kinds: dict[str, Kind] = dict.fromkeys(table.names, "id" if table.text else "any")
-    columns = table.fetch(kinds)
-    frame: dict[str, Any] = {}
-    for name, column in columns.items():
-        if name in ids:
-            guess = not (table.text_ids and name == names["item"])
-            frame[name] = to_ids(column, name, table, guess=guess)
-        else:
-            frame[name] = _value(pl.Series(column)) if table.text else column
-    read = pl.DataFrame(frame)
-    if not read.height:
-        raise DataError(f"{table.name} has no rows.")
-    return read
-
-
-def _value(texts: pl.Series) -> Any:
-    """Return numbers if all texts are numbers; codes such as 007 and long integers stay texts."""
-    if texts.dtype != pl.String:
-        return texts
-    if texts.drop_nulls().str.contains(r"^\s*[-+]?0\d").any():
-        return texts if texts.null_count() else as_integers(texts)
-    numbers = typed(texts)
-    if numbers.dtype != pl.Float64:
-        return numbers
-    is_integer = texts.str.contains(r"^\s*[-+]?\d+\s*$")
-    return texts if (is_integer & (numbers.abs() >= EXACT)).any() else numbers
-
-
-def _frequent(frame: pl.DataFrame, user: str, least: int, name: str) -> pl.DataFrame:
-    """Return the rows of users with at least so many events."""
+def _frequent(users: pl.Series, name: str, least: int) -> RowIndex | None:
+    """Return the rows of users with at least so many events, or None for all."""
     if least == 1:
-        return frame
-    codes = codes_of(to_ids(frame[user], user, Source(name, (), lambda kinds: {})))[0]
-    events = frame.filter(pl.Series(np.bincount(codes)[codes] >= least))
-    if not events.height:
+        return None
+    codes = codes_of(to_ids(users, name, Source(name, (), lambda kinds: {})))[0]
+    rows = np.flatnonzero(np.bincount(codes)[codes] >= least)
+    if not rows.size:
         raise ArgumentError(f"least={least} leaves no rows: every user has fewer events.")
-    return events
+    return rows
 
 
-def _divided(frame: pl.DataFrame, names: dict[str, str], how: How, table: Source) -> splits.Split:
-    user, sizes = frame[names["user"]], how.sizes()
+def _divided(frame: pl.DataFrame, times: Times | None, user_name: str, how: How) -> splits.Split:
+    user, sizes = frame[user_name], how.sizes()
     seed = how.seed or 0
-    if how.by in _TIMED:
-        times = to_times(frame[names["timestamp"]], names["timestamp"], table)
+    if times is not None:
         if how.by == "time":
-            moments = {n: _moment(getattr(how, n), times) for n in ("at", "valid_at")}
-            return splits.by_time(times, **sizes, **moments)
+            return splits.by_time(times, **sizes, at=how.at, valid_at=how.valid_at)
         way: Callable[..., splits.Split] = (
             splits.by_time_per_user if how.by == "user-time" else splits.leave_last_out
         )
         return way(user, times, **sizes)
     if how.by == "group":
-        return splits.by_group(frame[how.group or names["user"]], **sizes, seed=seed)
+        return splits.by_group(frame[how.group or user_name], **sizes, seed=seed)
     per_user = user if how.by == "user-random" else None
     return splits.random(frame.height, user=per_user, **sizes, seed=seed)
-
-
-def _moment(at: Any, times: Any) -> Any:
-    """Return a text as a number if the times are numbers."""
-    is_number = isinstance(at, str) and times.dtype.kind != "M"
-    return _check.plain_value(at) if is_number else at
 
 
 def _frames(frame: pl.DataFrame, split: splits.Split, how: How) -> dict[str, pl.DataFrame]:
@@ -342,21 +292,20 @@ def _whole(number: float | None, name: str) -> int:
     """Return a number of rows per user, 0 for None."""
     if number is None or (number == 0 and name == "valid"):
         return 0
-    if number != int(number) or number < 1:
+    if not (1 <= number < EXACT and float(number).is_integer()):
         raise ArgumentError(
-            f"{name} must be a number of rows per user with by='leave-last', got {number:g}."
+            f"{name} must be a number of rows per user with by='leave-last', got {number!r:.20}."
         )
     return int(number)
 
 
-def _make(folder: Path) -> bool:
-    """Make the folder; return whether it is new."""
-    if folder.is_dir():
-        return False
+@contextmanager
+def _made(folder: Path) -> Generator[None]:
+    """Make the folder for a block, after whose failure a new folder is removed."""
     try:
-        folder.mkdir(parents=True)
+        with making(folder):
+            yield
     except FileExistsError:
         raise DataError(f"{folder} is a file. Name a folder for the parts.") from None
     except OSError as error:
         raise DataError(f"{folder} can't be made: {error.strerror or error}.") from None
-    return True

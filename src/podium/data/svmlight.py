@@ -29,7 +29,7 @@ _REQUIREMENTS = {
     _letor_kernels.NO_FEATURE: "a feature must be id:value, two numbers",
     _letor_kernels.NOT_RISING: "feature ids must be >= 1 and increase within the line",
     _letor_kernels.LONG_QID: "a qid must be at most 9223372036854775807",
-    _letor_kernels.PADDED_QID: "a qid must have no leading zeros, because 007 would be query 7",
+    _letor_kernels.PADDED_QID: "a qid must not begin with 0, because 007 and 7 are one number",
     _letor_kernels.LONG_ID: "a feature id must have at most 9 digits",
 }
 

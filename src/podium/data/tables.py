@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
+from podium.data._time_columns import time_column
 from podium.data.columns import Role
 from podium.data.delimited import open_delimited
 from podium.data.files import check_file, error_line, is_trec, open_arrow, open_parquet, sniff
@@ -140,7 +141,8 @@ def _open_columns(name: str, columns: Mapping[str, Any]) -> Source:
     unread = Source(name, tuple(named), lambda kinds: {})
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
-        return {key: as_column(named[key], key, unread) for key in kinds}
+        read = {key: time_column if kind == "time" else as_column for key, kind in kinds.items()}
+        return {key: reader(named[key], key, unread) for key, reader in read.items()}
 
     return replace(unread, fetch=fetch)
 

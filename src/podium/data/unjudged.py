@@ -10,20 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._kernels import rank_rows, read_only
-from podium._ties import TIES, tie_keys
+from podium._kernels import read_only
 from podium.data import _kernels
-from podium.data.build import RankingOptions, in_single_precision, ranked, refuse_tied
-from podium.data.columns import threshold
+from podium.data.build import ListRules, RankingOptions
 from podium.data.convert import Ids
-from podium.data.ids import Shared, share
-from podium.data.join import MISSING, NOTHING, Join, Rows
+from podium.data.ids import Shared, compared, share
+from podium.data.join import refuse_tied
+from podium.data.listed import in_rank_order
 from podium.data.runs import Run, Truth, read_run, read_truth
 from podium.data.users import user_positions
 from podium.errors import ArgumentError, PodiumWarning
-from podium.groups import Groups
 from podium.ranking import Ranking, kept_offsets
-from podium.types import Counts, Labels, Offsets, Ties
+from podium.types import Counts, Labels, Offsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,20 +111,21 @@ def pool_unjudged(
     (['x', 'y'], [2, 0], [2, 1])
     """
     _check.choice(options.get("unjudged", "bounds"), "unjudged", ("bounds",))
+    rules = ListRules.of({**options, "unjudged": "bounds"})
     columns = {name: options.get(name) for name in ("user", "item")}
     judged = read_truth(truth, **columns, relevance=options.get("relevance"))
     columns |= {name: options.get(name) for name in ("score", "rank")}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)
         first, second = (
-            _unjudged_of(judged, read_run(run, **columns), options) for run in (base, candidate)
+            _unjudged_of(judged, read_run(run, **columns), rules) for run in (base, candidate)
         )
     base_users, candidate_users = (part.ranking.groups.labels for part in (first, second))
     users = _common(base_users, candidate_users) if labels is None else labels
     base_group, candidate_group = (
         _positions(users, of_run) for of_run in (base_users, candidate_users)
     )
-    items = share(first.items, second.items, ordered=False)
+    items = share(*compared(first, second, "item"), ordered=False)
     n_most = items.left.size + items.right.size
     offsets, ranks = np.zeros(users.size + 1, np.int64), np.empty((3, n_most), np.int64)
     size = _kernels.unite(
@@ -156,41 +155,28 @@ class _Unjudged(NamedTuple):
 
     ranking: Ranking
     offsets: Offsets
-    items: Ids
+    item: Ids
     rank: NDArray[np.int64]
+    whole: tuple[str, ...]
 
 
-def _unjudged_of(truth: Truth, run: Run, options: RankingOptions) -> _Unjudged:
-    ties = _check.choice(options.get("ties", "worst"), "ties", TIES)
-    missing = _check.choice(options.get("missing", "error"), "missing", MISSING)
-    seed, n_items = options.get("seed", 0), options.get("n_items")
-    positive = threshold(truth.name, options.get("min_relevance"), ratings=truth.is_rating)
-    if options.get("single_precision"):
-        run = in_single_precision(run)
-    join = Join.of(truth, run, missing, ids_ordered=ties == "id")
-    join.check(truth, run, missing)
+def _unjudged_of(truth: Truth, run: Run, rules: ListRules) -> _Unjudged:
+    positive = rules.threshold(truth)
+    run = rules.prepared(run)
+    join = rules.joined(truth, run)
+    join.check(truth, run, rules.missing)
     rows = join.look_up(truth, run, positive, "bounds", with_items=True)
-    item = _in_rank_order(join, rows, ties, seed)  # before relevance, a tie key, is reordered
-    refuse_tied(rows, join.labels, ties)
-    ranking = ranked(join, rows, positive, ties, missing, n_items, seed)
+    item = in_rank_order(join, rows, rules)  # before relevance, a tie key, is reordered
+    refuse_tied(rows, join.labels, rules.ties)
+    ranking = rules.of_rows(join, rows, positive)
     is_unjudged = np.zeros(item.size, np.bool_) if ranking.judged is None else ~ranking.judged
     unjudged_rows = np.flatnonzero(is_unjudged)
     offsets = kept_offsets(is_unjudged, rows.offsets)
     rank = unjudged_rows + 1 - np.repeat(rows.offsets[:-1], np.diff(offsets))
     codes = item[unjudged_rows]
     names = join.items.names
-    return _Unjudged(ranking, offsets, codes if names is None else names.gather(codes), rank)
-
-
-def _in_rank_order(join: Join, rows: Rows, ties: Ties, seed: int) -> NDArray[np.int64]:
-    """Return the item codes of the rows in rank order."""
-    items = NOTHING if rows.item is None else rows.item  # it is never None with items
-    groups = Groups(join.labels, rows.offsets)
-    keys, sign = tie_keys(ties, groups, rows.relevance, join.tie_items(items, ties), seed)
-    order = np.arange(items.size, dtype=np.float64)
-    no_ties = np.empty(0, np.bool_)
-    rank_rows(rows.offsets, read_only(rows.score), keys, sign, order, no_ties)
-    return items[order.astype(np.int64)]
+    items = codes if names is None else names.gather(codes)
+    return _Unjudged(ranking, offsets, items, rank, run.whole)
 
 
 def _common(first: Labels, second: Labels) -> Labels:

@@ -11,7 +11,7 @@ from podium._numbers import measured
 from podium.evaluation import BUILT_IN, UnjudgedRange
 from podium.evaluation.stats import Interval
 
-Verdict: TypeAlias = Literal["superior", "non-inferior", "inferior", "cannot tell"]
+Verdict: TypeAlias = Literal["superior", "equal", "non-inferior", "inferior", "cannot tell"]
 Role: TypeAlias = Literal["primary", "guard", "segment"]
 
 _POWER_QUANTILE = 0.8416  # the standard normal quantile of 80 % power
@@ -48,6 +48,8 @@ class Claim:
     unjudged : UnjudgedRange or None
         The range of the difference over all judgements of unjudged items. None without
         unjudged="bounds", and for measures of the items shown.
+    is_equal : bool
+        Whether the runs have the same lists, so that the difference is 0 and was not tested.
     """
 
     role: Role
@@ -65,6 +67,7 @@ class Claim:
     n_users: int
     n_undefined: int
     unjudged: UnjudgedRange | None = None
+    is_equal: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -72,20 +75,23 @@ class Claim:
 
         "superior" and "non-inferior" if the whole interval is better than the limit, and "superior"
         if it is also better than 0; "inferior" if the whole interval is worse than the limit. It is
-        "cannot tell" if the intervals of two looks contradict each other.
+        "cannot tell" if the intervals of two looks contradict each other. "equal" if the runs have
+        the same lists, unless the limit requires a gain.
         """
         low, high = self._gains
+        limit = self._oriented(self.limit)
+        if self.is_equal and limit <= 0:
+            return "equal"
         if low > high:
             return "cannot tell"
-        limit = self._oriented(self.limit)
         if low > limit:
             return "superior" if low > 0 else "non-inferior"
         return "inferior" if high < limit else "cannot tell"
 
     @property
     def holds(self) -> bool:
-        """Whether the verdict is "superior" or "non-inferior"."""
-        return self.verdict in ("superior", "non-inferior")
+        """Whether the verdict is "superior", "equal" or "non-inferior"."""
+        return self.verdict in ("superior", "equal", "non-inferior")
 
     @property
     def users_needed(self) -> int | None:
@@ -116,11 +122,13 @@ class Claim:
     def sentence(self, base: str = "base", candidate: str = "candidate") -> str:
         """Return the verdict as a sentence, with the interval and the users that would suffice."""
         low, high = self.interval
+        if self.verdict == "equal":
+            return f"{self._subject}: the runs are equal."
         if math.isnan(low):
             return f"{self._subject}: can't tell, because {self._lack}."
         limit = f"{self.limit:+.4g}" if self.limit else "0"
         interval = (
-            f"({measured(self.difference, '+')}, {self.level:.4g} interval "
+            f"({measured(self.difference, '+')}, {self.level:.4g} gate interval "
             f"[{measured(low, '+')}, {measured(high, '+')}], limit {limit})"
         )
         if self.verdict == "cannot tell":
@@ -160,8 +168,9 @@ class Claim:
 
     def as_json(self, base: str = "base", candidate: str = "candidate") -> dict[str, Any]:
         """Return the JSON form; nan and infinity become None."""
+        values = {name: value for name, value in vars(self).items() if name != "is_equal"}
         return {
-            **plain(vars(self)),
+            **plain(values),
             "unjudged": None if self.unjudged is None else _range(self.unjudged),
             "place": self.place,
             "verdict": self.verdict,

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium._arrays import check_target
+from podium._files import is_stream
 from podium.data.frames import Origin, kind_of
-from podium.decide.claims import Claim, Role
-from podium.decide.intervals import difference, interval
+from podium.decide.claiming import claims
 from podium.decide.pairs import Pairs, read_pairs
 from podium.decide.result import Gate
 from podium.decide.rules import Rules
 from podium.decide.state import State
-from podium.decide.unjudged import Ranges, read_ranges, read_tables
+from podium.decide.ties import ties_of, with_relevant_first
+from podium.decide.unjudged import read_ranges, read_tables
 from podium.errors import ArgumentError
 from podium.evaluation import BUILT_IN, check_tables
-from podium.evaluation.segments import numbers_in_order
+from podium.evaluation.same_lists import read_same_lists
 from podium.evaluation.unjudged import check_supported
 from podium.metrics import Measure
 from podium.types import Progress, Undefined
@@ -46,7 +46,8 @@ def gate(
     catalogue: Any = None,
     items: Any = None,
     level: float = 0.95,
-    undefined: Undefined = "skip",
+    undefined: Undefined | None = None,
+    like: str | None = None,
     sequential: bool = False,
     horizon: int | None = None,
     state: str | os.PathLike[str] | None = None,
@@ -63,7 +64,8 @@ def gate(
     The verdict on a measure follows from the interval of the mean difference candidate - base:
     "superior" if the whole interval is better than 0 and than the limit, "non-inferior" if it is
     better than the limit only, "inferior" if it is worse than the limit, and otherwise "cannot
-    tell". The limit of the primary measure is a loss of `margin`.
+    tell". The limit of the primary measure is a loss of `margin`. If both runs have the same lists
+    for all users, no test is needed: the verdict is "equal", and the candidate passes.
 
     Parameters
     ----------
@@ -98,7 +100,9 @@ def gate(
         The level of the intervals. A claim is false with a probability of about (1 - level) / 2 at
         most.
     undefined : {"skip", "zero", "one", "error"}
-        The rule for undefined groups, as in `podium.evaluate`.
+        The rule for undefined groups, as in `podium.evaluate`; "skip" by default.
+    like : str, optional
+        The package whose conventions apply, as in `podium.measure`.
     sequential : bool
         Whether the gate is used again as more users arrive. The intervals of all looks then hold
         together. `state` is required.
@@ -135,6 +139,11 @@ def gate(
 
     Notes
     -----
+    Equal runs: the same items in the same order, with the same ties, to the depth that the measures
+    read. Equal values of different lists are tested, and so are repeated looks.
+    Ties: if `ties` is not passed, and the decision with relevant items first among equal scores
+    differs from that with relevant items last, the decision is "cannot tell", and the gate shows
+    both. In repeated looks, earlier users whom the look lacks keep their stored values.
     Multiplicity: a candidate passes only if every guard holds, so guards need no correction. The
     intervals of segments have the level 1 - (1 - level) / number of segment claims.
     Intervals of one look: t intervals with the jackknife standard error over clusters. For a
@@ -178,16 +187,17 @@ def gate(
     )
     has_bounds = options.get("unjudged") == "bounds"
     _check_request(rules, divisions, users, state)
-    _check_bounds(rules, has_bounds)
+    _check_bounds(rules, like, has_bounds)
     of_shown = [m for m in rules.measures if m.metric.reads != "relevance"]
     check_tables(of_shown, catalogue, items)
     _check_names(names)
     tables = truth, base, candidate
-    origin = Origin(kind_of(*tables))
+    kind = kind_of(*tables)
     options = with_shared_names(options, (*tables, users, catalogue, items))
     if has_bounds:
         runs = {"base": base, "candidate": candidate}
         refuse_large(truth, runs, storage, "unjudged='bounds' of two runs")
+    if has_bounds or any(map(_is_stream, tables)):
         tables = read_tables(*tables, options)
     pairs = read_pairs(
         *tables,
@@ -199,17 +209,30 @@ def gate(
         catalogue=catalogue,
         items=items,
         undefined=undefined,
+        like=like,
         storage=storage,
         **options,
     )
+    origin = Origin(kind, pairs.user_column)
     result, n_known = _state(rules, pairs, state)
     look = _look(result, result.pairs.n_users - n_known)
     ranges = None
     if has_bounds:
-        ranges = read_ranges(tables, result.pairs, rules.measures, undefined, **options)
-    all_claims = tuple(claims(result, ranges))
+        ranges = read_ranges(tables, result.pairs, rules.measures, undefined or "skip", **options)
+    is_equal = (
+        rules.looks == "once"
+        and pairs.are_equal()
+        and read_same_lists(
+            tables[0], tables[1:], rules.measures, like=like, storage=storage, options=options
+        )
+    )
+    all_claims = tuple(claims(result, ranges, equal=is_equal))
     unjudged = None if ranges is None else ranges.summary(all_claims[0])
-    decided = Gate(all_claims, look, result.pairs.conventions, *names, unjudged, origin)
+    ties = None
+    if pairs.best is not None and not is_equal:
+        first = claims(with_relevant_first(result, pairs, pairs.best))
+        ties = ties_of(pairs, rules.measures, all_claims, tuple(first))
+    decided = Gate(all_claims, look, result.pairs.conventions, *names, unjudged, origin, ties)
     if state is not None:
         result.write(state)
     return decided
@@ -218,70 +241,16 @@ def gate(
 def _state(rules: Rules, pairs: Pairs, path: Any) -> tuple[State, int]:
     """Return the users of all looks, and the number of those that earlier looks had."""
     if path is None or not Path(path).exists():
-        return State.first(rules, pairs), 0
-    earlier = State.read(path, rules, pairs)
-    return earlier.added(pairs), earlier.pairs.n_users
-
-
-def claims(state: State, ranges: Ranges | None = None) -> Iterator[Claim]:
-    """Yield the claims of the measures for all users, then those of each segment."""
-    everyone = np.arange(state.pairs.n_users)
-    rules = state.rules
-    for number, _ in enumerate(rules.measures):
-        role: Role = "primary" if number == 0 else "guard"
-        yield _claim(state, ranges, number, everyone, rules.level, role)
-    segments = [*_segments(state.pairs, state.looks[0])]
-    measures = [i for i, measure in enumerate(rules.measures) if measure.metric.is_mean]
-    level = 1 - (1 - rules.level) / max(len(segments) * len(measures), 1)
-    for by, name, rows in segments:
-        for number in measures:
-            yield _claim(state, ranges, number, rows, level, "segment", by, name)
-
-
-def _segments(pairs: Pairs, n_first: int) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
-    """Yield the segments of the first look, with the positions of their users."""
-    for by, column in pairs.segments.items():
-        for name in sorted(np.unique(column[:n_first]).tolist(), key=numbers_in_order):
-            if name:
-                yield by, name, np.flatnonzero(column == name)
-
-
-def _claim(
-    state: State,
-    ranges: Ranges | None,
-    number: int,
-    rows: NDArray[np.int64],
-    level: float,
-    role: Role,
-    by: str = "",
-    segment: str = "",
-) -> Claim:
-    measure, rules = state.rules.measures[number], state.rules
-    pairs = state.pairs if rows.size == state.pairs.n_users else state.pairs.rows(rows)
-    if rules.looks == "any time":
-        pairs = pairs.with_equal_clusters(measure)
-    estimate = difference(pairs, measure)
-    base, candidate = pairs.means(measure)
-    is_defined = ~np.isnan(pairs.candidate[str(measure)] - pairs.base[str(measure)])
-    weights = pairs.weights(measure)
-    is_used = is_defined if weights is None else is_defined & (weights > 0)
-    return Claim(
-        role=role,
-        measure=str(measure),
-        by=by,
-        segment=segment,
-        higher_is_better=measure.metric.higher_is_better,
-        base=base,
-        candidate=candidate,
-        difference=estimate.mean,
-        std_error=estimate.std_error,
-        interval=interval(pairs, rows, estimate, measure, rules, level, state.looks),
-        level=level,
-        limit=rules.limits[number],
-        n_users=int(is_used.sum()),
-        n_undefined=int(is_defined.size - is_defined.sum()),
-        unjudged=None if ranges is None else ranges.of(measure, rows),
-    )
+        result, n_known = State.first(rules, pairs), 0
+    else:
+        earlier = State.read(path, rules, pairs)
+        result, n_known = earlier.added(pairs), earlier.pairs.n_users
+    weights = result.pairs.weight
+    if weights is not None and not weights.any():
+        raise ArgumentError(
+            f"weight must be positive for some user, but {rules.weight} is 0 for all."
+        )
+    return result, n_known
 
 
 def _look(state: State, n_new: int) -> dict[str, Any] | None:
@@ -332,10 +301,19 @@ def _check_request(rules: Rules, by: Sequence[str], users: Any, state: Any) -> N
         )
 
 
-def _check_bounds(rules: Rules, has_bounds: bool) -> None:
+def _is_stream(table: Any) -> bool:
+    """Return whether a table can be read only once."""
+    return isinstance(table, str | Path) and is_stream(Path(table))
+
+
+def _check_bounds(rules: Rules, like: str | None, has_bounds: bool) -> None:
     """Refuse bounds that would need the lists of earlier looks, or that a measure lacks."""
     if not has_bounds:
         return
+    if like is not None:
+        raise ArgumentError(
+            f"unjudged='bounds' and like={like!r} both set a convention. Leave one of them out."
+        )
     check_supported([m for m in rules.measures if m.metric.reads == "relevance"])
     if rules.looks != "once":
         raise ArgumentError(

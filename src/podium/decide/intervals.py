@@ -15,6 +15,7 @@ from podium.evaluation.stats import (
     Interval,
     betting_interval,
     clustered_mean,
+    differences,
     repeated_interval,
     running_means,
     spending_boundaries,
@@ -92,7 +93,7 @@ def _widening(measure: Measure) -> float:
 
 
 def _differences(pairs: Pairs, measure: Measure) -> PerGroup:
-    return pairs.candidate[str(measure)] - pairs.base[str(measure)]
+    return differences(pairs.base[str(measure)], pairs.candidate[str(measure)])
 
 
 def _by_cluster(pairs: Pairs, measure: Measure) -> PerGroup:

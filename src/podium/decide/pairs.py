@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation import BUILT_IN, Evaluation, divide, fill, measure_runs
+from podium.evaluation.open_ties import differs
 from podium.metrics import Measure
 from podium.types import Labels, Mask, PerGroup, Undefined
 
@@ -33,6 +34,11 @@ class Pairs:
     cluster : str (n_users,), or None
     weight : float64, (n_users,), or None
     conventions : dict
+    best : Pairs or None
+        The same with relevant items first among equal scores; None if no value depends on their
+        order, or if it was chosen.
+    user_column : str
+        The name of the truth's column of users.
     """
 
     labels: Labels
@@ -42,10 +48,31 @@ class Pairs:
     cluster: Labels | None = None
     weight: PerGroup | None = None
     conventions: dict[str, Any] = field(default_factory=dict[str, Any])
+    best: Pairs | None = None
+    user_column: str = "user"
 
     @property
     def n_users(self) -> int:
         return self.labels.size
+
+    @property
+    def n_tied(self) -> int:
+        """The number of users for whom a value depends on the order of equal scores."""
+        if self.best is None:
+            return 0
+        changes = [
+            differs(values, first[name])
+            for last, first in ((self.base, self.best.base), (self.candidate, self.best.candidate))
+            for name, values in last.items()
+        ]
+        return int(np.any(changes, axis=0).sum())
+
+    def are_equal(self) -> bool:
+        """Return whether both runs have the same values for every user, up to rounding."""
+        return all(
+            np.allclose(values, self.candidate[name], rtol=1e-12, atol=1e-12, equal_nan=True)
+            for name, values in self.base.items()
+        )
 
     def weights(self, measure: Measure) -> PerGroup | None:
         """Return the weights of users; None if the measure is not a mean over users."""
@@ -61,8 +88,13 @@ class Pairs:
         return replace(self, weight=is_defined / np.maximum(sizes, 1.0))
 
     def means(self, measure: Measure) -> tuple[float, float]:
-        """Return the weighted means of base and candidate over users who have both values."""
+        """Return the weighted means of base and candidate over users who have both values.
+
+        A measure that is not a mean over users has its own value for each run.
+        """
         base, candidate = self.base[str(measure)], self.candidate[str(measure)]
+        if not measure.metric.is_mean:
+            return float(np.mean(base)), float(np.mean(candidate))
         is_defined = ~np.isnan(base + candidate)
         weights = self.weights(measure)
         weights = None if weights is None else weights[is_defined]
@@ -98,7 +130,8 @@ def read_pairs(
     weight: str | None,
     catalogue: Any,
     items: Any,
-    undefined: Undefined,
+    undefined: Undefined | None,
+    like: str | None,
     storage: Storage,
     **options: Any,
 ) -> Pairs:
@@ -107,9 +140,10 @@ def read_pairs(
     def clusters_of(labels: Labels) -> Labels | None:
         return _column(users, "cluster", cluster, labels, options)
 
-    rule = options.get("unjudged", "negative")
-    # Claims have bounds of differences (podium.decide.unjudged). Those of each run are not used.
-    options = {**options, "unjudged": "negative" if rule == "bounds" else rule}
+    stated: dict[str, Any] = {}
+    if options.get("unjudged") == "bounds":
+        # Claims have bounds of differences (podium.decide.unjudged). Those of runs are not used.
+        stated, options = {"unjudged": "bounds"}, {**options, "unjudged": "negative"}
     evaluations = measure_runs(
         truth,
         {"base": base, "candidate": candidate},
@@ -118,23 +152,34 @@ def read_pairs(
         items=items,
         clusters=clusters_of,
         undefined=undefined,
+        like=like,
         storage=storage,
         **options,
     )
     first = evaluations["base"]
     values = {
-        name: {text: fill(v, undefined) for text, v in evaluation.values.items()}
+        name: {m: fill(v, evaluation.undefined_rule(m)) for m, v in evaluation.values.items()}
         for name, evaluation in evaluations.items()
     }
-    return Pairs(
+    pairs = Pairs(
         first.labels,
         values["base"],
         values["candidate"],
         _segments(first, by, users, options),
         clusters_of(first.labels),
         _weights(users, weight, first.labels, options),
-        {**first.conventions, "unjudged": rule},
+        {**first.conventions, **stated},
+        user_column=first.origin.user,
     )
+    best = {
+        name: {
+            m: fill(evaluation.best.get(m, v), evaluation.undefined_rule(m))
+            for m, v in evaluation.values.items()
+        }
+        for name, evaluation in evaluations.items()
+    }
+    pairs = replace(pairs, best=replace(pairs, base=best["base"], candidate=best["candidate"]))
+    return pairs if pairs.n_tied else replace(pairs, best=None)
 
 
 def _segments(
@@ -187,6 +232,4 @@ def _weights(
             f"{int(is_wrong.sum())} of {labels.size} users, first {_check.label(labels[first])} "
             f"({texts[first]})."
         )
-    if not weights.any():
-        raise ArgumentError(f"weight must be positive for some user, but {column} is 0 for all.")
     return weights

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar
 
 from podium.data.frames import NO_FRAMES, Origin
 from podium.decide.claims import Claim, Verdict
+from podium.decide.ties import Decision, Ties, decision_of
 from podium.decide.unjudged import Unjudged
 from podium.report import Report, Table, gate
 from podium.report.pictures import Pictures, chosen_measure, decided
 from podium.report.results import Result
-from podium.report.views import Numbers, View
+from podium.report.views import Numbers, View, headed
 from podium.types import Labels
-
-Decision: TypeAlias = Literal["pass", "fail", "cannot tell"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,6 +35,9 @@ class Gate(Result):
         The unjudged items of both runs; None without unjudged="bounds".
     origin : Origin
         The kind of frames that came in.
+    ties : Ties or None
+        The claims with relevant items first among equal scores. None if `ties` was passed, or if
+        the order of equal scores has no effect that can be seen.
     """
 
     claims: tuple[Claim, ...]
@@ -45,6 +47,14 @@ class Gate(Result):
     candidate: str = "candidate"
     unjudged: Unjudged | None = None
     origin: Origin = NO_FRAMES
+    ties: Ties | None = None
+
+    _test: ClassVar[str] = "gate.passed, which is True for the decision 'pass' alone"
+
+    @property
+    def passed(self) -> bool:
+        """Whether the decision is "pass", such as in ``assert podium.gate(...).passed``."""
+        return self.decision == "pass"
 
     @property
     def primary(self) -> Claim:
@@ -53,20 +63,20 @@ class Gate(Result):
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of the primary measure: superior, non-inferior, inferior or cannot tell."""
-        return self.primary.verdict
+        """The verdict of the primary measure, in both orders of equal scores; see `Claim`."""
+        return self.primary.verdict if self.ties is None else self.ties.verdict
 
     @property
     def decision(self) -> Decision:
         """Whether the candidate may replace the base.
 
         "fail" if the primary measure, a guard or a segment is inferior; "pass" if the primary
-        measure and all guards hold, and no segment is inferior; otherwise "cannot tell".
+        measure and all guards hold, and no segment is inferior; otherwise "cannot tell". It is
+        "cannot tell" too if the order of equal scores decides, and nobody chose it.
         """
-        if any(claim.verdict == "inferior" for claim in self.claims):
-            return "fail"
-        required = [claim for claim in self.claims if claim.role != "segment"]
-        return "pass" if all(claim.holds for claim in required) else "cannot tell"
+        if self.ties is not None and self.ties.decide:
+            return "cannot tell"
+        return decision_of(self.claims)
 
     @property
     def reasons(self) -> list[str]:
@@ -74,6 +84,8 @@ class Gate(Result):
         decision = self.decision
         if decision == "pass":
             return []
+        if self.ties is not None and self.ties.decide:
+            return list(self.ties.reasons(self.base, self.candidate))
         return [
             claim.sentence(self.base, self.candidate)
             for claim in self.claims
@@ -101,6 +113,7 @@ class Gate(Result):
             "claims": [claim.as_json(self.base, self.candidate) for claim in self.claims],
             "look": self.look,
             "unjudged": None if self.unjudged is None else self.unjudged.as_json(self.primary),
+            "ties": None if self.ties is None else self.ties.as_json(self.base, self.candidate),
             "conventions": dict(self.conventions),
         }
 
@@ -113,7 +126,7 @@ class Gate(Result):
         return {"claims": decided.claims(result, name)}
 
     def _view(self) -> View:
-        return gate.view(self.as_json())
+        return headed(gate.view(self.as_json()), self.origin.noun)
 
     def _table(self) -> Table:
         return gate.flat_table(self.as_json())

@@ -157,7 +157,7 @@ def _refuse_other(path: Path, header: Mapping[str, Any], rules: Rules, pairs: Pa
     }
     then = {**header["rules"], "by": header["by"], **header["conventions"]}
     for name, value in now.items():
-        if then[name] != value:
+        if then.get(name) != value:
             raise ArgumentError(
                 f"state {path} was begun with {name} {then.get(name)!r}, but this look has "
                 f"{value!r}. The rules of a gate can't change between looks. Begin a new state for "

@@ -7,11 +7,14 @@ To see how podium is used, read ``study.py``. ``page.py`` makes the report from 
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
 from podium import Audit, Comparison, Gate, report
+from podium._files import making
 from podium.data import OnlineRetail, load_onlineretail, write_table
 from podium.demo import page
 from podium.demo.study import RANKERS, Results, run_study
@@ -85,7 +88,11 @@ def run(
     >>> run("demo-report").gate.verdict  # doctest: +SKIP
     'superior'
     """
-    folder = None if out is None else _folder(Path(out))
+    with nullcontext() if out is None else _folder(Path(out)) as folder:
+        return _run(folder, shop, progress)
+
+
+def _run(folder: Path | None, shop: OnlineRetail | None, progress: Progress) -> Demo:
     numbers = count()
 
     def step(note: str) -> None:
@@ -102,14 +109,15 @@ def run(
     return Demo(page.summary(results), results.comparison, results.gate, results.audit, path)
 
 
-def _folder(out: Path) -> Path:
+@contextmanager
+def _folder(out: Path) -> Generator[Path]:
     """Create the folder, and check that a page can be rendered, before the computation."""
     report.check_installed()
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        with making(out):
+            yield out
     except OSError as error:
         raise DataError(f"{out} can't be written: {error.strerror or error}.") from error
-    return out
 
 
 def _write(results: Results, out: Path) -> None:

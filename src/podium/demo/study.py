@@ -155,18 +155,21 @@ def run_study(shop: OnlineRetail, step: Callable[[str], None]) -> Results:
     step("choosing on the validation window")
     runs = runs_of(shop, windows["valid"], candidates["valid"], rankers)
     truth = table(shop, windows["valid"].new)
-    validation = {m: podium.measure(truth, run, TARGET).means[TARGET] for m, run in runs.items()}
+    validation = {
+        m: podium.measure(truth, run, TARGET, ties="worst").means[TARGET] for m, run in runs.items()
+    }
     base, choice = (max(names, key=validation.__getitem__) for names in (RECOMMENDERS, RANKERS))
 
     step("comparing on the test window")
     test = windows["test"]
     runs = runs_of(shop, test, candidates["test"], rankers)
     past, truth = table(shop, first_of_pairs(shop, test.past)), table(shop, test.new)
-    comparison = podium.compare(truth, runs, MEASURES, pairs="all", keep_lists=True)
+    comparison = podium.compare(truth, runs, MEASURES, pairs="all", ties="worst", keep_lists=True)
     gate = podium.gate(
         *(truth, runs[base], runs[choice], TARGET),
         guards=GUARDS,
         by=("engagement", "country"),
+        ties="worst",
         users=countries(shop),
         catalogue=past,
         names=(base, choice),

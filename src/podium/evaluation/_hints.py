@@ -9,7 +9,7 @@ import numpy as np
 from podium._text import counted
 from podium.errors import warn
 from podium.metrics import Measure
-from podium.types import PerGroup
+from podium.types import LowGrades, PerGroup
 
 
 def warn_of_undefined(
@@ -17,8 +17,10 @@ def warn_of_undefined(
     measures: Sequence[Measure],
     *,
     min_relevance: float,
+    low_grades: LowGrades,
     highest: float,
     any_positive: bool,
+    any_counted: bool,
 ) -> None:
     """Warn of measures that are undefined in every group, with the reason.
 
@@ -28,13 +30,21 @@ def warn_of_undefined(
         The values by measure.
     measures : sequence of Measure
     min_relevance : float
+    low_grades : {"zero", "keep"}
+        The treatment of relevances below min_relevance in graded measures.
     highest : float
         The largest relevance, 0 if nothing is relevant.
     any_positive : bool
         Whether any group has an item with at least min_relevance.
+    any_counted : bool
+        Whether any of these items counts. With unretrieved="drop", only listed items count.
     """
     all_undefined = [m for m in measures if values[str(m)].size and np.isnan(values[str(m)]).all()]
-    without_positive = [m for m in all_undefined if highest == 0 or not (m.graded or any_positive)]
+    without_positive = [
+        m
+        for m in all_undefined
+        if highest == 0 or not (any_positive or (m.graded and low_grades == "keep"))
+    ]
     if without_positive:
         names = _names_with_verb(without_positive)
         warn(
@@ -43,8 +53,15 @@ def warn_of_undefined(
             else f"No relevance reaches min_relevance={min_relevance:g}: the largest is "
             f"{highest:g}, so {names} undefined. Pass min_relevance={highest:g} or less."
         )
+    without_hit = [] if any_counted else [m for m in all_undefined if m not in without_positive]
+    if without_hit:
+        warn(
+            "The lists hold no relevant item, and unretrieved='drop' leaves out those that they "
+            f"lack, so {_names_with_verb(without_hit)} undefined. Check the lists, or use "
+            "unretrieved='count'."
+        )
     for m in all_undefined:
-        if m not in without_positive:
+        if m not in (*without_positive, *without_hit):
             needed = m.metric.needs.format(name=m.name, k=m.k) or "the items that it needs"
             n = values[str(m)].size
             warn(f"{m} is undefined for all groups ({counted(n, 'groups')}): none has {needed}.")

@@ -165,6 +165,8 @@ def distinct_levels(
     known = np.unique(ranking.ideal)
     levels = known if grades is None else np.unique(_check.relevance(grades, None, name="grades"))
     levels = levels[levels > 0]
+    if ranking.low_grades == "zero":
+        levels = levels[levels >= ranking.min_relevance]
     unknown = known[~np.isin(known, levels)]
     if unknown.size:
         raise ArgumentError(f"grades must hold all relevances, but {unknown[0]:g} is missing.")

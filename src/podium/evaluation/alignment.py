@@ -121,10 +121,11 @@ def _concatenate(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 def _columns(evaluation: Evaluation) -> dict[tuple[str, ...], NDArray[Any]]:
     """Return all arrays of an evaluation, by the attribute, the measure and the end of bounds."""
-    plain = {(name,): vars(evaluation)[name] for name in ("labels", "n_pos", "users", "splits")}
+    names = ("labels", "n_pos", "n_pos_of_truth", "users", "splits")
+    plain = {(name,): vars(evaluation)[name] for name in names}
     measured = {
         (kind, name): column
-        for kind in ("values", "weights")
+        for kind in ("values", "weights", "best")
         for name, column in vars(evaluation)[kind].items()
     }
     ends = {
@@ -142,7 +143,7 @@ def _with_columns(
     plain: Any = {name[0]: column for name, column in columns.items() if len(name) == 1}
     measured: Any = {
         kind: {name[1]: column for name, column in columns.items() if name[0] == kind}
-        for kind in ("values", "weights")
+        for kind in ("values", "weights", "best")
     }
     bounds = {
         name: (columns["bounds", name, "low"], columns["bounds", name, "high"])

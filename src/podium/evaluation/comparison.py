@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from podium import _check
 from podium._json import plain
+from podium.data.frames import Origin
 from podium.errors import ArgumentError
 from podium.evaluation import details, pictures, stats
 from podium.evaluation.alignment import align
 from podium.evaluation.evaluation import Evaluation, fill, user_frame
+from podium.evaluation.open_ties import open_ties
 from podium.evaluation.segments import Segment
 from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
@@ -22,7 +24,7 @@ from podium.metrics import ByMeasure, Measure, parse
 from podium.report import Report, Table, comparison_report, flat, measured
 from podium.report.pictures import Pictures
 from podium.report.results import Result
-from podium.report.views import Numbers, View
+from podium.report.views import Numbers, View, headed
 from podium.types import Labels
 
 PairsCompared: TypeAlias = Literal["first", "all"]
@@ -106,6 +108,8 @@ class Comparison(Result):
     evaluations: dict[str, Evaluation]
     differences: tuple[Difference, ...]
     pairs: PairsCompared = "first"
+
+    _test: ClassVar[str] = "the p values of comparison.difference(measure, run), or podium.gate"
 
     @property
     def baseline(self) -> str:
@@ -226,8 +230,13 @@ class Comparison(Result):
     def _pictures(self, measure: Any) -> Pictures:
         return pictures.of_comparison(self, measure)
 
+    @property
+    def origin(self) -> Origin:
+        """The kind of frames that came in, and the name of the column of users."""
+        return self.evaluations[self.baseline].origin
+
     def _view(self) -> View:
-        return measured.comparison_view(self.as_json())
+        return headed(measured.comparison_view(self.as_json()), self.origin.noun)
 
     def _table(self) -> Table:
         return flat.comparison_table(self.as_json())
@@ -237,16 +246,21 @@ class Comparison(Result):
 
     @property
     def _frame_kind(self) -> str:
-        return self.evaluations[self.baseline].origin.kind
+        return self.origin.kind
 
     def _measures(self, segment: Segment | None) -> dict[str, Any]:
         mask = None if segment is None else segment.mask
         is_all = self.pairs == "all"
+        effects = {
+            run: {name: {"ties": plain(vars(effect))} for name, effect in open_ties(e, mask)}
+            for run, e in self.evaluations.items()
+        }
         return {
             measure: {
                 "higher_is_better": parse(measure).metric.higher_is_better,
                 "means": {
                     run: plain(vars(evaluation.summary(measure, mask)))
+                    | effects[run].get(measure, {})
                     for run, evaluation in self.evaluations.items()
                 },
                 "differences": [d.as_json() for d in self._of(measure, segment)],

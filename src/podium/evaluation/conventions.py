@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from podium import presets
-from podium.errors import ArgumentError, warn
+from podium.errors import ArgumentError
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import MeanRules
 from podium.evaluation.stats import IntervalMethod
@@ -32,7 +30,7 @@ class Task:
     options : dict
         The keyword arguments of `podium.data.ranking`.
     open_ties : bool
-        Whether the package does not define the order of equal scores.
+        Whether neither the caller nor the package defines the order of equal scores.
     """
 
     measures: list[Measure]
@@ -72,17 +70,18 @@ def tasks(
     """
     rules = MeanRules(undefined or "skip", level, interval, options.get("seed", 0))
     if like is None:
-        return [Task(list(measures), rules, dict(options))]
+        is_open = options.get("ties") is None
+        return [Task(list(measures), rules, dict(options), open_ties=is_open)]
     preset = presets.get(like)
     passed = {**options, "undefined": undefined}
     no_limit = {"score_above": None}  # every package sets it: most of them retrieve all items
-    _refuse_given(like, {**no_limit, **preset.users_and_lists()}, passed)
     by_preset: dict[tuple[tuple[str, Any], ...], list[Measure]] = {}
     for measure in measures:
         of_measure = preset.rules(measure)
-        _refuse_given(like, of_measure, passed)
+        _refuse_given(like, {**no_limit, **of_measure}, passed)
         by_preset.setdefault(tuple(of_measure.items()), []).append(preset.measure(measure))
     if not measures:  # measures of the items shown need the users all the same
+        _refuse_given(like, {**no_limit, **preset.users_and_lists()}, passed)
         by_preset[tuple(preset.users_and_lists().items())] = []
     return [_task(group, dict(of_them), rules, options) for of_them, group in by_preset.items()]
 
@@ -107,37 +106,6 @@ def _refuse_given(like: str, rules: Mapping[str, Any], options: Mapping[str, Any
             )
 
 
-def warn_of_open_ties(
-    like: str, worst: Mapping[str, Evaluation], best: Mapping[str, Evaluation]
-) -> None:
-    """Warn if a value depends on an order of equal scores that the package does not define.
-
-    Parameters
-    ----------
-    like : str
-        The package.
-    worst, best : mapping of run to Evaluation
-        The values with relevant items last and first among equal scores.
-    """
-    open_values = [
-        (f"{name} of {run}" if run else name, differs, e.summary(name), best[run].summary(name))
-        for run, e in worst.items()
-        for name, values in e.values.items()
-        for differs in [~np.isclose(values, best[run].values[name], equal_nan=True)]
-        if differs.any()
-    ]
-    if not open_values:
-        return
-    name, differs, low, high = open_values[0]
-    more = [other for other, *_ in open_values[1:]]
-    warn(
-        f"{like} leaves the order of equal scores open, and {differs.sum()} of {differs.size} "
-        f"users have such scores where they matter. {name} is between {low.mean:.4f} (relevant "
-        f"items last, as reported) and {high.mean:.4f}."
-        + (f" It also matters for {', '.join(more)}." if more else "")
-    )
-
-
 def joined(like: str | None, done: Sequence[tuple[Task, Evaluation]]) -> Evaluation:
     """Join the evaluations of tasks on the same groups into one."""
     if like is None:
@@ -160,6 +128,7 @@ def joined(like: str | None, done: Sequence[tuple[Task, Evaluation]]) -> Evaluat
     return replace(
         first,
         values={name: values for _, part in done for name, values in part.values.items()},
+        best={name: values for _, part in done for name, values in part.best.items()},
         weights={name: values for _, part in done for name, values in part.weights.items()},
         undefined={str(m): task.rules.undefined for task, _ in done for m in task.measures},
         conventions={**common, "like": like, "computed": computed},

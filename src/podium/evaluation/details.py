@@ -22,7 +22,7 @@ from podium.evaluation.segments import by_quantile
 from podium.evaluation.served import worst_served
 from podium.metrics import Measure, parse
 from podium.report.figures import bin_values
-from podium.types import Labels, PerGroup
+from podium.types import Labels, PerGroup, Undefined
 
 if TYPE_CHECKING:
     from podium.data import Run, Truth
@@ -51,8 +51,11 @@ class KeptTables:
         The table as it was passed to `measure` if it was measured in parts.
     run : Run
         The same.
-    options : dict of str to dict
-        The keyword arguments of `podium.data.ranking` by measure of relevance.
+    measured : dict of str to (Measure, dict)
+        Each measure of relevance as it was computed, with the options that a package fixes, and the
+        keyword arguments of `podium.data.ranking`; by the text of the measure.
+    shown : dict
+        The keyword arguments of the lists of measures of the items shown.
     sides : (Side, Side), optional
         The truth and the run that were measured in parts, and can be read again.
     facts : Whole, optional
@@ -61,9 +64,14 @@ class KeptTables:
 
     truth: Any
     run: Any
-    options: dict[str, dict[str, Any]]
+    measured: dict[str, tuple[Measure, dict[str, Any]]]
+    shown: dict[str, Any]
     sides: tuple[Side, Side] | None = None
     facts: Whole | None = None
+
+    def options_of(self, measure: str) -> dict[str, Any]:
+        """Return the conventions of the lists that a measure read."""
+        return self.measured[measure][1] if measure in self.measured else self.shown
 
     def truth_of(self, labels: Labels) -> Truth | None:
         """Return a truth with all rows of these users; None if there are none."""
@@ -182,7 +190,9 @@ def best_runs(evaluations: Mapping[str, Evaluation], measure: str) -> list[str]:
 def gains(comparison: Comparison, measure: str, run: str) -> dict[str, Any]:
     """Return the differences of a run from the baseline: counts, distribution, segments."""
     first = comparison.evaluations[comparison.baseline]
-    difference = filled(comparison.evaluations[run], measure) - filled(first, measure)
+    difference = stats.differences(
+        filled(first, measure), filled(comparison.evaluations[run], measure)
+    )
     test = comparison.difference(measure, run).test
     sign = parse(measure).metric.sign
     segments: list[dict[str, Any]] = [
@@ -191,7 +201,7 @@ def gains(comparison: Comparison, measure: str, run: str) -> dict[str, Any]:
             "n_groups": int(segment.mask.sum()),
             **_mean(first, difference, segment.mask),
         }
-        for segment in first.segments or by_quantile(first.n_pos)
+        for segment in first.segments or by_quantile(first.n_positives)
     ]
     known = [segment for segment in segments if segment["mean"] is not None]
     return {
@@ -230,8 +240,8 @@ def filled(evaluation: Evaluation, measure: str) -> PerGroup:
 def curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> dict[str, Any]:
     """Return the means of each metric with a cutoff, by run, at the cutoffs below and above it."""
     first = next(iter(evaluations.values()))
-    with_curve = [m for m in map(parse, measures) if has_curve(m, first)]
-    by_metric = {str(replace(m, k=None, text="")): m for m in with_curve}
+    with_curve = [name for name in measures if has_curve(parse(name), first)]
+    by_metric = {str(replace(parse(name), k=None, text="")): name for name in with_curve}
     chosen = dict([*by_metric.items()][:_MOST_MEASURES])
     tables = [e.tables for e in evaluations.values() if e.tables is not None]
     if not chosen or len(tables) < len(evaluations):
@@ -259,11 +269,11 @@ def curves(evaluations: Mapping[str, Evaluation], measures: Sequence[str]) -> di
 def has_curve(measure: Measure, evaluation: Evaluation) -> bool:
     """Return whether other cutoffs of a measure can be computed from the tables."""
     tables = evaluation.tables
-    return measure.k is not None and tables is not None and str(measure) in tables.options
+    return measure.k is not None and tables is not None and str(measure) in tables.measured
 
 
 def _run_curves(
-    evaluation: Evaluation, measures: Mapping[str, Measure], truth: Truth | None, users: Labels
+    evaluation: Evaluation, measures: Mapping[str, str], truth: Truth | None, users: Labels
 ) -> dict[str, dict[int, float | None]]:
     """Return the means of one run by metric and cutoff; lists of equal options are joined once."""
     from podium import data
@@ -276,15 +286,16 @@ def _run_curves(
         rank = tables.ranker(truth, users)
         if rank is None:
             return {name: {} for name in measures}
-        for name, measure in measures.items():
-            options = tables.options[str(measure)]
+        for name, text in measures.items():
+            measure, options = tables.measured[text]
+            rule = evaluation.undefined_rule(text)
             key = repr(sorted(options.items()))
             if key not in rankings:
                 rankings[key] = rank(**options)
             ranking = rankings[key]
             is_included = data.user_positions(ranking.groups.labels, users) >= 0
             result[name] = {
-                k: _mean_at(replace(measure, k=k, text=""), ranking, is_included, evaluation)
+                k: _mean_at(replace(measure, k=k, text=""), ranking, is_included, rule)
                 for k in _cutoffs(measure, np.diff(ranking.groups.offsets))
             }
     return result
@@ -298,17 +309,18 @@ def _cutoffs(measure: Measure, lengths: NDArray[np.int64]) -> list[int]:
 
 
 def _mean_at(
-    measure: Measure, ranking: Any, is_included: NDArray[np.bool_], evaluation: Evaluation
+    measure: Measure, ranking: Any, is_included: NDArray[np.bool_], undefined: Undefined
 ) -> float | None:
-    """Return the mean of a measure over the included lists; None if it is undefined."""
+    """Return the mean of a measure over the included lists; None if it is undefined or refused."""
     from podium.evaluation.evaluation import fill
 
     try:
         values = measure(ranking)[is_included]
     except PodiumError:  # the lists are too short for this cutoff
         return None
-    values = fill(values, evaluation.undefined_rule(measure))
-    return None if np.isnan(values).all() else float(np.nanmean(values))
+    values = fill(values, undefined)
+    is_refused = undefined == "error" and np.isnan(values).any()
+    return None if is_refused or np.isnan(values).all() else float(np.nanmean(values))
 
 
 __all__: Sequence[str] = [

@@ -15,13 +15,14 @@ from podium.data.frames import NO_FRAMES, Origin, as_frame
 from podium.errors import ArgumentError
 from podium.evaluation import details, pictures, stats
 from podium.evaluation.details import KeptTables
+from podium.evaluation.open_ties import open_ties
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.evaluation.stats import IntervalMethod, Summary
 from podium.metrics import ByMeasure, Measure, parse
 from podium.report import Report, Table, evaluation_report, flat, measured
 from podium.report.pictures import Pictures
 from podium.report.results import Result
-from podium.report.views import Numbers, View
+from podium.report.views import Numbers, View, headed
 from podium.types import Counts, Labels, Mask, PerGroup, Undefined
 
 
@@ -34,7 +35,7 @@ class Evaluation(Result):
     labels : (n_groups,)
         The group labels, in ascending order.
     n_pos : int64, (n_groups,)
-        The number of positives of each group.
+        The number of positives of each group that count.
     values : dict of str to float64 (n_groups,)
         The values by measure; nan if undefined. A key can be any text of the measure, such as
         "ap@5" or, with an alias, "map@5". For coverage and gini, which are not means over groups,
@@ -52,6 +53,13 @@ class Evaluation(Result):
     bounds : dict of str to (float64 (n_groups,), float64 (n_groups,))
         The smallest and largest values by measure over all judgements of unjudged items; empty
         unless unjudged="bounds".
+    best : dict of str to float64 (n_groups,)
+        The values by measure with relevant items first among equal scores; empty unless neither the
+        caller nor the package of `like` chose an order of equal scores.
+    n_pos_of_truth : int64, (n_groups,), or None
+        The number of positives of each group in the truth, which is the same for all runs. It
+        differs from `n_pos` with unretrieved="drop", and divides the groups in segments. None means
+        `n_pos`.
     users, splits : (n_groups,), optional
         The user and the split of each group, if groups are users in several splits, such as
         "split1/u7". Intervals then include the variation of both, and
@@ -76,6 +84,8 @@ class Evaluation(Result):
     bounds: dict[str, tuple[PerGroup, PerGroup]] = field(
         default_factory=dict[str, tuple[PerGroup, PerGroup]]
     )
+    best: dict[str, PerGroup] = field(default_factory=dict[str, PerGroup])
+    n_pos_of_truth: Counts | None = None
     users: Labels | None = None
     splits: Labels | None = None
     origin: Origin = NO_FRAMES
@@ -84,12 +94,18 @@ class Evaluation(Result):
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", ByMeasure(self.values))
         object.__setattr__(self, "bounds", ByMeasure(self.bounds))
+        object.__setattr__(self, "best", ByMeasure(self.best))
         object.__setattr__(self, "weights", ByMeasure(self.weights))
 
     @property
     def n_groups(self) -> int:
         """The number of groups: users or queries."""
         return self.labels.size
+
+    @property
+    def n_positives(self) -> Counts:
+        """The number of positives of each group in the truth."""
+        return self.n_pos if self.n_pos_of_truth is None else self.n_pos_of_truth
 
     @property
     def measures(self) -> list[str]:
@@ -195,7 +211,7 @@ class Evaluation(Result):
         ----------
         by : str
             The division: "engagement" (n_pos <= k against n_pos > k), "n_pos" (quarters of the
-            groups by n_pos), or the name of `key`.
+            groups by n_pos), or the name of `key`. n_pos is the number of positives in the truth.
         key : (n_groups,), optional
             A value per group, in the order of `labels`; each distinct value is a segment.
         k : int, optional
@@ -209,9 +225,9 @@ class Evaluation(Result):
         if key is not None:
             new_segments = by_value(by, _check.array(key, "by"), self.n_groups)
         elif by == "engagement":
-            new_segments = by_engagement(self.n_pos, self._cutoff(k))
+            new_segments = by_engagement(self.n_positives, self._cutoff(k))
         elif by == "n_pos":
-            new_segments = by_quantile(self.n_pos)
+            new_segments = by_quantile(self.n_positives)
         else:
             raise ArgumentError(
                 f"by must be 'engagement', 'n_pos' or a column of users, got {by!r}."
@@ -254,6 +270,8 @@ class Evaluation(Result):
         for name in self.bounds:
             low, high = self.bounds_of_mean(name, mask)
             result[name]["unjudged"] = {"low": plain(low), "high": plain(high)}
+        for name, effect in open_ties(self, mask):
+            result[name]["ties"] = plain(vars(effect))
         if pooled:
             for name in self.weights:
                 result[name]["pooled"] = plain(vars(self.pooled(name)))
@@ -288,7 +306,7 @@ class Evaluation(Result):
         return pictures.of_evaluation(self, measure)
 
     def _view(self) -> View:
-        return measured.evaluation_view(self.as_json())
+        return headed(measured.evaluation_view(self.as_json()), self.origin.noun)
 
     def _table(self) -> Table:
         return flat.evaluation_table(self.as_json())

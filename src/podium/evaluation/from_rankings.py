@@ -12,6 +12,7 @@ from podium.errors import ArgumentError
 from podium.evaluation import _hints, stats
 from podium.evaluation.alignment import merge
 from podium.evaluation.evaluation import Evaluation
+from podium.evaluation.open_ties import best_values
 from podium.evaluation.stats import IntervalMethod
 from podium.metrics import Measure, parse_all
 from podium.ranking import Ranking
@@ -94,14 +95,18 @@ class MeanRules:
 
 
 def evaluate_parsed(
-    rankings: Ranking | Iterable[Ranking], parsed: list[Measure], rules: MeanRules
+    rankings: Ranking | Iterable[Ranking],
+    parsed: list[Measure],
+    rules: MeanRules,
+    *,
+    open_ties: bool = False,
 ) -> Evaluation:
     """Evaluate parsed measures; there may be none."""
     rules.check(parsed)
     blocks: list[Evaluation] = []
     relevances: list[Relevances] = []
     for ranking in [rankings] if isinstance(rankings, Ranking) else rankings:
-        blocks.append(evaluate_ranking(ranking, parsed))
+        blocks.append(evaluate_ranking(ranking, parsed, open_ties=open_ties))
         relevances.append(Relevances.of(ranking))
     if not blocks:
         raise ArgumentError("rankings must hold at least one Ranking, got none.")
@@ -111,7 +116,10 @@ def evaluate_parsed(
 
 @dataclass(frozen=True)
 class Relevances:
-    """The relevances above 0 of some groups: the highest, their number, and those not positive."""
+    """The relevances above 0 of some groups in the truth: the highest, and how many there are.
+
+    `n_below` of them are not positive.
+    """
 
     highest: float
     n_relevant: int
@@ -120,8 +128,9 @@ class Relevances:
     @classmethod
     def of(cls, ranking: Ranking) -> Relevances:
         """Return the relevances of a ranking."""
-        n_below = int((ranking.ideal < ranking.min_relevance).sum())
-        return cls(float(ranking.ideal.max(initial=0.0)), ranking.ideal.size, n_below)
+        relevances = ranking.ideal if ranking.of_truth is None else ranking.of_truth[1]
+        n_below = int((relevances < ranking.min_relevance).sum())
+        return cls(float(relevances.max(initial=0.0)), relevances.size, n_below)
 
     @classmethod
     def joined(cls, parts: Iterable[Relevances]) -> Relevances:
@@ -143,8 +152,10 @@ def finished(
         evaluation.values,
         parsed,
         min_relevance=evaluation.conventions["min_relevance"],
+        low_grades=evaluation.conventions["low_grades"],
         highest=relevances.highest,
-        any_positive=bool(evaluation.n_pos.any()),
+        any_positive=bool(evaluation.n_positives.any()),
+        any_counted=bool(evaluation.n_pos.any()),
     )
     _hints.warn_of_scale(parsed, relevances.highest)
     return replace(
@@ -162,15 +173,27 @@ def finished(
     )
 
 
-def evaluate_ranking(ranking: Ranking, measures: list[Measure]) -> Evaluation:
-    """Return the values of the groups of a ranking, without rules for means."""
+def evaluate_ranking(
+    ranking: Ranking, measures: list[Measure], *, open_ties: bool = False
+) -> Evaluation:
+    """Return the values of the groups of a ranking, without rules for means.
+
+    With `open_ties`, they include those with relevant items first among equal scores.
+    """
+    values = {str(m): m(ranking) for m in measures}
     weights = {str(m): m.weights(ranking) for m in measures}
     return Evaluation(
         labels=ranking.groups.labels,
         n_pos=ranking.n_pos,
-        values={str(m): m(ranking) for m in measures},
+        values=values,
+        best=best_values(ranking, measures, values) if open_ties else {},
         weights={name: w for name, w in weights.items() if w is not None},
-        conventions={"ties": ranking.ties, "min_relevance": ranking.min_relevance},
+        conventions={
+            "ties": ranking.ties,
+            "min_relevance": ranking.min_relevance,
+            "low_grades": ranking.low_grades,
+        },
+        n_pos_of_truth=None if ranking.of_truth is None else ranking.n_pos_of_truth,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -19,7 +18,6 @@ from podium.evaluation.conventions import (
     joined,
     ranking_options,
     tasks,
-    warn_of_open_ties,
 )
 from podium.evaluation.details import KeptTables
 from podium.evaluation.evaluation import Evaluation
@@ -29,6 +27,7 @@ from podium.evaluation.from_rankings import (
     refuse_undefined,
 )
 from podium.evaluation.in_buckets import measure_buckets
+from podium.evaluation.open_ties import warn_of_open_ties
 from podium.evaluation.segments import divide
 from podium.evaluation.shown import RUN_COLUMNS, check_tables, shown_values
 from podium.evaluation.stats import IntervalMethod
@@ -133,7 +132,8 @@ optional
     PodiumWarning
         If `podium.data.ranking` or `evaluate` warns, or if min_relevance is not passed and a
         measure treats relevances between 0 and 1 as not relevant, or if `items` lacks items shown,
-        or the package of `like` does not define the order of equal scores and it matters.
+        or neither `ties` nor the package of `like` defines the order of equal scores, and it
+        changes 1 % of the lists or more, and a mean in its first four digits.
 
     Examples
     --------
@@ -231,6 +231,7 @@ def measure_runs(
     }
     if len(runs) > 1:
         evaluations = align(evaluations)
+    warn_of_open_ties(like, evaluations)
     labels = next(iter(evaluations.values())).labels
     values_of_shown = shown_values(
         measured.runs,
@@ -241,19 +242,19 @@ def measure_runs(
         items=items,
         columns=options,
         items_of_runs=measured.items,
-        single_precision=options.get("single_precision", False),
-        score_above=options.get("score_above"),
+        truth=measured.truth if measured.sides is None else None,
+        conventions=todo[0].options,
     )
     if undefined == "error":
         for values in values_of_shown.values():
             refuse_undefined(values, labels)
-    used = {str(m): task.options for task in todo for m in task.measures}
+    used = {str(m): (m, ranking_options([m], task.options)) for task in todo for m in task.measures}
     return {
         name: replace(
             evaluation,
             values={str(m): (evaluation.values | values_of_shown[name])[str(m)] for m in measures},
             origin=measured.origin,
-            tables=measured.tables(name, used) if keep_lists else None,
+            tables=measured.tables(name, used, todo[0].options) if keep_lists else None,
         )
         for name, evaluation in evaluations.items()
     }
@@ -275,10 +276,12 @@ class _Measured(NamedTuple):
     sides: tuple[Side, dict[str, Side]] | None = None
     facts: Whole | None = None
 
-    def tables(self, name: str, options: dict[str, dict[str, Any]]) -> KeptTables:
+    def tables(
+        self, name: str, used: dict[str, tuple[Measure, dict[str, Any]]], shown: dict[str, Any]
+    ) -> KeptTables:
         """Return the tables of a run, for lists and curves."""
         sides = None if self.sides is None else (self.sides[0], self.sides[1][name])
-        return KeptTables(self.truth, self.lists[name], options, sides, self.facts)
+        return KeptTables(self.truth, self.lists[name], used, shown, sides, self.facts)
 
 
 def _measured(
@@ -299,7 +302,7 @@ def _measured(
     with in_buckets(truth, runs, options, storage) as buckets:
         if buckets is not None:
             depth = max((m.k or 1 for m in of_shown), default=None)
-            result = measure_buckets(buckets, todo, like=like, depth=depth)
+            result = measure_buckets(buckets, todo, depth=depth)
             return _Measured(
                 result.evaluations,
                 result.best or runs,
@@ -316,22 +319,10 @@ def _measured(
     if of_shown or keep_lists or like is not None:  # the lists are read several times
         names = {name: options.get(name) for name in RUN_COLUMNS}
         runs = {name: data.read_run(run, **names) for name, run in runs.items()}
-    by_task = [_measure_task(judged, runs, task, like) for task in todo]
+    by_task = [
+        {name: _measure_relevance(judged, run, task) for name, run in runs.items()} for task in todo
+    ]
     return _Measured(by_task, runs, {}, origin, judged, runs)
-
-
-def _measure_task(
-    truth: Truth, runs: Mapping[str, Any], task: Task, like: str | None
-) -> dict[str, Evaluation]:
-    """Measure all runs by measures of relevance that share conventions; there may be none."""
-    evaluations = {name: _measure_relevance(truth, run, task) for name, run in runs.items()}
-    if like is not None and task.open_ties and task.measures:
-        best = replace(task, options={**task.options, "ties": "best"})
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # each is already given
-            best_values = {name: _measure_relevance(truth, run, best) for name, run in runs.items()}
-        warn_of_open_ties(like, evaluations, best_values)
-    return evaluations
 
 
 def _measure_relevance(truth: Truth, run: Any, task: Task) -> Evaluation:
@@ -348,7 +339,7 @@ def _measure_relevance(truth: Truth, run: Any, task: Task) -> Evaluation:
             task.measures,
             min_relevance=ranking.min_relevance,
         )
-    result = evaluate_parsed(ranking, task.measures, task.rules)
+    result = evaluate_parsed(ranking, task.measures, task.rules, open_ties=task.open_ties)
     if options.get("unjudged") == "bounds":
         grades = np.unique(truth.relevance)
         bounds = {str(m): judgement_bounds(ranking, m, grades) for m in task.measures}

@@ -20,7 +20,6 @@ from podium.evaluation.conventions import (
     Task,
     conventions_of,
     ranking_options,
-    warn_of_open_ties,
 )
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import Relevances, evaluate_ranking, finished
@@ -65,6 +64,7 @@ class _Job:
     measures: list[Measure]
     options: dict[str, Any]
     run: str
+    open_ties: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,6 @@ def measure_buckets(
     buckets: Buckets,
     todo: Sequence[Task],
     *,
-    like: str | None,
     depth: int | None,
 ) -> Measured:
     """Measure all runs by measures of relevance, as `measure` does with whole tables.
@@ -127,8 +126,6 @@ def measure_buckets(
     ----------
     buckets : Buckets
     todo : sequence of Task
-    like : str, optional
-        The package whose conventions apply.
     depth : int, optional
         The number of best items of each list to return. Default: none.
 
@@ -138,28 +135,19 @@ def measure_buckets(
         If measuring whole tables raises. Rows that contradict each other are then named by user
         and item only.
     """
-    jobs: list[list[_Job]] = []
-    for task in todo:
-        kinds = [task.options]
-        if like is not None and task.open_ties and task.measures:
-            kinds.append({**task.options, "ties": "best"})
-        jobs += [
-            [_Job(task.measures, ranking_options(task.measures, o), run) for run in buckets.runs]
-            for o in kinds
+    jobs = [
+        [
+            _Job(task.measures, ranking_options(task.measures, task.options), run, task.open_ties)
+            for run in buckets.runs
         ]
+        for task in todo
+    ]
     work = _Work(buckets, [job for of_task in jobs for job in of_task], depth)
     work.measure()
-    evaluations: list[dict[str, Evaluation]] = []
-    remaining = iter(jobs)
-    for task in todo:
-        by_run = {job.run: work.finished(job, task) for job in next(remaining)}
-        if like is not None and task.open_ties and task.measures:
-            best_values = {
-                job.run: replace(work.merged(job), undefined=task.rules.undefined)
-                for job in next(remaining)
-            }
-            warn_of_open_ties(like, by_run, best_values)
-        evaluations.append(by_run)
+    evaluations = [
+        {job.run: work.finished(job, task) for job in of_task}
+        for task, of_task in zip(todo, jobs, strict=True)
+    ]
     return Measured(evaluations, work.best_items(), work.items())
 
 
@@ -176,7 +164,7 @@ class _Plan:
 
     def measured(self, bucket: int) -> _Bucket:
         """Return the results of a bucket."""
-        from podium.data.best import best_rows
+        from podium.data.best import best_rows, judged_rows
         from podium.data.ids import as_written, distinct_ids
 
         truth, runs = self.rows.read(bucket)
@@ -187,6 +175,8 @@ class _Plan:
         if truth is not None:
             parts = [self._part(truth, runs[job.run], self.facts, job) for job in self.jobs]
         if truth is not None and self.depth is not None:
+            if self.jobs[0].options.get("unjudged") == "skip":
+                runs = {n: judged_rows(run, truth) for n, run in runs.items()}
             best = {
                 n: best_rows(run, as_written(truth.user, "user" in whole[0], run.user), self.depth)
                 for n, run in runs.items()
@@ -224,7 +214,7 @@ class _Plan:
         if options.get("missing", "error") == "error":  # the whole tables are checked at the end
             options = {**options, "missing": "skip"}
         ranking = ranking_of_some(truth, run, facts, **options)
-        evaluation = evaluate_ranking(ranking, job.measures)
+        evaluation = evaluate_ranking(ranking, job.measures, open_ties=job.open_ties)
         if job.options.get("unjudged") == "bounds":
             bounds = {str(m): judgement_bounds(ranking, m, self.grades) for m in job.measures}
             evaluation = replace(evaluation, bounds=bounds)

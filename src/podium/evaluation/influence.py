@@ -121,6 +121,9 @@ def gini_values(
     n_larger = counts.size - np.searchsorted(ordered, counts, "right")
     slopes = n_smaller - n_larger
     coefficient = (slopes * counts).sum() / (n_items * total)
-    # The derivative of D / (n_items C) is (dD / n_items - coefficient dC) / C.
-    moves = np.bincount(users, slopes[codes] / n_items - coefficient, minlength=n_users) / total
+    # The derivative of D / (n_items C) is (dD / n_items - coefficient dC) / C. dD and dC are
+    # integers, so that the order of the items of a list has no effect on their sums.
+    d_slopes = np.bincount(users, slopes[codes], minlength=n_users)
+    d_counts = np.bincount(users, minlength=n_users)
+    moves = (d_slopes / n_items - coefficient * d_counts) / total
     return coefficient + n_users * moves

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +12,15 @@ from podium.metrics import parse
 from podium.types import Labels
 
 if TYPE_CHECKING:
-    from podium.data import Run, Truth
+    from podium.data.listed import Listed
+    from podium.evaluation.details import KeptTables
     from podium.evaluation.evaluation import Evaluation
 
 _MOST_ITEMS = 10
 _MOST_MISSED = 5
 _N_USERS = 10
+_SEARCHED_TOGETHER = 50  # users
+_MOST_SEARCHED = 1000  # users; the worst ones may all lack a list
 
 
 def worst_served(
@@ -46,7 +48,8 @@ def worst_served(
         return None
     metric, values = parse(measure).metric, evaluation.values[measure]
     order = np.lexsort((evaluation.labels, -evaluation.n_pos, metric.sign * values))
-    rows = [int(row) for row in order if not np.isnan(values[row])][:_N_USERS]
+    worst = [int(row) for row in order if not np.isnan(values[row])]
+    rows, n_without_list = _with_lists(evaluations, measure, worst, evaluation.labels)
     lists = _Lists(evaluations, measure, evaluation.labels[rows])
     title_of = _titles(titles, lists.ids(), evaluation)
     users = [
@@ -59,7 +62,31 @@ def worst_served(
         for place, row in enumerate(rows)
     ]
     is_better = metric.higher_is_better
-    return {"measure": measure, "run": run, "higher_is_better": is_better, "users": users}
+    return {
+        "measure": measure,
+        "run": run,
+        "higher_is_better": is_better,
+        "users": users,
+        "n_without_list": n_without_list,
+    }
+
+
+def _with_lists(
+    evaluations: Mapping[str, Evaluation], measure: str, rows: list[int], labels: Labels
+) -> tuple[list[int], int]:
+    """Return the first rows of users with a list, and the number of users before without any."""
+    with_list: list[int] = []
+    n_without = 0
+    for start in range(0, min(len(rows), _MOST_SEARCHED), _SEARCHED_TOGETHER):
+        searched = rows[start : start + _SEARCHED_TOGETHER]
+        lists = _Lists(evaluations, measure, labels[searched])
+        for place, row in enumerate(searched):
+            if len(with_list) == _N_USERS:
+                return with_list, n_without
+            has_list = any(shown[place] for shown in lists.shown.values())
+            with_list += [row] * has_list
+            n_without += not has_list
+    return with_list, n_without
 
 
 class _Lists:
@@ -67,11 +94,14 @@ class _Lists:
 
     def __init__(self, evaluations: Mapping[str, Evaluation], measure: str, labels: Labels) -> None:
         tables = {run: e.tables for run, e in evaluations.items() if e.tables}
-        first = next(iter(tables.values()))
         n_items = min(parse(measure).k or _MOST_ITEMS, _MOST_ITEMS)
-        threshold = _threshold(next(iter(evaluations.values())), measure)
-        self.shown = {run: _top(t.run_of(labels), labels, n_items) for run, t in tables.items()}
-        self.relevant = _relevant(first.truth_of(labels), labels, threshold)
+        lists = {run: _lists(t, measure, labels) for run, t in tables.items()}
+        self.shown = {run: [user.items[:n_items] for user in users] for run, users in lists.items()}
+        # Positives that count in some run, in the order of the truth.
+        self.relevant = [
+            list(dict.fromkeys(item for user in users for item in user.positives))
+            for users in zip(*lists.values(), strict=True)
+        ]
 
     def ids(self) -> set[str]:
         """Return the ids of all items that may be shown."""
@@ -99,44 +129,17 @@ class _Lists:
         }
 
 
-def _top(run: Run | None, labels: Labels, n_items: int) -> list[list[str]]:
-    """Return the best items of each user; equal scores in the order of ids."""
-    from podium import data
+def _lists(tables: KeptTables, measure: str, labels: Labels) -> list[Listed]:
+    """Return the lists of some users as they were measured."""
+    from podium.data import Run
+    from podium.data.listed import Listed, listed_items
 
-    lists: Any = run
-    result: list[list[str]] = [[] for _ in labels]
-    places = np.empty(0) if run is None else data.user_positions(lists.user, labels)
-    rows = np.flatnonzero(places >= 0)
-    if not rows.size:
-        return result
-    part = replace(lists, user=places[rows], item=lists.item[rows], score=lists.score[rows])
-    groups, codes, ids = data.top_items(part, n_items)
-    for user, start, stop in zip(groups.labels, groups.offsets, groups.offsets[1:], strict=False):
-        result[int(user)] = [str(item) for item in ids[codes[start:stop]].tolist()]
-    return result
-
-
-def _relevant(truth: Truth | None, labels: Labels, threshold: float) -> list[list[str]]:
-    """Return the relevant items of each user, the most relevant first."""
-    from podium import data
-
+    truth, run = tables.truth_of(labels), tables.run_of(labels)
     if truth is None:
-        return [[] for _ in labels]
-    places = data.user_positions(truth.user, labels)
-    items: Any = truth.item
-    rows = np.flatnonzero((places >= 0) & (truth.relevance >= threshold))
-    rows = rows[np.argsort(-truth.relevance[rows], kind="stable")]
-    result: list[list[str]] = [[] for _ in labels]
-    for row in rows.tolist():
-        result[places[row]].append(str(items[row]))
-    return result
-
-
-def _threshold(evaluation: Evaluation, measure: str) -> float:
-    """Return the lowest relevance of a positive item."""
-    of_all = evaluation.conventions
-    computed: Mapping[str, Any] = of_all.get("computed", {}).get(measure, {})
-    return float(computed.get("min_relevance", of_all.get("min_relevance", 1.0)))
+        return [Listed([], []) for _ in labels]
+    if run is None:
+        run = Run(truth.user[:0], truth.item[:0], np.empty(0))
+    return listed_items(truth, run, labels, **tables.options_of(measure))
 
 
 def _titles(source: Any, ids: set[str], evaluation: Evaluation) -> dict[str, str]:
@@ -146,5 +149,4 @@ def _titles(source: Any, ids: set[str], evaluation: Evaluation) -> dict[str, str
     if source is None:
         return {}
     tables: Any = evaluation.tables
-    names: Iterator[Any] = (options.get("item") for options in tables.options.values())
-    return item_titles(source, ids, item=next(names, None))
+    return item_titles(source, ids, item=tables.shown.get("item"))

@@ -37,8 +37,8 @@ class Split:
 def compare(
     truth: Any,
     runs: Mapping[str, Any],
-    measures: str | Measure | Iterable[str | Measure],
-    *,
+    measures: str | Measure | Iterable[str | Measure] = (),
+    *more: Any,
     by: str | Sequence[str] = (),
     users: Any = None,
     catalogue: Any = None,
@@ -71,6 +71,8 @@ def compare(
         on several splits, or of several seeds on the same truth.
     measures : str, Measure, or several
         The measures, such as ["pap@10", "ndcg@10"].
+    *more
+        Nothing: further arguments are refused with the right call.
     by : str or several
         The segments in which runs are compared too: "engagement", "n_pos", or columns of `users`.
     users : path, frame or mapping of columns, optional
@@ -142,6 +144,7 @@ def compare(
     from podium.data.shared_names import with_shared_names
     from podium.data.storage import Storage
 
+    _refuse_runs_apart(runs, more)
     storage = Storage.of(memory, spill_dir, grouped, executor, progress)
     parsed = parse_all(measures)
     _check.choice(pairs, "pairs", PAIRS)
@@ -197,6 +200,8 @@ def with_unjudged(
     from podium import data
 
     first = comparison.evaluations[comparison.baseline]
+    if not first.bounds:  # measures of the items shown have no ranges
+        return comparison
     masks = {(segment.by, segment.name): segment.mask for segment in first.segments}
     differences = list(comparison.differences)
     for baseline, run in dict.fromkeys((d.baseline, d.run) for d in comparison.differences):
@@ -237,10 +242,17 @@ def _read_once(splits: Sequence[Split], options: RankingOptions, storage: Storag
     return Split(splits[0].name, truth, runs)
 
 
+def _refuse_runs_apart(runs: Any, more: Sequence[Any]) -> None:
+    """Raise if runs are not one mapping, as if each were an argument or they were in a list."""
+    if more or not isinstance(runs, Mapping):
+        raise ArgumentError(
+            "runs must be a mapping of names to runs, such as compare(truth, {'a': a, 'b': b}, "
+            f"['ndcg@10']), got {type(runs).__name__}{' and further arguments' if more else ''}."
+        )
+
+
 def _splits(truth: Any, runs: Mapping[str, Any], names: Sequence[str]) -> list[Split]:
     """Return the truth and the runs of each split; a table that is not a list is used in each."""
-    if not isinstance(runs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"runs must be a mapping of names to runs, got {runs!r}.")
     tables: dict[str, Any] = {"truth": truth, **{f"runs[{n!r}]": run for n, run in runs.items()}}
     sizes = {name: len(table) for name, table in tables.items() if _is_split(table)}
     if len(runs) < 2:

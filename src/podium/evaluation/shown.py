@@ -19,7 +19,7 @@ from podium.metrics import Measure
 from podium.types import Labels, PerGroup
 
 if TYPE_CHECKING:
-    from podium.data import Interactions, ItemTable, Run
+    from podium.data import Interactions, ItemTable, Run, Truth
     from podium.data.convert import Ids
     from podium.data.ids import Shared
 
@@ -43,8 +43,8 @@ def shown_values(
     items: Any = None,
     columns: Mapping[str, Any] | None = None,
     items_of_runs: Mapping[str, Ids] | None = None,
-    single_precision: bool = False,
-    score_above: float | None = None,
+    truth: Truth | None = None,
+    conventions: Mapping[str, Any] | None = None,
 ) -> dict[str, dict[str, PerGroup]]:
     """Return values per user, whose means are the measures of the items that runs show.
 
@@ -69,10 +69,12 @@ def shown_values(
         The names of the columns user, item, score and rank, if they are not usual ones.
     items_of_runs : mapping of name to ids, optional
         All items of each run, if `runs` contain only the best rows of each user.
-    single_precision : bool
-        Whether to compare scores in single precision.
-    score_above : float, optional
-        Items with this score or less are removed from the lists, but remain in the catalogue.
+    truth : Truth, optional
+        The truth, required with unjudged="skip" unless `runs` contain only judged items.
+    conventions : mapping, optional
+        Conventions of lists, as in `podium.data.ranking`. single_precision, score_above,
+        unjudged="skip" and ties="random" have an effect. Items that they remove remain in the
+        catalogue. Under the other rules for equal scores, the lower id is shown first.
 
     Returns
     -------
@@ -107,21 +109,42 @@ def shown_values(
     if not measures:
         return {name: {} for name in runs}
     from podium import data
-    from podium.data.build import in_single_precision
+    from podium.data.best import drawn_order, judged_rows
+    from podium.data.build import in_single_precision, least_score
 
+    rules = conventions or {}
     named = {name: (columns or {}).get(name) for name in RUN_COLUMNS}
     listed = {name: data.read_run(run, **named) for name, run in runs.items()}
-    if single_precision:
+    is_single = bool(rules.get("single_precision", False))
+    if is_single:
         listed = {name: in_single_precision(run) for name, run in listed.items()}
+    least = least_score(rules.get("score_above"), single_precision=is_single)
+    all_items = dict(items_of_runs or {})
+    if least is not None or rules.get("unjudged") == "skip":  # removed items stay in the catalogue
+        all_items = {name: run.item for name, run in listed.items()} | all_items
+    if least is not None:
+        listed = {name: _above(run, least) for name, run in listed.items()}
+    if rules.get("unjudged") == "skip" and truth is not None:
+        listed = {name: judged_rows(run, truth) for name, run in listed.items()}
+    if rules.get("ties") == "random":
+        seed = rules.get("seed", 0)
+        listed = {name: drawn_order(run, seed) for name, run in listed.items()}
     past = None
     if catalogue is not None:
         past = data.read_interactions(catalogue, user=named["user"], item=named["item"])
-    coded = _coded(listed, past, items_of_runs or {}, name=_name(catalogue))
+    coded = _coded(listed, past, all_items, name=_name(catalogue))
     table = None if items is None else data.read_items(items, item=named["item"])
     return {
-        name: _Shown(run, labels, clusters, table, score_above).values(measures)
-        for name, run in coded.items()
+        name: _Shown(run, labels, clusters, table).values(measures) for name, run in coded.items()
     }
+
+
+def _above(run: Run, score: float) -> Run:
+    """Return the rows of a run with a higher score."""
+    lists: Any = run
+    rows = np.flatnonzero(run.score > score)
+    columns = {name: getattr(lists, name)[rows] for name in ("user", "item", "score")}
+    return replace(run, **columns)
 
 
 def check_tables(measures: Sequence[Measure], catalogue: Any, items: Any) -> None:
@@ -207,7 +230,6 @@ class _Shown:
         labels: Labels,
         clusters: Labels | None,
         table: ItemTable | None,
-        score_above: float | None,
     ) -> None:
         from podium.data import user_positions
 
@@ -215,12 +237,13 @@ class _Shown:
         users = user_positions(coded.run.user, labels)
         lists: Any = coded.run
         rows = users >= 0
-        if score_above is not None:
-            rows &= lists.score > score_above
         self.run: Any = replace(
             lists, user=users[rows], item=coded.ids.left[rows], score=lists.score[rows]
         )
-        self.positions = None if table is None else table.positions(lists)[rows]
+        self.positions = None
+        if table is not None:  # conventions may have removed all items
+            found = table.positions(lists) if rows.any() else np.full(rows.size, -1)
+            self.positions = found[rows]
 
     def values(self, measures: Sequence[Measure]) -> dict[str, PerGroup]:
         lists = {k: self.lists(k) for k in {m.k or 1 for m in measures}}

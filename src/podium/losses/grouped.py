@@ -66,7 +66,8 @@ class GroupLogistic(GroupLoss):
         The weights. With "row", every row has the same weight, as in plain logistic regression.
         A group's value is the sum of its losses over the mean group size, so that the mean over
         groups is the mean over rows (of groups that are not left out). With "group", every group
-        has the same weight, and its value is the mean of its rows.
+        has the same weight, and its value is the mean of its rows. Weights of rows then also
+        weight their group, by their mean.
     min_relevance : float
         The relevance from which a row is a positive.
     soft : bool
@@ -306,7 +307,7 @@ def _likelihood_target(
         total = max(float(group_totals[defined].sum()), inputs.TINY)
         share = np.full(n_groups, np.count_nonzero(defined) / total)
     else:
-        share = 1.0 / np.maximum(group_totals, inputs.TINY)
+        share, _ = inputs.mean_shares(weight, groups, defined)
     by_row = np.where(defined, share, 0.0)[index]
     return GroupLogisticTarget(
         groups, rows, groups.offsets, (by_row * yes)[rows], (by_row * no)[rows], defined

@@ -99,10 +99,10 @@ def positives_first(positive: Mask, groups: Groups) -> tuple[RowIndex, Offsets]:
 
 
 def row_weights(weights: Any, groups: Groups) -> PerRow:
-    """Return weights >= 0, one per row; ones by default."""
+    """Return weights >= 0, one per row, in a unit in which no sum overflows; ones by default."""
     if weights is None:
         return np.ones(groups.n_rows)
-    return _check.weights(weights, groups.n_rows, RowLabels(groups))
+    return in_units(_check.weights(weights, groups.n_rows, RowLabels(groups)))[0]
 
 
 def group_weights(weights: Any, groups: Groups, loss_name: str) -> PerGroup:
@@ -153,8 +153,8 @@ def group_shares(weights: Any, groups: Groups, loss_name: str, defined: Mask) ->
 def row_shares(weights: PerRow | None, groups: Groups, per: str) -> tuple[PerRow, Mask]:
     """Return the factor of each row's loss, and the mask of groups with a row of weight > 0.
 
-    With per="row" all rows have the same weight, so that the mean over groups is the mean over
-    rows. With per="group" all groups have the same weight.
+    With per="row" a row counts by its weight, so that the mean over groups is the mean over rows.
+    With per="group" a group counts by the mean weight of its rows, whatever its size.
     """
     by_row, index = row_weights(weights, groups), groups.index
     if by_row.size and not by_row.any():
@@ -162,5 +162,19 @@ def row_shares(weights: PerRow | None, groups: Groups, per: str) -> tuple[PerRow
     if per == "row":
         defined = groups.sizes > 0
         return by_row * (np.count_nonzero(defined) / max(by_row.sum(), TINY)), defined
-    group_totals = np.bincount(index, by_row, groups.n_groups)
-    return by_row / np.maximum(group_totals, TINY)[index], group_totals > 0
+    share, defined = mean_shares(by_row, groups)
+    return by_row * share[index], defined
+
+
+def mean_shares(
+    weights: PerRow, groups: Groups, defined: Mask | None = None
+) -> tuple[PerGroup, Mask]:
+    """Return the factor that makes a group's weighted sum its mean times its weight.
+
+    A group's weight is the mean weight of its rows. A group is defined if this is above 0, unless
+    `defined` says which groups are.
+    """
+    totals = np.bincount(groups.index, weights, groups.n_groups)
+    defined = totals > 0 if defined is None else defined
+    of_groups = shares(totals / np.maximum(groups.sizes, 1), defined)
+    return of_groups / np.maximum(totals, TINY), defined

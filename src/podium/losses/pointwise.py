@@ -51,7 +51,7 @@ class RowLoss(GroupLoss):
         The weights. With "row", every row has the same weight, as in plain logistic regression. A
         group's value is the sum of its losses over the mean group size, so that the mean over
         groups is the mean over rows. With "group", every group has the same weight, and its value
-        is the mean of its rows.
+        is the mean of its rows. Weights of rows then also weight their group, by their mean.
     """
 
     per: Literal["row", "group"]

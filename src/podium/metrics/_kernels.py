@@ -30,6 +30,36 @@ def discounted_gain(offsets, relevance, gain, min_relevance, weights, depth, out
 
 
 @kernel
+def hits_of_ties(offsets, relevance, tied, min_relevance, depth, out):
+    """Count the positives in the first depth[g] ranks, as a mean over the orders of ties.
+
+    Of a tie of n rows with h positives, the first m rows hold h m / n positives in the mean. All
+    counts are integers, so that equal means are equal numbers.
+    """
+    for g in range(offsets.size - 1):
+        start, hi = offsets[g], offsets[g + 1]
+        end = min(offsets[g] + depth[g], hi)
+        n_hits = 0
+        new_hits = 0
+        out[g] = 0.0
+        for i in range(start, hi):
+            if relevance[i] >= min_relevance:
+                new_hits += 1
+            if tied[i] and i + 1 < hi:
+                continue
+            n, n_above = i + 1 - start, min(i + 1, end) - start
+            if n_above < n:  # the cutoff is within this tie
+                out[g] = (n_hits * n + new_hits * n_above) / n
+                break
+            n_hits += new_hits
+            out[g] = n_hits
+            new_hits = 0
+            start = i + 1
+            if start >= end:
+                break
+
+
+@kernel
 def hit_precisions(offsets, relevance, min_relevance, depth, out, hits):
     """Sum precision@i over the ranks i <= depth[g] of the positives, and count these positives.
 

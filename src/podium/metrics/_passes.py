@@ -32,6 +32,11 @@ def graded(ranking: Ranking, values: PerRow, gain: Gain) -> PerRow:
 
 def hits(ranking: Ranking, depth: Counts) -> PerGroup:
     """Count the positives in the first depth[g] ranks of each list."""
+    if ranking.ties == "average":
+        out = np.empty(ranking.n_groups)
+        offsets, values, least = ranking.groups.offsets, ranking.relevance, ranking.min_relevance
+        _kernels.hits_of_ties(offsets, values, ranking.tied, least, depth, out)
+        return out
     return weighted_hits(ranking, depth, np.ones(_longest(depth, ranking.groups.sizes)))
 
 
@@ -83,10 +88,11 @@ def ordered_pairs(ranking: Ranking, top_pos: Counts, top_neg: Counts) -> tuple[P
     """Return the number of correct pairs per group, and whether each list was long enough."""
     correct = np.empty(ranking.n_groups)
     settled = np.empty(ranking.n_groups, np.bool_)
+    halved = ranking.tied if ranking.ties == "average" else np.empty(0, np.bool_)
     _kernels.ordered_pairs(
         ranking.groups.offsets,
         ranking.relevance,
-        ranking.tied,
+        halved,
         ranking.min_relevance,
         top_pos,
         top_neg,

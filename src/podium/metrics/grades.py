@@ -133,8 +133,8 @@ def ndcg(
 
     Notes
     -----
-    The best list includes relevant items that were not retrieved. min_relevance has an effect only
-    with gain="binary".
+    The best list includes relevant items that were not retrieved. A relevance below min_relevance
+    has a gain only with low_grades="keep", see `Ranking`.
 
     References
     ----------

@@ -288,7 +288,7 @@ def auc_at(ranking: Ranking, *, k: int) -> PerGroup:
     sizes = ranking.groups.sizes
     _require_settled(
         ranking,
-        (sizes >= k) | ranking.whole,
+        (sizes >= k) | ranking.whole | _lacks_pairs(ranking, k=k),
         f"auc@{k} needs k items in each list",
         "List more items, or use a smaller k.",
     )

@@ -20,7 +20,7 @@ from podium.types import Ties
 def make_scorer(
     measure: str | Measure,
     *,
-    min_relevance: float = 1.0,
+    min_relevance: float | None = None,
     ties: Ties = "worst",
     one_group: bool = False,
 ) -> Any:
@@ -30,8 +30,9 @@ def make_scorer(
     ----------
     measure : str or Measure
         The measure, for example "pap@10".
-    min_relevance : float
-        The relevance from which a row counts as positive.
+    min_relevance : float, optional
+        The relevance from which a row counts as positive, 1 by default. If it is passed, lower
+        grades count as 0.
     ties : {"worst", "best", "average", "random", "threshold"}
         The order of equal predictions. There is no "id", because a scorer receives no ids of items.
     one_group : bool

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium._kernels import read_only
+from podium._kernels import ideal_order, read_only
 from podium.errors import ArgumentError
 from podium.groups import Groups, encode, find
 from podium.metrics import _shown_kernels
@@ -227,7 +227,7 @@ def diversity(
     """
     is_categorical = isinstance(features, Categories)
     n_items = features.offsets.size - 1 if is_categorical else len(features)
-    rows = _rows_of(items, groups).astype(np.int64)
+    rows = _in_order(_rows_of(items, groups), groups).astype(np.int64)
     if rows.size and not -1 <= rows.min() <= rows.max() < n_items:
         raise ArgumentError(
             f"items must be positions from -1 to {n_items - 1} in features, got "
@@ -287,7 +287,18 @@ def _past_counts(
     return codes, np.where(positions < 0, 0, past_counts[positions]), past.size
 
 
+def _in_order(values: NDArray[Any], groups: Groups) -> NDArray[np.float64]:
+    """Return the values of each list in decreasing order.
+
+    The sum over a list then has the same bits for any order of its items.
+    """
+    ordered = np.empty(values.size)
+    ideal_order(groups.offsets, read_only(values.astype(np.float64)), ordered)
+    return ordered
+
+
 def _list_means(values: NDArray[np.float64], groups: Groups) -> PerGroup:
+    values = _in_order(values, groups)
     means = np.full(groups.n_groups, np.nan)
     has_rows = groups.sizes > 0
     starts = groups.offsets[:-1][has_rows]

@@ -11,6 +11,7 @@ from podium import _numbers, _text
 from podium.errors import ArgumentError
 
 TICK_SIZE = 12
+_ROUNDING = 1e-12  # relative difference of values that are equal but for the rounding of sums
 _SPACINGS = (64, 52, 42, 34, 90, 120, 160)  # points between ticks, in the order of preference
 _LINES = 44  # points between the ticks of a vertical axis
 
@@ -75,7 +76,9 @@ def domain(
     if not finite_values:
         return 0.0, 1.0
     low, high = min(finite_values), max(finite_values)
-    span = (high - low) or abs(high) * 0.2 or 1.0
+    span = high - low
+    if span <= _ROUNDING * max(abs(low), abs(high)):
+        span = abs(high) * 0.2 or 1.0
     return low - pad * span, high + pad * span
 
 

@@ -14,6 +14,7 @@ PRESET = Preset(
         undefined="zero",
         missing="zero",
         unjudged="negative",
+        low_grades="keep",
         single_precision=True,
     ),
     metrics={

@@ -12,6 +12,7 @@ PRESET = Preset(
         undefined="one",
         missing="skip",
         unjudged="negative",
+        low_grades="keep",
         unretrieved="drop",
     ),
     metrics={

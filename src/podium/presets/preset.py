@@ -11,7 +11,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure, stated_options
 from podium.metrics import get as get_measure
-from podium.types import Ties, Undefined
+from podium.types import LowGrades, Ties, Undefined
 
 PACKAGES = ("trec_eval", "ir_measures", "sklearn", "ranx", "rectools", "recbole", "torchmetrics")
 """The packages that have a preset, each a module of `podium.presets`."""
@@ -37,6 +37,8 @@ class UsersAndLists:
         Whether scores are compared as float32.
     score_above : float, optional
         Only items with a higher score are retrieved.
+    low_grades : {"keep", "zero"}
+        Whether relevances below the threshold of positives have gains in graded measures.
     """
 
     ties: Ties | None = None
@@ -46,6 +48,7 @@ class UsersAndLists:
     unretrieved: Literal["count", "drop"] = "count"
     single_precision: bool = False
     score_above: float | None = None
+    low_grades: LowGrades = "keep"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ PRESET = Preset(
         undefined="zero",
         missing="error",  # evaluate(make_comparable=True): zero
         unjudged="negative",
+        low_grades="keep",
     ),
     metrics={
         "ndcg": Form("ndcg", {**_GAINS, "ideal": "best"}, note="gain=exp2 is ndcg_burges."),

@@ -13,6 +13,7 @@ PRESET = Preset(
         undefined="skip",  # all users of the test data have positives
         missing="error",
         unjudged="negative",
+        low_grades="keep",
     ),
     metrics={
         "ndcg@k": Form(

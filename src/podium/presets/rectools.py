@@ -14,6 +14,7 @@ PRESET = Preset(
         undefined="skip",
         missing="zero",
         unjudged="negative",
+        low_grades="keep",
     ),
     metrics={
         "ndcg@k": Form(

@@ -14,6 +14,7 @@ PRESET = Preset(
         undefined="zero",
         missing="skip",
         unjudged="negative",
+        low_grades="keep",
         unretrieved="drop",
     ),
     metrics={

@@ -18,6 +18,7 @@ PRESET = Preset(
         undefined="zero",  # empty_target_action="neg"
         missing="skip",
         unjudged="negative",
+        low_grades="keep",
         unretrieved="drop",
         single_precision=True,  # preds are converted
     ),

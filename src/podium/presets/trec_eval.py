@@ -12,6 +12,7 @@ PRESET = Preset(
         undefined="zero",
         missing="skip",  # trec_eval -c: zero
         unjudged="negative",
+        low_grades="keep",
         single_precision=True,
     ),
     metrics={

@@ -14,6 +14,7 @@ PRESET = Preset(
         undefined="one",
         missing="skip",
         unjudged="negative",
+        low_grades="keep",
         unretrieved="drop",
         single_precision=True,
     ),

@@ -94,6 +94,7 @@ class LinearBaseline(LinearScores):
         min_relevance = self.min_relevance_in_use()
         reader = self._reader(type(self).__name__) if self._reads_groups else ""
         rows = inputs.rows_of(self._features(X, reset=True), y, qid, group, reader=reader)
+        self._keep_kind(rows.relevance)
         weights = inputs.row_weights(sample_weight, rows.groups)
         if eval_set is None:
             eval_rows, evaluate = None, self._evaluator(rows, weights)

@@ -11,17 +11,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
 from podium._arrays import check_arrays
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, warn
 from podium.groups import Groups
 from podium.losses import Loss, as_loss
 from podium.metrics import Measure, parse
 from podium.rankers import inputs
 from podium.rankers.objective import Parameters, times
-from podium.rankers.validation import mean_measure
+from podium.rankers.validation import are_grades, mean_measure, undefined_text
 from podium.types import PerRow
 
 
@@ -74,6 +74,8 @@ class Ranker(BaseEstimator, abc.ABC):
     """Whether `fit` reads the items and pools labels over them."""
     query_norm_: bool = False
     """Whether the features of training rows were normalised within each group before `fit`."""
+    graded_: bool = False
+    """Whether the labels of `fit` were grades, so that `score` measures ndcg@10 by default."""
     _types: ClassVar[tuple[Any, ...]] = (np.float64,)  # of features; others become the first
 
     eval_metric: Any
@@ -91,7 +93,10 @@ class Ranker(BaseEstimator, abc.ABC):
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Return the mean of `eval_metric` over groups; nan if it is defined on none.
+        """Return the mean of `eval_metric` over groups; nan, with a warning, if it has no value.
+
+        With eval_metric=None, it is ndcg@10 if the loss reads grades or `fit` saw grades, else
+        pap@10.
 
         The sign is such that greater is better, as scikit-learn's searches require. A measure of
         which lower values are better, such as topk_loss@1, gives its negative mean.
@@ -107,16 +112,15 @@ class Ranker(BaseEstimator, abc.ABC):
         """
         _check.grouped(qid, self._reader("score"), request="set_score_request")
         scores = self.predict(X)
+        qid = None if qid is None else _check.array(qid, "qid")
         groups = Groups.single(scores.size) if qid is None else Groups.from_qid(qid)
-        measure = parse(self._measure())
-        return measure.metric.sign * mean_measure(
-            measure,
-            scores,
-            np.asarray(y, dtype=np.float64),
-            qid,
-            min_relevance=self.min_relevance_in_use(),
-            weights=inputs.row_weights(sample_weight, groups),
-        )
+        measure, low = parse(self._measure()), self.min_relevance_in_use()
+        relevance = _check.column(y, "y")
+        weights = inputs.row_weights(sample_weight, groups)
+        mean = mean_measure(measure, scores, relevance, qid, min_relevance=low, weights=weights)
+        if mean != mean:  # nan
+            warn(undefined_text(measure, relevance, groups, low, weights))
+        return measure.metric.sign * mean
 
     def loss_in_use(self) -> Loss | str | None:
         """Return the loss that `fit` minimises: `loss` if given, else the default.
@@ -142,7 +146,8 @@ class Ranker(BaseEstimator, abc.ABC):
     def suited_measure(self, k: int = 10) -> str:
         """Return the measure at cutoff k that suits the loss in validation.
 
-        It is ndcg for a loss that reads grades, else the metric of `eval_metric`, or pap.
+        It is ndcg for a loss that reads grades, else the metric of `eval_metric`, or without one
+        ndcg if `fit` saw grades, or pap.
 
         Examples
         --------
@@ -154,7 +159,8 @@ class Ranker(BaseEstimator, abc.ABC):
         suited = loss.validated_by if isinstance(loss, Loss) else None
         if isinstance(loss, str) and self.reads_grades(loss):
             suited = "ndcg"
-        return f"{suited or str(self.eval_metric or 'pap').partition('@')[0]}@{k}"
+        default = "ndcg" if self.graded_ else "pap"
+        return f"{suited or str(self.eval_metric or default).partition('@')[0]}@{k}"
 
     def fit_report(self) -> FitReport:
         """Return the course of the fit.
@@ -185,7 +191,11 @@ class Ranker(BaseEstimator, abc.ABC):
 
     def _measure(self) -> str | Measure:
         """Return the measure that `score` returns and that an eval_set is measured by."""
-        return self.eval_metric
+        return self.suited_measure() if self.eval_metric is None else self.eval_metric
+
+    def _keep_kind(self, relevance: PerRow) -> None:
+        """Keep whether the labels of a fit are grades, of which no threshold makes positives."""
+        self.graded_ = self.min_relevance_in_use() == 1.0 and are_grades(relevance)
 
     def _reader(self, name: str) -> str:
         """Return the name of the reader of groups; "" if all rows may be one group."""
@@ -202,15 +212,7 @@ class Ranker(BaseEstimator, abc.ABC):
 
     def _features(self, X: Any, *, reset: bool) -> Any:
         # `inputs` checks for non-finite values; its error names the row, the group and the column.
-        return validate_data(
-            self,
-            _check.on_host(X),
-            reset=reset,
-            accept_sparse="csr",
-            dtype=list(self._types),
-            order="C",
-            ensure_all_finite=False,
-        )
+        return inputs.features_of(self, X, reset=reset, dtype=list(self._types), order="C")
 
     @abc.abstractmethod
     def check_restored(self) -> None:

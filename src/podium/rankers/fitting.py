@@ -16,17 +16,18 @@ from podium.progress import or_silent
 from podium.rankers._draws import generator, keys_option
 from podium.rankers.content import by_content
 from podium.rankers.inputs import Rows
-from podium.rankers.objective import Labels, LinearObjective, Parameters, defined_mean
+from podium.rankers.objective import Labels, LinearObjective, Parameters, defined_mean, dot
 from podium.rankers.solvers import SOLVERS, Settings, Solution, lbfgs
 from podium.types import PerRow, RowIndex
 
-STARTS = ("zero", "normal", "logistic")
+STARTS = ("auto", "zero", "normal", "logistic")
 
 STEPPING = ("subgradient", "stochastic")
 """Solvers with a step length."""
 READ_BY = {"learning_rate": STEPPING, "batch_size": ("stochastic",)}
 """Parameters that only some solvers read, with those solvers."""
 LONGEST_STEP = 0.5
+_SHORT = 1e-3  # length of the step that shows whether an objective falls from zero
 _POWER = 10  # iterations of the power method; the eigenvalue is then right to a few per cent
 
 _LOGISTIC = Settings(learning_rate=1.0, max_iter=100, tol=1e-4)
@@ -83,10 +84,14 @@ def solver_name(solver: Any, loss: Loss, radius: float | None) -> str:
     return "lbfgs" if loss.smooth and radius is None else "subgradient"
 
 
-def start_point(start: Any, objective: LinearObjective, seed: int) -> Parameters:
+def start_point(
+    start: Any, objective: LinearObjective, seed: int, *, validated: bool
+) -> Parameters:
     """Return the first iterate, from its name or from an array of coefficients."""
     if isinstance(start, str):
         name = _check.choice(start, "start", STARTS)
+        if name == "auto" and validated and _rises_from_zero(objective):
+            name = "logistic"
         if name == "logistic":
             return _logistic(objective)
         coef = np.zeros(objective.n_features)
@@ -101,6 +106,22 @@ def start_point(start: Any, objective: LinearObjective, seed: int) -> Parameters
             f"coefficients, one for each feature, got {coef.size}."
         )
     return _with_intercept(coef, 0.0, objective)
+
+
+def _rises_from_zero(objective: LinearObjective) -> bool:
+    """Return whether a loss with kinks is higher after a short step against its subgradient.
+
+    All rows tie at zero. Zero can then be the minimum of such a loss, although it ranks nothing.
+    """
+    if objective.loss.smooth:
+        return False
+    zero = objective.evaluate(np.zeros(objective.n_parameters))
+    length = float(np.sqrt(dot(zero.grad, zero.grad)))
+    if not 0.0 < length < np.inf:
+        return False
+    after = objective.evaluate(-_SHORT / length * zero.grad)
+    # Features that are constant within groups change the objective by rounding alone.
+    return after.loss > zero.loss + _SHORT**3
 
 
 def _logistic(objective: LinearObjective) -> Parameters:
@@ -155,14 +176,32 @@ def _with_intercept(coef: Parameters, intercept: float, objective: LinearObjecti
 def require_trainable(loss: Loss, target: Any, groups: Groups) -> None:
     """Raise if the loss is defined on no group; the error has their number and the reason."""
     values, _ = loss.value_and_grad(np.zeros(groups.n_rows), target)
-    if not np.isnan(defined_mean(values)):
+    if np.isnan(defined_mean(values)):
+        raise untrainable(groups, loss.why_undefined(target))
+
+
+def untrainable(groups: Groups, reason: str) -> ArgumentError:
+    """Return the error that no group can be trained on."""
+    n = groups.n_groups
+    subject = "The one group cannot" if n == 1 else f"None of the {n} groups can"
+    return ArgumentError(f"{subject} be trained on: {reason}")
+
+
+class NothingLearnedError(ArgumentError):
+    """A fit ends at zero coefficients: rows and loss do not suit each other."""
+
+
+def refuse_zero(solution: Solution, objective: LinearObjective) -> None:
+    """Raise if a loss with kinks has its minimum at zero coefficients, which rank nothing."""
+    coef = objective.split(solution.parameters)[0]
+    if objective.loss.smooth or solution.stop_reason == "diverged" or coef.any():
         return
-    subject = (
-        "The one group cannot"
-        if groups.n_groups == 1
-        else f"None of the {groups.n_groups} groups can"
+    raise NothingLearnedError(
+        f"The loss {objective.loss.name} found nothing better than zero coefficients (objective "
+        f"{solution.objective:.4g}), which give all rows the same score. Pass an eval_set, with "
+        "which the fit starts from logistic regression and keeps the best iterate, scale the "
+        "features, or use the loss 'pap-logistic'."
     )
-    raise ArgumentError(f"{subject} be trained on: {loss.why_undefined(target)}")
 
 
 def warning_text(solution: Solution, settings: Settings, solver: str) -> str:
@@ -176,9 +215,8 @@ def warning_text(solution: Solution, settings: Settings, solver: str) -> str:
         )
     if not solution.parameters.any():
         return (
-            "found nothing better than zero coefficients, which give all rows the same score. If "
-            "the classes overlap, this can be the minimum of the loss. Use the loss "
-            "'pap-logistic' or start='logistic', or pass an eval_set, which chooses the iterate."
+            "found nothing better than zero coefficients, which give all rows the same score. "
+            "Check that features differ within groups, and that labels are not shuffled."
         )
     if solution.stop_reason == "stalled":
         return (

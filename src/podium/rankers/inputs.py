@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from podium import _check
 from podium._kernels import read_only
@@ -48,6 +49,63 @@ def rows_of(features: Any, y: Any, qid: Any, group: Any, *, reader: str, where: 
     relevance = _check.relevance(column_or_1d(_check.on_host(y), warn=True), labels, name=name)
     _same_length(n_rows, relevance.size, f"{where}X", name)
     return Rows(features, relevance, groups, labels)
+
+
+def features_of(estimator: Any, X: Any, **options: Any) -> Any:
+    """Return the features that scikit-learn has validated; nan and infinity are not looked for.
+
+    Raises
+    ------
+    ArgumentError
+        If scikit-learn refuses them; it names the column that holds something else than numbers.
+    TypeError
+        If an array holds objects that are no numbers.
+    """
+    table = _check.on_host(X)
+    options = {"accept_sparse": "csr", "ensure_all_finite": False, **options}
+    try:
+        return validate_data(estimator, table, **options)
+    except TypeError as error:
+        text = _unreadable_text(table) if hasattr(table, "columns") else ""
+        if not text:
+            raise
+        raise ArgumentError(text) from error
+    except ValueError as error:
+        text = "" if np.iscomplexobj(table) else _unreadable_text(table)
+        raise ArgumentError(text or str(error)) from error
+
+
+def _unreadable_text(X: Any) -> str:
+    """Return a message on the first column of a frame or array that holds no numbers, or ""."""
+    for name, column in _columns(X):
+        values = np.asarray(column)
+        for row, value in enumerate(() if values.dtype.kind in "biuf" else values.tolist()):
+            if not _is_number(value, values.dtype.kind):
+                shown = repr(value) if values.dtype.kind == "O" else str(values[row])
+                return (
+                    f"X must hold numbers, got {shown} in column {name!r} at row {row}. Encode "
+                    "the column as numbers, or leave it out."
+                )
+    return ""
+
+
+def _columns(X: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the columns of a frame with their names, or of an array with their positions."""
+    if hasattr(X, "columns"):
+        yield from ((name, X[name]) for name in X.columns)
+    elif not _check.is_sparse(X):
+        array = np.asarray(X, dtype=object)
+        yield from enumerate(array.T if array.ndim == 2 else ())
+
+
+def _is_number(value: Any, kind: str) -> bool:
+    if value is None:
+        return True  # read as nan
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return kind not in "mM"  # dates
 
 
 def finite_features(features: Any, qid: Any, name: str, *, missing: bool = False) -> None:

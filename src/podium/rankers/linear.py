@@ -57,10 +57,12 @@ class LinearRanker(LinearScores):
     radius : float, optional
         The radius of a Euclidean ball that the coefficients are kept in, for "subgradient" and
         "stochastic"; the other solvers refuse it.
-    start : {"zero", "normal", "logistic"} or array of (n_features,)
+    start : {"auto", "zero", "normal", "logistic"} or array of (n_features,)
         The first iterate: zero (as in the paper), standard normal numbers drawn with
         `random_state` (as in the reference implementation), logistic regression on the same rows
-        with the same l2, or the coefficients in the array.
+        with the same l2, or the coefficients in the array. "auto" is zero, except with an
+        `eval_set` and a loss with kinks that rises in the direction of descent from zero, as many
+        hinge losses do. It is then logistic regression.
     keep : {"best", "best_loss", "last", "average"}
         The iterate to keep. "best" is the one with the best measure on the `eval_set`, or without
         an `eval_set` with the lowest objective (the last one if the loss `reweights`). "best_loss"
@@ -73,8 +75,9 @@ class LinearRanker(LinearScores):
         The seed of "stochastic", of start="normal" and of losses that put tied rows in a random
         order. This order is the same for all solvers and batches. With ties="redrawn", a new one is
         drawn in each pass.
-    eval_metric : str or Measure
-        The measure that `score` returns, and the measure on an `eval_set`.
+    eval_metric : str or Measure, optional
+        The measure that `score` returns, and the measure on an `eval_set`. None is ndcg@10 for
+        grades (a loss that reads them, or labels of more than two values), else pap@10.
     patience : int, optional
         The number of iterations without a better value on the `eval_set` after which the fit stops.
         With None, the fit does not stop early.
@@ -107,9 +110,11 @@ class LinearRanker(LinearScores):
 
     Notes
     -----
-    If no linear model separates positives from negatives, the minimum of the convex surrogates of
-    pAp@k can be at zero coefficients. `fit` then issues a warning. In this case, pass an `eval_set`
-    or ``start="logistic"``, or use the loss `PApLogistic`.
+    If no linear model separates positives from negatives, the minimum of the surrogates of pAp@k
+    with hinges can be at zero coefficients, and `fit` refuses to return them. In this case, pass an
+    `eval_set`, or use the loss `PApLogistic`. With an `eval_set`, the fit starts from logistic
+    regression and keeps the best iterate, which can be the start itself: descent lowers the loss by
+    shrinking the coefficients to zero.
 
     A loss that ignores the scale of the scores, such as `RankCosine`, has no minimum with l2 > 0,
     because smaller coefficients are always better: pass l2=0.
@@ -153,11 +158,11 @@ class LinearRanker(LinearScores):
         max_iter: int = 500,
         tol: float = 1e-4,
         radius: float | None = None,
-        start: str | ArrayLike = "zero",
+        start: str | ArrayLike = "auto",
         keep: str = "best",
         batch_size: int = 16,
         random_state: int = 0,
-        eval_metric: str | Measure = "pap@10",
+        eval_metric: str | Measure | None = None,
         patience: int | None = 50,
         one_group: bool = False,
     ) -> None:
@@ -214,19 +219,21 @@ class LinearRanker(LinearScores):
         ArgumentError
             If a parameter is out of range, data are missing or not finite, lengths differ,
             relevance or weights are negative, the loss needs groups and there are none, or the
-            loss is undefined for every group.
+            loss is undefined for every group. Also if a loss that is not smooth has its minimum
+            at zero coefficients.
 
         Warns
         -----
         ConvergenceWarning
             If the solver reached max_iter or stalled, if scores overflowed, or if no coefficients
-            were better than zero.
+            were better than zero for a smooth loss.
         """
         settings, loss = self._settings(), cast("Loss", self.loss_in_use())
         solver = self.solver_in_use()
-        parse_relevance(self.eval_metric)
+        parse_relevance(self._measure())
         features = self._features(X, reset=True)
         rows = inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))
+        self._keep_kind(rows.relevance)
         weights = inputs.row_weights(sample_weight, rows.groups)
         labels, places = fitting.labels_of(loss, rows, weights)
         target = fitting.target_of(loss, labels, settings.seed)
@@ -234,13 +241,15 @@ class LinearRanker(LinearScores):
         l2 = float(self.l2)
         objective = LinearObjective(features, loss, target, l2, intercept, places, labels=labels)
         validate = None if eval_set is None else self._validate(eval_set, loss, objective)
-        settings = fitting.with_suited_keep(settings, loss, validated=validate is not None)
-        start = fitting.start_point(self.start, objective, settings.seed)
+        validated = validate is not None
+        settings = fitting.with_suited_keep(settings, loss, validated=validated)
+        start = fitting.start_point(self.start, objective, settings.seed, validated=validated)
         rate = self.learning_rate
         if rate is None and solver in fitting.STEPPING:
             rate = fitting.first_step(objective, start)
         settings = replace(settings, start=start, learning_rate=rate or settings.learning_rate)
         solution = SOLVERS[solver](objective, settings, validate, or_silent(progress))
+        fitting.refuse_zero(solution, objective)
         self._keep(solution, objective)
         text = fitting.warning_text(solution, settings, solver)
         if text:
@@ -277,7 +286,7 @@ class LinearRanker(LinearScores):
         features = self._features(X, reset=False)
         rows = self._eval_rows(features, y, qid)
         measure = validator(
-            self.eval_metric, rows.relevance, rows.qid, min_relevance=loss.min_relevance
+            self._measure(), rows.relevance, rows.qid, min_relevance=loss.min_relevance
         )
         return lambda parameters: measure(times(features, objective.split(parameters)[0]))
 

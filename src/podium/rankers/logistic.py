@@ -116,7 +116,7 @@ class LogisticRanker(LinearBaseline):
         The largest entry of the gradient at convergence.
     max_iter : int
     eval_metric : str or Measure, optional
-        The measure that `score` returns; "pap@10" by default.
+        The measure that `score` returns; by default "pap@10", or "ndcg@10" if labels are grades.
     min_relevance : float
         The smallest relevance of a positive.
     one_group : bool
@@ -168,6 +168,9 @@ class LogisticRanker(LinearBaseline):
         self.eval_metric = eval_metric
         self.min_relevance = min_relevance
         self.one_group = one_group
+
+    def _measure(self) -> str | Measure:
+        return self.suited_measure() if self.eval_metric is None else self.eval_metric
 
     def _learn(self, task: Task, progress: Progress) -> None:
         require_both_classes(task.positive, task.weights, self.min_relevance)

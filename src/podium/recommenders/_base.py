@@ -70,9 +70,11 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         ----------
         user_items : scipy.sparse matrix, (n_users, n_items), or table
             The pairs. A value > 0 is the weight of the pair, if the model uses weights. The values
-            of repeated pairs are added up. A table is anything that
-            `podium.data.read_interactions` reads. A value of 0 in a matrix means that there is no
-            pair. A row of a table with value 0 is a pair that is neither learned nor recommended.
+            of repeated pairs are added up, so that the weight of a pair of a table without values
+            is its number of rows (`podium.data.Interactions.repeated_share`). With gain="one", each
+            pair has the weight 1. A table is anything that `podium.data.read_interactions` reads. A
+            value of 0 in a matrix means that there is no pair. A row of a table with value 0 is a
+            pair that is neither learned nor recommended, unless gain is "one".
         seen : as user_items, optional
             Further pairs, such as low ratings, which are neither learned nor recommended.
 
@@ -102,7 +104,12 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
     @property
     def every_row(self) -> bool:
         """Whether every row of a table is a pair to learn from, including those with value 0."""
-        return False
+        return self._gain == "one"
+
+    @property
+    def _gain(self) -> str:
+        """The gain of the pairs: the parameter `gain`, or "value" for a model without it."""
+        return str(self.get_params(deep=False)["gain"]) if self.reads_gain else "value"
 
     @property
     def is_fitted(self) -> bool:

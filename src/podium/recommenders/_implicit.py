@@ -18,6 +18,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.recommenders._factors import FactorRecommender
 from podium.recommenders._matrix import MatrixRecommender
+from podium.recommenders._pairs import SEARCHED_GAINS
 
 
 @dataclass(eq=False)
@@ -45,6 +46,8 @@ class ALS(FactorRecommender, MatrixRecommender):
         The power of ``alpha * n + m`` with which the penalty of a user or item grows, >= 0, where n
         is its number of pairs, and m the number of items or users. With 1, l2 is the penalty
         relative to the weight of all cells of the user or item (rendle2022).
+    gain : {"value", "exp2", "one"}
+        The weight of a pair: its value, ``2 ** value - 1``, or 1.
 
     Notes
     -----
@@ -66,14 +69,17 @@ class ALS(FactorRecommender, MatrixRecommender):
             "alpha": "log(1,100)",
             "l2": "log(0.0001,0.1)",
             "l2_power": [1.0],
+            "gain": SEARCHED_GAINS,
         },
         {
             "n_factors": [32, 64, 128, 256],
             "alpha": "log(1,100)",
             "l2": "log(0.01,100)",
             "l2_power": [0.0],
+            "gain": SEARCHED_GAINS,
         },
     )
+    reads_gain: ClassVar[bool] = True
 
     n_factors: int = 64
     l2: float = 0.01
@@ -82,6 +88,7 @@ class ALS(FactorRecommender, MatrixRecommender):
     random_state: int = 0
     n_threads: int = 1
     l2_power: float = 0.0
+    gain: str = "value"
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         package = _check.extra("implicit.cpu.als", "baselines", "ALS")

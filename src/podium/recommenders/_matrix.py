@@ -16,7 +16,7 @@ class MatrixRecommender(Recommender):
 
     def fit(self, user_items: Any, *, seen: Any = None) -> Self:
         """Learn from pairs of users and items; see `Recommender.fit`."""
-        pairs = _pairs.with_others(_pairs.read(user_items, "value", unit_scale=True), seen)
+        pairs = _pairs.with_others(_pairs.read(user_items, self._gain, unit_scale=True), seen)
         self._fit(pairs.learned().matrix())
         self._hold_pairs(pairs)
         return self

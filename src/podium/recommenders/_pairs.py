@@ -16,6 +16,8 @@ from podium.ranking import kept_offsets
 from podium.recommenders._ids import Labels, known_codes
 
 GAINS = ("value", "exp2", "one")
+SEARCHED_GAINS = ["value", "one"]
+"""The gains in the default spaces of models that read weights."""
 _MOST_ITEMS = 2**31 - 2
 
 

@@ -19,10 +19,12 @@ from podium.errors import ArgumentError
 from podium.recommenders._base import Floats, Ints
 from podium.recommenders._files import Shapes
 from podium.recommenders._matrix import MatrixRecommender
-from podium.recommenders._pairs import is_matrix
+from podium.recommenders._pairs import SEARCHED_GAINS
 
 _BLOCK = 2**22  # entries of the item x item matrix that are computed at a time
 _PRECISIONS = ("double", "single")
+_EXACT = 2.0**26  # the product of two such sums of squares is exact in double precision
+_DIGITS = 24  # binary digits of float32
 # With several threads, potrf of OpenBLAS 0.3.30 crashes for 16,980 items, but not for 12,000.
 _THREADED = 2**13  # items up to which BLAS may use its threads
 
@@ -34,8 +36,7 @@ class _ItemItem(MatrixRecommender, abc.ABC):
 
     def _score(self, users: Ints) -> Floats:
         rows: Any = self.user_items_[users]
-        product: Any = rows @ self.weights_
-        return product.toarray() if is_matrix(product) else product
+        return rows @ self.weights_
 
 
 @dataclass(eq=False)
@@ -53,6 +54,8 @@ class EASE(_ItemItem):
     precision : {"double", "single"}
         The precision of the inverse. Single precision takes half the time and memory. It is
         accurate enough unless l2 is much smaller than the number of users of a popular item.
+    gain : {"value", "exp2", "one"}
+        The weight of a pair: its value, ``2 ** value - 1``, or 1.
 
     Attributes
     ----------
@@ -63,6 +66,9 @@ class EASE(_ItemItem):
     -----
     Cost: n_items³ operations. Memory: 8 bytes per pair of items (4 in single precision), and 4
     bytes for the weights.
+
+    Scores that are equal in exact arithmetic, such as those of two items with the same users, can
+    differ in their last digits. Rounding then decides which of them is first.
 
     References
     ----------
@@ -75,11 +81,15 @@ class EASE(_ItemItem):
     array([[1]])
     """
 
-    default_space: ClassVar[tuple[dict[str, Any], ...]] = ({"l2": "log(10,10000)"},)
+    default_space: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"l2": "log(10,10000)", "gain": SEARCHED_GAINS},
+    )
+    reads_gain: ClassVar[bool] = True
     _learned: ClassVar[tuple[str, ...]] = ("weights_",)
 
     l2: float = 500.0
     precision: str = "double"
+    gain: str = "value"
 
     def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
         n_items = arrays["weights_"].shape[0]
@@ -107,6 +117,8 @@ class ItemKNN(_ItemItem):
     ----------
     k : int
         The number of neighbours per item.
+    gain : {"value", "exp2", "one"}
+        The weight of a pair: its value, ``2 ** value - 1``, or 1.
 
     Attributes
     ----------
@@ -115,8 +127,13 @@ class ItemKNN(_ItemItem):
 
     Notes
     -----
-    The cosines use the weights of the pairs. Cost: one sparse product, which is computed and
-    reduced to the neighbours in blocks of items.
+    The cosines use the weights of the pairs. Rounding does not decide which of two equal cosines is
+    kept: if all weights are multiples of a power of two, such as counts and half stars, and the sum
+    of squares of an item is at most 2 ** 26 of them, cosines are compared exactly. Otherwise they
+    are compared in single precision, in which they are stored. Scores are added up in double
+    precision, so that the order of a user's items does not matter.
+
+    Cost: one sparse product, which is computed and reduced to the neighbours in blocks of items.
 
     References
     ----------
@@ -130,11 +147,13 @@ class ItemKNN(_ItemItem):
     """
 
     default_space: ClassVar[tuple[dict[str, Any], ...]] = (
-        {"k": [5, 10, 20, 50, 100, 200, 500, 1000]},
+        {"k": [5, 10, 20, 50, 100, 200, 500, 1000], "gain": SEARCHED_GAINS},
     )
+    reads_gain: ClassVar[bool] = True
     _learned: ClassVar[tuple[str, ...]] = ("neighbours", "neighbour_offsets", "cosines")
 
     k: int = 150
+    gain: str = "value"
 
     def _arrays(self) -> Arrays:
         weights = self.weights_
@@ -158,14 +177,22 @@ class ItemKNN(_ItemItem):
         self.weights_ = sparse.csr_array(table, shape=(self.n_items_, self.n_items_))
         self.weights_.check_format()  # raises ValueError if an index is out of range
 
+    def _score(self, users: Ints) -> Floats:
+        rows: Any = self.user_items_[users].astype(np.float64)
+        return (rows @ self.weights_).toarray().astype(np.float32)
+
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
         k = _check.cutoff(self.k)
-        n_items = pairs.shape[1]
-        columns = _unit_columns(pairs)
-        rows = columns.T.tocsr()
-        neighbours = [
-            _nearest(rows[start:stop] @ columns, start, k) for start, stop in _blocks(n_items)
-        ]
+        weights: Any = pairs.astype(np.float64)
+        items = weights.T.tocsr()
+        squares: Any = np.bincount(weights.indices, weights.data**2, minlength=pairs.shape[1])
+        is_exact = squares.max() <= _EXACT * _unit(pairs.data) ** 2
+        neighbours: list[Any] = []
+        for start, stop in _blocks(pairs.shape[1]):
+            cosines = _squared_cosines(items[start:stop] @ weights, squares, start)
+            if not is_exact:
+                cosines.data = np.sqrt(cosines.data).astype(np.float32).astype(np.float64) ** 2
+            neighbours.append(_nearest(cosines, start, k))
         self.weights_ = sparse.csr_array(sparse.vstack(neighbours, format="csr"))
 
 
@@ -220,26 +247,38 @@ def _negative_ratios(inverse: NDArray[Any]) -> Floats:
     return weights
 
 
-def _unit_columns(pairs: sparse.csr_array[Any]) -> sparse.csr_array[Any]:
-    """Return the pairs in float64, with columns scaled to length 1; empty columns stay empty."""
-    scaled: Any = pairs.astype(np.float64)
-    lengths = np.sqrt(np.bincount(scaled.indices, scaled.data**2, minlength=pairs.shape[1]))
-    scaled.data /= lengths[scaled.indices]
-    return scaled
+def _unit(weights: NDArray[np.float32]) -> float:
+    """Return the greatest power of two of which all weights are multiples."""
+    mantissas, exponents = np.frexp(weights.astype(np.float64))
+    digits = (mantissas * 2.0**_DIGITS).astype(np.int64)  # whole numbers: float32 has 24 digits
+    return float(np.ldexp((digits & -digits).astype(np.float64), exponents - _DIGITS).min())
 
 
-def _nearest(cosines: Any, start: int, k: int) -> sparse.csr_array[Any]:
+def _squared_cosines(dots: Any, squares: NDArray[np.float64], start: int) -> Any:
+    """Return the squared cosines of items from ``start`` on with all items.
+
+    The products are exact for small whole numbers, so that the quotient, which is rounded once, is
+    the same for all equal fractions.
+    """
+    n_entries: NDArray[np.int64] = np.diff(dots.indptr)
+    row = start + np.repeat(np.arange(n_entries.size), n_entries)
+    dots.data = dots.data**2 / (squares[row] * squares[dots.indices])
+    return dots
+
+
+def _nearest(squared_cosines: Any, start: int, k: int) -> sparse.csr_array[Any]:
     """Return the k greatest cosines > 0 of each row.
 
     Row i belongs to item ``start + i``, which is not its neighbour.
     """
-    n_rows, n_items = map(int, cosines.shape)
+    n_rows, n_items = map(int, squared_cosines.shape)
     rows = np.arange(n_rows)
-    diagonal = sparse.csr_array((np.ones(n_rows), (rows, rows + start)), shape=cosines.shape)
-    items, best = top_k(cosines.toarray(), min(k, n_items), exclude=diagonal)
+    itself = (np.ones(n_rows), (rows, rows + start))
+    diagonal = sparse.csr_array(itself, shape=squared_cosines.shape)
+    items, best = top_k(squared_cosines.toarray(), min(k, n_items), exclude=diagonal)
     is_neighbour = best > 0
     table = (
-        best[is_neighbour].astype(np.float32),
+        np.sqrt(best[is_neighbour]).astype(np.float32),
         (np.nonzero(is_neighbour)[0], items[is_neighbour]),
     )
-    return sparse.csr_array(table, shape=cosines.shape)
+    return sparse.csr_array(table, shape=squared_cosines.shape)

@@ -13,6 +13,7 @@ from podium.report.measured import (
     differences_table,
     run_means_table,
     tests_notes,
+    ties_notes,
     undefined_note,
     wins_table,
 )
@@ -75,7 +76,12 @@ def _means(result: Mapping[str, Any], empty: Sequence[str]) -> Iterator[Section]
     table = complete(run_means_table(result))
     means = [m for tested in measures.values() for m in tested["means"].values()]
     bold = [BOLD] if table.get("highlight") else []
-    notes = [*bold, *empty, *undefined_note(result, means), *dashes([table])]
+    ties = ties_notes(
+        (f"{measure} of {run}", mean)
+        for measure, tested in measures.items()
+        for run, mean in tested["means"].items()
+    )
+    notes = [*bold, *empty, *undefined_note(result, means), *ties, *dashes([table])]
     yield {"title": "Means", "figures": [figure], "tables": [table], "notes": notes}
 
 

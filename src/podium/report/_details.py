@@ -75,6 +75,8 @@ def users(details: Mapping[str, Any]) -> Iterator[Section]:
     )
     if not served["higher_is_better"]:
         text = text.replace("lowest", "highest")
+    if n := served["n_without_list"]:
+        text += f" {counted(n, 'users')} without a list {'is' if n == 1 else 'are'} left out."
     yield {
         "title": "Worst-served users",
         "text": text,

@@ -9,7 +9,7 @@ from podium.report import _details, headlines
 from podium.report._types import Report, Section
 from podium.report.cells import dashes, number
 from podium.report.flat import summaries
-from podium.report.measured import means_table, undefined_note, without_segments
+from podium.report.measured import means_table, ties_notes, undefined_note, without_segments
 from podium.report.pages import complete, conventions, without_empty_segments
 from podium.report.pictures import measured
 
@@ -66,7 +66,8 @@ def _means(result: Mapping[str, Any], empty: Sequence[str]) -> Iterator[Section]
     figure = measured.means(result)
     means = [summary for *_, summary in summaries(result)]
     without = without_segments(result).strip()
-    notes = [without, *empty, *undefined_note(result, means), *dashes([table])]
+    ties = ties_notes(result["measures"].items())
+    notes = [without, *empty, *undefined_note(result, means), *ties, *dashes([table])]
     yield {
         "title": "Measures",
         "figures": [figure] if figure["rows"] else [],

@@ -29,6 +29,7 @@ def conventions_line(conventions: Mapping[str, Any]) -> str:
 def _options(conventions: Mapping[str, Any], but: str = "") -> list[str]:
     """Return conventions as options, without those that are usual and need none."""
     usual = {"unretrieved": "count", "single_precision": False, but: conventions.get(but)}
+    usual |= _usual_relevance(conventions)
     unusual = {
         name: value
         for name, value in conventions.items()
@@ -38,6 +39,17 @@ def _options(conventions: Mapping[str, Any], but: str = "") -> list[str]:
         f"--{name.replace('_', '-')}{'' if value is True else f'{GLUE}{_text(value)}'}"
         for name, value in unusual.items()
     ]
+
+
+def _usual_relevance(conventions: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the threshold and the treatment of low grades where no option is needed for them.
+
+    By default, low grades count as 0 if a threshold is passed, and keep their gains if none is.
+    """
+    low_grades, threshold = conventions.get("low_grades"), conventions.get("min_relevance")
+    if low_grades == "keep" and threshold == 1:
+        return {"low_grades": "keep", "min_relevance": threshold}
+    return {"low_grades": "zero"}
 
 
 def _text(value: Any) -> str:

@@ -19,6 +19,8 @@ from podium.errors import ArgumentError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_ROUNDING = 1e-12  # relative difference of values that are equal but for the rounding of sums
+
 __all__ = ["FIGURES", "bin_values", "colour_numbers", "draw", "interval_row", "plot"]
 
 FIGURES: dict[str, Callable[..., Axes]] = {
@@ -116,7 +118,8 @@ def colour_numbers(figures: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 def bin_values(values: ArrayLike, n_bins: int = 20) -> dict[str, list[float]]:
     """Count values in bins of equal width; return "edges" and "counts" for `histogram`.
 
-    Undefined values (nan) are excluded.
+    Undefined values (nan) are excluded. If all values are equal up to rounding, the bins reach
+    from 0.5 below them to 0.5 above.
 
     Examples
     --------
@@ -124,9 +127,12 @@ def bin_values(values: ArrayLike, n_bins: int = 20) -> dict[str, list[float]]:
     {'edges': [0.0, 0.5, 1.0], 'counts': [2, 2]}
     """
     column = _check.no_infinity(_check.column(values, "values"), "values")
-    counts, edges = np.histogram(
-        column[~np.isnan(column)], bins=_check.cutoff(n_bins, name="n_bins")
-    )
+    column = column[~np.isnan(column)]
+    ends = None
+    if column.size and np.ptp(column) <= _ROUNDING * np.abs(column).max():
+        half = max(0.5, abs(column[0]) / 1000)
+        ends = column[0] - half, column[0] + half
+    counts, edges = np.histogram(column, bins=_check.cutoff(n_bins, name="n_bins"), range=ends)
     return {"edges": edges.tolist(), "counts": counts.tolist()}
 
 

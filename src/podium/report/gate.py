@@ -17,6 +17,18 @@ from podium.report.views import Numbers, Tables, Text, View
 _NUMBERS = ("std_error", "limit", "base", "candidate", "n_users", "n_undefined")
 _FLAT = ("by", "place", "role", "measure", "verdict", "difference", "level", *_NUMBERS)
 _STATUS = {"pass": "good", "fail": "bad", "cannot tell": "open"}
+_WIDER = (
+    "Gate interval: the t interval of podium compare, but wider for measures with bounds, because "
+    "a sample can lack the rare large differences."
+)
+_WIDER_OF_LOOKS = (
+    "Gate interval: wider than the t interval of podium compare, because those of all looks hold "
+    "together."
+)
+EQUAL = (
+    "Equal: for all users, both runs list the same items in the same order, with the same ties, as "
+    "far as the measures read them. Nothing was tested."
+)
 _HEADINGS = {"pass": "Pass", "fail": "Fail", "cannot tell": "Can't tell"}
 
 
@@ -24,8 +36,13 @@ def headline(result: Mapping[str, Any]) -> str:
     """Return the decision in one line."""
     start, measure = _HEADINGS[result["decision"]], result["claims"][0]["measure"]
     base, candidate, verdict = result["base"], result["candidate"], result["verdict"]
+    if depends_on_ties(result):
+        text = "the decision depends on the order of equal scores"
+        return f"{start}: {text}."
     if verdict == "cannot tell":
         text = f"{measure} does not show whether {candidate} may replace {base}"
+    elif verdict == "equal":
+        text = f"the runs are equal: {candidate} has the same lists as {base}"
     else:
         text = f"{candidate} is {verdict} to {base} in {measure}"
     of_others = result["claims"][1:]
@@ -37,11 +54,17 @@ def headline(result: Mapping[str, Any]) -> str:
     return f"{start}: {text}."
 
 
+def depends_on_ties(result: Mapping[str, Any]) -> bool:
+    """Return whether the two orders of equal scores lead to different decisions."""
+    decisions = result["ties"]["decisions"] if result.get("ties") else {"last": "", "first": ""}
+    return decisions["last"] != decisions["first"]
+
+
 def view(result: Mapping[str, Any]) -> View:
     """Return the decision, the claims and the conventions of a Gate's JSON form."""
     lines = (headline(result), *result["reasons"], *notes(result))
-    conventions = conventions_line(result["conventions"])
-    return View((Text(lines), Tables((gate_table(result),)), Text((conventions,))))
+    last = (*interval_notes(result), conventions_line(result["conventions"]))
+    return View((Text(lines), Tables((gate_table(result),)), Text(last)))
 
 
 def page(result: Mapping[str, Any]) -> Report:
@@ -56,7 +79,7 @@ def page(result: Mapping[str, Any]) -> Report:
                 "title": "Claims",
                 "figures": [*_figures(result)],
                 "tables": [pages.complete(gate_table(result))],
-                "notes": notes(result),
+                "notes": [*notes(result), *interval_notes(result)],
             }
         ],
         "conventions": pages.conventions(result),
@@ -97,7 +120,7 @@ def numbers(result: Mapping[str, Any]) -> Numbers:
 def gate_table(result: Mapping[str, Any]) -> Table:
     """Return one row for each claim, with the segment in its first row only."""
     places = [claim["place"] for claim in result["claims"]]
-    interval = f"{result['claims'][0]['level']:.4g} interval"
+    interval = f"{result['claims'][0]['level']:.4g} gate interval"
     columns = ["measure", "diff.", interval, "limit", "verdict", "base", "candidate", "users"]
     rows = [_cells(claim) for claim in result["claims"]]
     if result["unjudged"]:
@@ -122,7 +145,8 @@ def to_markdown(result: Mapping[str, Any]) -> str:
     """Return the decision, the reasons and the table in GitHub's Markdown."""
     reasons = "".join(f"- {printable(reason)}\n" for reason in result["reasons"])
     parts = [f"### {printable(headline(result))}", reasons.rstrip("\n"), *notes(result)]
-    return "\n\n".join([*filter(None, parts), tables.to_markdown(gate_table(result))]) + "\n"
+    parts += [tables.to_markdown(gate_table(result)).rstrip("\n"), *interval_notes(result)]
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def to_junit(result: Mapping[str, Any], *, fail_on: str) -> str:
@@ -148,7 +172,8 @@ def to_junit(result: Mapping[str, Any], *, fail_on: str) -> str:
             name=printable(f"{claim['measure']}{f' in {place}' if claim['by'] else ''}"),
         )
         is_open = claim["verdict"] == "cannot tell" and claim["role"] != "segment"
-        if claim["verdict"] in _failures(claim["role"], fail_on):
+        verdict = result["verdict"] if claim["role"] == "primary" else claim["verdict"]
+        if {verdict, claim["verdict"]} & _failures(claim["role"], fail_on):
             n_failures += 1
             ET.SubElement(case, "failure", message=printable(text), type=claim["verdict"])
         elif is_open:
@@ -159,6 +184,16 @@ def to_junit(result: Mapping[str, Any], *, fail_on: str) -> str:
         if claim["role"] == "primary" and result["unjudged"]:
             _add_output(case, result["unjudged"]["sentence"])
     n_tests = len(result["claims"])
+    if depends_on_ties(result):
+        n_tests += 1
+        case = ET.SubElement(suite, "testcase", classname="podium.gate.ties", name="equal scores")
+        text = printable(" ".join(result["reasons"]))
+        if fail_on == "inferior":
+            n_skipped += 1
+            ET.SubElement(case, "skipped", message=text)
+        else:
+            n_failures += 1
+            ET.SubElement(case, "failure", message=text, type="cannot tell")
     suite.attrib |= {"tests": f"{n_tests}", "failures": f"{n_failures}", "skipped": f"{n_skipped}"}
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
@@ -178,7 +213,7 @@ def _failures(role: str, fail_on: str) -> set[str]:
     if role != "segment" and fail_on != "inferior":
         failures.add("cannot tell")
     if role == "primary" and fail_on == "non-inferior":
-        failures.add("non-inferior")
+        failures |= {"equal", "non-inferior"}
     return failures
 
 
@@ -212,11 +247,19 @@ def _range(unjudged: Mapping[str, Any] | None) -> str:
     return "" if unjudged is None else span((unjudged["low"], unjudged["high"]), "+")
 
 
+def interval_notes(result: Mapping[str, Any]) -> list[str]:
+    """Return the line on how the intervals differ from those of a comparison; none if equal."""
+    if result["verdict"] == "equal":
+        return []
+    return [_WIDER_OF_LOOKS if result["look"] else _WIDER]
+
+
 def notes(result: Mapping[str, Any]) -> list[str]:
     """Return the lines on the level of segments, the look and unjudged items, if any."""
     levels = {claim["level"] for claim in result["claims"]}
     first = result["claims"][0]["level"]
-    lines = [
+    lines = [EQUAL] if result["verdict"] == "equal" else []
+    lines += [
         f"The intervals of segments have the level {level:.4g}, so that all of them hold together."
         for level in levels - {first}
     ]
@@ -226,6 +269,8 @@ def notes(result: Mapping[str, Any]) -> list[str]:
         lines.append(f"Look {look['number']}: {users}{horizon}.")
         if look.get("mean_over") == "clusters":
             lines.append("Means are over clusters: each cluster counts once.")
+    if (ties := result.get("ties")) and not depends_on_ties(result):
+        lines.append(ties["sentence"])
     if unjudged := result["unjudged"]:
         file = " --labels FILE writes the items to judge." if unjudged["n_labels"] else ""
         lines.append(f"{unjudged['sentence']}{file}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from podium.report._types import Table
@@ -78,6 +78,17 @@ def undefined_note(result: Mapping[str, Any], means: list[Mapping[str, Any]]) ->
     rule = _RULES.get(str(result["conventions"].get("undefined")), "")
     text = "Undefined: users without a value, for example because nothing is relevant to them."
     return (f"{text} {rule}".rstrip(),)
+
+
+def ties_notes(names: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """Return a line for each mean that depends on the order of equal scores, which nobody chose."""
+    return [
+        f"{name}: the order of equal scores decides the value of {ties['n_lists']:,} of "
+        f"{ties['n_groups']:,} lists. The mean is between {number(ties['last'])} (relevant items "
+        f"last, as reported) and {number(ties['first'])} (relevant items first)."
+        for name, mean in names
+        if (ties := mean.get("ties"))
+    ]
 
 
 def _level(means: Iterator[Mapping[str, Any]]) -> float:
@@ -167,7 +178,7 @@ def differences_table(result: Mapping[str, Any]) -> Table:
     p_columns = {"randomisation_p_value": "p rand.", "holm_p_value": "p Holm"}
     if result["splits"] > 1:
         p_columns = {"t_p_value": "p t", "holm_p_value": "p Holm"}
-    columns = ["measure", "run", "diff.", f"{_first_level(result):.4g} interval"]
+    columns = ["measure", "run", "diff.", f"{_first_level(result):.4g} t interval"]
     has_bounds = _has_unjudged(result)
     return {
         "columns": [

@@ -6,9 +6,10 @@ import math
 import os
 import re
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from podium import _check
+from podium.errors import ArgumentError
 from podium.report import figures, pages
 from podium.report._page import write
 from podium.report._types import Provenance, Report, Table
@@ -30,6 +31,18 @@ class Result(ABC):
     A subclass defines `as_json` and four methods that read this form. The command line prints the
     same views.
     """
+
+    _test: ClassVar[str] = ""
+    """What to test instead of the result itself, in a result that could be taken for a verdict."""
+
+    def __bool__(self) -> bool:
+        """Return True, or raise: ``assert podium.gate(...)`` would pass for each decision."""
+        if self._test:
+            raise ArgumentError(
+                f"bool() of a {type(self).__name__} is ambiguous, because it isn't a verdict. "
+                f"Use {self._test}."
+            )
+        return True
 
     @abstractmethod
     def as_json(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from podium._text import counted
+from podium._text import counted, tally
 from podium.metrics import parse
 from podium.report._types import Table
 from podium.report.cells import NOTHING, number
@@ -33,8 +33,8 @@ def search_view(measure: str, columns: Mapping[str, Sequence[Any]]) -> View:
 
     order = sorted(range(len(columns["trial"])), key=place)
     rows = [[_cell(name, columns[name][i]) for name in names] for i in order]
-    n_failed = sum(1 for text in columns["error"] if text)
-    failed = f" {n_failed} of them failed." if n_failed else ""
+    errors = [text for text in columns["error"] if text]
+    failed = f" {len(errors)} of them failed: {tally(errors)}." if errors else ""
     note = f"{counted(len(order), 'trials')} by {measure}, the chosen one first.{failed}"
     table: Table = {"columns": names, "rows": rows, "highlight": [(0, names.index("mean"))]}
     legend = ("Bold: the chosen trial. Its lead over the others is not tested.",)

@@ -86,6 +86,29 @@ def shortened(view: View) -> View:
     return replace(view, parts=tuple(_short_parts(view)))
 
 
+def headed(view: View, noun: str) -> View:
+    """Return a view whose tables head the number of groups with a noun, such as "queries".
+
+    Examples
+    --------
+    >>> counts = Tables(({"columns": ["run", "users"], "rows": [["als", "9"]]},))
+    >>> headed(View((counts,)), "queries").parts[0].tables[0]["columns"]
+    ['run', 'queries']
+    """
+    if noun == "users":
+        return view
+    parts = (_headed(part, noun) if isinstance(part, Tables) else part for part in view.parts)
+    return replace(view, parts=tuple(parts))
+
+
+def _headed(part: Tables, noun: str) -> Tables:
+    tables: list[Table] = []
+    for table in part.tables:
+        columns = [noun if name == "users" else name for name in table["columns"]]
+        tables.append({**table, "columns": columns})
+    return Tables(tuple(tables))
+
+
 def _texts(part: Text | Tables) -> Iterator[str]:
     if isinstance(part, Tables):
         yield from (table_text(table).rstrip("\n") for table in narrow(list(part.tables)))

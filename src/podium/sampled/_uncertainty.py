@@ -79,9 +79,12 @@ class Resampler:
     ----------
     counts : int64, (n_kinds,)
         The number of users of each kind.
+    kinds : int64, (n_users,)
+        The kind of each user.
     """
 
     counts: Ints
+    kinds: Ints
     parts: tuple[_Part, ...]
 
     @classmethod
@@ -114,15 +117,23 @@ class Resampler:
             rows = rows[np.lexsort((cell[rows], kind_of_user[ranks.owner[rows]]))]
             weight = ranks.weights[rows] * ranks.n_users
             parts.append(_Part(cells, kind_of_user[ranks.owner[rows]], cell[rows], weight))
-        return cls(np.bincount(kind_of_user), tuple(parts))
+        return cls(np.bincount(kind_of_user), kind_of_user, tuple(parts))
 
     def draw(self, n: int, seed: int) -> Iterator[tuple[Tally, ...]]:
         """Yield n resamples with as many users, drawn with replacement, as one tally per sample."""
+        for n_users_of_kind in self.counts_of_kinds(n, seed):
+            yield tuple(part.tally(n_users_of_kind) for part in self.parts)
+
+    def counts_of_kinds(self, n: int, seed: int) -> Iterator[Ints]:
+        """Yield the number of users of each kind in n resamples: int64, (n_kinds,)."""
         rng = np.random.default_rng([_check.seed(seed), *b"users"])
         n_users = int(self.counts.sum())
         for _ in range(n):
-            n_users_of_kind = rng.multinomial(n_users, self.counts / n_users)
-            yield tuple(part.tally(n_users_of_kind) for part in self.parts)
+            yield rng.multinomial(n_users, self.counts / n_users)
+
+    def spread(self, users: Ints) -> Floats:
+        """Divide the users of each kind equally among those of the sample: float64, (n_users,)."""
+        return (users / self.counts)[self.kinds]
 
 
 def _by_user(ranks: SampledRanks, cell: Ints) -> list[bytes]:
@@ -300,8 +311,6 @@ def _by_posterior(
 ) -> MeanEstimate:
     """Return the mean, standard error and interval of the smooth fit."""
     mean = fit.expect(measure)
-    if bounds is not None:
-        mean = min(max(mean, bounds.low), bounds.high)
     if fit.ranks.n_users < 2:
         return MeanEstimate(mean, np.nan, Interval(np.nan, np.nan), fit.prior_decides(measure))
     interval = Interval(*fit.interval(measure, level=level, bounds=bounds))

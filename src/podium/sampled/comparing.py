@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation import stats
-from podium.evaluation.stats.intervals import inside, t_interval
+from podium.evaluation.stats.intervals import t_interval
 from podium.metrics import ByMeasure, Measure, listed_measures
 from podium.progress import or_silent
 from podium.report import Report, Table, estimates
@@ -32,7 +32,12 @@ from podium.sampled._request import (
 )
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.design import Floats
-from podium.sampled.difference import Difference, bounds_of_difference, probability_of_sign
+from podium.sampled.difference import (
+    Difference,
+    bounds_of_difference,
+    limited,
+    probability_of_sign,
+)
 from podium.sampled.distribution import rank_weights, read_measure
 from podium.sampled.estimators import ErrorFrom, Estimator
 from podium.sampled.estimators.smooth import SmoothFit
@@ -55,6 +60,8 @@ class SampledComparison(Result):
 
     differences: dict[str, Difference]
     conventions: dict[str, dict[str, Any]]
+
+    _test: ClassVar[str] = "the intervals of comparison.differences"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "differences", ByMeasure(self.differences))
@@ -108,6 +115,8 @@ class SampledComparisons(Result):
     evaluations: dict[str, SampledEvaluation]
     comparisons: dict[str, SampledComparison]
     by_row: bool = False
+
+    _test: ClassVar[str] = "the intervals of comparisons[name].differences"
 
     @property
     def baseline(self) -> str:
@@ -225,7 +234,7 @@ def compare(
         require_kind(ranks, SampledRanks, name, COMPARE)
     method, parsed = read_request(estimator, measures, (a, b))
     level = _check.open_fraction(level, "level")
-    n_bootstrap = read_resamples(n_bootstrap)
+    n_bootstrap, seed = read_resamples(n_bootstrap), _check.seed(seed)
     pair = same_catalogue(a, b)
     with _uncertainty.distinct_warnings():
         means, errors, source, prior_decides = _differences(method, pair, parsed, n_bootstrap, seed)
@@ -246,7 +255,7 @@ def compare(
         interval = t_interval(difference, std_error, a.n_users, level)
         if source == "posterior":
             largest = float(rank_weights(measure, a.most_items).max())
-            interval = inside(interval, measure_bounds or (-largest, largest))
+            interval = limited(interval, measure_bounds or (-largest, largest), difference)
         differences[str(measure)] = Difference(
             mean_a,
             mean_b,

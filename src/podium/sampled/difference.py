@@ -7,7 +7,7 @@ from typing import Any
 
 from podium._json import plain
 from podium.evaluation.stats import Interval
-from podium.evaluation.stats.intervals import t_p_value, t_statistic
+from podium.evaluation.stats.intervals import inside, t_p_value, t_statistic
 from podium.sampled._uncertainty import IntervalOf
 from podium.sampled.bounds import Bounds
 from podium.sampled.estimators import ErrorFrom
@@ -81,6 +81,12 @@ def bounds_of_difference(a: Bounds, b: Bounds) -> Bounds:
 def probability_of_sign(difference: float, std_error: float, n_users: float) -> float:
     """Return the probability that the sign of a difference is right; nan without an error."""
     return 1.0 - t_p_value(t_statistic(difference, std_error), n_users) / 2
+
+
+def limited(interval: Interval, bounds: tuple[float, float], value: float) -> Interval:
+    """Return the interval, cut off at the bounds, but not at the value that it is for."""
+    low, high = inside(interval, bounds)
+    return Interval(min(low, value), max(high, value))
 
 
 def covering(interval: Interval, bounds: Bounds) -> Interval:

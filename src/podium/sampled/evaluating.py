@@ -218,9 +218,12 @@ def evaluate(
     of many possible draws. The variance of a mean of users' values, and the variance over
     resampled users, include both.
     `Smooth` has its own standard errors, which also include the uncertainty about the exact
-    ranks. Its intervals are for the exact mean and lie inside the bounds. If the ranks hold
-    almost no information about the top, `prior_decides` is true, and bounds are computed even
-    with ``bounds=False``.
+    ranks. A mean outside the bounds with confidence 0.95 is moved to the nearest bound, with
+    every `level` and with ``bounds=False`` too. Its intervals are for the exact mean. They contain
+    the mean, and their other values lie inside the bounds at the level. If the ranks hold almost
+    no information about the top, `prior_decides` is true, and bounds are computed even with
+    ``bounds=False``. They are also computed if the distribution of the fit is not known to be
+    within them, as for samples or catalogues of several sizes.
     The intervals of the other methods are for the expectation of the estimate, and their bias is
     not included. `interval_of` is "exact" or "expectation" accordingly. If all items were drawn,
     the ranks are exact, and the intervals are those of `podium.evaluation`. Bootstrap intervals are
@@ -242,7 +245,7 @@ def evaluate(
     require_kind(ranks, SampledRanks, "ranks", EVALUATE)
     method, parsed = read_request(estimator, measures, (ranks,))
     level = _check.open_fraction(level, "level")
-    n_bootstrap = read_resamples(n_bootstrap)
+    n_bootstrap, seed = read_resamples(n_bootstrap), _check.seed(seed)
     with _uncertainty.distinct_warnings():
         all_bounds = [
             identification_bounds(ranks, measure, confidence=level) if bounds else None

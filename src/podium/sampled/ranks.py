@@ -213,6 +213,11 @@ class SampledRanks:
             designs.append((design, counts.astype(np.float64)))
         return tuple(designs)
 
+    @property
+    def sizes_text(self) -> str:
+        """The sizes of samples and catalogues as text, such as "n_negatives 4 .. 9"."""
+        return f"n_negatives {_span(self.n_negatives)}, n_items {_span(self.n_items)}"
+
     @cached_property
     def outcomes(self) -> Ints:
         """The outcome of each row in its design, counted from 0: int64, (n,); see `Design`."""
@@ -241,9 +246,8 @@ class SampledRanks:
         first, *others = self.designs
         if others:
             raise ArgumentError(
-                f"ranks come from {len(self.designs)} designs (n_negatives "
-                f"{_span(self.n_negatives)}, n_items {_span(self.n_items)}), which have no common "
-                "counts. Use the attribute `designs`."
+                f"ranks come from {len(self.designs)} designs ({self.sizes_text}), which have no "
+                "common counts. Use the attribute `designs`."
             )
         return first
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from podium.metrics import REGISTRY, Measure, Metric, choices, parse
 from podium.ranking import Ranking
 from podium.testing.oracles import Listing
-from podium.types import Ties
+from podium.types import LowGrades, Ties
 
 SCORES = (-1.5, 0.0, 0.25, 2.0)
 """A few values, so that lists have ties, among them negatives and zero, which some other libraries
@@ -40,6 +40,7 @@ class Case:
     unretrieved: tuple[tuple[float, Any], ...] | None = None
     n_items: int | None = None
     min_relevance: float = 1.0
+    low_grades: LowGrades = "keep"
 
     def ranking(self, ties: Ties = "worst", *, seed: int = 0) -> Ranking:
         """Return the ranking of the rows with a tie rule."""
@@ -49,6 +50,7 @@ class Case:
             self.relevance,
             np.array(self.qid),
             min_relevance=self.min_relevance,
+            low_grades=self.low_grades,
             ties=ties,
             item=np.array(self.item),
             n_items=self.n_items,
@@ -65,12 +67,15 @@ class Case:
         n_listed = len(rows) if self.unretrieved is None else None
         return Listing(
             scores=tuple(self.scores[i] for i in rows),
-            relevance=tuple(self.relevance[i] for i in rows),
+            relevance=tuple(self._counted(self.relevance[i]) for i in rows),
             item=tuple(self.item[i] for i in rows),
-            hidden=tuple(r for r, q in self.unretrieved or () if q == label),
+            hidden=tuple(self._counted(r) for r, q in self.unretrieved or () if q == label),
             n_items=n_listed if self.n_items is None else self.n_items,
             min_relevance=self.min_relevance,
         )
+
+    def _counted(self, relevance: float) -> float:
+        return 0.0 if self.low_grades == "zero" and relevance < self.min_relevance else relevance
 
 
 def cases(
@@ -108,6 +113,7 @@ def _case(draw: st.DrawFn, max_groups: int, max_items: int, whole: bool) -> Case
         tuple(hidden) if truncated else None,
         draw(_totals(qid, hidden)) if truncated else None,
         draw(st.sampled_from((1.0, 1.0, 2.0, 0.5))),
+        draw(st.sampled_from(("keep", "keep", "zero"))),
     )
 
 

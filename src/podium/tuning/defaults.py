@@ -33,7 +33,7 @@ def default_space(recommender: Recommender) -> list[Params]:
     --------
     >>> from podium.recommenders import EASE
     >>> default_space(EASE())
-    [{'l2': LogUniform(low=10, high=10000)}]
+    [{'l2': LogUniform(low=10, high=10000), 'gain': ['value', 'one']}]
     """
     if recommender.default_space:
         return [

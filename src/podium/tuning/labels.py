@@ -17,7 +17,6 @@ from podium.rankers.estimator import Ranker
 from podium.types import PerRow
 
 _FEW = 6  # maximum number of grades in a message
-_LARGEST = 10  # the largest label that is taken for a grade
 
 
 def check_ratings(source: str | Path, ranker: Ranker, grid: Any, *, validated: bool) -> None:
@@ -49,9 +48,10 @@ def check_ratings(source: str | Path, ranker: Ranker, grid: Any, *, validated: b
         if not ranker.reads_grades(loss) and _threshold(loss, ranker) == 1.0:
             threshold(str(source), None, ratings=True)
     graded = all(ranker.reads_grades(loss) for _, loss in losses_to_learn)
-    if validated and graded and not parse(ranker.eval_metric).graded:
+    measure = ranker.suited_measure() if ranker.eval_metric is None else ranker.eval_metric
+    if validated and graded and not parse(measure).graded:
         raise ArgumentError(
-            f"{source} contains ratings, but {ranker.eval_metric} counts every rating as a "
+            f"{source} contains ratings, but {measure} counts every rating as a "
             "positive. Pass eval_metric='ndcg@K', which uses grades, as the loss does."
         )
 
@@ -72,14 +72,6 @@ def grades_unread(relevance: PerRow, ranker: Ranker, grid: Any, *, name: str) ->
                 f">= 1 are positive. {'; '.join(_alternatives(loss))}."
             )
     return ""
-
-
-def are_grades(relevance: PerRow) -> bool:
-    """Return whether labels are grades: more than two values, and none above 10.
-
-    Larger labels are counts or times, whose exponential gain would be extreme.
-    """
-    return bool(np.max(relevance, initial=0.0) <= _LARGEST) and np.unique(relevance).size > 2
 
 
 def shown_grades(relevance: PerRow) -> str:

@@ -33,11 +33,14 @@ class Parts:
         The pairs that candidates learn from, and those that they are measured on.
     seen : csr_array or None
         Further pairs that candidates neither learn from nor are measured on.
+    has_zeros : bool
+        Whether some pairs of the table have the value 0.
     """
 
     train: Any
     valid: Any
     seen: Any = None
+    has_zeros: bool = False
 
     def digest(self) -> str:
         """Return a text that identifies the pairs."""
@@ -67,12 +70,13 @@ def divided(
     learned, zeros = _split(reader.user_items_, every_row=every_row)
     others = None if seen is None else _matrix_like(seen, "seen", reader, every_row=True)
     others = zeros if others is None else others if zeros is None else others + zeros
+    has_zeros = not reader.user_items_.data.all()
     if eval_set is not None:
         valid = _matrix_like(eval_set, "eval_set", reader, every_row=every_row)
-        return Parts(learned, valid, others)
+        return Parts(learned, valid, others, has_zeros)
     is_valid = _drawn(learned, share, seed)
     train, valid = (_selected(learned, rows) for rows in (~is_valid, is_valid))
-    return Parts(train, valid, others)
+    return Parts(train, valid, others, has_zeros)
 
 
 def _split(pairs: Any, *, every_row: bool) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from podium import __version__, _check
 from podium._one_thread import one_blas_thread
-from podium.errors import ArgumentError, MissingExtraError
+from podium.errors import ArgumentError, MissingExtraError, warn
 from podium.evaluation import stats
 from podium.executors import Executor, Threads
 from podium.metrics import Measure, parse_relevance
@@ -32,6 +32,7 @@ from podium.tuning.running import caught_warnings
 from podium.types import Progress
 
 _PASSES = "n_epochs"  # the parameter of recommenders that are learned in passes
+_GAIN = "gain"  # the parameter that sets the weights of pairs
 _N_TRIALS, _N_TRIALS_OF_ONE_RUNG = 15, 10  # by default; both cost about ten complete fits
 
 
@@ -69,7 +70,9 @@ def search_recommender(
         The pairs to learn from; see `Recommender.fit`.
     space : mapping of name to values, or a sequence of such; optional
         The values to draw from: lists, or a `Uniform`, `LogUniform` or `Integers`. The default is
-        `default_space(recommender)`. Numbers from distributions are rounded to three digits.
+        `default_space(recommender)`. Numbers from distributions are rounded to three digits. The
+        `gain` is not searched if all weights are 1, or (with a warning) if a table has rows with
+        value 0, because these are pairs only with gain="one".
     eval_set : as user_items, optional
         The validation pairs, of users and items of user_items. No candidate learns from them.
     seen : as user_items, optional
@@ -90,7 +93,8 @@ def search_recommender(
         Whether to fit the best candidate to all pairs of user_items. Otherwise, `estimator` of the
         result is None.
     checkpoint : path, optional
-        A file that is replaced atomically after each fit by one with all finished fits.
+        A file that is replaced atomically after each fit by one with all finished fits. If all
+        candidates fail, it is removed.
     resume : bool
         Whether to continue after the finished fits of the checkpoint. The result is that of an
         uninterrupted search. A larger budget or n_trials continues a finished search. Without a
@@ -147,7 +151,7 @@ def search_recommender(
         user_items, eval_set, seen, valid, _check.seed(seed), every_row=recommender.every_row
     )
     run = _Run.of(recommender, parts, parse_relevance(measure), executor)
-    space_parts = _checked_space(recommender, space)
+    space_parts = _searched(_checked_space(recommender, space), parts)
     pairs.check_measured(parts, run.measure)
     file = FitFile(checkpoint, run.identity(space_parts, seed))
     if _check.flag(resume, "resume"):
@@ -156,6 +160,8 @@ def search_recommender(
     draws = drawn(space_parts, run.first(space_parts), seed)
     try:
         run.collect(halving, draws, or_silent(progress))
+        if all(fit.trial.error for fit in halving.fits):
+            file.remove()
         result = run.search(halving)
         return replace(result, estimator=run.refit(result, user_items, seen)) if refit else result
     except KeyboardInterrupt:
@@ -319,6 +325,20 @@ def _checked_space(recommender: Recommender, space: Grid | None) -> list[Params]
                 f"{_check.listed(known_names)}."
             )
     return parts
+
+
+def _searched(space: list[Params], parts: Parts) -> list[Params]:
+    """Return the space without the gain if it has no effect, or would change which rows count."""
+    if not any(_GAIN in part for part in space):
+        return space
+    if parts.has_zeros:
+        warn(
+            "gain is not searched, because some rows have the value 0, and they are pairs with "
+            "gain='one' only. Leave these rows out to search it."
+        )
+    elif (parts.train.data != 1.0).any():
+        return space
+    return [{name: part[name] for name in part if name != _GAIN} for part in space]
 
 
 def _limits(

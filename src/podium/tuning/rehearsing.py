@@ -11,6 +11,7 @@ import numpy as np
 from podium.errors import ArgumentError, PodiumError
 from podium.losses import Loss
 from podium.rankers.estimator import Ranker
+from podium.rankers.fitting import NothingLearnedError
 from podium.tuning import fitting
 
 _FEW = 2  # iterations or trees
@@ -48,6 +49,8 @@ def rehearse(ranker: Ranker) -> None:
         warnings.simplefilter("ignore")
         try:
             fitting.fit(shortened, X, relevance, np.repeat([0, 1], n))
+        except NothingLearnedError:
+            pass  # this depends on the rows, which are artificial
         except PodiumError:
             raise
         except (TypeError, ValueError) as error:

@@ -113,6 +113,11 @@ class FitFile:
             text = "".join(f"{json.dumps(line)}\n" for line in lines)
             beside.write_text(text, encoding="utf-8")
 
+    def remove(self) -> None:
+        """Remove the file: no fit has succeeded, so that there is nothing to continue."""
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+
     def _parsed(self, path: Path) -> list[dict[str, Any]]:
         try:
             lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

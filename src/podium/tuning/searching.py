@@ -38,7 +38,7 @@ def search(
     grid: Grid | None = None,
     n_trials: int | None = None,
     measure: str | Measure = "pap@10",
-    min_relevance: float = 1.0,
+    min_relevance: float | None = None,
     eval_set: tuple[Any, ...] | None = None,
     n_folds: int | None = None,
     split: str = "users",
@@ -147,8 +147,8 @@ def search(
     _check.grouped(qid, reader, request="set_fit_request")
     param_sets = plan(estimator, grid, n_trials, seed)
     base = _prepared(estimator, parsed, seed, one_group=one_group)
-    X = _check.on_host(X)
-    features: Any = X if hasattr(X, "shape") else np.asarray(X)
+    features: Any = _check.on_host(X)
+    features = features if hasattr(features, "shape") else np.asarray(features)
     if _check.is_sparse(features):
         features = features.tocsr()  # not every sparse format has rows
     rows = Rows(features, np.asarray(_check.on_host(y)), _array(qid), _array(item))
@@ -156,7 +156,7 @@ def search(
     run = Run(
         base,
         parsed,
-        _check.positive(min_relevance, "min_relevance"),
+        None if min_relevance is None else _check.positive(min_relevance, "min_relevance"),
         param_sets,
         _folds(rows, eval_set, n_folds, split, valid, time, seed, reader),
         keep=eval_set is not None or not _check.flag(refit, "refit"),

@@ -32,7 +32,7 @@ class Run:
 
     base: Any
     measure: Measure
-    min_relevance: float
+    min_relevance: float | None
     param_sets: list[Params]
     folds: list[Fold]
     keep: bool  # whether to keep the fitted estimator of the best, if there is one fold

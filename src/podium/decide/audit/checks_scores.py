@@ -28,9 +28,11 @@ def tied_scores(price: Pricing, name: str) -> Finding | None:
         return None
     count, total = int(is_tied.sum()), int((~np.isnan(worst)).sum())
     effects = (price.effect(name, best, worst),)
-    remedy = "Write scores with more digits, or break ties in the model."
-    if price.request.measure.metric.linear:
-        remedy += " podium measure TEST RUN --ties average reports the mean over orders."
+    remedy = (
+        "If the engine that shows the lists has an order of its own, write its ranks instead of "
+        "scores (--rank-col). Otherwise write scores with more digits, or break ties in the model. "
+        "podium measure TEST RUN --ties id orders equal scores by id, as trec_eval does."
+    )
     return Finding(
         check="ties",
         severity=weigh("warning", count, total, effects),
@@ -64,12 +66,13 @@ def saturated_scores(price: Pricing, name: str) -> Finding | None:
     base = price.base[name]
     is_affected = np.isin(tables.test_users, users)
     effects = (price.effect(name, np.where(is_affected, best, base), base),)
+    # Of ranks and of integers that float64 would round, only the order is known.
+    highest = "best rank or score" if run.is_order else f"highest score, {run.values.max():g}"
     return Finding(
         check="saturated-scores",
         severity=weigh("warning", users.size, n_lists, effects),
         text=f"Run {name} begins {users.size:,} of its {n_lists:,} lists with several items of its "
-        f"highest score, {run.values.max():g}. Scores that are cut off at a limit lose the order "
-        "of the best items.",
+        f"{highest}. Scores that are cut off at a limit lose the order of the best items.",
         remedy="Write scores before the sigmoid, clipping or rounding.",
         run=name,
         count=users.size,

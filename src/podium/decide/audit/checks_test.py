@@ -6,8 +6,8 @@ import numpy as np
 
 from podium._text import counted
 from podium.decide.audit.finding import Finding, weigh
-from podium.decide.audit.pricing import POPULARITY, Pricing
-from podium.decide.audit.tables import Part, Tables, present
+from podium.decide.audit.pricing import Pricing
+from podium.decide.audit.tables import Part, Tables
 
 _HIGH = 0.8  # share of the highest rating from which a rating is positive: 4 of 5
 _FEW = 0.001  # share of users without positives that needs no warning
@@ -70,7 +70,7 @@ def low_grades(price: Pricing) -> Finding | None:
     effects = price.of_truth(tables.truth.rows(~is_low)) if tables.is_positive.any() else ()
     use = (
         f"{request.measure} still counts their grades"
-        if request.measure.graded
+        if request.keeps_low_grades
         else f"{request.measure} counts them as not relevant"
     )
     # With a threshold, the caller decided this. Without one, nobody did.
@@ -93,23 +93,28 @@ def users_without_positives(price: Pricing) -> Finding | None:
     """Users of the test part without a positive for whom the measure is undefined."""
     tables = price.tables
     users = tables.test_users
-    is_lost = ~present(tables.positives.user, tables.n_users)[users]
-    is_lost &= np.isnan(price.base[POPULARITY])  # measures of grades need no positive
+    is_lost = ~price.has_relevant(tables.truth)
     if not is_lost.any():
         return None
     count, total = int(is_lost.sum()), users.size
-    worst = price.worst
     effects = tuple(
-        price.effect(name, np.where(is_lost, np.nan, base), np.where(is_lost, worst, base))
+        price.effect(name, np.where(is_lost, np.nan, base), np.where(is_lost, 0.0, base))
         for name, base in price.base.items()
     )
+    keeps_low = price.request.keeps_low_grades
+    needed = "above 0" if keeps_low else f"of at least {price.request.threshold:g}"
+    remedy = "Count these users as 0 with podium measure TEST RUN --undefined zero."
+    if not keeps_low:
+        remedy = (
+            "Lower --min-relevance, or count these users as 0 with podium measure TEST RUN "
+            "--undefined zero."
+        )
     return Finding(
         check="users-without-positives",
         severity="note" if count < _FEW * total else "warning" if count < total else "error",
-        text="TEST has no pair with a relevance of at least "
-        f"{price.request.threshold:g} for {count:,} of its {total:,} users. Means leave them out.",
-        remedy="Lower --min-relevance, or count these users as 0 with podium measure TEST RUN "
-        "--undefined zero.",
+        text=f"TEST has no pair with a relevance {needed} for {count:,} of its {total:,} users. "
+        "Means leave them out.",
+        remedy=remedy,
         count=count,
         total=total,
         noun="users",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from podium._text import counted
@@ -26,20 +25,13 @@ _OTHER_UNIT = 100
 
 def differ_in_unit(tables: Tables) -> bool:
     """Return whether the times of the parts are in different units."""
-    low, high = sorted(_medians(tables))
+    low, high = sorted(tables.median_times or (0.0, 0.0))
     return low > 0 and high > _OTHER_UNIT * low
-
-
-def _medians(tables: Tables) -> tuple[float, float]:
-    """Return the median time of each part, 0 without times."""
-    if tables.train.time is None or tables.test.time is None:
-        return 0.0, 0.0
-    return float(np.median(tables.train.time)), float(np.median(tables.test.time))
 
 
 def time_units(tables: Tables) -> Finding:
     """Return the finding of times in different units, such as seconds and milliseconds."""
-    train, test = _medians(tables)
+    train, test = tables.median_times or (0.0, 0.0)
     return Finding(
         check="time-units",
         severity="error",

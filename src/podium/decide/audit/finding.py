@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from podium._json import plain
 from podium.data.frames import NO_FRAMES, Origin
@@ -143,6 +143,8 @@ class Audit(Result):
     measure: str = "ndcg@10"
     conventions: dict[str, Any] = field(default_factory=dict[str, Any])
     origin: Origin = NO_FRAMES
+
+    _test: ClassVar[str] = "audit.fails('error'), which is True if there is an error, or findings"
 
     def of(self, severity: Severity) -> list[Finding]:
         """Return the findings of one severity."""

@@ -73,8 +73,8 @@ def popularity_before(tables: Tables, length: int, *, with_seen: bool = False) -
         counts += np.bincount(new, minlength=tables.n_items)
         users = np.sort(tables.test_users[group])
         lists.append(popularity_list(tables, counts, length, with_seen=with_seen, users=users))
-    columns = zip(*((part.user, part.item, part.values) for part in lists), strict=True)
-    return Part(*map(np.concatenate, columns))
+    users, items, values = zip(*((p.user, p.item, p.values) for p in lists), strict=True)
+    return Part(np.concatenate(users), np.concatenate(items), np.concatenate(values))
 
 
 def first_times(tables: Tables) -> NDArray[Any]:

@@ -99,7 +99,7 @@ class Pricing:
                     [self.request.measure],
                     missing="zero",
                     ties=ties,  # pyright: ignore[reportArgumentType]
-                    min_relevance=self.request.threshold,
+                    min_relevance=self.request.given_threshold,
                 )
             except PodiumError:  # such as lists that are too short for pap@k
                 return values
@@ -173,18 +173,23 @@ class Pricing:
         after = self.values(self.tables.truth, past)
         return (self.effect(POPULARITY, self.base[POPULARITY], after),)
 
-    @property
-    def worst(self) -> float:
-        """The worst value of the measure."""
-        return self.request.measure.metric.worst
+    def has_relevant(self, truth: Part) -> Mask:
+        """Return which users of the test part have what the measure needs in a truth.
+
+        That is a relevance above 0 for a measure that keeps low grades, nothing for judged@k, and
+        a positive for the others.
+        """
+        request = self.request
+        if not request.measure.metric.needs_positive:
+            is_counted = np.ones(truth.n_rows, np.bool_)
+        else:
+            keeps_low = request.keeps_low_grades
+            is_counted = truth.values > 0 if keeps_low else truth.values >= request.threshold
+        return present(truth.user[is_counted], self.tables.n_users)[self.tables.test_users]
 
     def _worst(self, truth: Part) -> Floats:
         """Return the worst value for each user for whom the measure is defined."""
-        is_graded = self.request.measure.graded
-        is_counted = truth.values > 0 if is_graded else truth.values >= self.request.threshold
-        values = np.full(self.tables.test_users.size, np.nan)
-        values[np.searchsorted(self.tables.test_users, truth.user[is_counted])] = self.worst
-        return values
+        return np.where(self.has_relevant(truth), self.request.measure.metric.worst, np.nan)
 
     def _share_ids(self, truth: Part, run: Part) -> bool:
         """Return whether two tables have a user and an item in common."""

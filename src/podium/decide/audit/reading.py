@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from podium import _check
 from podium.data.columns import ITEM, RANK, RELEVANCE, SCORE, TIMESTAMP, USER
@@ -17,6 +16,7 @@ from podium.data.several import share_all
 from podium.data.shared_names import with_shared_names
 from podium.data.some_users import n_rows_on_disk, of_some_users
 from podium.data.storage import Storage
+from podium.data.times import keys_of
 from podium.decide.audit.pricing import POPULARITY
 from podium.decide.audit.tables import Part, Request, Tables
 from podium.errors import ArgumentError
@@ -71,9 +71,9 @@ def read_tables(
             for name, run in runs.items()
         }
     pair = {name: columns[name] for name in ("user", "item")}
-    past = read_pairs(train, "training part", **pair, timestamp=columns["timestamp"])
+    past, past_times = read_pairs(train, "training part", **pair, timestamp=columns["timestamp"])
     truth = data.read_truth(test, **pair, relevance=columns["relevance"])
-    is_timed = not isinstance(test, data.Truth) and past.timestamp is not None
+    is_timed = not isinstance(test, data.Truth) and past_times is not None
     times = read_times(test, "test part", timestamp=columns["timestamp"]) if is_timed else None
     of_run = {**pair, "score": columns["score"], "rank": columns["rank"]}
     listed = {name: data.read_run(run, **of_run) for name, run in runs.items()}
@@ -94,35 +94,18 @@ def read_tables(
         n_drawn,
         max(one_in, 1),
     )
-    train_time, test_time = _comparable(past.timestamp if times is not None else None, times)
+    both = None if past_times is None or times is None else (past_times, times)
+    train_time, test_time = (None, None) if both is None else keys_of(*both)
     return Tables(
         Part(users.columns[0], items.columns[0], None, train_time),
         Part(users.columns[1], items.columns[1], truth.relevance, test_time),
         {
-            name: Part(users.columns[i], items.columns[i], run.score)
+            name: Part(users.columns[i], items.columns[i], run.score, is_order=run.is_order)
             for i, (name, run) in enumerate(listed.items(), start=2)
         },
         users.labels,
         items.labels,
         request,
         (items.columns[-2], items.columns[-1]),
+        None if both is None else both[0].medians_with(both[1]),
     )
-
-
-def _comparable(
-    train: NDArray[Any] | None, test: NDArray[Any] | None
-) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
-    """Return times of one type: numbers, or nanoseconds."""
-    if train is None or test is None:
-        return None, None
-    kinds = [column.dtype.kind == "M" for column in (train, test)]
-    if kinds[0] != kinds[1]:
-        raise ArgumentError(
-            f"The times of the {'training' if kinds[0] else 'test'} part are dates, and those of "
-            "the other part are numbers. Convert one of the columns, so that they can be compared."
-        )
-    if kinds[0]:
-        return train.astype("datetime64[ns]").view(np.int64), test.astype("datetime64[ns]").view(
-            np.int64
-        )
-    return train, test

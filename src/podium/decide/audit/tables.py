@@ -25,12 +25,18 @@ _DEPTH = 100
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The rows of a table: the codes of users and items, and values or times if it has them."""
+    """The rows of a table: the codes of users and items, and values or times if it has them.
+
+    Times are keys of the order of the times of both parts; see `podium.data.times.keys_of`.
+    `is_order` states that the values are not scores, but only have the order of ranks or of large
+    integers.
+    """
 
     user: Ints
     item: Ints
     value: Floats | None = None
     time: NDArray[Any] | None = None
+    is_order: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -48,6 +54,7 @@ class Part:
             self.item[index],
             None if self.value is None else self.value[index],
             None if self.time is None else self.time[index],
+            self.is_order,
         )
 
 
@@ -65,6 +72,16 @@ class Request:
     candidates: str | None = None
     n_negatives: int | None = None
     one_in: int = 1
+
+    @property
+    def given_threshold(self) -> float | None:
+        """The threshold of positives, if the caller passed one."""
+        return self.threshold if self.has_threshold else None
+
+    @property
+    def keeps_low_grades(self) -> bool:
+        """Whether the measure gains from relevances below the threshold; see `low_grades`."""
+        return self.measure.graded and not self.has_threshold
 
     @property
     def is_sampled(self) -> bool:
@@ -94,6 +111,8 @@ class Tables:
     request : Request
     other_items : pair of int64 arrays
         Codes of all items of the training part and of the test part, if not all users are audited.
+    median_times : pair of float, or None
+        The median time of the training part and of the test part, if their times are numbers.
     """
 
     train: Part
@@ -103,6 +122,7 @@ class Tables:
     items: NDArray[Any]
     request: Request
     other_items: tuple[Ints, Ints] = (_NO_CODES, _NO_CODES)
+    median_times: tuple[float, float] | None = None
     _lists: dict[str, Part] = field(default_factory=dict[str, Part])
 
     @property
@@ -224,7 +244,7 @@ class Tables:
     def without_times(self) -> Tables:
         """Return the tables without times."""
         train, test = (replace(part, time=None) for part in (self.train, self.test))
-        return replace(self, train=train, test=test, _lists={})
+        return replace(self, train=train, test=test, median_times=None, _lists={})
 
     def repeats(self, part: Part) -> Mask:
         """Return which rows repeat the pair of a better row; of equal rows, which is open."""

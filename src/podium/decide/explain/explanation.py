@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from podium import presets
 from podium._json import plain
@@ -56,6 +56,8 @@ class Explanation(Result):
     packages: tuple[Waterfall, ...] = ()
     differences: tuple[Differences, ...] = ()
     origin: Origin = NO_FRAMES
+
+    _test: ClassVar[str] = "explanation.search.matches, the conventions that give the value"
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/explanation.json); nan becomes None."""
@@ -165,8 +167,8 @@ def explain(
         join.check(truth_table, run_table, "zero")
         absent = join.run_group < 0
         return _explanation(parsed, absent, differences=tuple(compared), origin=origin)
-    positive = threshold(truth_table.name, min_relevance, ratings=truth_table.is_rating)
-    table = ValueTable(truth_table, run_table, parsed, positive)
+    threshold(truth_table.name, min_relevance, ratings=truth_table.is_rating)  # or raise
+    table = ValueTable(truth_table, run_table, parsed, min_relevance)
     return _explanation(
         parsed,
         table.lists.absent,

@@ -35,6 +35,7 @@ SEPARATED_BY = {
     "unretrieved": "relevant items that the lists lack",
     "score_above": "scores of 0 or below among the top ranks",
     "min_relevance": "several grades of relevance",
+    "low_grades": "relevances below min_relevance",
     "gain": "relevances other than 0 and 1",
     "discount": "relevant items at ranks from 2",
     "ideal": "users with fewer than k relevant items",
@@ -62,7 +63,7 @@ class Convention:
 
 
 def conventions(
-    measure: Measure, grades: Sequence[float], min_relevance: float = 1.0
+    measure: Measure, grades: Sequence[float], min_relevance: float | None = None
 ) -> list[Convention]:
     """Return the conventions under which a measure can have different values.
 
@@ -72,15 +73,15 @@ def conventions(
         Its own options are the defaults.
     grades : sequence of float
         The distinct relevances > 0 of the truth, increasing.
-    min_relevance : float
-        The default threshold of positives.
+    min_relevance : float, optional
+        The threshold of positives that was passed.
     """
     of_lists = _of_lists(measure, grades, min_relevance)
     return [*of_lists, *_of_metric(measure), *_of_mean(measure)]
 
 
 def _of_lists(
-    measure: Measure, grades: Sequence[float], min_relevance: float
+    measure: Measure, grades: Sequence[float], min_relevance: float | None
 ) -> Iterator[Convention]:
     metric = measure.metric
     has_average = metric.linear or metric.half_pairs
@@ -90,9 +91,13 @@ def _of_lists(
     yield Convention("unjudged", ("negative", "skip"), "list")
     yield Convention("unretrieved", ("count", "drop"), "list")
     yield Convention("score_above", (None, 0.0), "list")
-    if not metric.graded or "gain" in metric.options:
-        others = [grade for grade in grades if grade != min_relevance][:_MOST_GRADES]
-        yield Convention("min_relevance", (min_relevance, *others), "list")
+    threshold = 1.0 if min_relevance is None else min_relevance
+    others = [grade for grade in grades if grade != threshold][:_MOST_GRADES]
+    yield Convention("min_relevance", (threshold, *others), "list")
+    if metric.graded and min_relevance is not None:
+        yield Convention("low_grades", (None, "keep"), "list")
+    elif metric.graded and grades and grades[0] < threshold:
+        yield Convention("low_grades", (None, "zero"), "list")
 
 
 def _of_metric(measure: Measure) -> Iterator[Convention]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,7 +107,7 @@ def search(table: ValueTable, value: str, matches: list[Match] | None = None) ->
         len(fits) - len(reported),
         min(matches, key=lambda match: abs(match.value - target)),
         table.size(),
-        {name: separated_by(name) for name in sorted(_without_effect(table, matches))},
+        {name: separated_by(name) for name in sorted(table.never_effective())},
     )
 
 
@@ -178,16 +177,12 @@ def package_choices(table: ValueTable, like: str) -> list[dict[str, Any]]:
     """
     preset = presets.get(like)
     try:
-        rules: Mapping[str, Any] = preset.rules(table.measure)
+        rules = preset.rules(table.measure)
         options = dict(preset.measure(table.measure).options)
     except ArgumentError:
         return []
     orders = [rules["ties"]] if "ties" in rules else ["worst", "best"]
     rules = {**rules, "missing": "zero" if rules["missing"] == "error" else rules["missing"]}
+    if not table.has_threshold and rules["low_grades"] == "keep":
+        del rules["low_grades"]  # the default
     return [as_choice({**rules, **options, "ties": ties}, table.defaults) for ties in orders]
-
-
-def _without_effect(table: ValueTable, matches: list[Match]) -> set[str]:
-    """Return the conventions that no value needs."""
-    needed = {name for match in matches for choice in match.changes for name in choice}
-    return {axis.name for axis in table.conventions} - needed

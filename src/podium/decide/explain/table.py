@@ -33,25 +33,28 @@ class ValueTable:
     truth : Truth
     run : Run
     measure : Measure
-    min_relevance : float
-        podium's threshold of positives.
+    min_relevance : float, optional
+        The threshold of positives that was passed.
 
     Attributes
     ----------
     lists : Lists
     measure : Measure
+    has_threshold : bool
+        Whether min_relevance was passed.
     conventions : list of Convention
         All conventions of the measure; the first value of each is the default.
     """
 
     def __init__(
-        self, truth: Truth, run: Run, measure: Measure, min_relevance: float = 1.0
+        self, truth: Truth, run: Run, measure: Measure, min_relevance: float | None = None
     ) -> None:
         self.measure = measure
+        self.has_threshold = min_relevance is not None
         grades = np.unique(truth.relevance[truth.relevance > 0])
         self.conventions = conventions(measure, grades.tolist(), min_relevance)
         self.lists = self._shortened(Lists.of(truth, run))
-        self._tied = self.lists.tied
+        self._tied = self.lists.tied(with_equal=measure.metric.thresholds)
         self._tied_lists = self.lists.users(self._tied)
         self._known: dict[tuple[Any, ...], PerGroup] = {}
         self._sums: dict[tuple[int, str], Sums] = {}  # by the id of known values
@@ -78,13 +81,25 @@ class ValueTable:
             If the measure can't be computed under this choice.
         """
         measure = with_options(self.measure, choice)
-        if measure.graded and "min_relevance" in choice:
-            choice = {**choice, "min_relevance": 1.0}  # it has no effect
+        choice = self._resolved(measure, choice)
         names = [axis.name for axis in self.conventions if axis.level != "mean"]
-        key = tuple(choice[name] for name in names)
+        key = tuple(choice[name] for name in (*names, "low_grades"))
         if key not in self._known:
             self._known[key] = self._computed(measure, choice)
         return self._known[key]
+
+    def _resolved(self, measure: Measure, choice: Choice) -> Choice:
+        """Return a choice with a rule for low grades, and one value of what has no effect.
+
+        Low grades have a rule of their own, or count as 0 if a threshold is passed.
+        """
+        if not measure.graded:
+            return {**choice, "low_grades": "keep"}
+        is_passed = self.has_threshold or choice["min_relevance"] != 1.0
+        low_grades = choice.get("low_grades") or ("zero" if is_passed else "keep")
+        if low_grades == "keep":
+            return {**choice, "low_grades": "keep", "min_relevance": 1.0}
+        return {**choice, "low_grades": "zero"}
 
     def _computed(self, measure: Measure, choice: Choice) -> PerGroup:
         """Compute the values; other orders of equal scores concern only users who have some."""
@@ -100,7 +115,7 @@ class ValueTable:
         values = self.values(choice)
         counts = slice(None) if choice["missing"] == "zero" else ~self.lists.absent
         weights = None
-        if choice.get("pooled"):
+        if choice.get("pooled"):  # no graded measure has a pooled form
             weights = with_options(self.measure, choice).weights(self.lists.ranking(choice))
         if weights is not None:
             return pooled_mean(values[counts], weights[counts])
@@ -128,8 +143,20 @@ class ValueTable:
 
     def without_effect(self) -> set[str]:
         """Return the conventions that have no effect on these lists, whatever the others are."""
-        same = self.lists.without_effect()
+        same = self.lists.without_effect(with_equal=self.measure.metric.thresholds)
         return same if self.lists.absent.any() else {*same, "missing"}
+
+    def never_effective(self) -> set[str]:
+        """Return the conventions that change the value of no combination of the others."""
+        first: dict[tuple[Any, ...], float] = {}
+        effective: set[str] = set()
+        for choice, value in self.means():
+            for name in choice.keys() - effective:
+                others = (name, *(rule for other, rule in choice.items() if other != name))
+                same = np.isclose(first.setdefault(others, value), value, 1e-12, 0, equal_nan=True)
+                if not same:
+                    effective.add(name)
+        return {axis.name for axis in self.conventions} - effective
 
     def size(self) -> int:
         """Return the number of combinations of all conventions."""

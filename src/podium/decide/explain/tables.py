@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium._kernels import rank_rows, read_only
 from podium.data import Run, Truth
-from podium.data.ids import Shared, as_written, share
+from podium.data.ids import Shared, compared, share
 from podium.groups import Groups
 from podium.ranking import count_between
 
@@ -69,7 +69,7 @@ def differences(first_table: Truth | Run, second_table: Truth | Run) -> Differen
     first_table, second_table : Truth or Run
         Two tables of the same kind.
     """
-    users, items = (_shared(first_table, second_table, kind) for kind in ("user", "item"))
+    users, items = (share(*compared(first_table, second_table, kind)) for kind in ("user", "item"))
     pairs = _Pairs(users, items)
     first, second = pairs.left, pairs.right
     lines = [
@@ -91,13 +91,6 @@ def differences(first_table: Truth | Run, second_table: Truth | Run) -> Differen
     lines.append(Line("users with equal scores", tied[0], tied[1]))
     reordered = _n_reordered(users.left[at_first], *values)
     return Differences("run", tuple(lines), common.size, _n_unequal(*values), reordered)
-
-
-def _shared(first: Truth | Run, second: Truth | Run, kind: Literal["user", "item"]) -> Shared:
-    left, right = getattr(first, kind), getattr(second, kind)
-    return share(
-        as_written(left, kind in first.whole, right), as_written(right, kind in second.whole, left)
-    )
 
 
 class _Pairs:

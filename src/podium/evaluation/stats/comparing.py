@@ -93,6 +93,8 @@ def paired(
     Notes
     -----
     Undefined: groups with an undefined value in a or b are left out; n_undefined is their number.
+    Equal: values are equal if they differ by less than 1e-13 of the larger one, because sums of
+    floating-point numbers are rounded.
     Randomisation test: under the null hypothesis, each difference has either sign with probability
     1/2. The p value is the share of sign patterns whose absolute sum reaches the observed one. It
     depends on the differences and the seed, but not on the order of the groups. With up to 16
@@ -135,11 +137,12 @@ def paired(
             interval=intervals.scaled(small.interval, scale),
             detectable=small.detectable * scale,
         )
-    is_defined = ~np.isnan(run_values - baseline_values)
-    differences = (run_values - baseline_values)[is_defined]
+    all_differences = intervals.differences(baseline_values, run_values)
+    is_defined = ~np.isnan(all_differences)
+    differences = all_differences[is_defined]
     level = _check.open_fraction(level, "level")
     n_permutations = _check.cutoff(n_permutations, name="n_permutations", required=False)
-    estimate = crossed.estimate(run_values - baseline_values, users, splits)
+    estimate = crossed.estimate(all_differences, users, splits)
     t_statistic = intervals.t_statistic(estimate.mean, estimate.std_error)
     standard_deviation = intervals.std_error(differences) * np.sqrt(differences.size)
     randomisation_p_value = np.nan

@@ -11,6 +11,7 @@ from podium import _check
 from podium.types import PerGroup
 
 _LARGEST = 1e100  # sums of cubes of smaller values stay finite
+_ROUNDING = 1e-13  # relative difference of equal sums whose terms were added in another order
 
 
 class Interval(NamedTuple):
@@ -44,6 +45,19 @@ def defined(values: PerGroup) -> tuple[PerGroup, int]:
     """Return the values that are not nan, and the number of those that are."""
     defined_values = values[~np.isnan(values)]
     return defined_values, values.size - defined_values.size
+
+
+def differences(a: PerGroup, b: PerGroup) -> PerGroup:
+    """Return b - a, and 0 for values that differ by no more than the rounding of sums.
+
+    Examples
+    --------
+    >>> differences(np.array([0.3, 0.5]), np.array([0.1 + 0.2, 0.75])).tolist()
+    [0.0, 0.25]
+    """
+    result = b - a
+    result[np.abs(result) <= _ROUNDING * np.maximum(np.abs(a), np.abs(b))] = 0.0
+    return result
 
 
 def mean(values: PerGroup) -> float:

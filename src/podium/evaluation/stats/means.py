@@ -140,12 +140,13 @@ def _scaled(summary: Summary, scale: float) -> Summary:
 
 
 def _finite(bounds: tuple[float, float]) -> tuple[float, float]:
-    if not np.isfinite(bounds).all():
+    low, high = bounds
+    if low == -np.inf or high == np.inf:
         raise ArgumentError(
-            f"method='wilson' requires finite bounds, got {bounds[0]:g} and {bounds[1]:g}. Use 't' "
-            "or 'bootstrap'."
+            f"method='wilson' requires finite bounds, got {low} and {high}. Use 't' or 'bootstrap'."
         )
-    return bounds
+    least = _check.number(low, "bounds[0]", low=-np.inf)
+    return least, _check.number(high, "bounds[1]", low=least, strict=True)
 
 
 def pooled(

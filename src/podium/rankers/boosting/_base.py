@@ -11,17 +11,19 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from podium import _check, data, losses
 from podium._arrays import check_arrays
 from podium._forks import Pool
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, ConvergenceWarning, warn
 from podium.losses import Loss
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.rankers import inputs
 from podium.rankers._threads import idle_threads_sleep
+from podium.rankers.boosting._lists import check_labels
+from podium.rankers.boosting._reasons import plain_reason
 from podium.rankers.boosting._start import STARTS, learn_start, start_scores
 from podium.rankers.boosting._training import (
     Course,
@@ -53,7 +55,7 @@ class BoostedRanker(Ranker):
     has_own_objectives: ClassVar[bool] = True
     _package: ClassVar[str]
     _binary: ClassVar[tuple[str, ...]]  # the library's own objectives of single rows
-    _ranking: ClassVar[tuple[str, ...]]  # the library's own objectives that read groups
+    _ranking: ClassVar[Mapping[str, float]]  # those that read groups, with their highest grade
     _takes_sparse: ClassVar[bool]
     _booster: Any = None  # rebuilt from trees_; copies, pickles and files only hold the bytes
 
@@ -67,7 +69,7 @@ class BoostedRanker(Ranker):
     min_hessian_in_leaf: float
     pool_share: float
     start: str
-    eval_metric: str | Measure
+    eval_metric: str | Measure | None
     patience: int | None
     random_state: int
     n_threads: int | None
@@ -117,30 +119,41 @@ class BoostedRanker(Ranker):
             there are none, or the loss can be trained on no group.
         MissingExtraError
             If the library is not installed.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If no kept tree has a split, so that the model is its start.
         """
         loss, settings = self.loss_in_use(), self._settings()
-        measure = parse_relevance(self.eval_metric)
+        parse_relevance(self._measure())
         self._library()
         self._enter_threads()
         features = self._features(X, reset=True)
         rows = inputs.rows_of(features[:, :0], y, qid, group, reader=self._fit_reader(loss, item))
+        self._keep_kind(rows.relevance)
         weights = inputs.row_weights(sample_weight, rows.groups)
         positive = (rows.relevance >= self.min_relevance_in_use()).astype(np.float64)
         self.start_ = learn_start(self.start, features, positive, weights, rows.qid)
         if item is not None:
             loss, rows = self._pooled(loss, rows, item, weights)
+        if isinstance(loss, str) and loss in self._ranking:
+            labels = (rows.relevance, rows.groups, weights)
+            check_labels(loss, self._ranking[loss], *labels, settings["options"])
         train = self._part(features, rows, weights)
         if loss in self._binary:
             train = replace(train, relevance=positive)
         valid = None if eval_set is None else self._valid(eval_set)
         objective = loss if isinstance(loss, str) else score_space(loss, train)
-        validate = None if valid is None else self._validate(measure, valid)
+        validate = None if valid is None else self._validate(valid)
         with self._library_errors():
             training = self._training(Plan(objective, **settings), train, valid)
             course = grow(
                 training, objective, validate, self.n_trees, self.patience, or_silent(progress)
             )
         self._keep(training, course)
+        if not self._n_splits(self._booster):
+            warn(self._no_split_text(rows.groups.n_rows), ConvergenceWarning)
         return self
 
     def predict(self, X: Any) -> PerRow:
@@ -178,13 +191,24 @@ class BoostedRanker(Ranker):
         with idle_threads_sleep():
             return _check.extra(self._package, "boosting", type(self).__name__)
 
+    def _no_split_text(self, n_rows: int) -> str:
+        return (
+            f"{type(self).__name__} learned nothing: no tree has a split, so that all scores are "
+            f"those of start={self.start!r}. X has {n_rows} rows, and the limits of leaves are "
+            f"{self._split_limits()}. Lower them, or check that features and labels vary."
+        )
+
+    def _split_limits(self) -> str:
+        """Return the parameters that limit splits, with their values."""
+        return f"min_hessian_in_leaf={self.min_hessian_in_leaf:g}"
+
     @contextlib.contextmanager
     def _library_errors(self) -> Generator[None]:
         """Turn an error of the library, such as one about `options`, into a one-line error."""
         try:
             yield
         except self._errors() as error:
-            reason = str(error).partition("\n")[0].partition(" at /")[0].rstrip(" .")
+            reason = plain_reason(str(error))
             raise ArgumentError(
                 f"{type(self).__name__} can't be fitted because of an error in {self._package}: "
                 f"{reason}. Check the parameters and options."
@@ -198,6 +222,10 @@ class BoostedRanker(Ranker):
 
     @abc.abstractmethod
     def _n_features(self, booster: Any) -> int: ...
+
+    @abc.abstractmethod
+    def _n_splits(self, booster: Any) -> int:
+        """Return the number of splits in all trees."""
 
     @abc.abstractmethod
     def _errors(self) -> tuple[type[Exception], ...]:
@@ -269,17 +297,9 @@ class BoostedRanker(Ranker):
         }
 
     def _features(self, X: Any, *, reset: bool) -> Any:
-        try:
-            features = validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse="csr" if self._takes_sparse else False,
-                dtype=[np.float64, np.float32],
-                ensure_all_finite=False,
-            )
-        except ValueError as error:  # the command line shows podium's errors in one line
-            raise ArgumentError(str(error)) from error
+        if _check.is_sparse(X) and not self._takes_sparse:
+            raise ArgumentError(f"X is sparse, but {type(self).__name__} needs dense features.")
+        features = inputs.features_of(self, X, reset=reset, dtype=[np.float64, np.float32])
         inputs.finite_features(features, None, "X", missing=True)
         return features
 
@@ -292,7 +312,8 @@ class BoostedRanker(Ranker):
         features = self._features(X, reset=False)
         return self._part(features, self._eval_rows(features[:, :0], y, qid))
 
-    def _validate(self, measure: Measure, valid: Part) -> Callable[[PerRow], float]:
+    def _validate(self, valid: Part) -> Callable[[PerRow], float]:
+        measure = parse_relevance(self._measure())
         mean_measure = MeasureOnRows(
             measure, valid.relevance, valid.groups, min_relevance=self.min_relevance_in_use()
         )

@@ -20,7 +20,8 @@ from podium.rankers.boosting._training import ModelBytes, Part, Plan, Training
 from podium.rankers.boosting.objectives import without_data
 from podium.types import PerRow
 
-_RANKING = ("lambdarank", "rank_xendcg")  # LightGBM's own objectives that read groups
+_RANKING = {"lambdarank": 30.0, "rank_xendcg": 30.0}
+"""LightGBM's own objectives that read groups, with the highest grade that they read."""
 
 
 class LightGBMRanker(BoostedRanker):
@@ -55,8 +56,9 @@ class LightGBMRanker(BoostedRanker):
     start : {"zero", "log-odds", "logistic"}
         The score of each row before the first tree: 0, the log-odds of a positive, or a logistic
         regression over all rows, which becomes part of the model. It does not depend on the loss.
-    eval_metric : str or Measure
-        The measure that `score` returns, and the measure on an `eval_set`.
+    eval_metric : str or Measure, optional
+        The measure that `score` returns, and the measure on an `eval_set`. None is ndcg@10 for
+        grades (a loss that reads them, or labels of more than two values), else pap@10.
     patience : int, optional
         The number of trees without a better value on the `eval_set` after which the fit stops.
         With None it does not stop early.
@@ -111,7 +113,7 @@ class LightGBMRanker(BoostedRanker):
 
     _package: ClassVar[str] = "lightgbm"
     _binary: ClassVar[tuple[str, ...]] = ("binary",)
-    _ranking: ClassVar[tuple[str, ...]] = _RANKING
+    _ranking: ClassVar[Mapping[str, float]] = _RANKING
     _takes_sparse: ClassVar[bool] = True
 
     min_rows_in_leaf: int
@@ -130,7 +132,7 @@ class LightGBMRanker(BoostedRanker):
         min_hessian_in_leaf: float = 1e-3,
         pool_share: float = 0.9,
         start: str = "zero",
-        eval_metric: str | Measure = "pap@10",
+        eval_metric: str | Measure | None = None,
         patience: int | None = 50,
         random_state: int = 0,
         n_threads: int | None = None,
@@ -151,6 +153,12 @@ class LightGBMRanker(BoostedRanker):
 
     def _n_features(self, booster: Any) -> int:
         return booster.num_feature()
+
+    def _n_splits(self, booster: Any) -> int:
+        return int(booster.feature_importance("split").sum())
+
+    def _split_limits(self) -> str:
+        return f"min_rows_in_leaf={self.min_rows_in_leaf}, {super()._split_limits()}"
 
     def _errors(self) -> tuple[type[Exception], ...]:
         return (self._library().basic.LightGBMError,)

@@ -11,6 +11,7 @@ from podium.groups import Groups
 from podium.metrics import Measure, parse_relevance
 from podium.rankers.boosting._rows import Labels, OncePerData, is_data
 from podium.rankers.objective import defined_mean
+from podium.rankers.validation import given
 from podium.ranking import Ranking
 from podium.types import PerGroup, PerRow
 
@@ -42,7 +43,7 @@ class MeasureOnRows:
         self._relevance = groups.gather(relevance)
         labels = None if groups.n_groups == 1 else groups.index
         self._ranked = Ranking.from_scores(
-            np.zeros(relevance.size), relevance, labels, min_relevance=min_relevance
+            np.zeros(relevance.size), relevance, labels, min_relevance=given(min_relevance)
         )
         # The ranking has no empty groups.
         self._share = None if weights is None else _mean_by_group(weights, groups)[groups.sizes > 0]
@@ -57,6 +58,7 @@ class MeasureOnRows:
             ideal=(prepared.ideal_offsets, prepared.ideal),
             n_items=prepared.n_items,
             min_relevance=prepared.min_relevance,
+            low_grades=prepared.low_grades,
         )
         values = self._measure(ranking)
         if self._share is None:

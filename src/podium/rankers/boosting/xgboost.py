@@ -15,7 +15,8 @@ from podium.rankers.boosting._training import ModelBytes, Part, Plan, Training
 from podium.rankers.boosting.objectives import without_data
 from podium.types import PerRow
 
-_RANKING = ("rank:ndcg", "rank:map", "rank:pairwise")
+_RANKING = {"rank:ndcg": 31.0, "rank:map": 1.0, "rank:pairwise": np.inf}
+"""XGBoost's own objectives that read groups, with the highest grade that they read."""
 
 
 class XGBoostRanker(BoostedRanker):
@@ -46,8 +47,9 @@ class XGBoostRanker(BoostedRanker):
         The share of each label that is replaced by a pooled one if `fit` gets items; 0 for none.
     start : {"zero", "log-odds", "logistic"}
         The score of each row before the first tree, as in `LightGBMRanker`.
-    eval_metric : str or Measure
-        The measure that `score` returns, and the measure on an `eval_set`.
+    eval_metric : str or Measure, optional
+        The measure that `score` returns, and the measure on an `eval_set`. None is ndcg@10 for
+        grades (a loss that reads them, or labels of more than two values), else pap@10.
     patience : int, optional
         The number of trees without a better value on the `eval_set` after which the fit stops.
         With None it does not stop early.
@@ -89,7 +91,7 @@ class XGBoostRanker(BoostedRanker):
 
     _package: ClassVar[str] = "xgboost"
     _binary: ClassVar[tuple[str, ...]] = ("binary:logistic",)
-    _ranking: ClassVar[tuple[str, ...]] = _RANKING
+    _ranking: ClassVar[Mapping[str, float]] = _RANKING
     _takes_sparse: ClassVar[bool] = False
 
     def __init__(
@@ -105,7 +107,7 @@ class XGBoostRanker(BoostedRanker):
         min_hessian_in_leaf: float = 1.0,
         pool_share: float = 0.9,
         start: str = "zero",
-        eval_metric: str | Measure = "pap@10",
+        eval_metric: str | Measure | None = None,
         patience: int | None = 50,
         random_state: int = 0,
         n_threads: int | None = None,
@@ -124,6 +126,9 @@ class XGBoostRanker(BoostedRanker):
 
     def _n_features(self, booster: Any) -> int:
         return booster.num_features()
+
+    def _n_splits(self, booster: Any) -> int:
+        return int(sum(booster.get_score(importance_type="weight").values()))
 
     def _errors(self) -> tuple[type[Exception], ...]:
         return (self._library().core.XGBoostError,)

@@ -55,8 +55,9 @@ class NeuralRanker(Ranker):
     random_state : int
         The seed of the first weights, of the order of groups, and of losses that put tied rows in
         a random order. This order is drawn once per fit, or with ties="redrawn" once per epoch.
-    eval_metric : str or Measure
-        The measure that `score` returns, and the measure on an `eval_set`.
+    eval_metric : str or Measure, optional
+        The measure that `score` returns, and the measure on an `eval_set`. None is ndcg@10 for
+        grades (a loss that reads them, or labels of more than two values), else pap@10.
     patience : int, optional
         The number of epochs without a better value on the `eval_set` after which the fit stops.
         With None it does not stop early.
@@ -136,7 +137,7 @@ class NeuralRanker(Ranker):
         max_iter: int = 200,
         tol: float = 1e-4,
         random_state: int = 0,
-        eval_metric: str | Measure = "pap@10",
+        eval_metric: str | Measure | None = None,
         patience: int | None = 20,
         one_group: bool = False,
     ) -> None:
@@ -183,10 +184,11 @@ class NeuralRanker(Ranker):
             If scores overflowed in a later epoch.
         """
         settings, loss = self._settings(), cast("Loss", self.loss_in_use())
-        parse_relevance(self.eval_metric)
+        parse_relevance(self._measure())
         _training.load_torch()
         features = self._features(X, reset=True)
         rows = inputs.rows_of(features, y, qid, group, reader=self._loss_reader(loss))
+        self._keep_kind(rows.relevance)
         weights = inputs.row_weights(sample_weight, rows.groups)
         labels, order = fitting.labels_of(loss, rows, weights)
         places = np.arange(rows.groups.n_rows) if order is None else order
@@ -274,7 +276,7 @@ class NeuralRanker(Ranker):
         features = self._features(X, reset=False)
         rows = self._eval_rows(features, y, qid)
         min_relevance = problem.loss.min_relevance
-        measure = validator(self.eval_metric, rows.relevance, rows.qid, min_relevance=min_relevance)
+        measure = validator(self._measure(), rows.relevance, rows.qid, min_relevance=min_relevance)
 
         def validate(parameters: Parameters) -> float:
             return measure(

@@ -257,10 +257,6 @@ class Factorization(FactorRecommender):
         report_end(history, settings.learning_rate)
         return self
 
-    @property
-    def every_row(self) -> bool:
-        return self.gain == "one"
-
     def check(self) -> None:
         """Raise an ArgumentError if a parameter is wrong for any data."""
         parse_relevance(self.eval_metric)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from podium.recommenders._pairs import SEARCHED_GAINS
+
 _FACTORS = {"n_factors": [64, 128, 256], "n_negatives": [128, 256]}
 
 SPACE: tuple[dict[str, Any], ...] = (
@@ -13,6 +15,7 @@ SPACE: tuple[dict[str, Any], ...] = (
         **_FACTORS,
         "learning_rate": "log(0.05,0.3)",
         "l2": "log(0.03,0.4)",
+        "gain": SEARCHED_GAINS,
     },
     {
         "loss": [
@@ -24,6 +27,7 @@ SPACE: tuple[dict[str, Any], ...] = (
         "learning_rate": "log(0.1,2.0)",
         "l2": "log(0.001,0.02)",
         "popularity": [0.0, 0.5],
+        "gain": SEARCHED_GAINS,
     },
     {
         "loss": ["robirank"],
@@ -31,6 +35,7 @@ SPACE: tuple[dict[str, Any], ...] = (
         **_FACTORS,
         "learning_rate": "log(0.05,0.3)",
         "l2": "log(0.01,0.12)",
+        "gain": SEARCHED_GAINS,
     },
 )
 """See `Recommender.default_space`. The best steps and l2 depend on the loss and the similarity."""

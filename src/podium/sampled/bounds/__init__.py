@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from podium import _check
 from podium._one_thread import one_blas_thread
 from podium.errors import ArgumentError, warn
 from podium.metrics import Measure
-from podium.sampled.bounds.ball import ball_of_ranks, ball_of_shares
+from podium.sampled.bounds.ball import ball_of_ranks, ball_of_shares, distance_of_shares
 from podium.sampled.bounds.moments import least_with_moments
 from podium.sampled.bounds.search import StartRanks, Worth, extremes
 from podium.sampled.design import Design, Floats, Ints
@@ -29,6 +30,11 @@ _DENSEST = 1024  # for larger samples, the start is as dense as for this size
 _MOST_UNDRAWN = 2  # items; with more, ranks do not count as known up to that number
 _MOST_KNOWN = 1024  # of the first ranks whose values are kept, for as many sizes of catalogues
 _TOP = 64  # the number of first ranks, and of ranks around the cutoff, at the start of a search
+
+_KNOWN: WeakKeyDictionary[SampledRanks, dict[tuple[Measure, float], tuple[Bounds, bool]]] = (
+    WeakKeyDictionary()
+)
+"""The bounds that were computed for ranks, and whether some distribution fits these."""
 
 
 class Bounds(NamedTuple):
@@ -101,18 +107,44 @@ def identification_bounds(
     """
     parsed = read_measure(measure, k)
     level = _check.open_fraction(confidence, "confidence")
-    worth = _worth(parsed, ranks.fewest_items)
-    if all(_is_nearly_whole(design) for design, _ in ranks.designs):
-        return _bounds_of_known_ranks(ranks, worth, level)
-    with one_blas_thread:
-        low, high, miss = extremes(ball_of_ranks(ranks, level), worth, _start_ranks(parsed))
-    if miss > 0:
+    known = _KNOWN.setdefault(ranks, {})
+    if (parsed, level) not in known:
+        known[parsed, level] = _computed_bounds(ranks, parsed, level)
+    bounds, some_fit = known[parsed, level]
+    if not some_fit:
         warn(
             f"no distribution of ranks gives the observed sampled ranks within sampling error "
             f"(confidence {level:g}). Check that candidates were drawn uniformly from n_items, "
             "and that n_items and replacement are right."
         )
-    return Bounds(low, high)
+    return bounds
+
+
+def _computed_bounds(ranks: SampledRanks, measure: Measure, level: float) -> tuple[Bounds, bool]:
+    """Return the bounds, and whether some distribution of ranks fits the observations."""
+    worth = _worth(measure, ranks.fewest_items)
+    if _are_nearly_whole(ranks):
+        return _bounds_of_known_ranks(ranks, worth, level), True
+    with one_blas_thread:
+        low, high, miss = extremes(ball_of_ranks(ranks, level), worth, _start_ranks(measure))
+    return Bounds(low, high), not miss > 0
+
+
+def fits_ranks(distribution: RankDistribution, ranks: SampledRanks, confidence: float) -> bool:
+    """Return whether a distribution is one of those whose measures are within the bounds.
+
+    The answer is also no if the bounds are not those of a common distribution of all users: if
+    catalogues differ in size, or if ranks are known up to a few places. It takes much less time
+    than the bounds.
+    """
+    designs = [design for design, _ in ranks.designs]
+    if len(designs) > 1 or _are_nearly_whole(ranks):
+        return False
+    masses = np.maximum(distribution.probabilities, 0.0)
+    shares = sum(masses[places] @ chances for places, chances in designs[0].blocks())
+    with one_blas_thread:
+        ball = ball_of_ranks(ranks, confidence)
+    return distance_of_shares(ball, np.asarray(shares)) <= ball.radius
 
 
 def largest_top_part(ranks: SampledRanks, measure: Measure, depth: int, level: float) -> float:
@@ -134,7 +166,7 @@ def largest_top_part(ranks: SampledRanks, measure: Measure, depth: int, level: f
         rank_values[depth:] = 0.0
         return rank_values
 
-    if all(_is_nearly_whole(design) for design, _ in ranks.designs):
+    if _are_nearly_whole(ranks):
         return _bounds_of_known_ranks(ranks, worth, level).high
     with one_blas_thread:
         return extremes(ball_of_ranks(ranks, level), worth, _start_ranks(measure))[1]
@@ -223,8 +255,12 @@ def population_bounds(
         return Bounds(*extremes(ball, worth, start_ranks)[:2])
 
 
-def _is_nearly_whole(design: Design) -> bool:
+def _are_nearly_whole(ranks: SampledRanks) -> bool:
     """Return whether all items but a few are drawn, so that ranks are known up to a few places."""
+    return all(_is_nearly_whole(design) for design, _ in ranks.designs)
+
+
+def _is_nearly_whole(design: Design) -> bool:
     n_left = design.n_items - 1 - design.n_negatives
     return n_left <= _MOST_UNDRAWN and not design.repeats and not design.grows
 

@@ -81,6 +81,15 @@ def ball_of_ranks(ranks: SampledRanks, confidence: float) -> Ball:
     )
 
 
+def distance_of_shares(ball: Ball, shares: Floats) -> float:
+    """Return the distance of the means of the functions from the observed ones.
+
+    `shares` are the shares of users with each outcome, for all designs in sequence.
+    """
+    values = np.concatenate([part.values for part in ball.parts])
+    return float(np.linalg.norm(shares @ values - ball.means))
+
+
 def _rescaled(ball: Ball, observed: Floats) -> Ball:
     """Scale the functions to variance 1 in each direction in which they vary more among the users.
 

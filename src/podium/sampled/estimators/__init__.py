@@ -39,6 +39,8 @@ class Estimator(ABC):
         without replacement.
     grows : bool
         Whether the estimator supports samples that grow while the target comes first.
+    mixes_sizes : bool
+        Whether the estimator supports samples or catalogues of several sizes.
     reads_history : bool
         Whether the estimator uses `SampledRanks.history`.
     gives_distribution : bool
@@ -54,6 +56,7 @@ class Estimator(ABC):
     biased: ClassVar[bool] = True
     consistent: ClassVar[bool] = True
     grows: ClassVar[bool] = False
+    mixes_sizes: ClassVar[bool] = True
     reads_history: ClassVar[bool] = False
     gives_distribution: ClassVar[bool] = True
     error_from: ClassVar[ErrorFrom] = "bootstrap"
@@ -105,6 +108,8 @@ class Estimator(ABC):
             If the measure needs more than ranks, or if the method does not support this design of
             samples.
         """
+        if self.error_from == "posterior":
+            return self.posterior(ranks).expect(measure, k)
         return self.fit(ranks).expect(measure, k)
 
     def posterior(self, ranks: SampledRanks) -> SmoothFit:
@@ -126,6 +131,11 @@ class Estimator(ABC):
                 f"{self.name} needs samples of a fixed size, got samples that grow while the "
                 "target comes first (stages). Their ranks are not comparable between sizes. Use "
                 "bv, mn or mle."
+            )
+        if not self.mixes_sizes and len(ranks.designs) > 1:
+            raise ArgumentError(
+                f"{self.name} needs samples of one size from catalogues of one size, got "
+                f"{ranks.sizes_text}. Use the method bv or mle."
             )
         return ranks
 

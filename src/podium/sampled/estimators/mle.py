@@ -214,6 +214,7 @@ class WMLE(Estimator):
     name: ClassVar[str] = "wmle"
     label: ClassVar[str] = "WMLE (tilted)"
     consistent: ClassVar[bool] = False
+    mixes_sizes: ClassVar[bool] = False
 
     weight: str | Weight = "ndcg"
     scale: float = 10.0

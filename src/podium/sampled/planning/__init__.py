@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-import numpy as np
-
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
@@ -221,9 +219,7 @@ def _expected(
     seed: int,
 ) -> Expected:
     if pilot is None:
-        return expected_from_value(
-            measure, cells, None if value is None else _check.number(value, "expect", low=-np.inf)
-        )
+        return expected_from_value(measure, cells, value)
     if value is not None:
         raise ArgumentError(
             "expect is only for plans without a pilot, and there is one. Leave one of them out."

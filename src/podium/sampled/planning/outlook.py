@@ -72,13 +72,16 @@ def expected_from_value(measure: Measure, cells: Cells, value: float | None) -> 
     The density of a shape is a power of rank + share * n_items. The value determines the power.
     """
     weights = cells.weights(measure)
-    expected_value = halfway(measure, cells) if value is None else value
     low, high = float(weights.min()), float(weights.max())
     _refuse_constant(measure, cells)
+    try:
+        expected_value = halfway(measure, cells) if value is None else float(value)
+    except (TypeError, ValueError):
+        expected_value = np.nan
     if not low < expected_value < high:
         raise ArgumentError(
             f"expect must lie between {low:g} and {high:g}, the smallest and the largest "
-            f"{measure}, got {expected_value:g}."
+            f"{measure}, got {value!r}."
         )
     return Expected(
         cells,
@@ -274,7 +277,7 @@ class PlannedEstimate:
             fit = self.method.posterior(ranks)
             influences = fit.influences(self.measure)  # per added user
             variances[row] = ranks.weights @ influences**2 - (ranks.weights @ influences) ** 2
-            biases[row] = fit.expect(self.measure) - exact_values[row]
+            biases[row] = fit.distribution.expect(self.measure) - exact_values[row]
         return np.array([variances.mean() * self.n_users, (biases**2).mean()])
 
     def _squares_by_simulation(

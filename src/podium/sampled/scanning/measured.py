@@ -17,6 +17,7 @@ from podium.sampled.scanning.bounds import scan_bounds
 from podium.sampled.scanning.open_targets import OpenTargets
 from podium.sampled.scanning.ranks import ScannedRanks
 
+_LEVEL = 0.95  # of the bounds of means, for intervals of any level
 _PRIOR = 5  # audited targets that the variance of the fitted distribution counts for
 
 
@@ -65,7 +66,9 @@ class MeasuredScan:
     other : ErrorPart
         The error of the correction; without an audit, that of the fit, unless `influences` show it.
     bounds : Bounds
-        The smallest and the largest mean that the scored items allow.
+        The smallest and the largest mean that the scored items allow, at the level.
+    limits : Bounds
+        The bounds of the mean, which do not depend on the level.
     largest : float
         The largest value of a user.
     is_audited, is_settled : bool
@@ -80,6 +83,7 @@ class MeasuredScan:
     correction: float
     other: ErrorPart
     bounds: Bounds
+    limits: Bounds
     largest: float
     is_audited: bool
     is_settled: bool
@@ -87,9 +91,9 @@ class MeasuredScan:
 
     @property
     def mean(self) -> float:
-        """The corrected mean, inside the bounds."""
+        """The corrected mean, inside the bounds at the usual level."""
         mean = float(self.values.mean()) + self.correction
-        return min(max(mean, self.bounds.low), self.bounds.high)
+        return min(max(mean, self.limits.low), self.limits.high)
 
     @property
     def effects(self) -> Floats:
@@ -124,6 +128,9 @@ def _measured(
     weights = rank_weights(measure, int(ranks.n_items.max()))[: ranks.k]
     values = fit.values(ranks, weights)
     is_audited = bool(ranks.is_audited.any())
+    bounds, limits = (  # so that those of two models hold
+        scan_bounds(ranks, weights, fit, (1.0 + of_bounds) / 2) for of_bounds in (level, _LEVEL)
+    )
     influences, correction = np.zeros(ranks.n_users), 0.0
     if is_audited:
         variances = np.maximum(fit.values(ranks, weights**2) - values**2, 0.0)
@@ -136,7 +143,8 @@ def _measured(
         influences,
         correction,
         other,
-        scan_bounds(ranks, weights, fit, (1.0 + level) / 2),  # so that those of two models hold
+        bounds,
+        limits,
         float(weights.max(initial=0.0)),
         is_audited,
         not ranks.is_open.any(),

@@ -9,7 +9,7 @@ import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.evaluation.stats.intervals import inside, t_interval
+from podium.evaluation.stats.intervals import t_interval
 from podium.metrics import Measure
 from podium.sampled import _uncertainty
 from podium.sampled._request import (
@@ -25,6 +25,7 @@ from podium.sampled.difference import (
     Difference,
     bounds_of_difference,
     covering,
+    limited,
     probability_of_sign,
 )
 from podium.sampled.distribution import RANK_AUC, require_defined
@@ -92,9 +93,10 @@ def evaluate_shared(
     require_kind(shared, SharedRanks, "shared", EVALUATE)
     parsed = _read([shared], measures)
     level, n_bootstrap = _check.open_fraction(level, "level"), read_resamples(n_bootstrap)
+    seed = _check.seed(seed)
     with _uncertainty.distinct_warnings():
         fits = _fits(estimator, shared)
-        means = [fits.mean(measure, level, level if bounds else None) for measure in parsed]
+        means = [fits.mean(measure, level, bounds=bounds) for measure in parsed]
         (result,) = _with_resamples([fits], [means], parsed, n_bootstrap, seed)
     return _evaluation(fits, parsed, result, level, n_bootstrap, seed)
 
@@ -136,30 +138,35 @@ def compare_shared(
     require_several(models, SharedRanks, "evaluate_shared")
     parsed = _read(list(models.values()), measures)
     level, n_bootstrap = _check.open_fraction(level, "level"), read_resamples(n_bootstrap)
+    seed = _check.seed(seed)
     models = _refuse_other_targets(models)
     fits = {name: _fits(estimator, shared) for name, shared in models.items()}
     with _uncertainty.distinct_warnings():
-        columns = [_means(list(fits.values()), m, level, bounds=bounds) for m in parsed]
-        means = [list(row) for row in zip(*columns, strict=True)]
-        resampled = _with_resamples(list(fits.values()), means, parsed, n_bootstrap, seed)
-    by_name = dict(zip(models, resampled, strict=True))
-    differences = {
-        name: [
-            _difference(of, a, b, level) for a, b in zip(resampled[0], by_name[name], strict=True)
-        ]
-        for name, of in fits.items()
-    }
-    if not bounds:
-        by_name = {n: [replace(mean, bounds=None) for mean in row] for n, row in by_name.items()}
-        differences = {n: [replace(d, bounds=None) for d in row] for n, row in differences.items()}
-    evaluations = {
-        name: _evaluation(of, parsed, by_name[name], level, n_bootstrap, seed)
-        for name, of in fits.items()
-    }
-    baseline, *others = models
+        means = {
+            name: [of.mean(m, level, bounds=bounds) for m in parsed] for name, of in fits.items()
+        }
+        resampled = {
+            name: _with_resamples([of], [means[name]], parsed, n_bootstrap, seed)[0]
+            for name, of in fits.items()
+        }
+        baseline, *others = models
+        evaluations = {
+            name: _evaluation(of, parsed, resampled[name], level, n_bootstrap, seed)
+            for name, of in fits.items()
+        }
+        differences: dict[str, dict[str, Difference]] = {}
+        for name in others:
+            pair = fits[baseline], fits[name]
+            of_pair = _with_resamples(
+                pair, [means[baseline], means[name]], parsed, n_bootstrap, seed
+            )
+            differences[name] = {
+                str(measure): _difference(pair, (a, b), measure, level, bounds=bounds)
+                for measure, a, b in zip(parsed, *of_pair, strict=True)
+            }
     comparisons = {
         name: SampledComparison(
-            dict(zip(map(str, parsed), differences[name], strict=True)),
+            differences[name],
             {"a": evaluations[baseline].conventions, "b": evaluations[name].conventions},
         )
         for name in others
@@ -201,18 +208,6 @@ def _fits(estimator: str | Estimator, shared: SharedRanks) -> Fits | StrataFits:
     )
 
 
-def _means(
-    fits: Sequence[Fits | StrataFits], measure: Measure, level: float, *, bounds: bool
-) -> list[SharedMean]:
-    """Return the mean of each model, with bounds if a difference has them or contains them."""
-    confidence = (1 + level) / 2  # so that the bounds of two models hold
-    means = [of.mean(measure, level, confidence if bounds else None) for of in fits]
-    are_needed = any(mean.prior_decides for mean in means) and isinstance(fits[0], StrataFits)
-    if bounds or not are_needed:
-        return means
-    return [of.mean(measure, level, confidence) for of in fits]
-
-
 def _with_resamples(
     fits: Sequence[Fits | StrataFits],
     means: list[list[SharedMean]],
@@ -227,8 +222,8 @@ def _with_resamples(
     if n_users < 2:
         nothing = np.full(n_bootstrap, np.nan)
         return [[replace(mean, resampled=nothing) for mean in row] for row in means]
-    rng = np.random.default_rng([_check.seed(seed), *b"users"])
-    drawn = [rng.multinomial(n_users, np.full(n_users, 1 / n_users)) for _ in range(n_bootstrap)]
+    resampler = _uncertainty.Resampler.of([of.shared.targets for of in fits])
+    drawn = [resampler.spread(counts) for counts in resampler.counts_of_kinds(n_bootstrap, seed)]
     return [
         [
             replace(mean, resampled=column)
@@ -270,20 +265,31 @@ def _evaluation(
     return SampledEvaluation(estimates, fits.conventions(seed, n_used))
 
 
-def _difference(fits: Fits | StrataFits, a: SharedMean, b: SharedMean, level: float) -> Difference:
+def _difference(
+    pair: tuple[Fits | StrataFits, Fits | StrataFits],
+    means: tuple[SharedMean, SharedMean],
+    measure: Measure,
+    level: float,
+    *,
+    bounds: bool,
+) -> Difference:
+    fits = pair[0] if pair[1].shared.is_exact else pair[1]  # errors are those of a sample
+    a, b = means
     n_users = fits.shared.n_users
     error = float(np.hypot(standard_error(b.variation - a.variation), np.hypot(a.other, b.other)))
     difference = b.mean - a.mean
-    bounds = None
     interval = t_interval(difference, error, n_users, level)
-    if a.bounds is not None and b.bounds is not None:
-        bounds = bounds_of_difference(a.bounds, b.bounds)
-        if fits.source == "posterior":
-            interval = inside(interval, bounds)
-    prior_decides = a.prior_decides or b.prior_decides
     sign_probability = probability_of_sign(difference, error, n_users)
-    if prior_decides and isinstance(fits, StrataFits) and bounds is not None:
-        interval, sign_probability = covering(interval, bounds), np.nan  # errors lack the prior's
+    prior_decides = a.prior_decides or b.prior_decides
+    errors_lack_prior = prior_decides and isinstance(fits, StrataFits)
+    limits = None
+    if bounds or errors_lack_prior:
+        confidence = (1 + level) / 2  # so that the bounds of both models hold
+        limits = bounds_of_difference(*(of.bounds(measure, confidence) for of in pair))
+        if fits.source == "posterior":
+            interval = limited(interval, limits, difference)
+        if errors_lack_prior:
+            interval, sign_probability = covering(interval, limits), np.nan
     return Difference(
         a.mean,
         b.mean,
@@ -297,7 +303,7 @@ def _difference(fits: Fits | StrataFits, a: SharedMean, b: SharedMean, level: fl
         fits.interval_of,
         fits.source,
         sign_probability,
-        bounds,
+        limits if bounds else None,
         prior_decides,
     )
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from podium import metrics
 from podium.metrics import Measure, Terms
+from podium.sampled._uncertainty import Tally
 from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.estimators import LinearEstimator
 from podium.sampled.ranks import SampledRanks
@@ -75,19 +76,23 @@ class Group:
         """A key that is equal for groups with the same targets and weights up to a factor."""
         return self.rows.tobytes(), (self.sizes / self.sizes.max()).round(_DIGITS).tobytes()
 
-    def ranks(self, targets: SampledRanks, counts: Floats | None = None) -> SampledRanks:
-        """Return the observations of the group, each `counts` times: float64, (n,)."""
-        weights = self.sizes if counts is None else self.sizes * counts
-        positive = np.flatnonzero(weights > 0)
-        rows = self.rows[positive]
+    def ranks(self, targets: SampledRanks) -> SampledRanks:
+        """Return the observations of the group."""
+        rows = self.rows
         return SampledRanks(
             targets.ranks[rows],
             _at(targets.n_negatives, rows),
             _at(targets.n_items, rows),
             replacement=targets.replacement,
             user=None if np.unique(targets.owner[rows]).size == rows.size else targets.owner[rows],
-            row_weights=weights[positive],
+            row_weights=self.sizes,
         )
+
+    def tally(self, ranks: SampledRanks, counts: Floats) -> Tally:
+        """Return the observations of the group, each `counts` times: float64, (n,)."""
+        weights = self.sizes * counts
+        n_users = counts.sum() * ranks.n_users / ranks.n_rows
+        return Tally(ranks, weights * (n_users / weights.sum()))
 
 
 def _at(size: int | Ints, rows: Ints) -> int | Ints:

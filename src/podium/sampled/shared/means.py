@@ -10,7 +10,6 @@ import numpy as np
 
 from podium.evaluation import stats
 from podium.evaluation.stats import Interval
-from podium.evaluation.stats.intervals import inside
 from podium.metrics import Measure
 from podium.sampled._request import conventions, extent
 from podium.sampled._uncertainty import (
@@ -21,10 +20,12 @@ from podium.sampled._uncertainty import (
     source_of_error,
 )
 from podium.sampled.bounds import Bounds, identification_bounds
-from podium.sampled.design import Floats, Ints
+from podium.sampled.design import Floats
+from podium.sampled.difference import limited
 from podium.sampled.distribution import RankDistribution, depends_on_order, rank_weights
 from podium.sampled.estimators import ErrorFrom, Estimator
 from podium.sampled.estimators.smooth import SmoothFit
+from podium.sampled.ranks import SampledRanks
 from podium.sampled.shared.groups import Group, groups, user_values
 from podium.sampled.shared.ranks import SharedRanks
 
@@ -48,6 +49,7 @@ class SharedMean:
         The method's interval at the level; None if the method has no intervals.
     prior_decides : bool
     bounds : Bounds or None
+        The bounds at the level of the interval.
     resampled : float64, (n_bootstrap,), or None
         The means of resampled users, for methods whose error comes from them.
     largest : float
@@ -99,6 +101,9 @@ class Fits:
     method: Estimator
     shared: SharedRanks
     _groups: dict[Measure, list[Group]] = field(default_factory=dict[Measure, "list[Group]"])
+    _observed: dict[tuple[bytes, bytes], SampledRanks] = field(
+        default_factory=dict[tuple[bytes, bytes], SampledRanks]
+    )
     _known: dict[tuple[bytes, bytes], SmoothFit | RankDistribution] = field(
         default_factory=dict[tuple[bytes, bytes], SmoothFit | RankDistribution]
     )
@@ -134,10 +139,15 @@ class Fits:
             self._groups[measure] = groups(self.shared, measure)
         return self._groups[measure]
 
-    def mean(self, measure: Measure, level: float, confidence: float | None) -> SharedMean:
-        """Estimate one measure, with bounds that have a confidence, or without bounds."""
+    def bounds(self, measure: Measure, confidence: float) -> Bounds:
+        """Return bounds of one measure."""
         parts = self.groups(measure)
-        limits = None if confidence is None else _bounds(parts, self.shared, confidence)
+        return _summed(self._bounds(parts, confidence), self._shares(parts))
+
+    def mean(self, measure: Measure, level: float, *, bounds: bool) -> SharedMean:
+        """Estimate one measure, with bounds at the level or without bounds."""
+        parts = self.groups(measure)
+        limits = self._bounds(parts, level) if bounds else None
         total = None if limits is None else _summed(limits, self._shares(parts))
         linear = linear_form(self.method, self.shared)
         if linear is not None:
@@ -154,18 +164,18 @@ class Fits:
             float(shares @ means), np.empty(0), bounds=total, largest=float(shares @ highest)
         )
 
-    def resampled(self, measures: Sequence[Measure], users: Ints) -> list[float]:
-        """Estimate measures from users that count several times: int64, (n_users,)."""
+    def resampled(self, measures: Sequence[Measure], users: Floats) -> list[float]:
+        """Estimate measures from users that count any number of times: float64, (n_users,)."""
         owner, means = self.shared.owner, list[float]()
         known: dict[tuple[bytes, bytes], RankDistribution] = {}
         for measure in measures:
             total = 0.0
             for part in self.groups(measure):
-                counts = users[owner[part.rows]].astype(np.float64)
+                counts = users[owner[part.rows]]
                 share = float(part.sizes @ counts)
                 if share and part.key not in known:
-                    ranks = part.ranks(self.shared.targets, counts)
-                    known[part.key] = self.method.fit(ranks)
+                    tally = part.tally(self._ranks(part), counts)
+                    known[part.key] = self.method.fit(tally)
                 total += share * known[part.key].expect(part.term) if share else 0.0
             means.append(total / self.shared.n_users)
         return means
@@ -174,9 +184,22 @@ class Fits:
         """Return the factor of each group's mean term in the measure."""
         return np.array([part.sizes.sum() for part in parts]) / self.shared.n_users
 
+    def _ranks(self, part: Group) -> SampledRanks:
+        if part.key not in self._observed:
+            self._observed[part.key] = part.ranks(self.shared.targets)
+        return self._observed[part.key]
+
+    def _bounds(self, parts: Sequence[Group], level: float) -> list[Bounds]:
+        """Return bounds of each group's mean term that all hold with the probability `level`."""
+        confidence = level if len(parts) < 2 else 1.0 - (1.0 - level) / len(parts)
+        return [
+            identification_bounds(self._ranks(part), part.term, confidence=confidence)
+            for part in parts
+        ]
+
     def _fit(self, part: Group) -> SmoothFit | RankDistribution:
         if part.key not in self._known:
-            ranks, method = part.ranks(self.shared.targets), self.method
+            ranks, method = self._ranks(part), self.method
             has_posterior = method.error_from == "posterior"
             self._known[part.key] = method.posterior(ranks) if has_posterior else method.fit(ranks)
         return self._known[part.key]
@@ -212,8 +235,8 @@ class Fits:
         low, high = (sum(ends) for ends in zip(*(part.own_interval for part in means), strict=True))
         interval = Interval(mean - ratio * (mean - low), mean + ratio * (high - mean))
         if total is not None:
-            mean, interval = float(np.clip(mean, *total)), inside(interval, total)
-        return replace(result, mean=mean, interval=interval)
+            interval = limited(interval, total, mean)
+        return replace(result, interval=interval)
 
     def _part_mean(
         self, part: Group, share: float, bounds: Bounds | None, level: float
@@ -222,8 +245,8 @@ class Fits:
         fit, n_users = cast("SmoothFit", self._fit(part)), self.shared.n_users
         effects = np.zeros(n_users)
         if fit.states:
-            of_rows = share * fit.influences(part.term) * fit.ranks.weights * n_users
-            np.add.at(effects, self.shared.owner[part.rows], of_rows)
+            of_rows = fit.influences(part.term) * fit.ranks.weights * fit.ranks.n_users
+            np.add.at(effects, self.shared.owner[part.rows], share * n_users * of_rows)
         error = share * fit.std_error(part.term)
         other = np.sqrt(max(error**2 - standard_error(effects) ** 2, 0.0))
         low, high = fit.interval(part.term, level=level, bounds=bounds)
@@ -234,15 +257,6 @@ class Fits:
             Interval(share * low, share * high),
             fit.prior_decides(part.term),
         )
-
-
-def _bounds(parts: Sequence[Group], shared: SharedRanks, level: float) -> list[Bounds]:
-    """Return bounds of each group's mean term that hold together with the probability `level`."""
-    confidence = 1.0 - (1.0 - level) / max(len(parts), 1)
-    return [
-        identification_bounds(part.ranks(shared.targets), part.term, confidence=confidence)
-        for part in parts
-    ]
 
 
 def _summed(limits: Sequence[Bounds], shares: Floats) -> Bounds:

@@ -292,7 +292,7 @@ def _checked_columns(
 ) -> dict[str, Any]:
     """Return the columns of `SharedRanks`, with numbers that are possible for single targets."""
     if above_listed is None or n_listed is None:
-        ranks = np.asarray(above) + 1
+        ranks = _columns.integers(above, "above") + 1
         single = SampledRanks(ranks, n_negatives, n_items, replacement=replacement, user=user)
         sizes = np.broadcast_to(np.asarray(single.n_items), single.n_rows)
         columns = single.ranks - 1, single.n_negatives, sizes, single.user, None, None

@@ -7,19 +7,19 @@ position. The terms of these targets are those of `podium.sampled.shared.groups`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
 
-from podium.evaluation.stats import Interval
 from podium.evaluation.stats.intervals import inside, t_interval
 from podium.metrics import Measure
 from podium.sampled._request import extent
 from podium.sampled._uncertainty import IntervalOf
 from podium.sampled.bounds import Bounds
 from podium.sampled.design import Floats, Ints
+from podium.sampled.difference import covering
 from podium.sampled.distribution import values_of
 from podium.sampled.estimators import ErrorFrom
 from podium.sampled.scanning.bounds import scan_bounds
@@ -28,6 +28,8 @@ from podium.sampled.scanning.ranks import ScannedRanks
 from podium.sampled.shared.groups import Group, Shape, groups
 from podium.sampled.shared.means import SharedMean, standard_error
 from podium.sampled.shared.ranks import SharedRanks
+
+_CONFIDENCE = 0.95  # of the bounds of means, which do not depend on the level of intervals
 
 STRATA, NAIVE = "strata", "naive"
 """The methods: the expected value given the counts, and the value among the ranked items."""
@@ -43,26 +45,39 @@ class StrataFits:
         default_factory=dict[tuple[bytes, bytes, int], OpenTargets]
     )
 
-    def mean(self, measure: Measure, level: float, confidence: float | None) -> SharedMean:
-        """Estimate one measure, with bounds that have a confidence, or without bounds."""
+    def bounds(self, measure: Measure, confidence: float) -> Bounds:
+        """Return bounds of one measure, from bounds of its parts that hold together."""
+        parts = [part for _, of_group in self._parts(measure) for part in of_group]
+        of_part = 1.0 - (1.0 - confidence) / max(len(parts), 1)
+        low, high = sum((part.share * part.bounds(of_part) for part in parts), np.zeros(2)).tolist()
+        return Bounds(low, high)
+
+    def mean(self, measure: Measure, level: float, *, bounds: bool) -> SharedMean:
+        """Estimate one measure, with bounds at the level or without bounds."""
         shared, k = self.shared, measure.k or 1
-        totals, parts = _Totals.zero(shared.n_users), list[_Part]()
-        for group in groups(shared, measure):
+        totals = _Totals.zero(shared.n_users)
+        for group, parts in self._parts(measure):
             fit, gradient = self._fit(group, k), np.zeros(4)
-            for shape in group.shapes:
-                parts.append(self._part(shape, measure, fit))
+            for shape, part in zip(group.shapes, parts, strict=True):
                 rows = shared.owner[shape.rows]
-                np.add.at(totals.values, rows, shape.sizes * parts[-1].values)
+                np.add.at(totals.values, rows, shape.sizes * part.values)
                 np.add.at(totals.largest, rows, shape.sizes)
-                gradient += parts[-1].share * parts[-1].gradient
+                gradient += part.share * part.gradient
             influences = fit.influences(self._scanned(group, k), shared.n_users * gradient)
             np.add.at(totals.influences, shared.owner[group.rows], influences)
-        result = totals.mean(level)
-        if confidence is None and not result.prior_decides:
+        result = totals.mean(level, self.bounds(measure, _CONFIDENCE))
+        if not (bounds or result.prior_decides):
             return result
-        bounds = _summed_bounds(parts, level if confidence is None else confidence)
-        result = _within(result, bounds)
-        return replace(result, bounds=None) if confidence is None else result
+        limits = self.bounds(measure, level)
+        if result.prior_decides:  # as in scans: the exact mean can be anywhere between the bounds
+            result = replace(result, interval=covering(result.own_interval, limits))
+        return replace(result, bounds=limits if bounds else None)
+
+    def _parts(self, measure: Measure) -> Iterator[tuple[Group, list[_Part]]]:
+        """Yield the groups of a measure, with a part for each of their shapes."""
+        for group in groups(self.shared, measure):
+            fit = self._fit(group, measure.k or 1)
+            yield group, [self._part(shape, measure, fit) for shape in group.shapes]
 
     def _scanned(self, targets: Group | Shape, k: int) -> ScannedRanks:
         return self.shared.scanned(targets.rows, targets.sizes, k)
@@ -115,7 +130,7 @@ class StrataFits:
             "shared": True,
         }
 
-    def resampled(self, measures: Sequence[Measure], users: Ints) -> list[float]:
+    def resampled(self, measures: Sequence[Measure], users: Floats) -> list[float]:
         """Raise: the errors of samples with strata need no resamples."""
         raise NotImplementedError
 
@@ -162,29 +177,11 @@ class _Totals:
         values, influences, largest = np.zeros((3, n_users))
         return cls(values, influences, largest)
 
-    def mean(self, level: float) -> SharedMean:
-        """Return the mean over users, without bounds."""
-        mean, effects = float(self.values.mean()), self.values + self.influences
+    def mean(self, level: float, bounds: Bounds) -> SharedMean:
+        """Return the mean over users, moved into the bounds."""
+        mean = min(max(float(self.values.mean()), bounds.low), bounds.high)
+        effects = self.values + self.influences
         prior_decides = standard_error(self.influences) > standard_error(self.values)
         interval = t_interval(mean, standard_error(effects), self.values.size, level)
         within = inside(interval, (0.0, float(self.largest.mean())))
         return SharedMean(mean, effects, 0.0, within, prior_decides)
-
-
-def _summed_bounds(parts: Sequence[_Part], confidence: float) -> Bounds:
-    """Return bounds of the measure, from bounds of its parts that hold together."""
-    of_part = 1.0 - (1.0 - confidence) / max(len(parts), 1)
-    low, high = sum((part.share * part.bounds(of_part) for part in parts), np.zeros(2)).tolist()
-    return Bounds(low, high)
-
-
-def _within(result: SharedMean, bounds: Bounds) -> SharedMean:
-    """Add bounds. If the parameters of fits decide, the interval contains the bounds, as in scans.
-
-    The exact mean can then be anywhere between them.
-    """
-    mean = min(max(result.mean, bounds.low), bounds.high)
-    low, high = result.own_interval
-    if result.prior_decides:
-        low, high = min(low, bounds.low), max(high, bounds.high)
-    return replace(result, mean=mean, interval=Interval(low, high), bounds=bounds)

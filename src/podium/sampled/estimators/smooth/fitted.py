@@ -12,7 +12,12 @@ from podium import _check
 from podium._one_thread import one_blas_thread
 from podium.errors import ArgumentError
 from podium.metrics import Measure
-from podium.sampled.bounds import Bounds, identification_bounds, largest_top_part
+from podium.sampled.bounds import (
+    Bounds,
+    fits_ranks,
+    identification_bounds,
+    largest_top_part,
+)
 from podium.sampled.design import Floats
 from podium.sampled.distribution import RankDistribution, rank_weights, read_measure
 from podium.sampled.estimators.smooth.data import n_observed
@@ -29,6 +34,7 @@ from podium.sampled.ranks import SampledRanks
 _MIN_VALUE = 1e-100  # the smallest value of a measure whose square is a divisor
 _WIDENING = 1.05  # a factor for normal quantiles, because the family is also an assumption
 _PRIOR_SHARE = 0.5  # the share of a measure's value from ranks for which the prior decides
+_CONFIDENCE = 0.95  # of the bounds of estimates, which do not depend on the level of intervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +65,22 @@ class SmoothFit:
         return self.states[-1] if self.states else None
 
     def expect(self, measure: str | Measure, k: int | None = None) -> float:
-        """Return the estimate of a measure; see `RankDistribution.expect`."""
-        return self.distribution.expect(measure, k)
+        """Return the estimate of a measure; see `RankDistribution.expect`.
+
+        It is the mean under the distribution. If the ranks do not allow this mean, it is moved to
+        the nearest of the `identification_bounds` with confidence 0.95.
+        """
+        parsed = read_measure(measure, k)
+        value = self.distribution.expect(parsed)
+        if self._is_within_bounds:
+            return value
+        low, high = identification_bounds(self.ranks, parsed, confidence=_CONFIDENCE)
+        return min(max(value, low), high)
+
+    @cached_property
+    def _is_within_bounds(self) -> bool:
+        """Whether all means under the distribution are known to be within their bounds."""
+        return not self.states or fits_ranks(self.distribution, self.ranks, _CONFIDENCE)
 
     def std_error(self, measure: str | Measure, k: int | None = None) -> float:
         """Return the standard error of the estimate, relative to the users' own exact mean.
@@ -75,7 +95,7 @@ class SmoothFit:
         parsed = read_measure(measure, k)
         deviation = self._log_deviation(parsed)
         if deviation <= 1 and not self.prior_decides(parsed):
-            return self.expect(parsed) * deviation
+            return self.distribution.expect(parsed) * deviation
         low, high = self.interval(parsed)
         return (high - low) / (2 * NormalDist().inv_cdf(0.975))
 
@@ -133,17 +153,16 @@ class SmoothFit:
         -------
         low, high : float
         """
-        level = _check.number(level, "level", low=0.0, high=1.0, strict=True)
+        level = _check.open_fraction(level, "level")
         parsed = read_measure(measure, k)
-        value = self.distribution.expect(parsed)
+        value = self.expect(parsed)
         if not self.states:
             return value, value
         low, high = self._quantiles(parsed, level)
         if self.draws.n_uncertain:
-            bounds = self._bounds(parsed, level, bounds)
+            bounds = bounds or identification_bounds(self.ranks, parsed, confidence=level)
             high = max(high, self._uncertain_upper_end(parsed, level, bounds))
         if bounds is not None:
-            value = min(max(value, bounds.low), bounds.high)
             low, high = max(low, bounds.low), min(high, bounds.high)
         largest = float(rank_weights(parsed, self.distribution.n_items).max())
         return min(low, value), min(max(high, value), largest)
@@ -174,18 +193,6 @@ class SmoothFit:
         starts = self.states[0].cells.edges[:-1]
         mass = np.add.reduceat(self.distribution.probabilities, starts)
         return mass / np.maximum(combined_mass(self.states), _MIN_VALUE)
-
-    @cached_property
-    def _bounds_cache(self) -> dict[tuple[Measure, float], Bounds]:
-        return {}
-
-    def _bounds(self, measure: Measure, level: float, bounds: Bounds | None) -> Bounds:
-        """Return identification bounds, computed once because they take long."""
-        computed = bounds or self._bounds_cache.get((measure, level))
-        if computed is None:
-            computed = identification_bounds(self.ranks, measure, confidence=level)
-        self._bounds_cache[measure, level] = computed
-        return computed
 
     def _quantiles(self, measure: Measure, level: float) -> tuple[float, float]:
         """Return quantiles over the draws; the lower one leaves out the uncertain first ranks."""

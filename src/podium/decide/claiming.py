@@ -1,0 +1,96 @@
+"""The claims of a gate, from the values of both runs for all users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.decide.claims import Claim, Role
+from podium.decide.intervals import difference, interval
+from podium.decide.pairs import Pairs
+from podium.decide.state import State
+from podium.decide.unjudged import Ranges
+from podium.evaluation.segments import numbers_in_order
+from podium.evaluation.stats import Interval
+
+
+def claims(state: State, ranges: Ranges | None = None, *, equal: bool = False) -> Iterator[Claim]:
+    """Yield the claims of the measures for all users, then those of each segment.
+
+    Parameters
+    ----------
+    state : State
+    ranges : Ranges, optional
+        The ranges over all judgements of unjudged items.
+    equal : bool
+        Whether the runs have the same lists, so that no difference is tested.
+    """
+    everyone = np.arange(state.pairs.n_users)
+    rules = state.rules
+    for number, _ in enumerate(rules.measures):
+        role: Role = "primary" if number == 0 else "guard"
+        claim = _claim(state, ranges, number, everyone, rules.level, role)
+        yield _as_equal(claim) if equal else claim
+    segments = [*_segments(state.pairs, state.looks[0])]
+    measures = [i for i, measure in enumerate(rules.measures) if measure.metric.is_mean]
+    level = 1 - (1 - rules.level) / max(len(segments) * len(measures), 1)
+    for by, name, rows in segments:
+        for number in measures:
+            claim = _claim(state, ranges, number, rows, level, "segment", by, name)
+            yield _as_equal(claim) if equal else claim
+
+
+def _segments(pairs: Pairs, n_first: int) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
+    """Yield the segments of the first look, with the positions of their users."""
+    for by, column in pairs.segments.items():
+        for name in sorted(np.unique(column[:n_first]).tolist(), key=numbers_in_order):
+            if name:
+                yield by, name, np.flatnonzero(column == name)
+
+
+def _claim(
+    state: State,
+    ranges: Ranges | None,
+    number: int,
+    rows: NDArray[np.int64],
+    level: float,
+    role: Role,
+    by: str = "",
+    segment: str = "",
+) -> Claim:
+    measure, rules = state.rules.measures[number], state.rules
+    pairs = state.pairs if rows.size == state.pairs.n_users else state.pairs.rows(rows)
+    if rules.looks == "any time":
+        pairs = pairs.with_equal_clusters(measure)
+    estimate = difference(pairs, measure)
+    base, candidate = pairs.means(measure)
+    is_defined = ~np.isnan(pairs.candidate[str(measure)] - pairs.base[str(measure)])
+    weights = pairs.weights(measure)
+    is_used = is_defined if weights is None else is_defined & (weights > 0)
+    return Claim(
+        role=role,
+        measure=str(measure),
+        by=by,
+        segment=segment,
+        higher_is_better=measure.metric.higher_is_better,
+        base=base,
+        candidate=candidate,
+        difference=estimate.mean,
+        std_error=estimate.std_error,
+        interval=interval(pairs, rows, estimate, measure, rules, level, state.looks),
+        level=level,
+        limit=rules.limits[number],
+        n_users=int(is_used.sum()),
+        n_undefined=int(is_defined.size - is_defined.sum()),
+        unjudged=None if ranges is None else ranges.of(measure, rows),
+    )
+
+
+def _as_equal(claim: Claim) -> Claim:
+    """Return the claim of runs with the same lists: their difference is 0 for each user."""
+    if not claim.n_users:
+        return claim
+    return replace(claim, is_equal=True, difference=0.0, interval=Interval(0.0, 0.0))

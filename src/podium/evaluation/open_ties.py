@@ -1,0 +1,181 @@
+"""Lists whose value depends on an order of equal scores that nobody chose.
+
+Podium then ranks relevant items last. The values with relevant items first are measured for these
+lists only, so that lists without such ties cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.errors import warn
+from podium.groups import Groups, row_offsets
+from podium.metrics import Measure
+from podium.ranking import Ranking
+from podium.types import Mask, Offsets, PerGroup
+
+if TYPE_CHECKING:
+    from podium.evaluation.evaluation import Evaluation
+
+_FEW = 0.01  # share of the lists up to which their order is not mentioned
+
+
+@dataclass(frozen=True)
+class OpenTies:
+    """The effect of the order of equal scores on the mean of a measure.
+
+    Attributes
+    ----------
+    n_lists, n_groups : int
+        The number of lists whose value depends on the order, and of all lists.
+    last, first : float
+        The mean with relevant items last, as it is reported, and first.
+    """
+
+    n_lists: int
+    n_groups: int
+    last: float
+    first: float
+
+    @property
+    def matters(self) -> bool:
+        """Whether the order changes 1 % of the lists or more, and the mean in its printed digits.
+
+        A mean that is undefined in one of the orders differs too.
+        """
+        texts = {f"{self.last:.4f}", f"{self.first:.4f}"}
+        return self.n_lists > 0 and self.n_lists >= _FEW * self.n_groups and len(texts) > 1
+
+
+def best_values(
+    ranking: Ranking, measures: Sequence[Measure], values: Mapping[str, PerGroup]
+) -> dict[str, PerGroup]:
+    """Return the values with relevant items first among equal scores, by measure.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        Lists under ties="worst".
+    measures : sequence of Measure
+    values : mapping of str to float64 (n_groups,)
+        The values of these lists. Without ties of different relevance, they are returned.
+    """
+    groups = _groups_with_ties(ranking)
+    if not groups.size:
+        return dict(values)
+    best = _best_first(ranking, groups)
+    result: dict[str, PerGroup] = {}
+    for measure in measures:
+        of_measure = values[str(measure)].copy()
+        of_measure[groups] = measure(best)
+        result[str(measure)] = of_measure
+    return result
+
+
+def _groups_with_ties(ranking: Ranking) -> NDArray[np.int64]:
+    """Return the groups in which items with equal scores have different relevances or marks."""
+    rows = np.flatnonzero(ranking.tied)
+    differs = ranking.relevance[rows] != ranking.relevance[rows + 1]
+    if ranking.judged is not None:
+        differs |= ranking.judged[rows] != ranking.judged[rows + 1]
+    return np.unique(np.searchsorted(ranking.groups.offsets, rows[differs], side="right") - 1)
+
+
+def _best_first(ranking: Ranking, groups: NDArray[np.int64]) -> Ranking:
+    """Return some of the lists, with the items of each score in the opposite order."""
+    offsets, rows = _rows_of(ranking.groups.offsets, groups)
+    ideal_offsets, ideal_rows = _rows_of(ranking.ideal_offsets, groups)
+    # The rows of each score lie side by side: the last one takes the place of the first one.
+    ends_before = np.append(True, ~ranking.tied[rows][:-1])
+    starts = np.flatnonzero(ends_before)
+    number = np.cumsum(ends_before) - 1
+    ends = np.append(starts[1:], rows.size)
+    rows = rows[starts[number] + ends[number] - 1 - np.arange(rows.size)]
+    judged, n_judged, absent = ranking.judged, ranking.n_judged, ranking.absent
+    return Ranking(
+        Groups(ranking.groups.labels[groups], offsets),
+        ranking.relevance[rows],
+        ideal_offsets,
+        ranking.ideal[ideal_rows],
+        ranking.n_items[groups],
+        ranking.min_relevance,
+        "best",
+        np.empty(0, np.bool_),
+        None if absent is None else absent[groups],
+        None if judged is None else judged[rows],
+        None if n_judged is None else n_judged[groups],
+    )
+
+
+def _rows_of(offsets: Offsets, groups: NDArray[np.int64]) -> tuple[Offsets, NDArray[np.int64]]:
+    """Return the offsets of some of the groups, and their rows."""
+    sizes = offsets[groups + 1] - offsets[groups]
+    new = row_offsets(sizes)
+    rows = np.arange(int(new[-1])) + np.repeat(offsets[groups] - new[:-1], sizes)
+    return new, rows
+
+
+def differs(one: PerGroup, other: PerGroup) -> Mask:
+    """Return which values differ, beyond rounding."""
+    return ~np.isclose(one, other, rtol=1e-12, atol=1e-12, equal_nan=True)
+
+
+def open_ties(evaluation: Evaluation, mask: Mask | None = None) -> Iterator[tuple[str, OpenTies]]:
+    """Yield the measures whose mean depends on the order of equal scores, over all or some lists.
+
+    Means over few such lists are left out, and those that the order changes too little to be seen.
+    """
+    from podium.evaluation.evaluation import fill
+
+    rows: Any = slice(None) if mask is None else mask
+    for name, best in evaluation.best.items():
+        if best is evaluation.values[name]:  # no list has ties
+            continue
+        last, first = evaluation.values[name][rows], best[rows]
+        changed = int(differs(last, first).sum())
+        if changed:
+            rule = evaluation.undefined_rule(name)
+            means = [_mean(fill(values, rule)) for values in (last, first)]
+            effect = OpenTies(changed, last.size, *means)
+            if effect.matters:
+                yield name, effect
+
+
+def _mean(values: PerGroup) -> float:
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else np.nan
+
+
+def warn_of_open_ties(like: str | None, evaluations: Mapping[str, Evaluation]) -> None:
+    """Warn if a mean depends on an order of equal scores that nobody chose.
+
+    Parameters
+    ----------
+    like : str, optional
+        The package whose conventions apply, but whose order is not defined.
+    evaluations : mapping of run to Evaluation
+    """
+    found = [
+        (f"{name} of {run}" if run else name, effect)
+        for run, evaluation in evaluations.items()
+        for name, effect in open_ties(evaluation)
+    ]
+    if not found:
+        return
+    name, effect = found[0]
+    more = [other for other, _ in found[1:]]
+    start = "The order of equal scores"
+    if like is not None:
+        start = f"{like} leaves the order of equal scores open, and it"
+    warn(
+        f"{start} decides the value of {effect.n_lists:,} of "
+        f"{effect.n_groups:,} lists. {name} is between {effect.last:.4f} (relevant items last, as "
+        f"reported) and {effect.first:.4f} (relevant items first)."
+        + (f" It also matters for {', '.join(more)}." if more else "")
+        + " Break ties in the model, or pass ties= to choose an order."
+    )

@@ -1,0 +1,47 @@
+"""Run a law of `podium.testing` on any number of cases: ``python -m podium.testing pairs``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from podium.testing.pairs import law
+from podium.testing.pairs.snippet import snippet
+
+_EVERY = 1000
+_MOST = 20
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the law of pairs, print each new fault with a small case, and return 1 if there is one.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        The arguments of the command line.
+    """
+    parser = argparse.ArgumentParser(prog="python -m podium.testing", description=__doc__)
+    parser.add_argument("law", choices=["pairs"], help="the law to test")
+    parser.add_argument("--cases", type=int, default=3000, help="the number of cases")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the cases")
+    asked = parser.parse_args(arguments)
+    n_faults = 0
+    for number, case in enumerate(law.cases(asked.seed, asked.cases), 1):
+        for fault in law.new_faults(case)[:1]:
+            n_faults += 1
+            if n_faults <= _MOST:
+                small = law.smallest(fault)
+                _say(f"case {case.number}: {small}\n{snippet(small.case, small.door)}")
+        if number % _EVERY == 0:
+            _say(f"{number} of {asked.cases} cases, {n_faults} with a new fault")
+    _say(f"{asked.cases} cases of seed {asked.seed}: {n_faults} with a new fault")
+    return 1 if n_faults else 0
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,153 @@
+"""The law: each door refuses what the documents refuse, and otherwise gives their numbers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from podium.errors import PodiumError
+from podium.testing.pairs import brute, claims, doors
+from podium.testing.pairs.cases import Case, case_of, rows
+from podium.testing.pairs.figures import Facts
+from podium.testing.pairs.known import KNOWN, Known
+from podium.testing.pairs.lists import Refused
+from podium.testing.pairs.readers import READERS
+from podium.testing.pairs.snippet import shrunk
+
+OF_USERS = 1e-12
+OF_MEANS = 1e-9
+_N_MORE = ((0, 1, 2), (1, 2), (0, 1), *((0,),) * 6)
+"""The numbers of further measures in each attempt: refused data and measures are drawn again."""
+_RIGHT: Mapping[str, Callable[..., Facts]] = {
+    "measure": brute.measured,
+    "compare": brute.compared,
+    "gate": claims.gated,
+}
+
+
+def cases(seed: int, n_cases: int | None = None) -> Iterator[Case]:
+    """Yield cases of the combinations of a seed; most of those that can be measured are."""
+    for number, row in enumerate(itertools.islice(rows(seed), n_cases)):
+        drawn = (case_of(row, f"{seed}/{i}", number, more) for i, more in enumerate(_N_MORE))
+        yield next((case for case in drawn if _is_measured(case)), case_of(row, seed, number))
+
+
+def _is_measured(case: Case) -> bool:
+    order = {user: _any_order(case) for user in case.tables.judged()}
+    return not isinstance(answer(lambda: brute.measured(case, order)), str)
+
+
+def _any_order(case: Case) -> list[str]:
+    return sorted({str(i) for run in case.tables.runs.values() for _, i, _ in run})
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A door that does not follow the law."""
+
+    case: Case
+    door: str
+    fact: tuple[str, ...]
+    right: Any
+    found: Any
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the table of known faults allows it."""
+        return any(known.allows(self.case, self.door, self.fact) for known in KNOWN)
+
+    def __str__(self) -> str:
+        return f"{self.door}: {' '.join(self.fact)} is {self.found!r}, right is {self.right!r}"
+
+
+def faults(case: Case, only: str | None = None) -> Iterator[Fault]:
+    """Yield the faults of each door in a case."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        drawn = doors.draws(case)
+        for name, door in doors.DOORS.items():
+            if only in (None, name) and doors.has(name, case):
+                right = answer(lambda r=_RIGHT[name]: r(case, drawn))
+                yield from differences(case, name, right, answer(lambda d=door: d(case)))
+        for name, (reader, every) in READERS.items():
+            if only == name or (only is None and case.number % every == 0):
+                yield from _of_reader(case, name, reader(case, drawn))
+
+
+def _of_reader(case: Case, door: str, asked: Any) -> Iterator[Fault]:
+    """Yield the faults of a door that shows only some facts; the others are not asked for."""
+    if asked is None:
+        return
+    right, found = map(answer, asked)
+    if isinstance(right, dict) and isinstance(found, dict):
+        right = {fact: value for fact, value in right.items() if fact in found}
+    yield from differences(case, door, right, found)
+
+
+def answer(ask: Callable[[], Facts]) -> Facts | str:
+    """Return the facts, or the reason of a refusal."""
+    try:
+        return ask()
+    except (Refused, PodiumError) as refusal:
+        return str(refusal)
+
+
+def differences(case: Case, door: str, right: Facts | str, found: Facts | str) -> Iterator[Fault]:
+    """Yield what differs."""
+    if isinstance(right, str) or isinstance(found, str):
+        if not (isinstance(right, str) and isinstance(found, str)):
+            yield Fault(case, door, ("refusal",), _brief(right), _brief(found))
+        return
+    for fact in dict.fromkeys((*right, *found)):
+        if not is_same(fact[0], right.get(fact, "none"), found.get(fact, "none")):
+            yield Fault(case, door, fact, right.get(fact, "none"), found.get(fact, "none"))
+
+
+def _brief(result: Facts | str) -> str:
+    return result if isinstance(result, str) else "not refused"
+
+
+def is_same(what: str, right: Any, found: Any) -> bool:
+    """Return whether two facts are equal, up to rounding."""
+    if isinstance(right, str | tuple) or isinstance(found, str | tuple):
+        return right == found
+    if what in ("randomisation_p_value", "holm_p_value") and math.isinf(right):
+        return True  # drawn
+    if math.isnan(right) or math.isnan(found):
+        return math.isnan(right) and math.isnan(found)
+    tolerance = OF_USERS if what.endswith("value") and not what.endswith("p_value") else OF_MEANS
+    return right == found or abs(right - found) <= tolerance * max(1.0, abs(right))
+
+
+def new_faults(case: Case) -> list[Fault]:
+    """Return the faults of a case that are not known."""
+    return [fault for fault in faults(case) if not fault.is_known]
+
+
+def reproduced(known: Known, n_cases: int = 400) -> Fault | None:
+    """Return a fault of a known kind, to show that it is still there."""
+    for number in range(n_cases):
+        case = case_of(known.row(number), "known", 30 * number)
+        for door in known.doors:
+            for fault in faults(case, door):
+                if known.allows(case, door, fault.fact):
+                    return fault
+    return None
+
+
+def smallest(fault: Fault) -> Fault:
+    """Return the same kind of fault in a smaller case."""
+
+    def same(case: Case) -> Fault | None:
+        try:
+            found = faults(case, fault.door)
+            return next((f for f in found if f.fact[0] == fault.fact[0] and not f.is_known), None)
+        except Exception:  # a smaller case can be no case, such as a run without rows
+            return None
+
+    case = shrunk(fault.case, lambda smaller: same(smaller) is not None)
+    return same(case) or fault

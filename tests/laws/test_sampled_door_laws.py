@@ -1,0 +1,352 @@
+"""Laws of the functions that estimate: the same request has the same answer in each of them.
+
+Samples are small and random, with pairs of options: method, measure, level, bounds, replacement,
+several sizes, several targets of a user, weights.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.conftest import Done
+
+from podium.errors import ArgumentError
+from podium.sampled import (
+    REGISTRY,
+    Difference,
+    Estimate,
+    SampledRanks,
+    ScannedRanks,
+    SharedRanks,
+    compare,
+    compare_all,
+    compare_scans,
+    compare_shared,
+    evaluate,
+    evaluate_scan,
+    evaluate_shared,
+    get,
+    identification_bounds,
+    plan,
+    simulate_ranks,
+)
+
+MEASURES = ("recall@1", "recall@5", "ndcg@10", "rr", "precision@3", "pap@3")
+BOOTSTRAP = 4
+CASES = 5  # random samples for each law
+
+each_estimator = pytest.mark.parametrize("name", sorted(REGISTRY))
+
+
+@pytest.fixture(autouse=True)
+def no_warnings() -> Any:
+    """Small samples and biased methods warn, which is not what these laws are about."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def top_sample() -> SampledRanks:
+    """Return 20 users whose target is first among 21 of 29 other items."""
+    return SampledRanks([1] * 20, 21, 30, replacement=False)
+
+
+def drawn(seed: int, *, several_sizes: bool = False, weights: bool = False) -> SampledRanks:
+    """Return the ranks of 8 to 40 users for a random design."""
+    rng = np.random.default_rng(seed)
+    n_users, n_items = int(rng.integers(8, 41)), int(rng.choice([12, 30, 60]))
+    n_negatives = int(rng.integers(2, n_items - 3))
+    ranks = np.minimum(rng.geometric(rng.choice([0.05, 0.4, 0.9]), n_users), n_items)
+    options: dict[str, Any] = {"replacement": bool(rng.integers(2)), "seed": seed}
+    sample = simulate_ranks(ranks, n_items, n_negatives, **options)
+    if several_sizes:
+        sample = replace(sample, n_items=n_items + rng.integers(0, 2, n_users))
+    return replace(sample, row_weights=rng.integers(1, 4, n_users)) if weights else sample
+
+
+def other_model(sample: SampledRanks, seed: int) -> SampledRanks:
+    """Return the ranks of another model for the same users and designs."""
+    rng = np.random.default_rng([seed, 1])
+    worse = np.minimum(sample.ranks + rng.integers(0, 3, sample.n_rows), sample.n_negatives + 1)
+    return replace(sample, ranks=worse)
+
+
+def evaluated(sample: SampledRanks, measure: str, **options: Any) -> Estimate:
+    return evaluate(sample, measure, n_bootstrap=BOOTSTRAP, **options).summary(measure)
+
+
+def measure_of(name: str, seed: int) -> str:
+    return MEASURES[seed % 2] if name == "recall-map" else MEASURES[seed % len(MEASURES)]
+
+
+def designs_of(name: str, seed: int) -> SampledRanks:
+    mixes = get(name).mixes_sizes
+    return drawn(seed, several_sizes=mixes and seed % 3 == 0, weights=seed % 4 == 1)
+
+
+def assert_same(found: Estimate | Difference, expected: Estimate | Difference) -> None:
+    assert found.interval == pytest.approx(expected.interval, abs=1e-9, nan_ok=True)
+    assert found.std_error == pytest.approx(expected.std_error, abs=1e-9, nan_ok=True)
+    assert found.bounds == pytest.approx(expected.bounds, abs=1e-9)
+    for field in ("level", "n_groups", "biased", "interval_of", "error_from", "prior_decides"):
+        assert getattr(found, field) == getattr(expected, field), field
+
+
+@each_estimator
+@pytest.mark.parametrize("seed", range(CASES))
+def test_every_function_gives_the_same_mean(name: str, seed: int) -> None:
+    sample, measure = designs_of(name, seed), measure_of(name, seed)
+    other = other_model(sample, seed)
+    options: dict[str, Any] = {"estimator": name, "level": (0.95, 0.8)[seed % 2]}
+    a, b = (evaluated(ranks, measure, **options) for ranks in (sample, other))
+    options["n_bootstrap"] = BOOTSTRAP
+    one = compare(sample, other, measure, **options).summary(measure)
+    every = compare_all({"a": sample, "b": other}, measure, **options)
+    assert (one.a, one.b) == pytest.approx((a.mean, b.mean), abs=1e-9)
+    assert one.difference == pytest.approx(b.mean - a.mean, abs=1e-9)
+    assert one.interval.low - 1e-9 <= one.difference <= one.interval.high + 1e-9
+    assert_same(every.comparisons["b"].summary(measure), one)
+    for model, expected in (("a", a), ("b", b)):
+        found = every.evaluations[model].summary(measure)
+        assert found.mean == expected.mean
+        assert_same(found, expected)
+
+
+@each_estimator
+@pytest.mark.parametrize("seed", range(CASES))
+def test_bounds_and_level_do_not_change_the_mean(name: str, seed: int) -> None:
+    sample, measure = designs_of(name, seed), measure_of(name, seed)
+    whole = evaluated(sample, measure, estimator=name)
+    for options in ({"bounds": False}, {"level": 0.5}, {"level": 0.99, "bounds": False}):
+        found = evaluated(sample, measure, estimator=name, **options)
+        assert (found.mean, found.std_error) == (whole.mean, whole.std_error)
+        assert found.interval.low - 1e-12 <= found.mean <= found.interval.high + 1e-12
+        assert options.get("bounds", True) == (found.bounds is not None)
+    bounds = identification_bounds(sample, measure)
+    assert whole.bounds == bounds
+    if name == "smooth":
+        assert bounds.low <= whole.mean <= bounds.high
+        assert bounds.low <= whole.interval.low <= whole.interval.high <= bounds.high
+
+
+@each_estimator
+@pytest.mark.parametrize("seed", range(3))
+def test_single_targets_have_the_same_estimates_in_whole_rankings(name: str, seed: int) -> None:
+    sample = drawn(seed, several_sizes=get(name).mixes_sizes and seed % 2 == 0)
+    sample = replace(sample, user=np.random.default_rng(seed).permutation(sample.n_rows))
+    other, measure = other_model(sample, seed), measure_of(name, seed)
+    options: dict[str, Any] = {"estimator": name, "n_bootstrap": BOOTSTRAP, "level": 0.9}
+    shared = {"a": SharedRanks.of(sample), "b": SharedRanks.of(other)}
+    found = compare_shared(shared, measure, **options)
+    expected = compare_all({"a": sample, "b": other}, measure, **options)
+    for model in ("a", "b"):
+        ours, theirs = (e.evaluations[model].summary(measure) for e in (found, expected))
+        assert ours.mean == pytest.approx(theirs.mean, abs=1e-6)
+        assert ours.std_error == pytest.approx(theirs.std_error, abs=1e-6, nan_ok=True)
+        assert ours.bounds == pytest.approx(theirs.bounds, abs=1e-5)
+        alone = evaluate_shared(shared[model], measure, **options).summary(measure)
+        assert alone.mean == ours.mean
+        assert_same(alone, ours)
+    ours, theirs = (e.comparisons["b"].summary(measure) for e in (found, expected))
+    assert ours.difference == pytest.approx(theirs.difference, abs=1e-6)
+    assert ours.std_error == pytest.approx(theirs.std_error, abs=1e-6, nan_ok=True)
+    assert ours.bounds == pytest.approx(theirs.bounds, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bounds_of_a_model_are_its_own_in_a_comparison_of_whole_rankings(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    user = np.repeat(np.arange(12), rng.integers(1, 3, 12))
+    a, b = (
+        SharedRanks(rng.binomial(9, p, user.size), 9, 30, user=user, replacement=False)
+        for p in (0.1, 0.4)
+    )
+    measure, level = MEASURES[seed % len(MEASURES)], (0.95, 0.8)[seed % 2]
+    found = compare_shared({"a": a, "b": b}, measure, level=level)
+    for name, shared in (("a", a), ("b", b)):
+        ours, alone = found.evaluations[name], evaluate_shared(shared, measure, level=level)
+        assert_same(ours.summary(measure), alone.summary(measure))
+        hidden = evaluate_shared(shared, measure, level=level, bounds=False).summary(measure)
+        assert hidden.mean == ours.means[measure] == alone.means[measure]
+    of_both = (
+        evaluate_shared(shared, measure, level=(1 + level) / 2).summary(measure).bounds
+        for shared in (a, b)
+    )
+    (low_a, high_a), (low_b, high_b) = (bounds or (0, 0) for bounds in of_both)
+    bounds = found.comparisons["b"].summary(measure).bounds
+    assert bounds == pytest.approx((low_b - high_a, high_b - low_a), abs=1e-12)
+
+
+def test_mean_outside_the_bounds_is_moved_to_them_everywhere() -> None:
+    """All targets come first in samples of 21 of 29 items, which the smooth density undervalues."""
+    a = top_sample()
+    b = SampledRanks(np.resize([1, 2, 5, 9], 20), 21, 30, replacement=False)
+    fit = get("auto").posterior(a)
+    low, _ = identification_bounds(a, "recall@1")
+    assert fit.distribution.expect("recall@1") < low - 0.05
+    every = compare_all({"a": a, "b": b}, "recall@1")
+    means = {name: found.means["recall@1"] for name, found in every.evaluations.items()}
+    assert means["a"] == low == fit.expect("recall@1") == get("auto").estimate(a, "recall@1")
+    assert evaluate(a, "recall@1", bounds=False).means["recall@1"] == low
+    assert evaluate(a, "recall@1", level=0.5).means["recall@1"] == low
+    difference = every.comparisons["b"].summary("recall@1").difference
+    assert difference == means["b"] - means["a"]
+    shared = SharedRanks(a.ranks - 1, 21, 30, user=np.arange(20), replacement=False)
+    assert evaluate_shared(shared, "recall@1", bounds=False).means["recall@1"] == pytest.approx(low)
+
+
+@each_estimator
+@pytest.mark.parametrize("seed", range(2))
+def test_order_and_labels_of_users_change_nothing(name: str, seed: int) -> None:
+    """Neither means nor errors, also if users have several targets or are resampled."""
+    rng = np.random.default_rng(seed)
+    rows = drawn(seed)
+    user = np.sort(rng.integers(0, rows.n_rows // 2, rows.n_rows))
+    sample = replace(rows, user=user, row_weights=None)
+    order, labels = rng.permutation(user.size), rng.permutation(rows.n_rows)
+    texts = np.array([f"user {label}" for label in labels])
+    measure = measure_of(name, seed)
+    expected = evaluated(sample, measure, estimator=name)
+    for new_labels in (labels, texts):
+        moved = replace(sample, ranks=sample.ranks[order], user=new_labels[user[order]])
+        found = evaluated(moved, measure, estimator=name)
+        assert found.mean == pytest.approx(expected.mean, abs=1e-9)
+        assert_same(found, expected)
+
+
+@each_estimator
+@pytest.mark.parametrize("seed", range(2))
+def test_weight_of_a_user_is_that_of_as_many_users(name: str, seed: int) -> None:
+    sample, measure = drawn(seed), measure_of(name, seed)
+    copies = np.random.default_rng(seed).integers(0, 4, sample.n_rows)
+    rows = np.repeat(np.arange(sample.n_rows), copies)
+    repeated = replace(sample, ranks=sample.ranks[rows])
+    weighted = replace(sample, row_weights=copies)
+    mean = evaluated(weighted, measure, estimator=name, bounds=False).mean
+    if name not in ("smooth", "mn"):  # these assume less of few users than of many
+        expected = evaluated(repeated, measure, estimator=name, bounds=False).mean
+        assert mean == pytest.approx(expected, abs=1e-9)
+    weighted = replace(sample, row_weights=3.0 * copies)
+    found = evaluated(weighted, measure, estimator=name, bounds=False).mean
+    assert found == pytest.approx(mean, abs=1e-9)
+
+
+@each_estimator
+@pytest.mark.parametrize("seed", range(2))
+def test_command_line_gives_the_answers_of_the_library(
+    podium: Callable[..., Done], tmp_path: Path, name: str, seed: int
+) -> None:
+    """From ranks in text and parquet files; the pairs of options are those of the other laws."""
+    a, measure, endings = drawn(seed), measure_of(name, seed), ("csv", "parquet")[:: 1 - 2 * seed]
+    models, paths = {"a": a, "b": other_model(a, seed)}, list[str]()
+    for (model, ranks), ending in zip(models.items(), endings, strict=True):
+        table = pl.DataFrame({"user": np.arange(a.n_rows), "rank": ranks.ranks})
+        paths.append(str(tmp_path / f"{model}.{ending}"))
+        table.write_csv(paths[-1]) if ending == "csv" else table.write_parquet(paths[-1])
+    bounds, level = seed == 0, (0.95, 0.8)[seed]
+    options: dict[str, Any] = {"bounds": bounds, "level": level, "n_bootstrap": BOOTSTRAP}
+    expected = {model: replace(ranks, user=np.arange(a.n_rows)) for model, ranks in models.items()}
+    argv = ["--items", str(a.n_items), "--negatives", str(a.n_negatives), "-m", measure]
+    argv += ["--method", name, "--level", str(level), "--format", "json"]
+    argv += [] if a.replacement else ["--no-replacement"]
+    argv += [] if bounds else ["--no-bounds"]
+    argv += ["--resamples", str(BOOTSTRAP)] if get(name).error_from == "bootstrap" else []
+    options["estimator"] = name
+    alone, both = (podium("estimate", *given, *argv) for given in (paths[:1], paths))
+    assert (alone.status, both.status) == (0, 0), alone.err + both.err
+    found = evaluate(expected["a"], measure, **options).as_json()
+    assert json.loads(alone.out)["measures"] == found["measures"]
+    found = compare_all(expected, measure, **options).as_json()
+    assert json.loads(both.out)["measures"] == found["measures"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_mean_of_a_scan_does_not_depend_on_the_level(seed: int) -> None:
+    """Nor on the function; some of the drawn items are above targets that the list puts first."""
+    rng = np.random.default_rng(seed)
+    a, b = (
+        ScannedRanks(
+            np.minimum(rng.geometric(0.3, 30) - 1, 12),
+            [12] * 30,
+            rng.binomial(6, chance, 30),
+            [6] * 30,
+            60,
+            k=5,
+        )
+        for chance in (0.1, 0.6)
+    )
+    measure = ("recall@5", "ndcg@5", "rr@5")[seed % 3]
+    usual = {"a": evaluate_scan(a, measure), "b": evaluate_scan(b, measure)}
+    for level in (0.05, 0.99):
+        every = compare_scans({"a": a, "b": b}, measure, level=level)
+        for model, ranks in (("a", a), ("b", b)):
+            found = every.evaluations[model].summary(measure)
+            assert found.mean == usual[model].means[measure]
+            assert_same(found, evaluate_scan(ranks, measure, level=level).summary(measure))
+            assert found.interval.low <= found.mean <= found.interval.high
+        difference = every.comparisons["b"].summary(measure)
+        assert difference.difference == usual["b"].means[measure] - usual["a"].means[measure]
+        assert difference.interval.low <= difference.difference <= difference.interval.high
+
+
+def test_effects_of_users_are_the_same_in_whole_rankings() -> None:
+    """The covariance of two models over users makes their difference more precise."""
+    rng = np.random.default_rng(0)
+    ranks = np.minimum(rng.geometric(0.2, 200), 50)
+    a = SampledRanks(ranks, 49, 500, user=np.arange(200))
+    b = replace(a, ranks=np.minimum(ranks + 1, 50))
+    measure = "recall@20"
+    expected = compare(a, b, measure, bounds=False).summary(measure).std_error
+    models = {"a": SharedRanks.of(a), "b": SharedRanks.of(b)}
+    found = compare_shared(models, measure, bounds=False).comparisons["b"].summary(measure)
+    assert found.std_error == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_not_finite_are_refused(value: float) -> None:
+    sample = top_sample()
+    for call, name in (
+        (lambda: plan(100, 50, "ndcg@10", 0.1, expect=value), "expect must lie between 0 and 1"),
+        (lambda: plan(100, 50, "ndcg@10", value), "error"),
+        (lambda: evaluate(sample, "rr", seed=value), "seed"),  # pyright: ignore[reportArgumentType]
+        (lambda: evaluate(sample, "rr", level=value), "level"),
+        (lambda: identification_bounds(sample, "rr", confidence=value), "confidence"),
+        (lambda: get("auto").posterior(sample).interval("rr", level=value), "level"),
+        (lambda: SharedRanks([value], 3, 10, user=[1]), "above"),
+        (lambda: SampledRanks([1, 2], 3, 10, row_weights=[value, 1]), "row_weights"),
+    ):
+        with pytest.raises(ArgumentError, match=name):
+            call()
+
+
+@each_estimator
+def test_command_line_measures_whole_rankings_as_the_library_does(
+    podium: Callable[..., Done], tmp_path: Path, name: str
+) -> None:
+    """Users are texts in the files and integers in the library."""
+    seed = sorted(REGISTRY).index(name)
+    sample, measure = drawn(seed), measure_of(name, seed)
+    sample = replace(sample, user=np.random.default_rng(seed).permutation(sample.n_rows))
+    models = {"a": sample, "b": other_model(sample, seed)}
+    files = [str(tmp_path / f"{model}.csv") for model in models]
+    for file, ranks in zip(files, models.values(), strict=True):
+        users = [f"user {label:03d}" for label in np.asarray(ranks.user).tolist()]
+        pl.DataFrame({"user": users, "rank": ranks.ranks}).write_csv(file)
+    words = f"-m {measure} --method {name} --items {sample.n_items} --shared --no-bounds"
+    argv = [*words.split(), "--negatives", str(sample.n_negatives), "--format", "json"]
+    argv += ["--no-replacement"] * (not sample.replacement)
+    argv += ["--resamples", str(BOOTSTRAP)] * (get(name).error_from == "bootstrap")
+    done = podium("estimate", *files, *argv)
+    assert done.status == 0, done.err
+    whole = {model: SharedRanks.of(ranks) for model, ranks in models.items()}
+    options: dict[str, Any] = {"estimator": name, "bounds": False, "n_bootstrap": BOOTSTRAP}
+    expected = compare_shared(whole, measure, **options).as_json()
+    assert json.loads(done.out)["measures"] == expected["measures"]

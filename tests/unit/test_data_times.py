@@ -1,0 +1,385 @@
+"""Times: their order is exact, whatever the type, unit, zone or spelling of the columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import podium
+from podium.data import read_interactions, splits
+from podium.data.source import Source
+from podium.data.splitting import How, split_events
+from podium.data.times import Times, keys_of, read_times
+from podium.errors import ArgumentError, DataError, PodiumWarning
+
+TABLE = Source("The table", (), lambda kinds: {})
+TOKYO, NINE = ZoneInfo("Asia/Tokyo"), timezone(timedelta(hours=9))
+BIG = 2**63
+
+
+def read(values: Any) -> Times:
+    return read_times(values, "time", TABLE)
+
+
+def order(*columns: Any) -> list[int]:
+    """Return the dense ranks of the values of all columns."""
+    keys = np.concatenate(keys_of(*map(read, columns)))
+    return np.unique(keys, return_inverse=True)[1].tolist()
+
+
+def ranks(values: list[Any]) -> list[int]:
+    distinct = sorted(set(values))
+    return [distinct.index(value) for value in values]
+
+
+# Each column is in an order other than that of its rows, which is 1, 2, 0 as numbers of ranks.
+ORDERED: dict[str, Any] = {
+    "7 decimals and a sentinel": [
+        "2024-01-02T00:00:00.1234567", "9999-12-31T00:00:00", "2024-01-01",
+    ],
+    "9 decimals and a sentinel": [
+        "2024-01-02T00:00:00.123456789Z", "9999-12-31T23:59:59.999999999Z", "2024-01-01T00:00Z",
+    ],
+    "12 decimals": [f"2024-01-02T00:00:00.12345678912{i}" for i in (4, 5, 3)],
+    "before 1970": ["1500-01-01T00:00:00.5", "1500-01-01T00:00:00.75", "1500-01-01T00:00:00.25"],
+    "offsets": ["2024-01-01T09:00+09:00", "2024-01-01T00:00:01Z", "2023-12-31T23:00:00-00:30"],
+    "seconds": np.array(["2024-01-02", "9999-12-31", "2024-01-01"], "datetime64[s]"),
+    "picoseconds": np.array([5, 6, 4], "datetime64[ps]"),
+    "months": np.array(["2024-01", "9999-12", "2023-12"], "datetime64[M]"),
+    "dates": [date(2024, 1, 2), date(9999, 12, 31), date(2024, 1, 1)],
+    "dates and times": [datetime(2024, 1, 2), datetime(9999, 12, 31), date(2024, 1, 1)],
+    "several offsets": [datetime(2024, 1, 1, 9, tzinfo=NINE), datetime(2024, 1, 1, 1, tzinfo=UTC),
+                        datetime(2024, 1, 1, 8, tzinfo=TOKYO)],
+    "units in a list": [np.datetime64("2024-01-02T00:00:00.000000001"), np.datetime64("9999"),
+                        np.datetime64("2024-01-02")],
+    "pandas nanoseconds": [pd.Timestamp(f"2024-01-01T00:00:00.00000000{i}") for i in (2, 3, 1)],
+    "pandas zone": pd.Series(pd.to_datetime([2, 3, 1], unit="ns")).dt.tz_localize("Asia/Tokyo"),
+    "pandas seconds with a zone": pd.Series(
+        np.array(["2024-01-02", "9999-12-31", "2024-01-01"], "datetime64[s]")
+    ).dt.tz_localize("UTC"),
+    "uint64": pl.Series([BIG + 1, BIG + 2, BIG], dtype=pl.UInt64),
+    "array of uint64": np.array([BIG + 1, BIG + 2, BIG], np.uint64),
+    "list beyond int64": [BIG + 1, BIG + 2, BIG],
+    "both signs": [BIG + 1, BIG + 2, -1],
+    "65 bits": [2**65 + 1, 2**65 + 2, 2**65],
+    "130 bits": [2**130 + 1, 2**130 + 2, 2**130],
+    "integers and floats": [2**53 + 1, 2**53 + 2, 0.5],
+    "decimals": [Decimal(f"1700000000.12345679{i}") for i in (1, 2, 0)],
+    "decimals and floats": [Decimal("1700000000.123456791"), 1700000001.0, 1.5],
+    "column of decimals": pl.Series([Decimal(f"1700000000.12345679{i}") for i in (1, 2, 0)]),
+    "n.0": [f"170000000012345679{i}.0" for i in (1, 2, 0)],
+    "some n.0": ["1700000000123456790.0", "1700000000123456791", "1700000000123456789"],
+    "fractions": [f"1700000000.12345679{i}" for i in (1, 2, 0)],
+    "20 decimals": [f"1700000000.1234567912345678912{i}" for i in (1, 2, 0)],
+    "below 0": ["-0.25", "-0.125", "-.5"],
+    "exponents": ["1.5e3", "1501", "1499.9999999999999999"],
+    "signs and blanks": [" +5", "6 ", "-7.0"],
+    "floats": np.array([0.5, 0.75, -0.5]),
+    "half precision": np.array([0.5, 0.75, -0.5], np.float16),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("values", ORDERED.values(), ids=ORDERED)
+def test_any_column_is_in_its_exact_order(values: Any) -> None:
+    assert order(values) == [1, 2, 0]
+    assert splits.leave_last_out([1, 1, 1], values).test.tolist() == [1]
+    assert splits.by_time(values, test=0.34).test.tolist() == [1]
+    assert splits.by_time_per_user([1, 1, 1], values, test=0.34).test.tolist() == [1]
+
+
+whole_texts = st.integers(-(2**65), 2**65).map(str) | st.integers(-3, 3).map(str)
+decimal_texts = st.builds(
+    "{}{}{}".format,
+    whole_texts,
+    st.sampled_from(["", ".", ".0", ".5", ".50", ".123456789", ".1234567890123456789"]),
+    st.sampled_from(["", "", "", "e1", "E-2"]),
+)
+
+
+@given(st.lists(decimal_texts, min_size=2, max_size=8))
+def test_texts_are_ordered_as_fractions(texts: list[str]) -> None:
+    half = len(texts) // 2
+    expected = ranks(list(map(Fraction, texts)))
+    assert order(texts[:half], texts[half:]) == expected
+    assert order(texts) == expected
+
+
+numbers = st.integers(-(2**63), 2**64 - 1) | st.floats(-(2.0**70), 2.0**70)
+
+
+@given(st.lists(st.integers(-5, 2**64 - 1), min_size=1), st.lists(numbers.map(float), min_size=1))
+def test_integers_and_floats_are_compared_exactly(whole: list[int], floats: list[float]) -> None:
+    column = np.array(floats)
+    expected = ranks([*map(Fraction, whole), *map(Fraction, floats)])
+    assert order(whole, column) == expected
+
+
+moments = st.tuples(
+    st.sampled_from(["D", "s", "ms", "us", "ns", "ps"]), st.integers(-(10**14), 10**14)
+)
+_TICKS = {"D": Fraction(86400)} | {
+    unit: Fraction(1, 1000**i) for i, unit in enumerate(("s", "ms", "us", "ns", "ps"))
+}
+
+
+@given(moments, moments)
+def test_units_are_compared_exactly(first: tuple[str, int], second: tuple[str, int]) -> None:
+    expected = ranks([_TICKS[unit] * ticks for unit, ticks in (first, second)])
+    columns = [np.array([ticks]).view(f"datetime64[{unit}]") for unit, ticks in (first, second)]
+    assert order(*columns) == expected
+
+
+def test_decimals_in_text_meet_floats_as_the_nearest_float() -> None:
+    assert order(["0.1", "1700000000.1234567"], np.array([0.1, 1700000000.1234567])) == [0, 1, 0, 1]
+    assert splits.by_time(np.array([0.1, 0.0]), at="0.1").test.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("values", "at", "test"),
+    [
+        (["2024-01-02", "9999-12-31", "2024-01-03"], "2024-01-03T00:00:00.000000001", [1]),
+        (
+            ["2024-01-02T00:00:00.123456789", "9999-12-31T23:59:59.999999999", "2024-01-03"],
+            "2024-01-03",
+            [1, 2],
+        ),
+        ([2**53, 2**53 + 1, 5], "9007199254740993", [1]),
+        ([2**53, 2**53 + 1, 5], "9007199254740992.5", [1]),
+        ([2**53, 2**53 + 1, 5], 2**53 + 1, [1]),
+        (np.array([2.0**53, 2.0**53 + 2, 5]), 2**53 + 1, [1]),
+        ([1_200, 1_199], "1.2e3", [0]),
+        ([10, 40, 20], 15.5, [1, 2]),
+        (np.array([5, BIG + 2, BIG], np.uint64), BIG + 1, [1]),
+        (["1700000000.123456791", "1700000000.123456790"], "1700000000.123456791", [0]),
+        (["1700000000.123456791", "1700000000.123456790"], Decimal("1700000000.123456791"), [0]),
+        (np.array(["2262-01-02", "1700-01-01"], "datetime64[ns]"), "2262-01-01", [0]),
+        (np.array(["1677-12-01", "1970-01-01"], "datetime64[s]"), "1900", [1]),
+    ],
+)
+def test_at_is_compared_exactly(values: Any, at: Any, test: list[int]) -> None:
+    if isinstance(values, list) and str(values[0]).startswith("2024"):
+        unit = "ns" if "." in values[0] else "s"
+        values = values if unit == "ns" else np.array(values, "datetime64[s]")
+    assert splits.by_time(values, at=at).test.tolist() == test
+
+
+def test_moment_without_a_zone_is_by_the_clock_of_the_column() -> None:
+    local = pl.Series(["2024-02-03T09:00", "2024-02-03T08:00", "2024-02-02T23:30"])
+    naive = local.str.to_datetime("%Y-%m-%dT%H:%M")
+    zoned = naive.dt.replace_time_zone("Asia/Tokyo")
+    texts = (local + "+09:00").to_list()
+    for column in (naive, zoned, texts, zoned.to_list(), zoned.to_pandas()):
+        for at in ("2024-02-03", date(2024, 2, 3), np.datetime64("2024-02-03")):
+            assert splits.by_time(column, at=at).test.tolist() == [0, 1]
+    for at in ("2024-02-03T00:00+00:00", datetime(2024, 2, 3, tzinfo=UTC)):
+        assert splits.by_time(zoned, at=at).test.tolist() == [0]  # 09:00 in Tokyo
+        assert splits.by_time(texts, at=at).test.tolist() == [0]
+        with pytest.raises(ArgumentError, match=r"^at must be without a zone"):
+            splits.by_time(naive, at=at)
+
+
+def test_moments_that_a_clock_does_not_settle_are_refused() -> None:
+    hours = pl.datetime_range(
+        datetime(2024, 10, 26), datetime(2024, 10, 28), "1h", time_zone="Europe/Paris", eager=True
+    )
+    with pytest.raises(ArgumentError, match=r"^at must be one time"):
+        splits.by_time(hours, at="2024-10-27T02:30")  # the hour occurs twice
+    test = splits.by_time(hours, at="2024-10-27T02:30+01:00").test
+    assert hours[int(test[0])] == datetime(2024, 10, 27, 3, tzinfo=ZoneInfo("Europe/Paris"))
+    with pytest.raises(ArgumentError, match=r"^valid_at must be a time with an offset"):
+        splits.by_time(["2024-03-01T00:00+01:00", "2024-06-01T00:00+02:00"], valid_at="2024-04-01")
+
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "time of day": ([time(10), time(11)], "times of day"),
+    "duration": ([timedelta(1), timedelta(2)], "durations"),
+    "array of durations": (np.array([1, 2], "timedelta64[s]"), "durations"),
+    "truth values": (np.array([True, False]), "bool"),
+    "complex": (np.array([1j, 2j]), "complex"),
+    "word among numbers": (["1", "2", "soon"], "got 'soon' at row 2"),
+    "number among dates": (["2024-01-01", "5", "2024-01-02"], "got '5' at row 1"),
+    "zones and none": (["2024-01-01T00:00Z", "2024-01-02"], "row 1 and .* row 0"),
+    "zones in a list": (
+        [datetime(2024, 1, 1), datetime(2024, 1, 1, tzinfo=UTC)],
+        "zone|of one kind",
+    ),
+    "no such day": (["2024-02-30", "2024-01-01"], "'2024-02-30'"),
+    "19 decimals": (["2024-02-03T00:00:00.1234567890123456789", "2024-01-01"], "row 0"),
+    "endless exponent": (["1e99999999999999999999", "1"], "time"),
+    "infinite": ([1.0, np.inf], "1 non-finite"),
+    "infinite text": (["1.5", "inf"], "got 'inf'"),
+}
+
+
+@pytest.mark.parametrize(("values", "message"), REFUSED.values(), ids=REFUSED)
+def test_columns_without_an_order_are_refused(values: Any, message: str) -> None:
+    table = {"user": [1, 2], "item": [1, 2], "timestamp": values}
+    table = table if len(values) == 2 else {**table, "user": [1] * 3, "item": [1] * 3}
+    for call in (
+        lambda: splits.by_time(values),
+        lambda: split_events(table, How("leave-last")),
+        lambda: podium.audit(table, table),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            call()
+
+
+def write(path: Path, times: list[Any]) -> Path:
+    """Write the times of items x, z, y … of one user."""
+    rows = zip("xzyq", times, strict=False)
+    if path.suffix == ".jsonl":
+        path.write_text("".join(f'{{"user":1,"item":"{i}","timestamp":{t}}}\n' for i, t in rows))
+    else:
+        separator = "\t" if path.suffix == ".tsv" else ","
+        lines = [separator.join(("1", item, str(time))) for item, time in rows]
+        header = separator.join(("user", "item", "timestamp"))
+        path.write_text("\n".join([header, *lines]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl"])
+@pytest.mark.parametrize(
+    "times",
+    [
+        [f"170000000012345678{i}.0" for i in (8, 9, 7)],
+        [f"1700000000.12345678{i}" for i in (8, 9, 7)],
+        ["1700000000123456788", "1700000000123456789", "1.5"],
+        [str(BIG + i) for i in (2, 3, 1)],
+    ],
+)
+def test_numbers_of_files_are_not_rounded(tmp_path: Path, times: list[str], suffix: str) -> None:
+    path = write(tmp_path / f"events{suffix}", times)
+    assert split_events(path, How("leave-last")).frames["test"]["item"].to_list() == ["z"]
+    parts = split_events(path, How("time", at=times[0])).frames
+    assert sorted(parts["test"]["item"]) == ["x", "z"]
+    events = read_interactions(path)
+    assert events.timestamp is not None
+    assert np.argmax(events.timestamp) == 1
+    assert splits.leave_last_out([1, 1, 1], events.timestamp).test.tolist() == [1]
+    late, early = (tmp_path / f"{name}{suffix}" for name in ("train", "test"))
+    found = podium.audit(write(late, times[1:2]), write(early, times[:1]))
+    assert {f.check for f in found.findings} >= {"future-of-user"}
+    found = podium.audit(write(late, times[:1]), write(early, times[1:2]))
+    assert "future-of-user" not in {f.check for f in found.findings}
+
+
+def pair(train: Any, test: Any) -> set[str]:
+    columns = {"user": [1, 2], "item": [5, 6]}
+    swapped = {"user": [1, 2], "item": [6, 5]}
+    found = podium.audit({**columns, "timestamp": train}, {**swapped, "timestamp": test})
+    return {finding.check for finding in found.findings}
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda days: days,
+        lambda days: pl.Series(days).cast(pl.Datetime("us")),
+        lambda days: pl.Series(days).cast(pl.Datetime("ms", "UTC")),
+        lambda days: [day.isoformat() for day in days],
+        lambda days: np.array(days, "datetime64[s]"),
+    ],
+)
+def test_audit_sees_a_sentinel_in_the_future(of: Callable[[list[date]], Any]) -> None:
+    found = pair(of([date(9999, 12, 31), date(2024, 1, 1)]), of([date(2024, 2, 1)] * 2))
+    assert "future-of-user" in found
+    assert "time-units" not in pair(of([date(1970, 1, 2)] * 2), of([date(2024, 2, 1)] * 2))
+
+
+def test_audit_compares_units_and_types() -> None:
+    fine = np.array(["2024-01-01T00:00:00.000000002"] * 2, "datetime64[ns]")
+    assert "future-of-user" in pair(fine, ["2024-01-01T00:00:00.000000001", "9999-12-31"])
+    assert "future-of-user" not in pair(fine, ["2024-01-01T00:00:00.000000003", "9999-12-31"])
+    assert "future-of-user" in pair([2**53 + 1] * 2, np.array([2.0**53] * 2))
+    assert "future-of-user" not in pair([2**53 + 1] * 2, np.array([2.0**53 + 2] * 2))
+    assert "future-of-user" in pair([BIG + 1] * 2, [BIG] * 2)
+
+
+def test_audit_refuses_times_with_a_zone_against_times_without() -> None:
+    zoned, naive = ["2024-02-03T12:00:00+09:00"] * 2, ["2024-02-03T10:00:00"] * 2
+    for train, test in ((zoned, naive), (naive, zoned)):
+        with pytest.raises(ArgumentError, match=r"times of the \w+ part have a zone"):
+            pair(train, test)
+    assert "future-of-user" in pair(zoned, ["2024-02-03T02:00Z"] * 2)  # 03:00 in UTC
+    assert "future-of-user" not in pair(zoned, ["2024-02-03T04:00Z"] * 2)
+
+
+def test_interactions_keep_numbers_that_no_type_holds() -> None:
+    table = {"user": [1, 1], "item": [1, 2]}
+    for values in ([BIG, BIG + 1], ["1700000000.123456790", "1700000000.123456791"]):
+        times = read_interactions({**table, "time": values}).timestamp
+        assert times is not None
+        assert times.tolist() == [Decimal(value) for value in values]
+    plain = read_interactions({**table, "time": ["1700000000.1234567", "-0.5"]}).timestamp
+    assert plain is not None
+    assert (plain.dtype, plain.tolist()) == (np.float64, [1700000000.1234567, -0.5])
+    with pytest.raises(DataError, match="times of the interactions"):
+        read_interactions({**table, "time": ["9999-12-31", "2024-01-01T00:00:00.1234567"]})
+
+
+def test_users_whose_parts_the_order_of_rows_decides_are_counted() -> None:
+    user = [1, 1, 1, 2, 2, 2, 3, 3, 3, 4]
+    times = [1, 5, 5, 1, 1, 5, 5, 5, 9, 7]  # user 1 has two last rows, users 2 and 3 have one
+    with pytest.warns(PodiumWarning, match="For 1 user of 4"):
+        assert splits.leave_last_out(user, times).test.tolist() == [2, 5, 8]
+    with pytest.warns(PodiumWarning, match="For 3 users of 4"):
+        splits.leave_last_out(user, times, n_valid=1)  # the validation rows are open as well
+    with pytest.warns(PodiumWarning, match="For 1 user of 4"):
+        splits.by_time_per_user(user, times, test=0.34)
+    splits.leave_last_out([2, 2, 2], [1, 1, 5])
+
+
+def test_split_by_time_at_a_moment_has_no_default_share() -> None:
+    times = np.arange(100)
+    split = splits.by_time(times, at=95, valid=0.85)
+    assert [part.size for part in (split.train, split.valid, split.test)] == [10, 85, 5]
+    for options in ({"at": 95, "test": 0.1}, {"valid_at": 50, "valid": 0.1}):
+        with pytest.raises(ArgumentError, match="exclude each other"):
+            splits.by_time(times, **options)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), 1e300, 10**400, 0, 1.5, -1])
+@pytest.mark.parametrize("part", ["test", "valid"])
+def test_numbers_of_rows_are_checked(part: str, number: float) -> None:
+    if number == 0 and part == "valid":
+        return
+    with pytest.raises(ArgumentError, match=f"^{part} must be a number of rows") as caught:
+        How("leave-last", **{part: number}).check()
+    assert len(str(caught.value)) < 200
+
+
+def test_all_missing_columns_and_values_are_named_at_once() -> None:
+    with pytest.raises(DataError, match="no user or item or timestamp column"):
+        split_events({"a": [1], "b": [2]}, How("time"))
+    with pytest.raises(DataError, match="no timestamp column, no column 'u' and no column 'i'"):
+        split_events({"a": [1], "b": [2]}, How("time"), user="u", item="i")
+    table = {"user": [1, None, None], "item": ["a", "b", None], "time": [None, 1, 2]}
+    with pytest.raises(
+        DataError, match=r"user has 2 .*row 1.*item has 1 .*row 2.*time has 1 .*row 0"
+    ):
+        split_events(table, How("time"))
+    with pytest.raises(DataError, match=r"user has 2 .*item has 1 "):
+        split_events(table, How("random"))
+
+
+def test_split_keeps_the_columns_as_they_are(tmp_path: Path) -> None:
+    day = datetime(2024, 1, 1, tzinfo=NINE)
+    table = {"user": [1, 1], "item": [1, 2], "time": [day, day + timedelta(1)]}
+    frames = split_events(table, How("leave-last")).frames
+    assert frames["test"]["time"].to_list() == [day + timedelta(1)]
+    path = tmp_path / "x.jsonl"
+    path.write_text("\n".join(json.dumps({"user": 1, "item": i, "time": i / 2}) for i in range(4)))
+    assert split_events(path, How("leave-last")).frames["test"]["time"].to_list() == [1.5]
