@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -79,7 +80,7 @@ def test_categories_and_catalogue_of_whole_items(tmp_path: Path) -> None:
     whole = _csv(tmp_path / "r2.csv", "user,item,rank 1,1.0,1 1,2.0,2 2,3.0,1 2,1.0,2")
     items = _csv(tmp_path / "j.csv", "item,genre 1.0,a 2.0,b 3.0,b 1.10,b")
     catalogue = _csv(tmp_path / "c.csv", "user,item 7,1.0 8,2.0 9,3.0 9,4.0")
-    options = {"items": items, "catalogue": catalogue, "missing": "skip"}
+    options: Any = {"items": items, "catalogue": catalogue, "missing": "skip"}
     names = ["diversity@2", "coverage@2"]
     result = podium.measure(truth, run, names, **options)
     assert result.means["diversity@2"] == 1.0  # a and b in both lists
@@ -94,9 +95,17 @@ def test_categories_and_catalogue_of_whole_items(tmp_path: Path) -> None:
 def test_parts_give_the_values_of_whole_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(buckets, "is_large", lambda truth, runs, storage: True)
     made: list[int] = []
-    monkeypatch.setattr(buckets, "n_buckets_for", lambda need, storage: made.append(3) or 3)
+
+    def three(need: int, storage: Any) -> int:
+        made.append(need)
+        return 3
+
+    def is_large(truth: Any, runs: Any, storage: Any) -> bool:
+        return True
+
+    monkeypatch.setattr(buckets, "is_large", is_large)
+    monkeypatch.setattr(buckets, "n_buckets_for", three)
     truth = _csv(tmp_path / "t.csv", "user,item 1.0,1.0 2.0,2.0 3.0,3.0")
     plain = tmp_path / "plain.parquet"
     pl.DataFrame({"user": [1, 2, 3], "item": [1, 5, 3], "rank": [1] * 3}).write_parquet(plain)

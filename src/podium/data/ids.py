@@ -136,6 +136,8 @@ def as_labels(ids: Ids, labels: Ids) -> Ids:
     if isinstance(ids, np.ndarray) or isinstance(labels, pl.Series):
         return ids
     POLARS.enter()
+    if not ids.str.ends_with(".0").any():
+        return ids
     short = ids.str.replace(r"^(-?\d+)\.0$", "${1}")
     return short if short.n_unique() == ids.n_unique() else ids
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -53,9 +52,9 @@ def share_all(columns: Sequence[Ids], whole: Sequence[bool] = ()) -> CommonCodes
     >>> [codes.tolist() for codes in shared.columns], shared.labels.tolist()
     ([[1, 0], [0, 1]], [2, 10])
     """
+    flags = [*whole, *[False] * (len(columns) - len(whole))]
     written = [
-        as_written(ids, is_whole, *columns)
-        for ids, is_whole in zip_longest(columns, whole, fillvalue=False)
+        as_written(ids, is_whole, *columns) for ids, is_whole in zip(columns, flags, strict=True)
     ]
     ends = np.cumsum([len(column) for column in columns])[:-1]
     joined = joined_ids(written)
