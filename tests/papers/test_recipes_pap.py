@@ -101,6 +101,14 @@ def test_top_of_equal_scores_has_no_positive():
     assert table2_study.top(np.zeros(3), np.array([1.0, 0.0, 0.0]), 2)["prec"] == 0
 
 
+@pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
+def test_minimum_at_zero_coefficients_ranks_nothing():
+    """A ranker refuses such a fit, but the study counts it."""
+    values = table2_study.run(load("pap-table2"), None, key(case="case 1", run=9))
+    minimum = {name: values[f"minimum/GD-avg/{name}"] for name in ("prec", "fresh", "length")}
+    assert minimum == {"prec": 0.0, "fresh": 0.0, "length": 0.0}
+
+
 @pytest.mark.parametrize(("name", "far"), [("pap-table2", 0), ("pap-slide14", 3)])
 def test_sample_lies_where_the_recipe_says(name, far):
     recipe = load(name)

@@ -19,7 +19,7 @@ RANKING = [
     *((LightGBMRanker, name) for name in ("lambdarank", "rank_xendcg")),
     *((XGBoostRanker, name) for name in ("rank:ndcg", "rank:map", "rank:pairwise")),
 ]
-FOREIGN = re.compile(r"\d\d:\d\d:\d\d|/\S+:\d+|,\.|Check failed")
+FOREIGN = re.compile(r"\d\d:\d\d:\d\d|/\S+:\d+|,\.")
 
 
 def pairs(n: int) -> tuple[Any, Any, Any]:

@@ -59,20 +59,16 @@ def features_of(estimator: Any, X: Any, **options: Any) -> Any:
     ArgumentError
         If scikit-learn refuses them; it names the column that holds something else than numbers.
     TypeError
-        If an array holds objects that are no numbers.
+        If an array has objects that are neither texts nor numbers.
     """
     table = _check.on_host(X)
     options = {"accept_sparse": "csr", "ensure_all_finite": False, **options}
     try:
         return validate_data(estimator, table, **options)
-    except TypeError as error:
-        text = _unreadable_text(table) if hasattr(table, "columns") else ""
-        if not text:
-            raise
-        raise ArgumentError(text) from error
-    except ValueError as error:
-        text = "" if np.iscomplexobj(table) else _unreadable_text(table)
-        raise ArgumentError(text or str(error)) from error
+    except (TypeError, ValueError) as error:
+        if isinstance(error, TypeError) and isinstance(table, np.ndarray):
+            raise  # scikit-learn's contract for an array of objects, such as dicts
+        raise ArgumentError(_unreadable_text(table) or str(error)) from error
 
 
 def _unreadable_text(X: Any) -> str:
@@ -99,8 +95,8 @@ def _columns(X: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _is_number(value: Any, kind: str) -> bool:
-    if value is None:
-        return True  # read as nan
+    if value is None or isinstance(value, complex):
+        return True  # None is read as nan, and scikit-learn's error names complex data
     try:
         float(value)
     except (TypeError, ValueError):

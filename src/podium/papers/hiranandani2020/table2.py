@@ -23,6 +23,8 @@ from podium.papers.hiranandani2020.baselines import PrecisionAverage, SVMpAUC
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, generator, key, mean, parts
 from podium.rankers import LinearRanker
+from podium.rankers.fitting import NothingLearnedError
+from podium.rankers.objective import times
 from podium.ranking import Ranking
 from podium.report import Figure, Table
 
@@ -91,12 +93,21 @@ def top(scores: NDArray[np.float64], relevance: NDArray[np.float64], k: int) -> 
 
 
 def _fitted_and_measured(ranker: Any, sample: Sample, fresh: Sample, k: int) -> dict[str, float]:
-    ranker.fit(*sample, group=[sample[1].size])
+    coef = _coefficients(ranker, sample)
     return {
-        **top(ranker.predict(sample[0]), sample[1], k),
-        "fresh": top(ranker.predict(fresh[0]), fresh[1], k)["prec"],
-        "length": math.sqrt(float(np.sum(np.square(ranker.coef_)))),
+        **top(times(sample[0], coef), sample[1], k),
+        "fresh": top(times(fresh[0], coef), fresh[1], k)["prec"],
+        "length": math.sqrt(float(np.sum(np.square(coef)))),
     }
+
+
+def _coefficients(ranker: Any, sample: Sample) -> NDArray[np.float64]:
+    """Return the coefficients of a fit; zeros if these are the minimum, which `fit` refuses."""
+    try:
+        ranker.fit(*sample, group=[sample[1].size])
+    except NothingLearnedError:
+        return np.zeros(int(sample[0].shape[1]))
+    return np.asarray(ranker.coef_, np.float64)
 
 
 def _ranker(method: str, k: int, seed: int, options: Mapping[str, Any]) -> Any:

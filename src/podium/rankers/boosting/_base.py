@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import inspect
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self, cast
@@ -23,7 +24,6 @@ from podium.progress import or_silent
 from podium.rankers import inputs
 from podium.rankers._threads import idle_threads_sleep
 from podium.rankers.boosting._lists import check_labels
-from podium.rankers.boosting._reasons import plain_reason
 from podium.rankers.boosting._start import STARTS, learn_start, start_scores
 from podium.rankers.boosting._training import (
     Course,
@@ -39,6 +39,7 @@ from podium.rankers.estimator import Ranker
 from podium.types import PerRow, Progress
 
 _LARGEST_SEED = 2**31 - 1  # the largest seed that both libraries accept
+_PLACE = re.compile(r"\[[\d:]+\] \S+:\d+: ")  # time, file and line before an error of XGBoost
 
 
 class BoostedRanker(Ranker):
@@ -208,7 +209,8 @@ class BoostedRanker(Ranker):
         try:
             yield
         except self._errors() as error:
-            reason = plain_reason(str(error))
+            line = str(error).partition("\n")[0].partition(" at /")[0]
+            reason = _PLACE.sub("", line).strip(" ,.")
             raise ArgumentError(
                 f"{type(self).__name__} can't be fitted because of an error in {self._package}: "
                 f"{reason}. Check the parameters and options."

@@ -42,7 +42,8 @@ class LightGBMRanker(BoostedRanker):
     n_leaves : int
         The maximum number of leaves per tree, at least 2.
     min_rows_in_leaf : int
-        The minimum number of rows per leaf.
+        The minimum number of rows per leaf. A row of weight 2 is one row. LightGBM estimates the
+        number from the Hessian, so that it is not exact.
     l2 : float
         The penalty on the values of leaves, >= 0, in units of rows (see Notes).
     row_share, feature_share : float
