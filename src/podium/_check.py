@@ -199,6 +199,18 @@ def _length(name: str, values: Any) -> int:
         raise ArgumentError(f"{name} must be a column of values, got {values!r}.") from None
 
 
+def whole(values: NDArray[np.float64], largest: float) -> NDArray[np.bool_]:
+    """Return which numbers are integers of at most this absolute value; False for nan.
+
+    Examples
+    --------
+    >>> whole(np.array([2.0, 2.5, 1e300, np.nan]), 2.0**53).tolist()
+    [True, False, False, False]
+    """
+    with np.errstate(invalid="ignore"):  # a signalling nan of a file gives a warning
+        return (np.abs(values) <= largest) & (values == np.trunc(values))
+
+
 def finite(values: NDArray[np.float64], name: str, qid: Any = None, *, advice: str) -> None:
     """Raise if values are NaN or infinite, with their number and the row and group of the first."""
     is_finite = np.isfinite(values)

@@ -22,8 +22,13 @@ PAIRS = [
     (" \u00c9".replace("\u00c9", unicodedata.normalize("NFD", "É")), E),
     ("007", "7"),
     ("7.0", "7"),
+    ("a\u200b", "a"),
+    ("\ufeffA\u2060", "a"),
 ]
-WORDS = ["Unicode", "blanks", "blanks", "case", "Unicode form and blanks and upper", ".0", ".0"]
+WORDS = [
+    *("Unicode", "blanks", "blanks", "case", "Unicode form and blanks and upper", ".0", ".0"),
+    *("invisible", "invisible characters and upper"),
+]
 
 
 def _tables(left: str, right: str) -> tuple[Any, Any]:

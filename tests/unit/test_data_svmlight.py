@@ -16,7 +16,7 @@ from podium.data import svmlight
 from podium.data._letor_rows import Rows
 from podium.data.archive import Member
 from podium.data.files import sniff
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, PodiumWarning
 
 TEXT = (
     "# a comment line\n"
@@ -176,13 +176,27 @@ def test_hard_numbers_are_exact(text: str) -> None:
 def test_negative_label_and_qid_are_named_by_their_line(tmp_path: Path) -> None:
     path = tmp_path / "a.svm"
     path.write_text("# a comment\n1 qid:1 1:1\n\n-1 qid:1 1:2 # last\n")
-    with pytest.raises(
-        DataError, match=r"a\.svm, line 4: the label must be finite and >= 0, got -1"
-    ):
+    with pytest.raises(DataError, match=r"a\.svm, line 4: the label must be >= 0, got -1"):
         data.read_features(path)
     path.write_text("1 qid:-3 1:1\n")
     with pytest.raises(DataError, match=r"line 1: qid: and an integer >= 0 .*got 'qid:-3'"):
         data.read_features(path)
+
+
+def test_labels_below_0_of_a_truth_are_judged_and_not_relevant(tmp_path: Path) -> None:
+    path = put(tmp_path, "-2 qid:1 1:1\n1 qid:1 1:2\n", "qrels.svm")
+    with pytest.warns(PodiumWarning, match="below 0, down to -2"):
+        truth = data.read_truth(path)
+    assert truth.relevance.tolist() == [0.0, 1.0]
+
+
+def test_a_qid_is_any_integer_of_64_bits(tmp_path: Path) -> None:
+    qids = [2**63 - 1, 2**63 - 2, 10**18, 10**18 - 1, 10, 0]
+    path = put(tmp_path, "".join(f"1 qid:{qid} 1:1\n" for qid in qids))
+    assert np.asarray(data.read_features(path).qid).tolist() == qids
+    assert np.asarray(data.read_truth(path).user).tolist() == qids
+    streamed = [block.qid for block in data.stream_features(path, n_features=1)]
+    assert np.concatenate(streamed).tolist() == qids
 
 
 def test_arguments_that_svmlight_cannot_follow_are_refused(tmp_path: Path) -> None:
@@ -215,7 +229,7 @@ def test_n_features_of_a_table_is_what_must_be_there() -> None:
     [
         ("1 qid:1 1:2 2:1e400", "the value of feature 2 is too large for float64"),
         ("1 qid:1 1:2 256:-1e400", "the value of feature 256 is too large for float64"),
-        ("1e400 qid:1 1:2", "the label must be finite and >= 0, got inf"),
+        ("1e400 qid:1 1:2", "the label must be finite, got inf"),
         ("1 qid:1 1:2 999999999:1", "feature ids must be at most 16777216, got 999999999"),
     ],
 )

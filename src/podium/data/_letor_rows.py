@@ -150,7 +150,7 @@ def joined(pieces: Sequence[Piece]) -> Piece:
 
 
 def check_piece(piece: Piece) -> None:
-    """Raise if a number is too large for its type, a label is negative, or an id is too large."""
+    """Raise if a number is too large for its type, or an id is too large."""
     name, infinite = piece.name, np.flatnonzero(~np.isfinite(piece.values))
     if infinite.size:
         feature = int(piece.indices[infinite[0]]) + 1
@@ -158,17 +158,25 @@ def check_piece(piece: Piece) -> None:
             f"{name}, line {line_of(piece, int(infinite[0]))}: the value of feature {feature} is "
             f"too large for {piece.values.dtype}. Scale it, or drop the row."
         )
-    bad_labels = np.flatnonzero(~((piece.labels >= 0) & np.isfinite(piece.labels)))
-    if bad_labels.size:
-        row = int(bad_labels[0])
-        raise DataError(
-            f"{name}, line {piece.lines[row]}: the label must be finite and >= 0, got "
-            f"{piece.labels[row]:g}. Use 0 for items that are not relevant."
-        )
+    _refuse_labels(piece, ~np.isfinite(piece.labels), "finite")
     if piece.highest > _WIDEST:
         raise DataError(
             f"{name}, line {piece.highest_at[1]}: feature ids must be at most {_WIDEST}, "
             f"got {piece.highest}. Number the features from 1 without gaps."
+        )
+
+
+def refuse_negative(piece: Piece) -> None:
+    """Raise if a label is negative."""
+    _refuse_labels(piece, piece.labels < 0, ">= 0")
+
+
+def _refuse_labels(piece: Piece, is_bad: NDArray[np.bool_], required: str) -> None:
+    if is_bad.any():
+        row = int(np.argmax(is_bad))
+        raise DataError(
+            f"{piece.name}, line {piece.lines[row]}: the label must be {required}, got "
+            f"{piece.labels[row]:g}. Use 0 for items that are not relevant."
         )
 
 

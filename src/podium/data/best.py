@@ -15,7 +15,7 @@ from podium._ties import label_keys, tie_keys
 from podium.data import _kernels
 from podium.data.build import to_single
 from podium.data.convert import Ids
-from podium.data.ids import codes_of, distinct, joined_ids, share
+from podium.data.ids import as_written, codes_of, compared, distinct, joined_ids, share
 from podium.data.join import NOTHING
 from podium.data.runs import Run, Truth, read_run
 from podium.errors import DataError
@@ -96,7 +96,8 @@ def best_rows(run: Run, users: Ids, k: int) -> Run:
     >>> best_rows(run, np.array([1]), 2).item.tolist()
     [5, 6, 7]
     """
-    shared = share(users, run.user, ordered=False)
+    of_run = as_written(run.user, "user" in run.whole, users)
+    shared = share(users, of_run, ordered=False)
     rows = np.flatnonzero(np.isin(shared.right, distinct(shared.left)))
     groups = Groups.from_qid(shared.right[rows])
     scores = to_single(run.score[rows])
@@ -107,7 +108,7 @@ def best_rows(run: Run, users: Ids, k: int) -> Run:
 
 def judged_rows(run: Run, truth: Truth) -> Run:
     """Return the rows of a run whose item the truth contains for the user."""
-    users, items = share(truth.user, run.user), share(truth.item, run.item)
+    users, items = (share(*compared(truth, run, kind)) for kind in ("user", "item"))
     codes = np.unique(np.concatenate([items.left, items.right]), return_inverse=True)[1]
     user_codes = np.unique(np.concatenate([users.left, users.right]), return_inverse=True)[1]
     pairs = user_codes * (int(codes.max(initial=0)) + 1) + codes
@@ -139,10 +140,11 @@ def joined_runs(runs: Sequence[Run]) -> Run:
         np.concatenate([run.score for run in runs]),
         runs[0].name,
         any(run.is_order for run in runs),
+        next((run.whole for run in runs if len(run.user)), ()),
     )
 
 
 def _rows(run: Run, rows: NDArray[np.int64]) -> Run:
     user: Any = run.user
     item: Any = run.item
-    return Run(user[rows], item[rows], run.score[rows], run.name, run.is_order)
+    return replace(run, user=user[rows], item=item[rows], score=run.score[rows])

@@ -161,7 +161,7 @@ def _whole_floats(series: pl.Series, name: str, source: Source) -> NDArray[np.in
     values = one_chunk(series.cast(pl.Float64))
     kind = str(series.dtype)
     largest = _EXACT_OF.get(kind, EXACT)
-    is_whole = np.isfinite(values) & (values == np.trunc(values)) & (np.abs(values) < largest)
+    is_whole = _check.whole(values, largest - 1)
     if is_whole.all():
         return values.astype(np.int64)
     row = int(np.argmin(is_whole))

@@ -317,7 +317,8 @@ def _of_columns(
             f"columns{hint}."
         )
     matrix = np.empty((len(qid), len(used)), dtype)
-    with np.errstate(over="ignore"):  # overflow gives inf, for which the ranker raises
+    # Overflow gives inf, for which the ranker raises; a signalling nan remains nan.
+    with np.errstate(over="ignore", invalid="ignore"):
         for position, name in enumerate(used):
             matrix[:, position] = feature(columns[name], name, table)
     items = (

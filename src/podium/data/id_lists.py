@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from podium.data.columns import ITEM, USER, resolve
 from podium.data.convert import Ids, to_ids
 from podium.data.files import check_file, utf8_text
+from podium.data.ids import label_array
 from podium.data.source import Source
 from podium.data.tables import open_table
+from podium.data.users import user_positions
 from podium.data.write import to_frame
 from podium.errors import DataError
 
@@ -51,13 +53,8 @@ def match(ids: Ids, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
     Each id is returned once, in the order of first occurrence. Numbers match their text.
     """
-    id_array = np.asarray(ids)
-    id_array = id_array.astype(np.str_) if id_array.dtype.kind == "O" else id_array
-    if (id_array.dtype.kind == "U") != (labels.dtype.kind == "U"):
-        is_known = np.isin(id_array.astype(np.str_), labels.astype(np.str_))
-    else:
-        is_known = np.isin(id_array, labels)
-    return _once(id_array[is_known]).astype(labels.dtype), _once(id_array[~is_known])
+    position = user_positions(ids, labels)
+    return labels[_once(position[position >= 0])], _once(label_array(ids)[position < 0])
 
 
 def _read_lines(path: Path, header: Sequence[str]) -> Ids:

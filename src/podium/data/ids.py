@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -81,6 +81,65 @@ def share(left: Ids, right: Ids, *, ordered: bool = True) -> Shared:
     rank = np.empty(order.size, np.int64)
     rank[order] = np.arange(order.size)
     return Shared(rank[first], rank[second], names.gather(order))
+
+
+def as_written(ids: Ids, is_whole: bool, *others: Ids) -> Ids:
+    """Return ids as their file writes them, if they are compared with text.
+
+    Parameters
+    ----------
+    ids : int64 array or String Series
+    is_whole : bool
+        Whether these are integers that the file writes with ".0". They are then text with ".0", if
+        one of the others is text.
+    *others : int64 array or String Series
+        The ids with which these are compared.
+
+    Examples
+    --------
+    >>> as_written(np.array([7]), True, pl.Series(["2.10"])).to_list()
+    ['7.0']
+    >>> as_written(np.array([7]), True, np.array([7])).tolist()
+    [7]
+    """
+    has_text = any(isinstance(other, pl.Series) for other in others)
+    return strings(ids) + ".0" if is_whole and has_text and isinstance(ids, np.ndarray) else ids
+
+
+def compared(left: Any, right: Any, kind: Literal["user", "item"]) -> tuple[Ids, Ids]:
+    """Return the ids of two tables as they are compared; see `as_written`.
+
+    Parameters
+    ----------
+    left, right : Run, Truth, Interactions or ItemTable
+    kind : {"user", "item"}
+    """
+    first, second = getattr(left, kind), getattr(right, kind)
+    return (
+        as_written(first, kind in left.whole, second),
+        as_written(second, kind in right.whole, first),
+    )
+
+
+def as_labels(ids: Ids, labels: Ids) -> Ids:
+    """Return text in which n.0 is n, if it is compared with integers whose spelling is unknown.
+
+    The text remains as it is if two of its ids would become one.
+
+    Examples
+    --------
+    >>> as_labels(pl.Series(["7.0", "2.10"]), np.array([7])).to_list()
+    ['7', '2.10']
+    >>> as_labels(pl.Series(["7.0", "7"]), np.array([7])).to_list()
+    ['7.0', '7']
+    """
+    if isinstance(ids, np.ndarray) or isinstance(labels, pl.Series):
+        return ids
+    POLARS.enter()
+    if not ids.str.ends_with(".0").any():
+        return ids
+    short = ids.str.replace(r"^(-?\d+)\.0$", "${1}")
+    return short if short.n_unique() == ids.n_unique() else ids
 
 
 def distinct(codes: NDArray[np.int64]) -> NDArray[np.int64]:

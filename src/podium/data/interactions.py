@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, Role
-from podium.data.convert import Ids, of_user
-from podium.data.ids import codes_of, share
+from podium.data.convert import Ids, of_user, one_chunk
+from podium.data.ids import codes_of, compared, share
 from podium.data.role_columns import RoleColumns
 from podium.data.source import Source
 from podium.data.tables import open_table
@@ -39,6 +40,8 @@ class Interactions:
         The name of the table in messages.
     value_name : str
         The name of the column of values, or "".
+    whole : tuple of str
+        The roles ("user", "item") whose integers the file writes with ".0".
     """
 
     user: Ids
@@ -47,6 +50,7 @@ class Interactions:
     timestamp: NDArray[Any] | None = None
     name: str = "The interactions"
     value_name: str = ""
+    whole: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -102,7 +106,7 @@ class Interactions:
         DataError
             If there are no such pairs.
         """
-        users, items = _among(self.user, training.user), _among(self.item, training.item)
+        users, items = (_among(*compared(self, training, kind)) for kind in ("user", "item"))
         is_known = users & items
         if not is_known.any():
             raise DataError(
@@ -114,7 +118,8 @@ class Interactions:
 
     def seen_in(self, training: Interactions) -> Interactions | None:
         """Return the pairs, without values, whose user and item are in `training`, or None."""
-        is_known = _among(self.user, training.user) & _among(self.item, training.item)
+        users, items = (_among(*compared(self, training, kind)) for kind in ("user", "item"))
+        is_known = users & items
         return replace(self._like(is_known, training), value=None) if is_known.any() else None
 
     def _pairs(self) -> NDArray[np.int64]:
@@ -134,11 +139,8 @@ class Interactions:
     def _like(self, rows: NDArray[np.bool_], others: Interactions) -> Interactions:
         """Return some rows, with ids of the same type as those of others."""
         selected = self if rows.all() else self._keep(rows)
-        return replace(
-            selected,
-            user=_typed(selected.user, others.user),
-            item=_typed(selected.item, others.item),
-        )
+        users, items = (compared(selected, others, kind)[0] for kind in ("user", "item"))
+        return replace(selected, user=_typed(users, others.user), item=_typed(items, others.item))
 
 
 def read_interactions(
@@ -259,7 +261,8 @@ def read_pairs(
     table = open_table(source, noun, _ALL)
     names = {"user": user, "item": item, "timestamp": timestamp}
     columns = RoleColumns.of(table, (USER, ITEM, TIMESTAMP), **names)
-    pairs = Interactions(columns.ids("user"), columns.ids("item"), name=table.name)
+    users, items = columns.ids("user"), columns.ids("item")
+    pairs = Interactions(users, items, name=table.name, whole=columns.whole())
     return pairs, columns.times()
 
 
@@ -280,9 +283,9 @@ def _read(table: Source, roles: Sequence[Role], **names: str | None) -> Interact
     users, items = columns.ids("user"), columns.ids("item")
     values = columns.numbers("value", users) if "value" in columns else None
     value_name = columns.names.get("value", "")
-    times = columns.times()
+    times, whole = columns.times(), columns.whole()
     timestamp = None if times is None else times.array()
-    return Interactions(users, items, values, timestamp, table.name, value_name)
+    return Interactions(users, items, values, timestamp, table.name, value_name, whole)
 
 
 def _check_weights(
@@ -317,7 +320,7 @@ def _among(ids: Ids, others: Ids) -> NDArray[np.bool_]:
 def _typed(ids: Ids, others: Ids) -> Ids:
     """Return ids, all of which are among others, in the type of others."""
     if isinstance(others, np.ndarray) and not isinstance(ids, np.ndarray):
-        return ids.to_numpy().astype(np.int64)
+        return one_chunk(ids.str.strip_suffix(".0").cast(pl.Int64))
     return ids
 
 

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.data.columns import ITEM, column_list, resolve
 from podium.data.convert import Ids, holds_numbers, one_chunk, to_ids
-from podium.data.ids import share
+from podium.data.ids import compared, share
 from podium.data.overlap import Side, check_common
+from podium.data.role_columns import is_whole
+from podium.data.runs import Run
 from podium.data.source import POLARS
 from podium.data.tables import open_table
 from podium.errors import DataError
@@ -39,28 +41,30 @@ class ItemTable:
         int64 array, or Polars String Series, without duplicates.
     columns : dict of str to Series (n_items,)
         All other columns, by name.
+    whole : tuple of str
+        The role "item" if the file writes its integers with ".0".
     """
 
     name: str
     item: Ids
     columns: dict[str, pl.Series]
+    whole: tuple[str, ...] = ()
 
-    def positions(self, items: Ids, name: str) -> NDArray[np.int64]:
-        """Return the row of each item, -1 if the table lacks it.
+    def positions(self, run: Run) -> NDArray[np.int64]:
+        """Return the row of each item of a run, -1 if the table lacks it.
 
         Parameters
         ----------
-        items : (n_rows,)
-        name : str
-            The name of the table of these items in messages.
+        run : Run
 
         Raises
         ------
         DataError
             If the table has none of the items.
         """
-        shared = share(items, self.item)
-        sides = Side("the run", name, items), Side("items=", self.name, self.item)
+        listed, items = compared(run, self, "item")
+        shared = share(listed, items)
+        sides = Side("the run", run.name, listed), Side("items=", self.name, items)
         check_common(shared, "item", *sides, min_share=0.0)
         order = np.argsort(shared.right, kind="stable")
         position = find(shared.right[order], shared.left)
@@ -174,7 +178,8 @@ def read_items(source: Any, *, item: str | None = None) -> ItemTable:
     if not len(ids):
         raise DataError(f"{table.name} has no rows.")
     _refuse_repeated(ids, table.name)
-    return ItemTable(table.name, ids, {name: pl.Series(columns[name]) for name in others})
+    whole = ("item",) if is_whole(columns[item_column], ids, table) else ()
+    return ItemTable(table.name, ids, {name: pl.Series(columns[name]) for name in others}, whole)
 
 
 def item_titles(source: Any, items: Container[str], *, item: str | None = None) -> dict[str, str]:

@@ -13,10 +13,10 @@ from podium import _check
 from podium._kernels import rank_rows, read_only
 from podium._ties import label_keys, text_order
 from podium.data import _kernels
-from podium.data.convert import Ids, one_chunk
-from podium.data.ids import Shared, share
+from podium.data.convert import one_chunk
+from podium.data.ids import Shared, compared, share
 from podium.data.overlap import CommonIds, Side, check_common
-from podium.data.runs import Run, Truth, as_written
+from podium.data.runs import Run, Truth
 from podium.data.tables import place_in
 from podium.errors import ArgumentError, DataError
 from podium.groups import Groups, find, row_offsets
@@ -127,7 +127,7 @@ class Join:
     @classmethod
     def of(cls, truth: Truth, run: Run, missing: Missing, *, ids_ordered: bool) -> Join:
         """Match the users. With `ids_ordered`, item codes increase with the ids."""
-        users = share(*_compared(truth, run, "user"))
+        users = share(*compared(truth, run, "user"))
         truths, runs = Groups.from_qid(users.left), Groups.from_qid(users.right)
         run_position = find(runs.labels, truths.labels)
         # The groups, their labels and their order must not depend on the type of the run's ids.
@@ -136,7 +136,7 @@ class Join:
         if missing == "skip":
             truth_group = truth_group[run_position[truth_group] >= 0]
         run_group = run_position[truth_group]
-        items = share(*_compared(truth, run, "item"), ordered=ids_ordered)
+        items = share(*compared(truth, run, "item"), ordered=ids_ordered)
         labels = _truth_labels(truth, users, truths.labels[truth_group])
         return cls(users, items, runs, truths, run_group, truth_group, labels)
 
@@ -280,16 +280,8 @@ def _table(
 
 
 def _sides(truth: Truth, run: Run, kind: Literal["user", "item"]) -> tuple[Side, Side]:
-    return (
-        Side("the truth", truth.name, as_written(truth, kind, getattr(run, kind))),
-        Side("the run", run.name, as_written(run, kind, getattr(truth, kind))),
-    )
-
-
-def _compared(truth: Truth, run: Run, kind: Literal["user", "item"]) -> tuple[Ids, Ids]:
-    """Return the ids of both tables as they are compared."""
-    left, right = _sides(truth, run, kind)
-    return left.ids, right.ids
+    left, right = compared(truth, run, kind)
+    return Side("the truth", truth.name, left), Side("the run", run.name, right)
 
 
 def _truth_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labels:

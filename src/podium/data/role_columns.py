@@ -67,14 +67,8 @@ class RoleColumns:
 
     def whole(self) -> tuple[str, ...]:
         """Return the roles of ids that are integers, but written with ".0"."""
-        roles = [role for role in ("user", "item") if role in self.read and self.table.text]
-        return tuple(
-            role
-            for role in roles
-            if len(self.read[role])
-            and str(self.read[role][0]).endswith(".0")
-            and isinstance(self.ids(role), np.ndarray)
-        )
+        roles = [r for r in ("user", "item") if r in self.read and self.table.text]
+        return tuple(r for r in roles if is_whole(self.read[r], self.ids(r), self.table))
 
     def numbers(self, role: str, users: Ids | None = None) -> NDArray[np.float64]:
         """Return finite numbers; `users` are the ids that messages name."""
@@ -86,3 +80,9 @@ class RoleColumns:
         if "timestamp" not in self:
             return None
         return read_times(self.read["timestamp"], self.names["timestamp"], self.table)
+
+
+def is_whole(column: Any, ids: Ids, table: Source) -> bool:
+    """Return whether ids are integers that the table's file writes with ".0"."""
+    is_integer = table.text and isinstance(ids, np.ndarray) and len(ids) > 0
+    return is_integer and str(column[0]).endswith(".0")

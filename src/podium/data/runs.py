@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from podium.data._ranks import refuse_contradiction, scores_of_ranks
@@ -24,7 +23,6 @@ from podium.data.columns import (
 )
 from podium.data.convert import Ids, to_scores
 from podium.data.frames import NO_FRAMES, Origin, kind_of
-from podium.data.ids import strings
 from podium.data.role_columns import RoleColumns
 from podium.data.source import Source
 from podium.data.tables import open_table
@@ -86,17 +84,6 @@ class Truth:
     is_rating: bool = False
     origin: Origin = NO_FRAMES
     whole: tuple[str, ...] = ()
-
-
-def as_written(table: Run | Truth, kind: Literal["user", "item"], other: Ids) -> Ids:
-    """Return the ids of a table as its file writes them, if they are compared with text.
-
-    Integers that the file writes with ".0" are then text with ".0".
-    """
-    ids: Ids = getattr(table, kind)
-    if kind not in table.whole or not isinstance(other, pl.Series) or isinstance(ids, pl.Series):
-        return ids
-    return strings(ids) + ".0"
 
 
 def read_run(

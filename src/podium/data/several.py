@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.convert import Ids, as_integers
-from podium.data.ids import codes_of, joined_ids
+from podium.data.ids import as_written, codes_of, joined_ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class CommonCodes:
     labels: NDArray[Any]
 
 
-def share_all(columns: Sequence[Ids]) -> CommonCodes:
+def share_all(columns: Sequence[Ids], whole: Sequence[bool] = ()) -> CommonCodes:
     """Give the ids of several columns common codes.
 
     The integer 7 and the string "7" are the same id. "7.0" and "i7" are others.
@@ -37,6 +37,8 @@ def share_all(columns: Sequence[Ids]) -> CommonCodes:
     Parameters
     ----------
     columns : sequence of int64 array or String Series
+    whole : sequence of bool
+        Whether the first columns are integers that their file writes with ".0"; see `as_written`.
 
     Returns
     -------
@@ -50,7 +52,11 @@ def share_all(columns: Sequence[Ids]) -> CommonCodes:
     >>> [codes.tolist() for codes in shared.columns], shared.labels.tolist()
     ([[1, 0], [0, 1]], [2, 10])
     """
+    flags = [*whole, *[False] * (len(columns) - len(whole))]
+    written = [
+        as_written(ids, is_whole, *columns) for ids, is_whole in zip(columns, flags, strict=True)
+    ]
     ends = np.cumsum([len(column) for column in columns])[:-1]
-    joined = joined_ids(columns)
+    joined = joined_ids(written)
     codes, labels = codes_of(joined if isinstance(joined, np.ndarray) else as_integers(joined))
     return CommonCodes(tuple(np.split(codes, ends)), labels)

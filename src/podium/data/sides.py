@@ -73,6 +73,11 @@ class Side:
             raise TypeError(f"{self.name} is in memory")
         return self.stored
 
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """The roles of ids that are integers, but written with ".0"; see `Run`."""
+        return self.table.whole if self.stored is None else ()
+
     def examine(self) -> None:
         """Read the columns of integers whose type in memory depends on all their values."""
         self._as_text: list[str] = []

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 _NUMBER = re.compile(r"^(-?)\+?0*(\d+)(?:\.0*)?$")
+_INVISIBLE = re.compile("[\u200b-\u200d\u2060\ufeff]")  # spaces of width 0 and byte order marks
 _PREFIX = re.compile(r"^\D+(?=\d)")
 
 
@@ -22,6 +23,11 @@ class _Step:
 
 _STEPS = (
     _Step("Unicode form", lambda t: unicodedata.normalize("NFC", t), ".str.normalize('NFC')"),
+    _Step(
+        "invisible characters",
+        lambda t: _INVISIBLE.sub("", t),
+        r".str.replace_all(r'[\u{200B}-\u{200D}\u{2060}\u{FEFF}]', '')",
+    ),
     _Step(
         "blanks",
         lambda t: " ".join(t.split()),

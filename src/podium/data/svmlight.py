@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data import _letor_kernels
-from podium.data._letor_rows import Piece, Rows, check_piece
+from podium.data._letor_rows import Piece, Rows, check_piece, refuse_negative
 from podium.data.archive import Member
 from podium.data.convert import Ids
 from podium.data.files import broken, open_bytes
@@ -65,8 +65,8 @@ def parse(files: Sequence[Member], *, dtype: Any = np.float64, features: bool = 
     dtype : float64 or float32
         The type of the features.
     features : bool
-        Whether features are returned. With False, lines are still checked, but only labels and qids
-        are returned.
+        Whether features are returned. With False, lines are still checked, but only labels, which
+        may be negative, and qids are returned.
 
     Returns
     -------
@@ -122,6 +122,8 @@ def pieces_of(file: Member, dtype: Any = np.float64, *, features: bool = True) -
         with file.open() as stream:
             for text in _whole_lines(stream, file.name):
                 piece = _parse(text, file.name, line, dtype)
+                if features:
+                    refuse_negative(piece)  # a truth has its own rule for them
                 yield piece if features else piece.without_features()
                 line += text.count(b"\n")
     except OSError as error:

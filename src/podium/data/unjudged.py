@@ -14,7 +14,7 @@ from podium._kernels import read_only
 from podium.data import _kernels
 from podium.data.build import ListRules, RankingOptions
 from podium.data.convert import Ids
-from podium.data.ids import Shared, share
+from podium.data.ids import Shared, compared, share
 from podium.data.join import refuse_tied
 from podium.data.listed import in_rank_order
 from podium.data.runs import Run, Truth, read_run, read_truth
@@ -125,7 +125,7 @@ def pool_unjudged(
     base_group, candidate_group = (
         _positions(users, of_run) for of_run in (base_users, candidate_users)
     )
-    items = share(first.items, second.items, ordered=False)
+    items = share(*compared(first, second, "item"), ordered=False)
     n_most = items.left.size + items.right.size
     offsets, ranks = np.zeros(users.size + 1, np.int64), np.empty((3, n_most), np.int64)
     size = _kernels.unite(
@@ -155,8 +155,9 @@ class _Unjudged(NamedTuple):
 
     ranking: Ranking
     offsets: Offsets
-    items: Ids
+    item: Ids
     rank: NDArray[np.int64]
+    whole: tuple[str, ...]
 
 
 def _unjudged_of(truth: Truth, run: Run, rules: ListRules) -> _Unjudged:
@@ -174,7 +175,8 @@ def _unjudged_of(truth: Truth, run: Run, rules: ListRules) -> _Unjudged:
     rank = unjudged_rows + 1 - np.repeat(rows.offsets[:-1], np.diff(offsets))
     codes = item[unjudged_rows]
     names = join.items.names
-    return _Unjudged(ranking, offsets, codes if names is None else names.gather(codes), rank)
+    items = codes if names is None else names.gather(codes)
+    return _Unjudged(ranking, offsets, items, rank, run.whole)
 
 
 def _common(first: Labels, second: Labels) -> Labels:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.data.columns import USER, Role, resolve
 from podium.data.convert import Ids, to_ids
-from podium.data.ids import share
+from podium.data.ids import as_labels, share
 from podium.data.overlap import Side, check_common
 from podium.data.source import POLARS
 from podium.data.tables import open_table
@@ -85,9 +85,13 @@ def user_values(source: Any, column: str, labels: Labels, *, user: str | None = 
     columns = table.fetch({column_of_role["user"]: "id", column_of_role[column]: "id"})
     ids = to_ids(columns[column_of_role["user"]], column_of_role["user"], table)
     label_ids = _as_ids(labels)
-    shared = share(ids, label_ids)
+    compared = as_labels(ids, label_ids), as_labels(label_ids, ids)
+    shared = share(*compared)
     if len(ids):
-        sides = Side("the table", table.name, ids), Side("the truth", "the truth", label_ids)
+        sides = (
+            Side("the table", table.name, compared[0]),
+            Side("the truth", "the truth", compared[1]),
+        )
         check_common(shared, "user", *sides)
     order = np.argsort(shared.left, kind="stable")
     sorted_codes = shared.left[order]
@@ -115,7 +119,8 @@ def user_positions(users: Ids | Labels, labels: Labels) -> NDArray[np.int64]:
     >>> user_positions(np.array([3, 7, 3]), np.array([2, 3]))
     array([ 1, -1,  1])
     """
-    shared = share(_as_ids(labels), _as_ids(users))
+    label_ids, ids = _as_ids(labels), _as_ids(users)
+    shared = share(as_labels(label_ids, ids), as_labels(ids, label_ids))
     order = np.argsort(shared.left, kind="stable")
     position = find(shared.left[order], shared.right)
     return np.where(position < 0, -1, order[position]) if order.size else position
@@ -125,7 +130,7 @@ def _as_ids(labels: Ids | Labels) -> Ids:
     """Return labels in the form that columns of ids have."""
     if isinstance(labels, pl.Series) or labels.dtype.kind in "iu":
         return labels
-    return pl.Series(labels.tolist())
+    return pl.Series(labels.tolist(), dtype=pl.String)
 
 
 def _text(values: Any) -> Labels:

@@ -15,6 +15,7 @@ Verdict: TypeAlias = Literal["superior", "equal", "non-inferior", "inferior", "c
 Role: TypeAlias = Literal["primary", "guard", "segment"]
 
 _POWER_QUANTILE = 0.8416  # the standard normal quantile of 80 % power
+_MOST_USERS = 1e12  # more users than anyone has
 _ROUNDING = 1e-12  # a difference that is this close to the limit is the limit
 
 
@@ -98,8 +99,8 @@ class Claim:
         """The number of users that would probably suffice for a verdict (80 % power).
 
         It assumes that the true difference is the observed one, and it ignores a horizon. None if
-        the verdict is known, if the observed difference is the limit or outside the interval, or
-        if the interval is infinite.
+        the verdict is known, if the observed difference is the limit or outside the interval, if
+        the interval is infinite, or if more than 10 ** 12 users would be needed.
         """
         low, high = self._gains
         gain = self._oriented(self.difference)
@@ -110,7 +111,8 @@ class Claim:
         half_width = gain - low if gap > 0 else high - gain
         # Half widths and standard errors fall with the root of the number of users.
         ratio = (half_width + _POWER_QUANTILE * self.std_error) / abs(gap)
-        return math.ceil(self.n_users * ratio**2)
+        n_needed = self.n_users * ratio * ratio
+        return math.ceil(n_needed) if n_needed <= _MOST_USERS else None
 
     @property
     def place(self) -> str:

@@ -13,6 +13,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.evaluation import BUILT_IN, Evaluation, divide, fill, measure_runs
 from podium.evaluation.open_ties import differs
+from podium.evaluation.stats import weighted_mean
 from podium.metrics import Measure
 from podium.types import Labels, Mask, PerGroup, Undefined
 
@@ -82,7 +83,7 @@ class Pairs:
         """Return the users with weights that sum to 1 in each cluster, over defined values."""
         if self.cluster is None:
             return self
-        is_defined = ~np.isnan(self.base[str(measure)] + self.candidate[str(measure)])
+        is_defined = self._is_defined(measure)
         codes = np.unique(self.cluster, return_inverse=True)[1]
         sizes = np.bincount(codes, is_defined)[codes]
         return replace(self, weight=is_defined / np.maximum(sizes, 1.0))
@@ -95,15 +96,20 @@ class Pairs:
         base, candidate = self.base[str(measure)], self.candidate[str(measure)]
         if not measure.metric.is_mean:
             return float(np.mean(base)), float(np.mean(candidate))
-        is_defined = ~np.isnan(base + candidate)
+        is_defined = self._is_defined(measure)
         weights = self.weights(measure)
         weights = None if weights is None else weights[is_defined]
         if not is_defined.any() or (weights is not None and not weights.any()):
             return np.nan, np.nan
         return (
-            float(np.average(base[is_defined], weights=weights)),
-            float(np.average(candidate[is_defined], weights=weights)),
+            weighted_mean(base[is_defined], weights),
+            weighted_mean(candidate[is_defined], weights),
         )
+
+    def _is_defined(self, measure: Measure) -> Mask:
+        """Return the users who have both values."""
+        name = str(measure)
+        return ~(np.isnan(self.base[name]) | np.isnan(self.candidate[name]))
 
     def rows(self, index: NDArray[np.int64] | Mask | slice) -> Pairs:
         """Return some of the users."""

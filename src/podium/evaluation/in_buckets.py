@@ -165,10 +165,11 @@ class _Plan:
     def measured(self, bucket: int) -> _Bucket:
         """Return the results of a bucket."""
         from podium.data.best import best_rows, judged_rows
-        from podium.data.ids import distinct_ids
+        from podium.data.ids import as_written, distinct_ids
 
         truth, runs = self.rows.read(bucket)
         tables = [truth, *runs.values()]
+        whole = [side.whole for side in self.rows.sides]
         parts: list[_Part] = []
         best: dict[str, Run] = {}
         if truth is not None:
@@ -176,7 +177,10 @@ class _Plan:
         if truth is not None and self.depth is not None:
             if self.jobs[0].options.get("unjudged") == "skip":
                 runs = {n: judged_rows(run, truth) for n, run in runs.items()}
-            best = {n: best_rows(run, truth.user, self.depth) for n, run in runs.items()}
+            best = {
+                n: best_rows(run, as_written(truth.user, "user" in whole[0], run.user), self.depth)
+                for n, run in runs.items()
+            }
         ids: list[tuple[Ids, Ids]] = [
             (_NO_IDS, _NO_IDS) if table is None else (table.user, table.item) for table in tables
         ]
@@ -184,7 +188,13 @@ class _Plan:
         return _Bucket(
             parts,
             best,
-            {n: _CommonUsers.of(of_truth, u) for n, u in zip(runs, of_runs, strict=True)},
+            {
+                n: _CommonUsers.of(
+                    as_written(of_truth, "user" in whole[0], users),
+                    as_written(users, "user" in of_run, of_truth),
+                )
+                for n, users, of_run in zip(runs, of_runs, whole[1:], strict=True)
+            },
             [of_truth, *of_runs] if self.with_users else [],
             [distinct_ids(items) for _, items in ids],
             sum(len(users) for users, _ in ids),
@@ -310,7 +320,7 @@ class _Work:
 
     def _check(self, job: _Job) -> int:
         """Check the ids of the whole tables, and return the number of items of the run."""
-        from podium.data.ids import joined_ids, share, strings
+        from podium.data.ids import as_written, joined_ids, share, strings
         from podium.data.join import missing_users
         from podium.data.overlap import Side, check_common, common_ids, report_common
 
@@ -331,7 +341,11 @@ class _Work:
         if job.options.get("missing", "error") == "error" and len(left):
             first = users.label(users.left.min())
             raise missing_users(len(left), n_both + len(left), first)
-        items = self._items[0], self._items[number]
+        whole = ["item" in self._sides[i].whole for i in (0, number)]
+        items = (
+            as_written(self._items[0], whole[0], self._items[number]),
+            as_written(self._items[number], whole[1], self._items[0]),
+        )
         sides = (
             Side("the truth", names[0], items[0], has_rows=False),
             Side("the run", names[1], items[1], has_rows=False),

@@ -192,7 +192,7 @@ def _coded(
     name: str,
 ) -> dict[str, _CodedRun]:
     """Match the items of runs with the past ones, and count the items of all of them."""
-    from podium.data.ids import Shared, joined_ids, share
+    from podium.data.ids import Shared, as_written, joined_ids, share
     from podium.data.overlap import Side, check_common
 
     coded: dict[str, _CodedRun] = {}
@@ -202,12 +202,18 @@ def _coded(
         items = run.item
         if run_name in items_of_runs:  # the rows' items come first, then all items
             items = joined_ids([run.item, items_of_runs[run_name]])
-        ids = share(items, items[:0] if catalogue is None else catalogue.item)
+        past = items[:0]
         if catalogue is not None:
-            sides = Side("the run", run.name, run.item), Side("catalogue=", name, catalogue.item)
+            past = as_written(catalogue.item, "item" in catalogue.whole, items)
+            items = as_written(items, "item" in run.whole, catalogue.item)
+        ids = share(items, past)
+        if catalogue is not None:
+            listed = as_written(run.item, "item" in run.whole, past)
+            sides = Side("the run", run.name, listed), Side("catalogue=", name, past)
             overlap = check_common(ids, "item", *sides)
             n_past = overlap.n_right
-            outside |= {str(label) for label in ids.labels(overlap.left).tolist()}
+            suffix = ".0" if ids.names is None and "item" in run.whole else ""
+            outside |= {f"{label}{suffix}" for label in ids.labels(overlap.left).tolist()}
         by_value = ids.by_value()
         of_rows = Shared(by_value.left[: len(run.item)], by_value.right, by_value.names)
         coded[run_name] = _CodedRun(run, of_rows, 0)
@@ -236,8 +242,7 @@ class _Shown:
         )
         self.positions = None
         if table is not None:  # conventions may have removed all items
-            is_empty = not rows.any()
-            found = np.full(rows.size, -1) if is_empty else table.positions(lists.item, lists.name)
+            found = table.positions(lists) if rows.any() else np.full(rows.size, -1)
             self.positions = found[rows]
 
     def values(self, measures: Sequence[Measure]) -> dict[str, PerGroup]:

@@ -111,10 +111,9 @@ def places(ids: NDArray[Any], labels: Labels | None, n: int) -> NDArray[np.int64
         numbers = np.full(ids.size, -1) if ids.dtype.kind == "U" else ids
         return np.where((numbers >= 0) & (numbers < n), numbers, -1)
     if (ids.dtype.kind == "U") != (labels.dtype.kind == "U"):
-        ids, labels = ids.astype(np.str_), labels.astype(np.str_)
-        order = np.argsort(labels)
-        positions = find(labels[order], ids)
-        return np.where(positions < 0, -1, order[positions])
+        from podium.data import user_positions
+
+        return user_positions(ids, labels)
     return find(labels, ids)
 
 

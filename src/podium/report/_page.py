@@ -19,6 +19,7 @@ from podium.report import figures, tables
 
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
 _WIDE, _NARROW = 720, 360
+_NOT_DRAWN = "Figures with values beyond 1e300 are left out."
 STATUS = ("", "good", "bad", "open")
 _SCHEMES = f""":root {{ color-scheme: light dark; {palette.variables(palette.LIGHT)} }}
 @media (prefers-color-scheme: dark) {{ :root {{ {palette.variables(palette.DARK)} }} }}
@@ -106,13 +107,16 @@ def check_installed() -> None:
 
 
 def _section(section: Mapping[str, Any], colours: Mapping[str, int]) -> dict[str, Any]:
+    given = list(section.get("figures", ()))
+    shown = [figure for figure in given if figures.can_be_drawn(figure)]
+    left_out = [] if len(shown) == len(given) else [_NOT_DRAWN]
     return {
         "title": _text.printable(str(section["title"])),
         "text": _paragraphs(section.get("text", ())),
         "tables": [_table(table) for table in section.get("tables", ())],
-        "figures": [_figure(figure, colours) for figure in section.get("figures", ())],
+        "figures": [_figure(figure, colours) for figure in shown],
         "lists": [_lists(user) for user in section.get("lists", ())],
-        "notes": _paragraphs(section.get("notes", ())),
+        "notes": _paragraphs(section.get("notes", ())) + left_out,
     }
 
 

@@ -7,8 +7,9 @@ is a colour, such as ``"white"`` for a file that is shown elsewhere, or None for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,7 @@ from podium.errors import ArgumentError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_LARGEST = 1e300  # axes with room around larger values would exceed the largest float
 _ROUNDING = 1e-12  # relative difference of values that are equal but for the rounding of sums
 
 __all__ = ["FIGURES", "bin_values", "colour_numbers", "draw", "interval_row", "plot"]
@@ -59,7 +61,8 @@ def draw(
     Raises
     ------
     ArgumentError
-        If the kind is unknown, or the arguments do not match those of the function.
+        If the kind is unknown, the arguments do not match those of the function, or a number is
+        beyond 1e300.
     MissingExtraError
         If matplotlib, the extra ``plots``, is not installed.
 
@@ -70,6 +73,28 @@ def draw(
     '<svg'
     """
     return plots.to_svg(plot(figure, width=width, colours=colours), background=background)
+
+
+def can_be_drawn(figure: Mapping[str, Any]) -> bool:
+    """Return whether all numbers of a figure are so small that axes of floats can contain them.
+
+    Examples
+    --------
+    >>> can_be_drawn({"rows": [{"value": 0.3}]}), can_be_drawn({"rows": [{"value": 1e308}]})
+    (True, False)
+    """
+    return all(not _LARGEST < abs(number) < math.inf for number in _numbers(figure))
+
+
+def _numbers(part: Any) -> Iterator[float]:
+    """Yield all numbers of a figure's dictionary."""
+    if isinstance(part, int | float):
+        yield float(part)
+    elif isinstance(part, Mapping):
+        yield from _numbers(list(cast("Mapping[str, Any]", part).values()))
+    elif isinstance(part, list | tuple | np.ndarray):
+        for element in cast("Sequence[Any]", part):
+            yield from _numbers(element)
 
 
 def plot(figure: Mapping[str, Any], **options: Any) -> Axes:
@@ -90,11 +115,16 @@ def plot(figure: Mapping[str, Any], **options: Any) -> Axes:
     Raises
     ------
     ArgumentError
-        If the kind is unknown, or the arguments do not match those of the function.
+        If the kind is unknown, the arguments do not match those of the function, or a number is
+        beyond 1e300.
     MissingExtraError
         If matplotlib, the extra ``plots``, is not installed.
     """
     kind = _check.choice(figure.get("kind"), "kind", list(FIGURES))
+    if not can_be_drawn(figure):
+        raise ArgumentError(
+            f"A figure of kind {kind!r} can't show values beyond {_LARGEST:g}. Divide them."
+        )
     arguments = {key: value for key, value in figure.items() if key not in ("kind", "caption")}
     try:
         return FIGURES[kind](**{**arguments, **options})
@@ -128,12 +158,16 @@ def bin_values(values: ArrayLike, n_bins: int = 20) -> dict[str, list[float]]:
     """
     column = _check.no_infinity(_check.column(values, "values"), "values")
     column = column[~np.isnan(column)]
+    largest = float(np.abs(column).max(initial=0.0))
+    scale = 4.0 if largest > _LARGEST else 1.0  # the range may exceed the largest float
+    column = column / scale
     ends = None
-    if column.size and np.ptp(column) <= _ROUNDING * np.abs(column).max():
+    if column.size and np.ptp(column) <= _ROUNDING * largest / scale:
         half = max(0.5, abs(column[0]) / 1000)
         ends = column[0] - half, column[0] + half
     counts, edges = np.histogram(column, bins=_check.cutoff(n_bins, name="n_bins"), range=ends)
-    return {"edges": edges.tolist(), "counts": counts.tolist()}
+    with np.errstate(over="ignore"):
+        return {"edges": (edges * scale).tolist(), "counts": counts.tolist()}
 
 
 def interval_row(label: str, summary: Mapping[str, Any], series: str = "") -> dict[str, Any]:

@@ -92,8 +92,7 @@ def integers(values: ArrayLike, name: str) -> Ints:
         is_whole = numbers <= _LARGEST_INTEGER
     else:
         numbers = _check.column(values, name)
-        # False for nan.
-        is_whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= _LARGEST_INTEGER)
+        is_whole = _check.whole(numbers, _LARGEST_INTEGER)
     if not is_whole.all():
         row = int(np.argmin(is_whole))
         limit = " below 2 ** 53" if np.abs(numbers[row]) > _LARGEST_INTEGER else ""

@@ -77,8 +77,14 @@ def read_tables(
     times = read_times(test, "test part", timestamp=columns["timestamp"]) if is_timed else None
     of_run = {**pair, "score": columns["score"], "rank": columns["rank"]}
     listed = {name: data.read_run(run, **of_run) for name, run in runs.items()}
-    users = share_all([past.user, truth.user, *(run.user for run in listed.values())])
-    items = share_all([past.item, truth.item, *(run.item for run in listed.values()), *other_items])
+    read = (past, truth, *listed.values())
+    users, items = (
+        share_all([*ids, *others], [kind in table.whole for table in read])
+        for kind, ids, others in (
+            ("user", [table.user for table in read], []),
+            ("item", [table.item for table in read], other_items),
+        )
+    )
     request = Request(
         parsed,
         1.0 if min_relevance is None else float(min_relevance),

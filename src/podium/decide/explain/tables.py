@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from podium._kernels import rank_rows, read_only
 from podium.data import Run, Truth
-from podium.data.ids import Shared, share
+from podium.data.ids import Shared, compared, share
 from podium.groups import Groups
 from podium.ranking import count_between
 
@@ -69,10 +69,7 @@ def differences(first_table: Truth | Run, second_table: Truth | Run) -> Differen
     first_table, second_table : Truth or Run
         Two tables of the same kind.
     """
-    users, items = (
-        share(first_table.user, second_table.user),
-        share(first_table.item, second_table.item),
-    )
+    users, items = (share(*compared(first_table, second_table, kind)) for kind in ("user", "item"))
     pairs = _Pairs(users, items)
     first, second = pairs.left, pairs.right
     lines = [

@@ -8,7 +8,7 @@ from podium.evaluation.stats.betting import betting_interval
 from podium.evaluation.stats.clustered import ClusteredMean, clustered_mean, running_means
 from podium.evaluation.stats.comparing import PairedTest, detectable, holm, paired
 from podium.evaluation.stats.crossed import crossed_mean
-from podium.evaluation.stats.intervals import Interval, differences
+from podium.evaluation.stats.intervals import Interval, differences, weighted_mean
 from podium.evaluation.stats.lettering import letters
 from podium.evaluation.stats.means import (
     INTERVAL_METHODS,
@@ -39,4 +39,5 @@ __all__ = [
     "running_means",
     "spending_boundaries",
     "summarize",
+    "weighted_mean",
 ]

@@ -65,6 +65,18 @@ def mean(values: PerGroup) -> float:
     return float(values.mean()) if values.size else np.nan
 
 
+def weighted_mean(values: PerGroup, weights: PerGroup | None = None) -> float:
+    """Return the weighted mean of defined values, whose sum may exceed the largest float.
+
+    Examples
+    --------
+    >>> weighted_mean(np.array([1.5e308, 0.5e308])), weighted_mean(np.ones(2), np.array([1.0, 3.0]))
+    (1e+308, 1.0)
+    """
+    scale = scale_of(values)
+    return float(np.average(values / scale, weights=weights)) * scale
+
+
 def std_error(values: PerGroup) -> float:
     """Return the standard error of the mean, or nan with fewer than two values."""
     if values.size < 2:

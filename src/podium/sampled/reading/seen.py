@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.data.columns import ITEM, USER, resolve
 from podium.data.convert import Ids, to_ids
-from podium.data.ids import codes_of, share
+from podium.data.ids import Shared, as_labels, codes_of, share
 from podium.data.overlap import Side, check_common, common_ids
 from podium.data.tables import fetch, open_table
 from podium.errors import ArgumentError, DataError, warn
@@ -70,7 +70,7 @@ class Seen:
         PodiumWarning
             If the table has less than half of the users.
         """
-        shared = share(self.user, user)
+        shared = _shared(self.user, user)
         sides = (Side(_SEEN_TABLE, self.name, self.user), Side("the sample", source, user))
         overlap = check_common(shared, "user", *sides, min_share=0.0)
         if overlap.both.size < _MIN_SHARE * overlap.n_right:
@@ -82,7 +82,7 @@ class Seen:
 
     def _n_seen(self, user: Ids) -> Ints:
         """Return the number of items that each row's user has seen."""
-        shared = share(self.user, user)
+        shared = _shared(self.user, user)
         users, counts = np.unique(shared.left, return_counts=True)
         position = find(users, shared.right)
         return np.where(position < 0, 0, counts[position])
@@ -91,7 +91,7 @@ class Seen:
         """Return whether each pair is a seen pair."""
         user_codes, item_codes = (
             np.unique(np.concatenate([shared.left, shared.right]), return_inverse=True)
-            for shared in (share(self.user, user), share(self.item, item))
+            for shared in (_shared(self.user, user), _shared(self.item, item))
         )
         keys = user_codes[1] * item_codes[0].size + item_codes[1]
         n_seen = len(self.user)
@@ -164,7 +164,7 @@ class Seen:
         of any user.
         """
         user, item = pairs
-        shared = share(self.item, item)
+        shared = _shared(self.item, item)
         overlap = common_ids(shared)
         n_others = overlap.n_left - self._n_seen(user)
         expected = float(n_others.sum()) / catalogue_size(n_items)
@@ -282,3 +282,7 @@ def warn_of_dropped(n: int, source: str) -> None:
     """Warn if targets are left without a candidate."""
     if n:
         warn(f"{source}: targets dropped, because all of their candidates are seen items: {n}.")
+
+
+def _shared(seen: Ids, ids: Ids) -> Shared:
+    return share(as_labels(seen, ids), as_labels(ids, seen))
