@@ -9,6 +9,7 @@ random. A replay has a false claim if it says superior at zero, or passes at -ma
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -183,7 +184,9 @@ def _populations(pairs: Path | None) -> Iterator[tuple[str, Any]]:
     bought = np.flatnonzero(shop.quantity > 0)
     _, first = np.unique(np.stack([shop.user, shop.item])[:, bought], axis=1, return_index=True)
     rows = bought[first]
-    split = data.splits.by_time_per_user(shop.user[rows], shop.minute[rows], test=0.2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # products of one order have one time
+        split = data.splits.by_time_per_user(shop.user[rows], shop.minute[rows], test=0.2)
     yield "Online Retail", _population(shop.user[rows], shop.item[rows], split)
     if pairs is not None:
         events = data.read_interactions(pairs)
@@ -215,6 +218,7 @@ def _population(user: Any, item: Any, split: Any) -> Any:
         catalogue=None,
         items=None,
         undefined="skip",
+        like=None,
         storage=Storage.of(),
     )
 

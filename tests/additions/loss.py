@@ -41,7 +41,7 @@ class Hinge(Loss):
         rng: np.random.Generator | None = None,
     ) -> Target:
         """Weight the rows so that the mean over groups is the mean over rows."""
-        rows = np.ones(groups.n_rows) if weights is None else np.asarray(weights)
+        rows = np.ones(groups.n_rows) if weights is None else weights / weights.max()
         sign = np.where(relevance >= self.min_relevance, 1.0, -1.0)
         return Target(groups, sign, rows * groups.n_groups / rows.sum())
 

@@ -57,7 +57,7 @@ def read(podium: Run, *argv: str) -> pl.DataFrame:
 
 
 def mean(podium: Run, truth: str, run: str, measure: str = NDCG) -> float:
-    done = podium("measure", truth, run, "-m", measure, "--format", "json")
+    done = podium("measure", truth, run, "-m", measure, "--ties", "worst", "--format", "json")
     assert (done.status, done.err) == (0, "")
     (value,) = json.loads(done.out)["measures"].values()
     return value["mean"]
@@ -337,7 +337,6 @@ BAD_FILES = {
     ),
     "nan.txt": (b"1 qid:1 1:1\nnan qid:1 1:2\n", r"^nan\.txt, line 2: the line must begin"),
     "inf.txt": (b"1 qid:1 1:1\n1e999 qid:1 1:2\n", r"^inf\.txt, line 2: the label must be fin"),
-    "below.txt": (b"1 qid:1 1:1\n-1 qid:1 1:2\n", r"^below\.txt, line 2: the label .* got -1\."),
     "noqid.txt": (
         b"1 qid:1 1:1\n0 1:2\n",
         r"^noqid\.txt, line 2: qid: and an integer .* got '1:2'",
@@ -375,6 +374,17 @@ def test_wrong_file_is_refused_in_one_line(
         assert re.search(pattern, done.message), done.message
         assert (done.status, done.out) == (2, "")
     assert sorted(Path().iterdir()) == there
+
+
+def test_labels_below_0_are_refused_in_training_and_judged_in_a_truth(podium: Run) -> None:
+    Path("below.txt").write_text("1 qid:1 1:1\n-1 qid:1 1:2\n")
+    refused = podium("train", "below.txt", *TRAIN[2:], "-o", "other")
+    assert refused.status == 2
+    assert re.search(r"^below\.txt, line 2: the label .* got -1\.", refused.message)
+    Path("run.csv").write_text("qid,item,score\n1,0,1\n1,1,2\n")
+    measured = podium("measure", "below.txt", "run.csv", "-m", "rr")
+    assert measured.status == 0
+    assert "labels below 0" in measured.err
 
 
 @pytest.mark.parametrize(

@@ -249,6 +249,8 @@ def _auc(scored: Scored) -> Value:
 
 
 def _auc_at(ranked: Ranked, *, k: int) -> Value:
+    if k < 2 or ranked.listing.n_items == ranked.listing.n_pos:
+        return None  # no list has a positive and a negative in the top k
     if len(ranked.top) < k and len(ranked.top) != ranked.listing.n_items:
         raise UnsettledError(f"fewer than {k} items")
     flags = ranked.flags[:k]
