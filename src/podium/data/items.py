@@ -178,7 +178,7 @@ def read_items(source: Any, *, item: str | None = None) -> ItemTable:
     if not len(ids):
         raise DataError(f"{table.name} has no rows.")
     _refuse_repeated(ids, table.name)
-    whole = ("item",) if is_whole(columns[item_column], ids, table) else ()
+    whole = ("item",) if is_whole(columns[item_column], lambda: ids, table) else ()
     return ItemTable(table.name, ids, {name: pl.Series(columns[name]) for name in others}, whole)
 
 

@@ -266,9 +266,7 @@ class Join:
             )
         users = self.users.left if of_truth else self.users.right
         duplicates = np.flatnonzero((users == users[row]) & (codes == codes[row]))
-        first, second = (place_in(table.name, place) for place in duplicates[:2].tolist())
-        unit, _, number = first.partition(" ")
-        places = f" ({unit}s {number} and {second.split()[1]})" if has_rows else ""
+        places = f" ({place_in(table.name, *duplicates[:2].tolist())})" if has_rows else ""
         return DataError(f"{table.name} lists item {item} twice for user {user}{places}. Keep one.")
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ class RoleColumns:
     def whole(self) -> tuple[str, ...]:
         """Return the roles of ids that are integers, but written with ".0"."""
         roles = [r for r in ("user", "item") if r in self.read and self.table.text]
-        return tuple(r for r in roles if is_whole(self.read[r], self.ids(r), self.table))
+        return tuple(r for r in roles if is_whole(self.read[r], partial(self.ids, r), self.table))
 
     def numbers(self, role: str, users: Ids | None = None) -> NDArray[np.float64]:
         """Return finite numbers; `users` are the ids that messages name."""
@@ -82,7 +83,10 @@ class RoleColumns:
         return read_times(self.read["timestamp"], self.names["timestamp"], self.table)
 
 
-def is_whole(column: Any, ids: Ids, table: Source) -> bool:
-    """Return whether ids are integers that the table's file writes with ".0"."""
-    is_integer = table.text and isinstance(ids, np.ndarray) and len(ids) > 0
-    return is_integer and str(column[0]).endswith(".0")
+def is_whole(column: Any, ids: Callable[[], Ids], table: Source) -> bool:
+    """Return whether ids are integers that the table's file writes with ".0".
+
+    The ids of a column are only converted if its first text ends so.
+    """
+    ends_so = table.text and len(column) > 0 and str(column[0]).endswith(".0")
+    return ends_so and isinstance(ids(), np.ndarray)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from podium._files import is_stream
+from podium._files import is_read_once
 from podium.data.columns import SharedName
 from podium.data.tables import open_table
 from podium.errors import PodiumError
@@ -54,7 +53,7 @@ def _columns(table: Any) -> tuple[str, ...]:
     """Return the names of a table's columns, none if it can't be examined before it is read."""
     if isinstance(table, list):
         return tuple(name for part in cast("list[Any]", table) for name in _columns(part))
-    if table is None or (isinstance(table, str | Path) and is_stream(Path(table))):
+    if table is None or is_read_once(table):
         return ()
     try:
         return open_table(table, "table", ()).names

@@ -50,11 +50,18 @@ class Source:
     def text(self) -> bool:
         return self.line is not None
 
-    def place_of(self, row: int) -> str:
-        """Return the place of a row: its line in a text file, or else its number from 0."""
+    def place_of(self, *rows: int) -> str:
+        """Return the place of one or two rows: lines of a text file, or else numbers from 0."""
         if self.line is not None:
-            return f"line {self.line(row)}"
-        return "a row" if self.first_row is None else f"row {self.first_row + row}"
+            return numbered("line", *map(self.line, rows))
+        if self.first_row is None:
+            return "a row"
+        return numbered("row", *(self.first_row + row for row in rows))
+
+
+def numbered(unit: str, *numbers: int) -> str:
+    """Return numbers with their unit, such as "row 3" or "lines 2 and 5"."""
+    return f"{unit}{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}"
 
 
 def as_column(values: Any, name: str, source: Source) -> Column:

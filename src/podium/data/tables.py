@@ -23,7 +23,7 @@ from podium.data.files import check_file, error_line, is_trec, open_arrow, open_
 from podium.data.headerless import open_headerless, open_lists, refuse_columns
 from podium.data.jsonl import open_jsonl
 from podium.data.parts import open_folder
-from podium.data.source import FORMATS, POLARS, Column, Kind, Source, as_column
+from podium.data.source import FORMATS, POLARS, Column, Kind, Source, as_column, numbered
 from podium.data.svmlight import open_svmlight
 from podium.data.trec import open_trec
 from podium.errors import ArgumentError, DataError
@@ -241,13 +241,13 @@ def _open_file(path: Path, noun: str, format: str | None, columns: Sequence[str]
     return open_parquet(path) if kind == "parquet" else open_arrow(path)
 
 
-def place_in(name: str, row: int) -> str:
-    """Return the place of a row of a table that has this name: a line if it is a text file."""
+def place_in(name: str, *rows: int) -> str:
+    """Return the place of one or two rows of a table that has this name; see `Source.place_of`."""
     path = Path(name)
     try:
-        return _open_file(path, "table", None, None).place_of(row)
+        return _open_file(path, "table", None, None).place_of(*rows)
     except (DataError, OSError):
-        return f"row {row}"
+        return numbered("row", *rows)
 
 
 def format_of(path: Path, noun: str, format: str | None = None) -> str:

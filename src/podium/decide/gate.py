@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from podium._arrays import check_target
-from podium._files import is_stream
+from podium._files import is_read_once
 from podium.data.frames import Origin, kind_of
 from podium.decide.claiming import claims
 from podium.decide.pairs import Pairs, read_pairs
@@ -197,7 +197,7 @@ def gate(
     if has_bounds:
         runs = {"base": base, "candidate": candidate}
         refuse_large(truth, runs, storage, "unjudged='bounds' of two runs")
-    if has_bounds or any(map(_is_stream, tables)):
+    if has_bounds or any(map(is_read_once, tables)):
         tables = read_tables(*tables, options)
     pairs = read_pairs(
         *tables,
@@ -299,11 +299,6 @@ def _check_request(rules: Rules, by: Sequence[str], users: Any, state: Any) -> N
             "users has no effect, because by, cluster and weight name none of its columns. Leave "
             "it out, or name one."
         )
-
-
-def _is_stream(table: Any) -> bool:
-    """Return whether a table can be read only once."""
-    return isinstance(table, str | Path) and is_stream(Path(table))
 
 
 def _check_bounds(rules: Rules, like: str | None, has_bounds: bool) -> None:

@@ -70,9 +70,8 @@ class Pairs:
 
     def are_equal(self) -> bool:
         """Return whether both runs have the same values for every user, up to rounding."""
-        return all(
-            np.allclose(values, self.candidate[name], rtol=1e-12, atol=1e-12, equal_nan=True)
-            for name, values in self.base.items()
+        return not any(
+            differs(values, self.candidate[name]).any() for name, values in self.base.items()
         )
 
     def weights(self, measure: Measure) -> PerGroup | None:

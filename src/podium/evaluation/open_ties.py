@@ -7,7 +7,7 @@ lists only, so that lists without such ties cost nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,18 +97,19 @@ def _best_first(ranking: Ranking, groups: NDArray[np.int64]) -> Ranking:
     ends = np.append(starts[1:], rows.size)
     rows = rows[starts[number] + ends[number] - 1 - np.arange(rows.size)]
     judged, n_judged, absent = ranking.judged, ranking.n_judged, ranking.absent
-    return Ranking(
-        Groups(ranking.groups.labels[groups], offsets),
-        ranking.relevance[rows],
-        ideal_offsets,
-        ranking.ideal[ideal_rows],
-        ranking.n_items[groups],
-        ranking.min_relevance,
-        "best",
-        np.empty(0, np.bool_),
-        None if absent is None else absent[groups],
-        None if judged is None else judged[rows],
-        None if n_judged is None else n_judged[groups],
+    return replace(
+        ranking,
+        groups=Groups(ranking.groups.labels[groups], offsets),
+        relevance=ranking.relevance[rows],
+        ideal_offsets=ideal_offsets,
+        ideal=ranking.ideal[ideal_rows],
+        n_items=ranking.n_items[groups],
+        ties="best",
+        tied=np.empty(0, np.bool_),
+        absent=None if absent is None else absent[groups],
+        judged=None if judged is None else judged[rows],
+        n_judged=None if n_judged is None else n_judged[groups],
+        of_truth=None,  # no metric reads it
     )
 
 

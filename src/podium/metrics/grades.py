@@ -161,9 +161,7 @@ def _scaled(ranking: Ranking) -> Ranking:
 
     A quotient of two sums of a group does not depend on this factor.
     """
-    highest = np.zeros(ranking.n_groups)
-    has_ideal = ranking.n_relevant > 0
-    highest[has_ideal] = ranking.ideal[ranking.ideal_offsets[:-1][has_ideal]]
+    highest = _highest(ranking)
     is_extreme = (highest > _HIGHEST_SUMMED) | ((highest > 0) & (highest < 1 / _HIGHEST_SUMMED))
     if not is_extreme.any():
         return ranking
@@ -185,10 +183,15 @@ def _full_gain(ranking: Ranking, k: int | None, discount: Discount, gain: Metric
         )
     n_ranks = np.full(ranking.n_groups, k) if k is not None else np.maximum(ranking.groups.sizes, 1)
     sums = np.cumsum(discounts(int(n_ranks.max(initial=1)), discount))
+    return _passes.graded(ranking, _highest(ranking), gain) * sums[n_ranks - 1]
+
+
+def _highest(ranking: Ranking) -> PerGroup:
+    """Return the highest relevance of each group; 0 without a relevance > 0."""
     highest = np.zeros(ranking.n_groups)
     has_ideal = ranking.n_relevant > 0
     highest[has_ideal] = ranking.ideal[ranking.ideal_offsets[:-1][has_ideal]]
-    return _passes.graded(ranking, highest, gain) * sums[n_ranks - 1]
+    return highest
 
 
 def _check_gain(ranking: Ranking, gain: MetricGain) -> None:

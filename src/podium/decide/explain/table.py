@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -153,14 +154,18 @@ class ValueTable:
         for choice, value in self.means():
             for name in choice.keys() - effective:
                 others = (name, *(rule for other, rule in choice.items() if other != name))
-                same = np.isclose(first.setdefault(others, value), value, 1e-12, 0, equal_nan=True)
-                if not same:
+                if not _is_same(first.setdefault(others, value), value):
                     effective.add(name)
         return {axis.name for axis in self.conventions} - effective
 
     def size(self) -> int:
         """Return the number of combinations of all conventions."""
         return int(np.prod([len(axis.values) for axis in self.conventions]))
+
+
+def _is_same(one: float, other: float) -> bool:
+    """Return whether two means are equal up to rounding, or both undefined."""
+    return math.isclose(one, other, rel_tol=1e-12) or (math.isnan(one) and math.isnan(other))
 
 
 def changes(choice: Choice, defaults: Choice) -> dict[str, Any]:
