@@ -1,7 +1,7 @@
 # make demo    show podium's main job on real data
 # make test    run the tests except the long ones
 # make docs    build the documentation site in build/docs
-# make check   run all checks of a change: all tests, lint, types, layers, docs, wheel
+# make check   run all checks of a change: all tests, lint, types, layers, docs, wheel, lines
 # make bench   compare podium's speed with other libraries
 #
 # The targets need Python >= 3.11 and make, but no compiler. The first target that needs .venv
@@ -21,7 +21,7 @@ INSTALL_PODIUM = $(INSTALL) hatchling editables && $(INSTALL) --no-build-isolati
 # If `make bench` has created RecTools' environment, the parity tests run RecTools in it.
 export PODIUM_RECTOOLS_PYTHON ?= $(wildcard $(RECTOOLS)/bin/python)
 
-.PHONY: help demo test test-all coverage check lint types layers docs wheel bench format clean
+.PHONY: help demo test test-all coverage check lint types layers docs wheel budget bench format clean
 .DELETE_ON_ERROR:
 
 help:
@@ -48,7 +48,7 @@ coverage: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n auto --cov --cov-report=
 	@echo "coverage of lines and branches: $$($(BIN)/python -m coverage report --format=total) %"
 
-check: test-all lint types layers docs wheel
+check: test-all lint types layers docs wheel budget
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check --quiet
@@ -59,6 +59,10 @@ types: $(VENV)/.dev
 
 layers: $(VENV)/.dev
 	$(BIN)/lint-imports --no-logo
+
+# The lines of each room beside their budget.
+budget: $(VENV)/.dev
+	$(BIN)/python tools/budget.py
 
 # Strict: a warning, such as of a link that leads nowhere, is an error.
 docs: $(VENV)/.dev
