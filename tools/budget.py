@@ -66,6 +66,8 @@ def code_lines(source: str) -> int:
             match node.body:
                 case [ast.Expr(value=ast.Constant(value=str())) as first, *_]:
                     in_docstrings.update(range(first.lineno, (first.end_lineno or 0) + 1))
+                case _:
+                    pass
     return sum(
         bool(line.strip()) and not line.lstrip().startswith("#") and number not in in_docstrings
         for number, line in enumerate(source.splitlines(), 1)
