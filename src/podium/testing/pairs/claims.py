@@ -1,4 +1,4 @@
-"""The claims of `podium.gate`, by brute force from docs/ship.md and its pages."""
+"""The claims of `podium.gate`, by brute force from docs/ship.md."""
 
 from __future__ import annotations
 
