@@ -53,9 +53,7 @@ numbers. All pages are generated from `podium.presets`.
 The table compares the conventions of users and lists. The pages add the conventions of single
 metrics. "open" means that the package does not define the order."""
 
-_NEXT = "Next: [why two numbers differ](../explain.md), or [podium's conventions](../conventions.md)."
-    "Next: [why two numbers differ](../explain.md), or podium's [conventions](../conventions.md)."
-)
+_NEXT = "Next: [why two numbers differ](../explain.md), or all [conventions](../conventions.md)."
 _START = """\
 # Coming from {title}
 
