@@ -96,11 +96,11 @@ EXPLAINED = {
 JOBS = {
     "Read and split tables": ("data",),
     "Measure and compare": ("evaluation", "metrics", "presets", "plots", "report", "ranking"),
-    "Decide": ("decide",),
+    "Decide": ("decide", "demo"),
     "Train": ("rankers", "losses", "tuning", "torch"),
     "Recommend": ("recommenders", "catalogue", "executors"),
     "Estimate from sampled candidates": ("sampled",),
-    "Check the papers": ("papers", "demo"),
+    "Check the papers": ("papers",),
 }
 """The packages of each job."""
 
@@ -223,7 +223,9 @@ def api_index(names: list[str]) -> str:
     """Return the list of all modules: the root, and the others by job."""
     parts = [
         "Python reference\n================",
-        "Each public name of each public module. Most users need the names of :doc:`podium` only.",
+        "Each public name of each public module, by job.",
+        "Root names\n----------",
+        "- :doc:`podium`: The names that most users need, such as ``podium.measure``.",
         ".. toctree::\n   :hidden:\n\n   podium",
     ]
     for job, modules in _by_job({name: name for name in names}).items():
