@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 import typer
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
-from tools import paper_figures
 
 import podium
 from podium.cli import COMMANDS, app
@@ -171,14 +170,6 @@ def commands_index() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def figures_index() -> str:
-    """Return the list of the recipes whose figures are stored."""
-    names = paper_figures.names()
-    toctree = "\n".join(["```{toctree}", ":hidden:", "", *names, "```"])
-    rows = [f"- [{name}]({name}.md)" for name in names]
-    return "\n\n".join(["# All figures", "\n".join(rows), toctree]) + "\n"
-
-
 def pages() -> dict[str, str]:
     """Return the text of each generated page by its path in the folder."""
     program: Any = typer.main.get_command(app)
@@ -189,8 +180,6 @@ def pages() -> dict[str, str]:
         **{f"api/{name}.rst": text for name, text in references.items()},
         "commands/index.md": commands_index(),
         **{f"commands/{n}.md": command_page(n, c) for n, c in program.commands.items()},
-        "figures/index.md": figures_index(),
-        **{f"figures/{n}.md": paper_figures.all_figures(n) for n in paper_figures.names()},
         "changes.md": "```{include} ../../CHANGELOG.md\n:relative-docs: docs/\n```\n",
     }
 
