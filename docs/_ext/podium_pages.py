@@ -198,6 +198,11 @@ def write_pages(_: Any = None) -> None:
             file.write_text(text, encoding="utf-8")
 
 
+def link_studies(_: Any, __: str, source: list[str]) -> None:
+    """Offer the pages of the studies, which lie outside of docs, as files."""
+    source[0] = re.sub(r"\]\(((?:\.\./)+studies/[^)#\s]+)(?:#[^)\s]*)?\)", r"](path:\1)", source[0])
+
+
 def check_offline(sphinx: Any, error: Exception | None) -> None:
     """Warn of each page that loads something from the network; `make docs` then fails."""
     for file in Path(sphinx.outdir).rglob("*.html") if error is None else ():
@@ -208,5 +213,6 @@ def check_offline(sphinx: Any, error: Exception | None) -> None:
 def setup(sphinx: Any) -> dict[str, bool]:
     """Connect the extension to a build of Sphinx."""
     sphinx.connect("builder-inited", write_pages)
+    sphinx.connect("source-read", link_studies)
     sphinx.connect("build-finished", check_offline)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
