@@ -26,7 +26,6 @@ ALLOWED = {
         "catalogue/*",
         "data/*",
         "demo/*",
-        "papers/*",
         "sampled/*",
         "evaluation/stats/*",
         "testing/*",
@@ -39,10 +38,9 @@ ALLOWED = {
     "sklearn": (
         *_ESTIMATORS,
         "metrics/scorer.py",
-        "papers/xia2009/rankboost/*",
     ),
     "safetensors": ("_arrays.py",),
-    "threadpoolctl": ("_one_thread.py", "recommenders/*", "papers/*"),
+    "threadpoolctl": ("_one_thread.py", "recommenders/*"),
     "typer": ("cli/*",),
     "click": ("cli/*",),
     "rich": ("cli/*",),
@@ -52,12 +50,13 @@ ALLOWED = {
     "pytest": ("testing/*",),
     "ray": ("executors/ray.py", "executors/_cluster.py"),
     "torch": (*_NEURAL, "catalogue/device*", "recommenders/*"),
-    "lightgbm": ("rankers/boosting/*", "papers/*"),
+    "lightgbm": ("rankers/boosting/*"),
     "piqp": ("rankers/*",),
     "xgboost": ("rankers/boosting/*",),
     "implicit": ("recommenders/*",),
     "cornac": ("recommenders/*",),
     "lightfm": ("recommenders/*",),
+    "podium_studies": ("cli/reproduce.py",),
 }
 
 HEAVY = {
