@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 import typer
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
-from tools import paper_figures
 
 import podium
 from podium.cli import COMMANDS, app
@@ -24,7 +23,7 @@ LOADED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*(?:src|href)=\"ht
 _COMMANDS = """\
 # Commands and options
 
-Each page lists every argument and option, as `podium COMMAND --help` does, with links to the
+Each page lists every argument and option, as `podium COMMAND --help-all` does, with links to the
 guides. [The command line](../../cli.md) describes outputs and exit statuses, and [files and
 splits](../../files.md) what the commands read."""
 GUIDES = {
@@ -100,7 +99,6 @@ JOBS = {
     "Train": ("rankers", "losses", "tuning", "torch"),
     "Recommend": ("recommenders", "catalogue", "executors"),
     "Estimate from sampled candidates": ("sampled",),
-    "Check the papers": ("papers",),
 }
 """The packages of each job."""
 
@@ -286,14 +284,6 @@ def commands_index() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def figures_index() -> str:
-    """Return the list of the recipes whose figures are stored."""
-    names = paper_figures.names()
-    toctree = "\n".join(["```{toctree}", ":hidden:", "", *names, "```"])
-    rows = [f"- [{name}]({name}.md)" for name in names]
-    return "\n\n".join(["# All figures", "\n".join(rows), toctree]) + "\n"
-
-
 def pages() -> dict[str, str]:
     """Return the text of each generated page by its path in the folder."""
     program: Any = typer.main.get_command(app)
@@ -304,8 +294,6 @@ def pages() -> dict[str, str]:
         **{f"api/{name}.rst": text for name, text in references.items()},
         "commands/index.md": commands_index(),
         **{f"commands/{n}.md": command_page(n, c) for n, c in program.commands.items()},
-        "figures/index.md": figures_index(),
-        **{f"figures/{n}.md": paper_figures.all_figures(n) for n in paper_figures.names()},
         "changes.md": "```{include} ../../CHANGELOG.md\n:relative-docs: docs/\n```\n",
     }
 
@@ -324,6 +312,11 @@ def write_pages(_: Any = None) -> None:
             file.write_text(text, encoding="utf-8")
 
 
+def link_studies(_: Any, __: str, source: list[str]) -> None:
+    """Offer the pages of the studies, which lie outside of docs, as files."""
+    source[0] = re.sub(r"\]\(((?:\.\./)+studies/[^)#\s]+)(?:#[^)\s]*)?\)", r"](path:\1)", source[0])
+
+
 def check_offline(sphinx: Any, error: Exception | None) -> None:
     """Warn of each page that loads something from the network; `make docs` then fails."""
     for file in Path(sphinx.outdir).rglob("*.html") if error is None else ():
@@ -334,5 +327,6 @@ def check_offline(sphinx: Any, error: Exception | None) -> None:
 def setup(sphinx: Any) -> dict[str, bool]:
     """Connect the extension to a build of Sphinx."""
     sphinx.connect("builder-inited", write_pages)
+    sphinx.connect("source-read", link_studies)
     sphinx.connect("build-finished", check_offline)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

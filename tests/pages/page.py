@@ -22,12 +22,6 @@ _BLOCK = re.compile(r"^( *)```([^\n]*)\n(.*?)^\1```$", re.M | re.S)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _DOCTEST = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 _REMOTE = ("http:", "https:", "mailto:")
-_STUDIES = (
-    *("papers/", "experiments/", "reproduce.md", "theory.md", "consistency.md"),
-    *("expensive-results.md", "listwise-results.md", "sampled-results.md"),
-    *("sampled-accuracy.md", "sampled-coverage.md"),
-)
-"""The pages about the papers, which have an order of their own."""
 
 
 class Block(NamedTuple):
@@ -59,9 +53,8 @@ def paths() -> list[str]:
 
 
 def guides() -> list[str]:
-    """Return the pages that lead from one to the next: all but the index and the papers'."""
-    first = ("../", "index.md", *_STUDIES)
-    return [name for name in paths() if not name.startswith(first)]
+    """Return the pages that lead from one to the next: all but the README and the index."""
+    return [name for name in paths() if name not in ("../README.md", "index.md")]
 
 
 def page(name: str) -> str:

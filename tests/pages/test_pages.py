@@ -29,7 +29,6 @@ NEEDS: dict[str, str] = {
     "sound.md": "shop_parts",
     "spark.md": "spark long",
     "start.md": "ratings_files",
-    "theory.md": "long",
     "train.md": "feature_files",
     "tuning.md": "rows feature_files purchases grid_search long",
 }
@@ -48,11 +47,9 @@ NOT_RUN: dict[tuple[str, str], str] = {
     ): "it installs podium",
     ("factorization.md", "$ podium factorize past.csv --out model"): "a signal interrupts it: "
     "tests/cli/test_factorize.py",
-    ("experiments/pap.md", "pip install 'podium[boosting,report]'"): "it takes half an hour",
     ("ray.md", "$ podium measure truth/ run/ --ray local --workers 2"): "it "
     "needs a cluster: tests/unit/test_executors_ray.py",
     ("ray.md", "head$  ray start --head --port 6379"): "it needs several machines",
-    ("reproduce.md", "pip install 'podium[report,qp]'"): "it takes minutes: tests/papers",
     ("ship.md", "- name: Ship or not"): "tests/pages/test_ship.py runs the steps",
     ("start.md", "python3 -m venv .venv"): "it installs podium: make wheel",
     (
