@@ -21,6 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from podium._files import replacing
+from podium._message import arg
 from podium.errors import ArgumentError, DataError
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
@@ -76,10 +77,10 @@ def write_arrays(
 def check_target(target: Path, name: str = "path") -> None:
     """Raise if a path can't be that of a new file."""
     if target.is_dir():
-        raise ArgumentError(f"{name} {target} is a folder. Give the path of a file.")
+        raise ArgumentError(f"{arg[name]} {target} is a folder. Give the path of a file.")
     if not target.parent.is_dir():
         raise ArgumentError(
-            f"{name} {target} is in a folder that does not exist. Create the folder."
+            f"{arg[name]} {target} is in a folder that does not exist. Create the folder."
         )
 
 

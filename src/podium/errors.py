@@ -25,17 +25,38 @@ import re
 import warnings
 from pathlib import Path
 
+from podium._message import Message, Spelling, in_python
+
 _HERE = f"{Path(__file__).parent}{os.sep}"
 _BREAKS = re.compile(r"\s*[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 _LONGEST = 1500  # characters of a message; longer messages are cut in the middle
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 
 
-class PodiumError(Exception):
-    """Base class of all errors that podium raises deliberately."""
+class _MessageError(Exception):
+    """An exception whose message names parameters as data, by the marks of `podium._message`."""
 
-    def __init__(self, *args: object) -> None:
-        super().__init__(*(one_line(arg) if isinstance(arg, str) else arg for arg in args))
+    def __init__(self, message: str = "") -> None:
+        self.message = Message(message)
+        super().__init__(self.render())
+
+    @property
+    def template(self) -> str:
+        """The message with the names of parameters in braces."""
+        return self.message.template
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters in the message."""
+        return self.message.parameters
+
+    def render(self, spelling: Spelling = in_python) -> str:
+        """Return the message on one line, with the names of parameters on another surface."""
+        return one_line(self.message.render(spelling))
+
+
+class PodiumError(_MessageError):
+    """Base class of all errors that podium raises deliberately."""
 
 
 class ArgumentError(PodiumError, ValueError):
@@ -70,7 +91,7 @@ class NoWorkerError(WorkerLost):
     """No worker of a cluster started. The message contains the reason if a worker reported one."""
 
 
-class PodiumWarning(UserWarning):
+class PodiumWarning(_MessageError, UserWarning):  # noqa: N818 (a warning is no error)
     """Base class of all warnings that podium gives deliberately."""
 
 
@@ -82,12 +103,12 @@ class CostWarning(PodiumWarning):
     """A computation takes very long. The message states its size and a cheaper alternative."""
 
 
-def warn(text: str, kind: type[Warning] = PodiumWarning) -> None:
+def warn(message: str, kind: type[PodiumWarning] = PodiumWarning) -> None:
     """Give a warning at the line that called podium, however deep the call is."""
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_code.co_filename.startswith(_HERE):
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, kind, stacklevel=level)
+    warnings.warn(kind(message), stacklevel=level)
 
 
 def one_line(text: str) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
+from podium._message import arg
 from podium._ties import TIES_OF_LISTS, in_order, text_order, tie_keys
 from podium.errors import ArgumentError
 from podium.groups import Groups, row_offsets
@@ -379,8 +380,8 @@ def _totals(groups: Groups, n_items: int | None, extra: tuple[Offsets, PerRow] |
     longer = np.flatnonzero(lengths > total)
     if longer.size:
         raise ArgumentError(
-            "n_items must be at least the number of listed and unretrieved items of each group, "
-            f"got {total}, but qid {_check.label(groups.labels[longer[0]])} has "
+            f"{arg.n_items} must be at least the number of listed and unretrieved items of each "
+            f"group, got {total}, but qid {_check.label(groups.labels[longer[0]])} has "
             f"{lengths[longer[0]]}."
         )
     return np.full(groups.n_groups, total)

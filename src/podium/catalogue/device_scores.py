@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from podium._message import arg
 from podium.catalogue import _counting_kernels
 from podium.catalogue._counting_kernels import Targets
 from podium.catalogue._kernels import Tie
@@ -84,7 +85,7 @@ class Device:
                 if self.n_scores <= _LEAST:
                     raise ArgumentError(
                         f"{self.place} has too little memory. Free memory on it, or pass "
-                        "device='cpu'."
+                        f"{arg.device('cpu')}."
                     ) from error
                 self.n_scores //= 2
 

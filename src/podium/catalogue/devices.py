@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from podium import _check
+from podium._message import arg
 from podium.catalogue.device_scores import Device, DeviceScores, GivenScores, ProductScores
 from podium.catalogue.exact import Ints, Products
 from podium.catalogue.source import ScoreFunction, read_factors, read_function
@@ -79,8 +80,8 @@ def _device(torch: Any, name: str | None, parts: tuple[Any, ...]) -> Any:
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise ArgumentError(
-            f"torch cannot use device={name!r}: {reason}. Pass 'cpu', or 'auto' for a GPU if there "
-            "is one."
+            f"torch cannot use {arg.device(name)}: {reason}. Pass 'cpu', or 'auto' for a GPU if "
+            "there is one."
         ) from error
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium._kernels import ideal_order, read_only
+from podium._message import arg
 from podium._ties import TIES, random_bits
 from podium.catalogue import passes
 from podium.catalogue.counting import Counter, count_above
@@ -115,8 +116,8 @@ def rank_blocks(
         return plan.counted_rankings(counter, size)
     if not can_count:
         raise ArgumentError(
-            "On a device, rankings need depth=, the largest cutoff, and another rule than "
-            "ties='average'. Pass these, or scores on the CPU."
+            f"On a device, rankings need {arg.depth()}, the largest cutoff, and another rule than "
+            f"{arg.ties('average')}. Pass these, or scores on the CPU."
         )
     return plan.counted_rankings(table, size)
 

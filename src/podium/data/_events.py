@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from podium import _check
+from podium._message import arg
 from podium.data.columns import ITEM, TIMESTAMP, USER, column_list, missing, resolve
 from podium.data.convert import EXACT, as_integers, to_ids
 from podium.data.delimited import typed
@@ -43,7 +44,8 @@ def refuse_lacking(
         raise missing(table.names, absent, table.name)
     if group is not None and group not in table.names:
         raise DataError(
-            f"{table.name} has no column {group!r} for group.{_check.nearest(group, table.names)}"
+            f"{table.name} has no column {group!r} for "
+            f"{arg.group}.{_check.nearest(group, table.names)}"
         )
 
 

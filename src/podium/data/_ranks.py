@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from podium._message import arg
 from podium.data.convert import Ids, of_user
 from podium.data.ids import codes_of
 from podium.data.source import Column, Source
@@ -55,9 +56,9 @@ def refuse_contradiction(
         score, rank = names
         raise DataError(
             f"{table.name}: {score} and {rank} contradict each other: {table.place_of(first)} has "
-            f"{score} {scores[first]:g} and {rank} {values[first]:g}, {table.place_of(second)} "
-            f"has {scores[second]:g} and {values[second]:g}{of_user(user, first)}. Choose one "
-            "column with score= or rank=."
+            f"{score} {scores[first]:g} and {rank} {values[first]:g}, {table.place_of(second)} has "
+            f"{scores[second]:g} and {values[second]:g}{of_user(user, first)}. Choose one column "
+            f"with {arg.score()} or {arg.rank()}."
         )
 
 

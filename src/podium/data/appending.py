@@ -11,6 +11,7 @@ from typing import IO, Any, TypeAlias, cast
 
 import polars as pl
 
+from podium._message import arg
 from podium.data.source import POLARS
 from podium.data.trec import append_trec
 from podium.data.write import SEPARATORS, atomic, table_suffix, to_frame
@@ -88,14 +89,14 @@ class _Frames:
 
     def of(self, columns: Mapping[str, Any]) -> pl.DataFrame:
         if not columns:
-            raise ArgumentError("columns must contain at least one column, got none.")
+            raise ArgumentError(f"{arg.columns} must contain at least one column, got none.")
         frame = to_frame(columns)
         schema = list(frame.schema.items())
         if self.schema is None:
             self.schema = schema
         if schema != self.schema:
             raise ArgumentError(
-                f"columns must be those of the first call, {_shown(self.schema)}, got "
+                f"{arg.columns} must be those of the first call, {_shown(self.schema)}, got "
                 f"{_shown(schema)}. Use the same names, order and types in all calls."
             )
         return frame

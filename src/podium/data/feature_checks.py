@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from podium import _check
+from podium._message import arg
 from podium.data.features import Features
 from podium.data.normalize import normalize_by_query
 from podium.errors import ArgumentError, DataError
@@ -32,7 +33,7 @@ def labels(source: str | Path, rows: Features) -> PerRow:
     if rows.y is None:
         raise DataError(
             f"{source} has no relevance column, which training requires. Name the column "
-            "relevance, rating or label, or pass relevance=."
+            f"relevance, rating or label, or pass {arg.relevance()}."
         )
     return rows.y
 
@@ -59,7 +60,7 @@ def check_scalable(sources: Sequence[str | Path], rows: Features) -> None:
     raise DataError(
         f"{', '.join(map(str, sources))}: feature {rows.feature_names[column]!r} has values up to "
         f"{peak[column]:.3g}, too large to be standardised. Divide it by a constant or take its "
-        "logarithm, or use rankers.LightGBMRanker, which needs no standardised features."
+        "logarithm, or train trees, which need no standardised features."
     )
 
 

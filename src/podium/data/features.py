@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
+from podium._message import arg, hint
 from podium.data import svmlight
 from podium.data._feature_columns import chosen_columns, feature, is_feature, not_features
 from podium.data._letor_rows import Piece, Rows
@@ -170,7 +171,9 @@ def read_features(
         return source
     kind = check_dtype(dtype)
     if features is not None and n_features not in (None, len(features)):
-        raise ArgumentError(f"n_features is {n_features}, but features has {len(features)} names.")
+        raise ArgumentError(
+            f"{arg.n_features} is {n_features}, but features has {len(features)} names."
+        )
     paths = _svmlight_paths(source, format)
     if paths:
         unnamed = {"user": user, "item": item, "relevance": relevance, "ignore": ignore or None}
@@ -206,7 +209,8 @@ def read_features(
     )
     if n_features is not None and len(rows.feature_names) != n_features:
         raise DataError(
-            f"{table.name} has {len(rows.feature_names)} features, but n_features is {n_features}."
+            f"{table.name} has {len(rows.feature_names)} features, but {n_features} are "
+            f"required{hint(' (n_features)')}."
         )
     return rows
 
@@ -226,7 +230,7 @@ def width_of(name: str, rows: Rows | Piece, n_features: int | None) -> int:
     if not width:
         raise DataError(f"{name} has no feature: its lines end after the qid.")
     if width < rows.highest:
-        raise DataError(f"{_beyond(rows)}, but n_features is {width}.")
+        raise DataError(f"{_beyond(rows)}, but {width} are required{hint(' (n_features)')}.")
     return width
 
 

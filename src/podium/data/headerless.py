@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from podium import _check
+from podium._message import arg
 from podium._text import counted
 from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, is_usual
 from podium.data.delimited import explain_lines, single_blanks, typed
@@ -45,8 +46,8 @@ def open_headerless(path: Path, columns: Sequence[str]) -> Source:
     names = tuple(name.strip() for name in columns)
     if len(names) < 2 or not all(names) or len(set(names)) < len(names):
         raise ArgumentError(
-            "columns must name at least two columns, each once, such as user,item,rating, got "
-            f"{','.join(names)!r}."
+            f"{arg.columns} must name at least two columns, each once, such as user,item,rating, "
+            f"got {','.join(names)!r}."
         )
     separator = _separator(path, names)
 
@@ -67,7 +68,7 @@ def _separator(path: Path, names: Sequence[str]) -> str:
     separator = next((text for text in _SEPARATORS if text in line), _BLANK)
     n_fields = len(_fields(line, separator))
     raise DataError(
-        f"{path}, line 1: columns has {len(names)} names, but the line has "
+        f"{path}, line 1: {arg.columns} has {len(names)} names, but the line has "
         f"{counted(n_fields, 'fields')} separated by {_SEPARATORS.get(separator, 'blanks')}: "
         f"{line[:60]!r}."
     )
@@ -81,8 +82,8 @@ def _refuse_header(path: Path, fields: Sequence[str]) -> None:
     names = [field.strip(' "') for field in fields]
     if any(is_usual(name, USER, ITEM, VALUE, TIMESTAMP) for name in names):
         raise DataError(
-            f"{path} has column names in its first line ({', '.join(names)[:60]}). Leave columns= "
-            "out."
+            f"{path} has column names in its first line ({', '.join(names)[:60]}). Leave "
+            f"{arg.columns()} out."
         )
 
 
@@ -167,5 +168,5 @@ def refuse_columns(columns: Sequence[str] | None, reason: str) -> None:
     """Raise if columns are named for a source whose columns have names."""
     if columns is not None:
         raise ArgumentError(
-            f"columns must be left out for {reason}, got {_check.listed(list(columns))}."
+            f"{arg.columns} must be left out for {reason}, got {_check.listed(list(columns))}."
         )

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
+from podium._message import arg
 from podium.data.columns import ITEM, column_list, resolve
 from podium.data.convert import Ids, holds_numbers, one_chunk, to_ids
 from podium.data.ids import compared, share
@@ -64,7 +65,7 @@ class ItemTable:
         """
         listed, items = compared(run, self, "item")
         shared = share(listed, items)
-        sides = Side("the run", run.name, listed), Side("items=", self.name, items)
+        sides = Side("the run", run.name, listed), Side(str(arg.items()), self.name, items)
         check_common(shared, "item", *sides, min_share=0.0)
         order = np.argsort(shared.right, kind="stable")
         position = find(shared.right[order], shared.left)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium._kernels import rank_rows, read_only
+from podium._message import arg
 from podium._ties import label_keys, text_order
 from podium.data import _kernels
 from podium.data.convert import one_chunk
@@ -244,8 +245,9 @@ class Join:
         over = np.flatnonzero(n_distinct > total)
         if over.size:
             raise ArgumentError(
-                f"n_items must be at least the number of items of each user in run and truth, got "
-                f"{total}, but user {_check.label(self.labels[over[0]])} has {n_distinct[over[0]]}."
+                f"{arg.n_items} must be at least the number of items of each user in run and "
+                f"truth, got {total}, but user {_check.label(self.labels[over[0]])} has "
+                f"{n_distinct[over[0]]}."
             )
         return np.full(n_distinct.size, total)
 
@@ -260,9 +262,9 @@ class Join:
         if kind == _kernels.UNJUDGED:
             place = f" ({place_in(table.name, row)})" if has_rows else ""
             return ArgumentError(
-                f"{table.name} lists item {item} for user {user}{place}, which the "
-                "truth does not judge. Pass unjudged='negative' to count such items as not "
-                "relevant, or unjudged='skip' to leave them out."
+                f"{table.name} lists item {item} for user {user}{place}, which the truth does not "
+                f"judge. Pass {arg.unjudged('negative')} to count such items as not relevant, or "
+                f"{arg.unjudged('skip')} to leave them out."
             )
         users = self.users.left if of_truth else self.users.right
         duplicates = np.flatnonzero((users == users[row]) & (codes == codes[row]))
@@ -294,8 +296,8 @@ def _truth_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labe
 def missing_users(n_missing: int, n_users: int, first: Any) -> ArgumentError:
     """Return the error for users of the truth that the run lacks."""
     return ArgumentError(
-        f"The run lacks {n_missing} of {n_users} users, first {_check.label(first)}. "
-        "Pass missing='zero' to score them 0, or missing='skip' to leave them out."
+        f"The run lacks {n_missing} of {n_users} users, first {_check.label(first)}. Pass "
+        f"{arg.missing('zero')} to score them 0, or {arg.missing('skip')} to leave them out."
     )
 
 
@@ -312,8 +314,8 @@ def refuse_tied(rows: Rows, labels: Labels, ties: Ties) -> None:
     if wrong_rows.size:
         groups = np.unique(np.searchsorted(rows.offsets, wrong_rows, side="right") - 1)
         raise ArgumentError(
-            f"unjudged='bounds' requires an order that no judgement changes, but {groups.size} of "
-            f"{labels.size} users, first {_check.label(labels[groups[0]])}, have unjudged items "
-            f"with equal scores, which ties='{ties}' orders by relevance. Use ties='id' or "
-            "'random'."
+            f"{arg.unjudged('bounds')} requires an order that no judgement changes, but "
+            f"{groups.size} of {labels.size} users, first {_check.label(labels[groups[0]])}, have "
+            f"unjudged items with equal scores, which {arg.ties(ties)} orders by relevance. Use "
+            f"{arg.ties('id', 'random')}."
         )

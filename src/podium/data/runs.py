@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from podium._message import arg
 from podium.data._ranks import refuse_contradiction, scores_of_ranks
 from podium.data.columns import (
     ITEM,
@@ -19,6 +20,7 @@ from podium.data.columns import (
     is_rating,
     is_usual,
     missing,
+    misspelt,
     resolve,
 )
 from podium.data.convert import Ids, to_scores
@@ -238,8 +240,7 @@ def _all_positive(table: Source) -> None:
         raise DataError(
             f"{table.name} has scores or ranks, but no relevance column: "
             f"{column_list(table.names)}. Pass the truth first and the run second. If this table "
-            "is the truth, pass relevance= or drop the scores and ranks."
+            f"is the truth, pass {arg.relevance()} or drop the scores and ranks."
         )
-    error = missing(table.names, (RELEVANCE,), table.name)
-    if "Did you mean" in str(error):
-        raise error
+    if misspelt(table.names, (RELEVANCE,)):
+        raise missing(table.names, (RELEVANCE,), table.name)

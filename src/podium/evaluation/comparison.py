@@ -11,6 +11,7 @@ import numpy as np
 
 from podium import _check
 from podium._json import plain
+from podium._message import arg
 from podium.data.frames import Origin
 from podium.errors import ArgumentError
 from podium.evaluation import details, pictures, stats
@@ -140,7 +141,7 @@ class Comparison(Result):
         where = f" in segment {segment!r} of {by!r}" if by else ""
         raise ArgumentError(
             f"{run} - {start} was not compared in {parse(measure)}{where}. The runs are "
-            f"{', '.join(self.evaluations)}; pairs='all' compares all pairs."
+            f"{', '.join(self.evaluations)}; {arg.pairs('all')} compares all pairs."
         )
 
     def labels(self) -> dict[str, Any]:

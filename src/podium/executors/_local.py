@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
 from podium import _check
+from podium._message import arg
 from podium._one_thread import n_processors
 from podium.errors import ArgumentError
 from podium.executors._protocol import AHEAD, Executor
@@ -112,6 +113,7 @@ def or_threads(executor: Executor | None) -> Executor:
         return Threads()
     if isinstance(executor, type) or not (hasattr(executor, "hold") and hasattr(executor, "map")):
         raise ArgumentError(
-            f"executor must be an executor such as Threads(2) or Ray('local'), got {executor!r}."
+            f"{arg.executor} must be an executor such as Threads(2) or Ray('local'), got "
+            f"{executor!r}."
         )
     return executor

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from podium import _check
+from podium._message import arg
 from podium.discounts import METRIC_GAINS, Discount, MetricGain, discounts
 from podium.errors import ArgumentError
 from podium.metrics import _kernels, _passes
@@ -201,8 +202,8 @@ def _check_gain(ranking: Ranking, gain: MetricGain) -> None:
         and ranking.ideal.max(initial=0.0) > _LARGEST
     ):
         raise ArgumentError(
-            f"gain='exp2' takes grades up to {_LARGEST:g}, got a relevance of "
-            f"{ranking.ideal.max():g}. Use gain='linear', or grades on a shorter scale."
+            f"{arg.gain('exp2')} takes grades up to {_LARGEST:g}, got a relevance of "
+            f"{ranking.ideal.max():g}. Use {arg.gain('linear')}, or grades on a shorter scale."
         )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
+from podium._message import arg
 from podium.errors import ArgumentError
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
@@ -135,7 +136,8 @@ class LinearBaseline(LinearScores):
             if mean != mean:  # nan
                 raise ArgumentError(
                     f"{measure} is defined on none of the {rows.groups.n_groups} groups. Check "
-                    f"min_relevance={min_relevance:g} and qid, or choose another k or eval_metric."
+                    f"{arg.min_relevance(min_relevance)} and qid, or choose another k or "
+                    f"{arg.eval_metric}."
                 )
             return sign * mean
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
+from podium._message import arg
 from podium.errors import ArgumentError, DataError
 from podium.groups import find
 
@@ -98,7 +99,9 @@ def allowed(
     if deny is not None:
         is_allowed[rows_of(deny, labels, n, "deny")] = False
     if not is_allowed.any():
-        raise ArgumentError("allow and deny leave no item to recommend. Allow more, or deny fewer.")
+        raise ArgumentError(
+            f"{arg.allow} and {arg.deny} leave no item to recommend. Allow more, or deny fewer."
+        )
     return np.flatnonzero(is_allowed)
 
 

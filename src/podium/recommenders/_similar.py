@@ -13,6 +13,7 @@ from scipy import linalg, sparse
 
 from podium import _check
 from podium._arrays import Arrays
+from podium._message import arg
 from podium._one_thread import one_blas_thread
 from podium.catalogue import top_k
 from podium.errors import ArgumentError
@@ -226,8 +227,8 @@ def _invert(matrix: NDArray[Any]) -> None:
             result, info = invert(result, lower=False, overwrite_c=True)
     if info:
         raise ArgumentError(
-            "l2 is too small for these pairs: the matrix has no inverse in this precision. Pass "
-            "a greater l2, or precision='double'."
+            f"{arg.l2} is too small for these pairs: the matrix has no inverse in this precision. "
+            f"Pass a greater l2, or {arg.precision('double')}."
         )
     if not np.shares_memory(result, matrix):
         matrix[:] = result

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
+from podium._message import arg
 from podium._ties import label_keys, random_bits
 from podium.catalogue.source import Scores, read
 from podium.catalogue.sparse import Overlap
@@ -261,8 +262,9 @@ def draw_candidates(
     plan.require_candidates(n_drawn)
     if popularity is not None and not _check.flag(replacement, "replacement"):
         raise ArgumentError(
-            "popularity needs replacement=True. Without replacement, the probabilities of items "
-            "change with every draw, and candidates could not be made uniform."
+            f"popularity needs {arg.replacement(True)}. Without {arg.replacement}, the "
+            "probabilities of items change with every draw, and candidates could not be made "
+            "uniform."
         )
     items = np.empty((plan.targets.size, n_drawn), np.int64)
     replacement = _check.flag(replacement, "replacement")

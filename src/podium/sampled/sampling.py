@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
+from podium._message import arg
 from podium._ties import TIES, random_bits
 from podium.catalogue.passes import RULES
 from podium.catalogue.source import Scores, Source, read, refuse_score
@@ -237,7 +238,7 @@ def _ranks(ranks: ArrayLike, n_items: int) -> Ints:
     if is_outside.any():
         row = int(np.argmax(is_outside))
         raise ArgumentError(
-            f"ranks must lie from 1 to n_items = {n_items}, got {observed[row]} at row {row} "
+            f"ranks must lie from 1 to {arg.n_items} = {n_items}, got {observed[row]} at row {row} "
             f"({int(is_outside.sum())} such ranks)."
         )
     return observed
@@ -278,9 +279,9 @@ def tie_rule(ties: Ties, *, growing: bool) -> int:
     rule = RULES[_check.choice(ties, "ties", TIES)]
     if growing and ties == "average":
         raise ArgumentError(
-            "ties='average' is undefined for samples that grow while the target comes first, "
-            "because it does not decide whether a tied target is first. Use 'worst', 'best', "
-            "'random' or 'id'."
+            f"{arg.ties('average')} is undefined for samples that grow while the target comes "
+            "first, because it does not decide whether a tied target is first. Use 'worst', "
+            "'best', 'random' or 'id'."
         )
     return rule
 

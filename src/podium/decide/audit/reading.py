@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from podium import _check
+from podium._message import arg
 from podium.data.columns import ITEM, RANK, RELEVANCE, SCORE, TIMESTAMP, USER
 from podium.data.convert import Ids
 from podium.data.interactions import read_pairs, read_times
@@ -49,8 +50,8 @@ def read_tables(
         raise ArgumentError(f"runs must be a mapping of names to runs, got {type(runs).__name__}.")
     if not runs and (candidates is not None or n_negatives is not None):
         raise ArgumentError(
-            "candidates and n_negatives describe the lists of runs, but there are no runs. Pass "
-            "runs, or leave candidates and n_negatives out."
+            f"{arg.candidates} and {arg.n_negatives} describe the lists of runs, but there are no "
+            f"runs. Pass runs, or leave {arg.candidates} and {arg.n_negatives} out."
         )
     if POPULARITY in runs:
         raise ArgumentError(f"runs has a run named {POPULARITY!r}. Choose another name.")

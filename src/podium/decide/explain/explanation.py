@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from podium import presets
 from podium._json import plain
+from podium._message import arg
 from podium.data.columns import threshold
 from podium.data.frames import NO_FRAMES, Origin
 from podium.data.join import Join
@@ -191,8 +192,8 @@ def _all_packages(table: ValueTable) -> tuple[Waterfall, ...]:
     having = [name for name in presets.PACKAGES if package_choices(table, name)]
     if not having:
         raise ArgumentError(
-            f"No package of {', '.join(presets.PACKAGES)} has {table.measure}. Pass value= to "
-            "search the conventions that give a number."
+            f"No package of {', '.join(presets.PACKAGES)} has {table.measure}. Pass {arg.value()} "
+            "to search the conventions that give a number."
         )
     return tuple(steps for name in having for steps in _steps(table, name))
 

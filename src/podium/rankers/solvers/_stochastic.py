@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from podium._message import arg
 from podium.errors import ArgumentError
 from podium.rankers.batches import Batch, Batches
 from podium.rankers.objective import LinearObjective, Parameters
@@ -58,8 +59,8 @@ class _Updates:
     def __init__(self, objective: LinearObjective, settings: Settings) -> None:
         if objective.labels is None:
             raise ArgumentError(
-                "solver='stochastic' needs an objective with labels, from which it prepares "
-                "mini-batches. Pass labels=Labels(relevance, groups)."
+                f"{arg.solver('stochastic')} needs an objective with labels, from which it "
+                "prepares mini-batches. Pass labels=Labels(relevance, groups)."
             )
         self.batches = Batches.of(objective.loss, objective.target, objective.labels, settings.seed)
         self.objective, self.settings = objective, settings

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from podium import _check
+from podium._message import arg
 from podium.errors import ArgumentError
 from podium.recommenders._pairs import GAINS, Pairs
 from podium.recommenders.factorization._losses import LOSSES, FactorLoss
@@ -197,7 +198,7 @@ def _n_blocks(model: Any, size: DataSize, cap_blocks: bool) -> int:
         return most
     if n_blocks > most:
         raise ArgumentError(
-            f"n_blocks must be at most the number of users and of items, {size.n_users} and "
+            f"{arg.n_blocks} must be at most the number of users and of items, {size.n_users} and "
             f"{size.n_items}, got {n_blocks}."
         )
     return n_blocks

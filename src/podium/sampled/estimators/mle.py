@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from podium import _check
+from podium._message import arg
 from podium.errors import ArgumentError, ConvergenceWarning, warn
 from podium.sampled.design import Floats
 from podium.sampled.distribution import RankDistribution
@@ -262,6 +263,6 @@ class WMLE(Estimator):
         )
         if not user_weights.any():
             raise ArgumentError(
-                "weight must be above 0 for at least one sampled rank, got 0 for all."
+                f"{arg.weight} must be above 0 for at least one sampled rank, got 0 for all."
             )
         return user_weights

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
+from podium._message import arg
 from podium._text import counted
 from podium._ties import label_keys, random_bits
 from podium.data.columns import ITEM, USER, Role, resolve
@@ -244,8 +245,8 @@ def _refuse_mixed(sizes: Ints, names: NDArray[Any], *, mixed: bool, source: str)
         first = int(np.argmax(is_different))
         raise DataError(
             f"{source}: users have different numbers of candidates: {np.bincount(sizes).argmax()} "
-            f"for most, {sizes[first]} for user {_check.label(names[first])}. Pass mixed=True if "
-            "samples were drawn with different sizes."
+            f"for most, {sizes[first]} for user {_check.label(names[first])}. Pass "
+            f"{arg.mixed(True)} if samples were drawn with different sizes."
         )
 
 
@@ -271,16 +272,17 @@ def _refuse_repeats(rows: _Rows, item_codes: Ints, source: str, *, replacement: 
     )
     if not replacement:
         raise DataError(
-            f"{source}: user {user} has item {item} in two rows, but replacement=False means that "
-            f"no item was drawn twice (rows that repeat another: {int(is_repeated.sum())}). Keep "
-            "one row per user and item, or check how items were drawn."
+            f"{source}: user {user} has item {item} in two rows, but {arg.replacement(False)} "
+            "means that no item was drawn twice (rows that repeat another: "
+            f"{int(is_repeated.sum())}). Keep one row per user and item, or check how items were "
+            "drawn."
         )
     if rows.is_target[earlier_row]:
         raise DataError(f"{source}: user {user} has target {item} in two rows. Keep one.")
     if rows.is_target[later_row]:
         raise DataError(
             f"{source}: user {user} has target {item} among the candidates too. Drop such "
-            "candidates, and pass mixed=True if samples then differ in size."
+            f"candidates, and pass {arg.mixed(True)} if samples then differ in size."
         )
     raise DataError(f"{source} has several scores for user {user} and item {item}. Keep one.")
 
@@ -299,8 +301,9 @@ def refuse_more_items(n_named: int, n_items: int, source: str) -> None:
     """Raise if a table or file has more different items than the catalogue."""
     if n_named > n_items:
         raise DataError(
-            f"{source} has {n_named} different items, but n_items is {n_items}. Pass the number of "
-            "items that they were drawn from: with seen=, that of the whole catalogue."
+            f"{source} has {n_named} different items, but {arg.n_items} is {n_items}. Pass the "
+            f"number of items that they were drawn from: with {arg.seen()}, that of the whole "
+            "catalogue."
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from podium._arrays import check_arrays, read_arrays, write_arrays
+from podium._message import arg
 from podium.errors import ArgumentError, DataError
 from podium.sampled._draws import DrawPlan
 from podium.sampled.scanning.order import ProxyOrder
@@ -57,7 +58,8 @@ class ScanCheckpoint:
         if header.get("of") != self._identity:
             raise DataError(
                 f"checkpoint {os.fspath(self._path)} belongs to a scan with other targets, lists, "
-                "excluded items or options. Pass another path, or start again without resume."
+                "excluded items or options. Pass another path, or start again without "
+                f"{arg.resume}."
             )
         try:
             check_arrays(arrays, dict.fromkeys(Counts._fields, ((self._n_targets,), np.int64)))

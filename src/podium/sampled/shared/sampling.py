@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check
+from podium._message import arg
 from podium.catalogue.source import Scores, read
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError
@@ -79,7 +80,8 @@ def sample_shared(
         return _uniform(scores, targets, n_drawn, replacement=replacement, ties=ties, **options)
     if n_negatives is not None:
         raise ArgumentError(
-            "n_negatives and uniform are both numbers of drawn items. Give uniform with a proxy."
+            f"{arg.n_negatives} and uniform are both numbers of drawn items. Give uniform with a "
+            "proxy."
         )
     if not certain:
         n_drawn = _check.cutoff(uniform, name="uniform")
@@ -109,8 +111,8 @@ def _uniform(
 ) -> SharedRanks:
     if ties == "average":
         raise ArgumentError(
-            "ties='average' is undefined for targets that share a sample, because it gives ranks "
-            "between two items. Use 'worst', 'best', 'random' or 'id'."
+            f"{arg.ties('average')} is undefined for targets that share a sample, because it gives "
+            "ranks between two items. Use 'worst', 'best', 'random' or 'id'."
         )
     plan = read_plan(targets, other_targets="exclude", **options)
     drawing: dict[str, Any] = {"replacement": replacement, "ties": ties, "seed": seed}
