@@ -127,7 +127,8 @@ def read_arrays(
             f", only a {others[0].removeprefix('podium_').replace('_', ' ')}" if others else ""
         )
         raise DataError(
-            f"{place} is a safetensors file, but contains no {noun} saved by podium{contents}."
+            f"{place} is a safetensors file, but contains no {noun} saved by "
+            f"podium{contents}. Pass another file."
         )
     if header.get("format") != format:
         raise DataError(

@@ -349,7 +349,9 @@ def _unretrieved(
     is_known[is_known] = groups.labels[group_number[is_known]] == labels[is_known]
     if not is_known.all():
         first_label = _check.label(labels[~is_known][0])
-        raise ArgumentError(f"unretrieved contains qid {first_label}, which has no row in scores.")
+        raise ArgumentError(
+            f"unretrieved contains qid {first_label}, which has no row in scores. Leave it out."
+        )
     is_relevant = grades > 0
     counts = np.bincount(group_number[is_relevant], minlength=groups.n_groups)
     order = np.argsort(group_number[is_relevant], kind="stable")

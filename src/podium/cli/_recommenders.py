@@ -124,5 +124,7 @@ def _only(data: list[Path]) -> Path:
     from podium.errors import ArgumentError
 
     if len(data) > 1:
-        raise ArgumentError(f"a recommender is trained on one file of events, got {len(data)}.")
+        raise ArgumentError(
+            f"a recommender is trained on one file of events, got {len(data)}. Put them into one."
+        )
     return data[0]

@@ -74,7 +74,7 @@ def read_events(
             frame[name] = _value(pl.Series(column)) if table.text else column
     read = pl.DataFrame(frame)
     if not read.height:
-        raise DataError(f"{table.name} has no rows.")
+        raise DataError(f"{table.name} has no rows. Pass a table with rows.")
     return read, times
 
 

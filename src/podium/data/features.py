@@ -172,7 +172,8 @@ def read_features(
     kind = check_dtype(dtype)
     if features is not None and n_features not in (None, len(features)):
         raise ArgumentError(
-            f"{arg.n_features} is {n_features}, but features has {len(features)} names."
+            f"{arg.n_features} is {n_features}, but {arg.features} has {len(features)} names. "
+            "Leave one of them out."
         )
     paths = _svmlight_paths(source, format)
     if paths:
@@ -210,7 +211,7 @@ def read_features(
     if n_features is not None and len(rows.feature_names) != n_features:
         raise DataError(
             f"{table.name} has {len(rows.feature_names)} features, but {n_features} are "
-            f"required{hint(' (n_features)')}."
+            f"required{hint(' (n_features)')}. Pass a table with these features."
         )
     return rows
 
@@ -228,9 +229,14 @@ def width_of(name: str, rows: Rows | Piece, n_features: int | None) -> int:
     """Return the number of features: the argument, or the highest id."""
     width = _check.cutoff(n_features, name="n_features", required=False) or rows.highest
     if not width:
-        raise DataError(f"{name} has no feature: its lines end after the qid.")
+        raise DataError(
+            f"{name} has no feature: its lines end after the qid. Pass a file with features."
+        )
     if width < rows.highest:
-        raise DataError(f"{_beyond(rows)}, but {width} are required{hint(' (n_features)')}.")
+        raise DataError(
+            f"{_beyond(rows)}, but {width} are required{hint(' (n_features)')}. Number the "
+            "features from 1, or drop the others."
+        )
     return width
 
 
@@ -272,7 +278,10 @@ def check_dtype(dtype: Any) -> Any:
 def check_numbered(expected: Sequence[str] | None, name: str) -> None:
     """Raise unless the requested features are the numbers from 1."""
     if expected is not None and tuple(expected) != numbered(len(expected)):
-        raise DataError(f"{name} has numbered features, but {_few(expected)} are required.")
+        raise DataError(
+            f"{name} has numbered features, but {_few(expected)} are required. Pass a "
+            "table with these names."
+        )
 
 
 def _refuse_names(name: str, arguments: Mapping[str, Any]) -> None:
@@ -301,7 +310,7 @@ def _of_columns(
 ) -> Features:
     qid = to_ids(columns[column_of_role["user"]], column_of_role["user"], table)
     if not len(qid):
-        raise DataError(f"{table.name} has no rows.")
+        raise DataError(f"{table.name} has no rows. Pass a table with rows.")
     label = column_of_role.get("relevance")
     target = None
     if label is not None:

@@ -70,7 +70,7 @@ def _separator(path: Path, names: Sequence[str]) -> str:
     raise DataError(
         f"{path}, line 1: {arg.columns} has {len(names)} names, but the line has "
         f"{counted(n_fields, 'fields')} separated by {_SEPARATORS.get(separator, 'blanks')}: "
-        f"{line[:60]!r}."
+        f"{line[:60]!r}. Name all of them."
     )
 
 

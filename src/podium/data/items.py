@@ -177,7 +177,7 @@ def read_items(source: Any, *, item: str | None = None) -> ItemTable:
     columns = table.fetch({item_column: "id", **dict.fromkeys(others, "any")})
     ids = to_ids(columns[item_column], item_column, table, guess=not table.text_ids)
     if not len(ids):
-        raise DataError(f"{table.name} has no rows.")
+        raise DataError(f"{table.name} has no rows. Pass a table with rows.")
     _refuse_repeated(ids, table.name)
     whole = ("item",) if is_whole(columns[item_column], lambda: ids, table) else ()
     return ItemTable(table.name, ids, {name: pl.Series(columns[name]) for name in others}, whole)

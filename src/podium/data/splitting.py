@@ -241,7 +241,9 @@ def _frequent(users: pl.Series, name: str, least: int) -> RowIndex | None:
     codes = codes_of(to_ids(users, name, Source(name, (), lambda kinds: {})))[0]
     rows = np.flatnonzero(np.bincount(codes)[codes] >= least)
     if not rows.size:
-        raise ArgumentError(f"{arg.least(least)} leaves no rows: every user has fewer events.")
+        raise ArgumentError(
+            f"{arg.least(least)} leaves no rows: every user has fewer events. Lower it."
+        )
     return rows
 
 

@@ -100,7 +100,9 @@ class State:
         except ArgumentError:
             raise
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{path} is not a complete {_NOUN} ({error}).") from None
+            raise DataError(
+                f"{path} is not a complete {_NOUN} ({error}). Pass another one."
+            ) from None
 
     def _refuse_changes(self, pairs: Pairs, known: NDArray[np.int64]) -> None:
         current, earlier = pairs.rows(known >= 0), self.pairs.rows(known[known >= 0])

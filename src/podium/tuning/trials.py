@@ -146,7 +146,9 @@ def _fit(
         )
         values = run.measure(ranking)
         if np.isnan(values).all():
-            raise ArgumentError(f"{run.measure} is defined on no user of the rows set aside.")
+            raise ArgumentError(
+                f"{run.measure} is defined on no user of the rows set aside. Set more rows aside."
+            )
         outcome.values = values
         outcome.estimator = model if keep else None
         outcome.iterations, outcome.stop_reason = _n_iterations(model), _stop_reason(model)

@@ -190,11 +190,13 @@ class SampleReader:
                 f"{arg.stages} is only for ranks. Scores do not show when a sample grew."
             )
         if kind == "ranks" and self.ties is not None:
-            raise ArgumentError(f"{arg.ties()} is only for scores, but the table has ranks.")
+            raise ArgumentError(
+                f"{arg.ties()} is only for scores, but the table has ranks. Leave it out."
+            )
         if kind == "ranks" and self.seen_candidates == "drop":
             raise ArgumentError(
                 f"{arg.seen_candidates('drop')} is only for candidates, but the table has "
-                "ranks, which do not show the items that were drawn."
+                "ranks, which do not show the items that were drawn. Leave it out."
             )
         read_roles = {
             *_ROLES[kind],
@@ -204,7 +206,7 @@ class SampleReader:
             if role not in read_roles:
                 raise ArgumentError(
                     f"{arg['columns', role]} names a column of {_TABLES_WITH.get(role, 'scores')}, "
-                    f"but {_NOT_READ[kind]}."
+                    f"but {_NOT_READ[kind]}. Leave it out."
                 )
         if kind == "ranks" and "item" in self.columns:
             self._require_seen(self.columns["item"])

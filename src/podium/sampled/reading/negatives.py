@@ -98,7 +98,7 @@ def read_negatives(
     check_file(file, "negatives")
     lines = read_bytes(file).splitlines()
     if not lines:
-        raise DataError(f"{file} has no lines.")
+        raise DataError(f"{file} has no lines. Pass a file with candidates.")
     pairs: list[tuple[int, int]] = []
     candidates_of_lines: list[Ints] = []
     for number, line in enumerate(lines, 1):

@@ -150,7 +150,9 @@ def read_candidate_scores(
         is_kept = rows.keep_candidates(~is_seen)
         sizes = seen_items.sizes(user, n_items, table.name)[is_kept & rows.is_target]
         if not is_kept.any():
-            raise DataError(f"{table.name}: all candidates of all users are seen items.")
+            raise DataError(
+                f"{table.name}: all candidates of all users are seen items. Draw others."
+            )
         warn_of_dropped(int((rows.is_target & ~is_kept).sum()), table.name)
         rows = rows.keep(is_kept)
     n_negatives = rows.n_candidates(table.name)

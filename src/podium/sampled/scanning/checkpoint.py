@@ -64,5 +64,8 @@ class ScanCheckpoint:
         try:
             check_arrays(arrays, dict.fromkeys(Counts._fields, ((self._n_targets,), np.int64)))
         except ArgumentError as error:
-            raise DataError(f"checkpoint {os.fspath(self._path)} is damaged ({error}).") from None
+            raise DataError(
+                f"checkpoint {os.fspath(self._path)} is damaged ({error}). "
+                f"Start again without {arg.resume}."
+            ) from None
         return Counts(*(arrays[name] for name in Counts._fields))

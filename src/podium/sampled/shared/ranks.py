@@ -125,7 +125,8 @@ class SharedRanks:
             )
         if ranks.stages:
             raise ArgumentError(
-                f"{arg.stages} is only for separate samples, which grow for each target."
+                f"{arg.stages} is only for separate samples, which grow for each target. Leave it "
+                "out."
             )
         if ranks.row_weights is not None:
             raise ArgumentError(
