@@ -213,7 +213,7 @@ def ranking_of_some(
     listed = rules.prepared(run, has_rows=False)
     join = rules.joined(truth, listed)
     if rules.missing == "error":
-        join.refuse_absent()
+        join.refuse_absent(listed.name)
     return rules.ranked(join, truth, listed, rules.threshold(truth), whole)
 
 

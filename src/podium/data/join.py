@@ -154,15 +154,15 @@ class Join:
         users = replace(self.users, left=self.truths.labels, right=self.runs.labels)
         check_common(users, "user", *_sides(truth, run, "user"))
         if missing == "error":
-            self.refuse_absent()
+            self.refuse_absent(run.name)
         return check_common(self.items, "item", *_sides(truth, run, "item"))
 
-    def refuse_absent(self) -> None:
+    def refuse_absent(self, run: str) -> None:
         """Raise if the run lacks users of the truth."""
         is_absent = find(self.runs.labels, self.truths.labels) < 0
         if is_absent.any():
             first = self.users.label(self.truths.labels[is_absent.argmax()])
-            raise missing_users(int(is_absent.sum()), is_absent.size, first)
+            raise missing_users(run, int(is_absent.sum()), is_absent.size, first)
 
     @property
     def result_is_run(self) -> bool:
@@ -293,10 +293,10 @@ def _truth_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labe
     return one_chunk(numbers)
 
 
-def missing_users(n_missing: int, n_users: int, first: Any) -> ArgumentError:
+def missing_users(run: str, n_missing: int, n_users: int, first: Any) -> ArgumentError:
     """Return the error for users of the truth that the run lacks."""
     return ArgumentError(
-        f"The run lacks {n_missing} of {n_users} users, first {_check.label(first)}. Pass "
+        f"{run} lacks {n_missing} of {n_users} users, first {_check.label(first)}. Pass "
         f"{arg.missing('zero')} to score them 0, or {arg.missing('skip')} to leave them out."
     )
 

@@ -112,8 +112,8 @@ def divide(
             )
     if users is not None and all(name in BUILT_IN for name in by):
         raise ArgumentError(
-            f"{arg.users} has no effect, because by names none of its columns. Add a column of "
-            f"users to by, or leave out {arg.users}."
+            f"{arg.users} has no effect, because {arg.by} names none of its columns. Add a column "
+            f"of users to {arg.by}, or leave out {arg.users}."
         )
     labels = evaluation.labels if evaluation.users is None else evaluation.users
     for name in dict.fromkeys(by):

@@ -191,11 +191,11 @@ class SampleReader:
             )
         if kind == "ranks" and self.ties is not None:
             raise ArgumentError(
-                f"{arg.ties()} is only for scores, but the table has ranks. Leave it out."
+                f"{arg.ties()} is only for scores, but {_name(source)} has ranks. Leave it out."
             )
         if kind == "ranks" and self.seen_candidates == "drop":
             raise ArgumentError(
-                f"{arg.seen_candidates('drop')} is only for candidates, but the table has "
+                f"{arg.seen_candidates('drop')} is only for candidates, but {_name(source)} has "
                 "ranks, which do not show the items that were drawn. Leave it out."
             )
         read_roles = {
