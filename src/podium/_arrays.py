@@ -21,8 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from podium._files import replacing
-from podium._message import arg
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 

@@ -16,8 +16,7 @@ from typing import Any, Literal, TypeVar, cast, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from podium._message import arg, hint
-from podium.errors import ArgumentError, MissingExtraError
+from podium.errors import ArgumentError, MissingExtraError, arg, hint
 
 T = TypeVar("T", bound=str)
 

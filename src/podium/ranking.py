@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium._message import arg
 from podium._ties import TIES_OF_LISTS, in_order, text_order, tie_keys
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups, row_offsets
 from podium.types import Counts, LowGrades, Mask, Offsets, PerRow, Ties
 

@@ -19,8 +19,8 @@ REASONS = {
 HOLE = "{}"
 # A requirement says what to do, such as "k must be …"; otherwise a further sentence does.
 ADVICE = re.compile(
-    r"\b(must|should|needs?|requires?|takes?|cannot|can't|not known|not a parameter|not of the form)"
-    r"\b|[.?] |, or |^Give |\{\}, got |\{\}[.?]?$"
+    r"\b(must|should|needs?|requires?|takes?|cannot|can't|not (known|a parameter|of the form))\b"
+    r"|[.?] |, or |^Give |\{\}, got |\{\}[.?]?$"
 )
 
 

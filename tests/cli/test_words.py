@@ -6,9 +6,9 @@ import inspect
 
 import pytest
 
-from podium._message import Parameter, arg
 from podium.cli import COMMANDS, _messages
 from podium.cli._options import expand, spelling
+from podium.errors import Parameter, arg
 
 BY_NAME = {command.__name__: command for commands in COMMANDS.values() for command in commands}
 

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from podium._message import arg
 from podium.catalogue import _counting_kernels
 from podium.catalogue._counting_kernels import Targets
 from podium.catalogue._kernels import Tie
@@ -22,7 +21,7 @@ from podium.catalogue.counting import Counter
 from podium.catalogue.exact import Floats, Ints, Products, Proposed
 from podium.catalogue.source import refuse_score
 from podium.catalogue.sparse import Rows
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.types import PerRow
 
 Result = TypeVar("Result")

@@ -10,11 +10,10 @@ from typing import Any, cast
 import numpy as np
 
 from podium import _check
-from podium._message import arg
 from podium.catalogue.device_scores import Device, DeviceScores, GivenScores, ProductScores
 from podium.catalogue.exact import Ints, Products
 from podium.catalogue.source import ScoreFunction, read_factors, read_function
-from podium.errors import ArgumentError, MissingExtraError
+from podium.errors import ArgumentError, MissingExtraError, arg
 
 
 def read_on_device(scores: Any, device: str | None) -> DeviceScores | None:

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium._kernels import ideal_order, read_only
-from podium._message import arg
 from podium._ties import TIES, random_bits
 from podium.catalogue import passes
 from podium.catalogue.counting import Counter, count_above
 from podium.catalogue.devices import read_on_device
 from podium.catalogue.source import Floats, Scores, Source, read
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups, row_offsets
 from podium.ranking import Ranking, kept_offsets, relevance_rule
 from podium.types import LowGrades, Offsets, PerRow, Ties

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._message import arg
 from podium.catalogue import _kernels
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import row_offsets
 from podium.ranking import kept_offsets
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from typer.exceptions import TyperException
 
 from podium import errors
-from podium._message import Message, Spelling, in_python
-from podium.errors import PodiumError, PodiumWarning
+from podium.errors import Message, PodiumError, PodiumWarning, Spelling, in_python
 
 if TYPE_CHECKING:
     from podium.types import Progress

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 import typer
 from typer.models import ArgumentInfo, OptionInfo
 
-from podium._message import alternatives
 from podium.cli import _messages
+from podium.errors import alternatives
 
 if TYPE_CHECKING:
     from podium._files import Named
-    from podium._message import Parameter, Spelling
+    from podium.errors import Parameter, Spelling
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
 _QUOTES = "'\"]"

@@ -255,7 +255,10 @@ class Tuning(Search):
         ),
     ] = None
     seed: Annotated[
-        int, typer.Option(metavar="N", help="Seed of splits, random candidates and random solvers.")
+        int,
+        Sets("seed"),
+        Sets("random_state"),
+        typer.Option(metavar="N", help="Seed of splits, random candidates and random solvers."),
     ] = 0
 
 

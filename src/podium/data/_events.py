@@ -9,13 +9,12 @@ from typing import Any
 import polars as pl
 
 from podium import _check
-from podium._message import arg
 from podium.data.columns import ITEM, TIMESTAMP, USER, column_list, missing, resolve
 from podium.data.convert import EXACT, as_integers, to_ids
 from podium.data.delimited import typed
 from podium.data.source import Column, Kind, Source
 from podium.data.times import Times, read_times
-from podium.errors import DataError
+from podium.errors import DataError, arg
 
 
 def refuse_lacking(

@@ -10,11 +10,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._message import arg
 from podium.data.columns import ITEM, USER, column_list, is_usual
 from podium.data.convert import holds_numbers, one_chunk, to_numbers
 from podium.data.source import POLARS, Column, Source
-from podium.errors import DataError
+from podium.errors import DataError, arg
 
 # These match neither watch_time, which is a duration, nor valid.
 _TIME = re.compile(r"^time$|(^|_)date$|(timestamp|datetime)$", re.IGNORECASE)

@@ -6,11 +6,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium._message import arg
 from podium.data.convert import Ids, of_user
 from podium.data.ids import codes_of
 from podium.data.source import Column, Source
-from podium.errors import DataError
+from podium.errors import DataError, arg
 from podium.groups import Groups
 
 

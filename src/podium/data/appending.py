@@ -11,11 +11,10 @@ from typing import IO, Any, TypeAlias, cast
 
 import polars as pl
 
-from podium._message import arg
 from podium.data.source import POLARS
 from podium.data.trec import append_trec
 from podium.data.write import SEPARATORS, atomic, table_suffix, to_frame
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 
 TREC = (".trec", ".trec.gz")
 Append: TypeAlias = Callable[[Mapping[str, Any]], None]

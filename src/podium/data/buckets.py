@@ -18,7 +18,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._message import arg
 from podium.data.bucket_rows import BucketRows, SpillTask, bucket_keys, write_rows
 from podium.data.columns import ITEM, RANK, RELEVANCE, SCORE, USER
 from podium.data.convert import Ids
@@ -30,7 +29,7 @@ from podium.data.runs import read_run, read_truth
 from podium.data.sides import Grades, Side
 from podium.data.spilling import divided, shown, spill_folder
 from podium.data.storage import Storage
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 
 _COPIES = 4  # memory that measuring takes, as a multiple of the columns
 _MOST = 4096  # buckets

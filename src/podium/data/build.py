@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 import numpy as np
 
 from podium import _check
-from podium._message import arg
 from podium._ties import TIES, TIES_OF_LISTS
 from podium.data.columns import threshold
 from podium.data.join import (
@@ -26,7 +25,7 @@ from podium.data.join import (
 from podium.data.runs import Run, Truth, read_run, read_truth
 from podium.data.sample_signs import SampleSigns
 from podium.data.shared_names import with_shared_names
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 from podium.groups import Groups
 from podium.ranking import Ranking, relevance_rule
 from podium.types import LowGrades, PerRow, Ties

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from podium import _check
-from podium._message import arg, hint
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg, hint
 
 if TYPE_CHECKING:
     from podium.data.source import Kind

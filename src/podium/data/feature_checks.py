@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from podium import _check
-from podium._message import arg
 from podium.data.features import Features
 from podium.data.normalize import normalize_by_query
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 from podium.types import PerRow
 
 _LARGEST = 1e140  # the sum of squares of all rows that fit in memory stays below 1e308

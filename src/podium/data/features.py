@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._message import arg, hint
 from podium.data import svmlight
 from podium.data._feature_columns import chosen_columns, feature, is_feature, not_features
 from podium.data._letor_rows import Piece, Rows
@@ -19,7 +18,7 @@ from podium.data.columns import ANY_ITEM, RELEVANCE, USER, column_list, is_ratin
 from podium.data.convert import Ids, finite, of_user, to_ids, to_numbers
 from podium.data.source import Column, Kind, Source
 from podium.data.tables import format_of, open_table
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg, hint
 from podium.groups import Groups
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from typing import IO, Any, cast
 import polars as pl
 
 from podium import _check
-from podium._message import arg, hint
 from podium.data._swelling import (
     FREE_BYTES,
     MAX_RATIO,
@@ -30,7 +29,7 @@ from podium.data._swelling import (
 )
 from podium.data.columns import NO_HEADER
 from podium.data.source import FORMATS, POLARS, Column, Kind, Source
-from podium.errors import DataError
+from podium.errors import DataError, arg, hint
 
 _USUAL_SUFFIXES = ".parquet, .csv, .tsv, .arrow, .trec or .svmlight"
 

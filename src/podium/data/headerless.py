@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from podium import _check
-from podium._message import arg
 from podium._text import counted
 from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, is_usual
 from podium.data.delimited import explain_lines, single_blanks, typed
@@ -23,7 +22,7 @@ from podium.data.files import (
     utf8_text,
 )
 from podium.data.source import POLARS, Column, Kind, Source
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 
 _UNIT = b"\x1f"  # one byte in place of "::", because Polars separates fields by one byte
 _SEPARATORS = {"::": "two colons", "\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium._message import arg
 from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, Role
 from podium.data.convert import Ids, of_user, one_chunk
 from podium.data.ids import codes_of, compared, share
@@ -18,7 +17,7 @@ from podium.data.role_columns import RoleColumns
 from podium.data.source import Source
 from podium.data.tables import open_table
 from podium.data.times import Times
-from podium.errors import DataError
+from podium.errors import DataError, arg
 
 _LARGEST_GRADE = 60  # the limit with gain="exp2"
 _ALL = (USER, ITEM, VALUE, TIMESTAMP)

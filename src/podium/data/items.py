@@ -11,7 +11,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._message import arg
 from podium.data.columns import ITEM, column_list, resolve
 from podium.data.convert import Ids, holds_numbers, one_chunk, to_ids
 from podium.data.ids import compared, share
@@ -20,7 +19,7 @@ from podium.data.role_columns import is_whole
 from podium.data.runs import Run
 from podium.data.source import POLARS
 from podium.data.tables import open_table
-from podium.errors import DataError
+from podium.errors import DataError, arg
 from podium.groups import find
 
 SEPARATOR = "|"

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium._kernels import rank_rows, read_only
-from podium._message import arg
 from podium._ties import label_keys, text_order
 from podium.data import _kernels
 from podium.data.convert import one_chunk
@@ -19,7 +18,7 @@ from podium.data.ids import Shared, compared, share
 from podium.data.overlap import CommonIds, Side, check_common
 from podium.data.runs import Run, Truth
 from podium.data.tables import place_in
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 from podium.groups import Groups, find, row_offsets
 from podium.ranking import count_between, kept_offsets
 from podium.types import Counts, Labels, Mask, Offsets, PerRow, Ties

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium._message import arg
 from podium.data._ranks import refuse_contradiction, scores_of_ranks
 from podium.data.columns import (
     ITEM,
@@ -28,7 +27,7 @@ from podium.data.frames import NO_FRAMES, Origin, kind_of
 from podium.data.role_columns import RoleColumns
 from podium.data.source import Source
 from podium.data.tables import open_table
-from podium.errors import DataError, warn
+from podium.errors import DataError, arg, warn
 
 
 @dataclass(frozen=True, eq=False)

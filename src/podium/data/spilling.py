@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from podium._files import scratch_folder
 from podium._kernels import read_only
-from podium._message import arg
 from podium.data import _kernels
-from podium.errors import DataError
+from podium.errors import DataError, arg
 
 
 @contextmanager

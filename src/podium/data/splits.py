@@ -15,13 +15,12 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium._message import arg
 from podium._text import counted
 from podium.data.convert import as_integers, to_ids
 from podium.data.ids import codes_of
 from podium.data.source import Source, as_column
 from podium.data.times import Times, keys_of, read_times
-from podium.errors import ArgumentError, warn
+from podium.errors import ArgumentError, arg, warn
 from podium.types import RowIndex
 
 _TEST = 0.2  # the share of the rows for testing

@@ -15,7 +15,6 @@ import polars as pl
 
 from podium import __version__, _check
 from podium._files import Named, making, refuse_same
-from podium._message import arg
 from podium.data import splits
 from podium.data._events import read_events, refuse_lacking
 from podium.data.columns import ITEM, TIMESTAMP, USER, resolve
@@ -25,7 +24,7 @@ from podium.data.source import POLARS, Source
 from podium.data.tables import open_table
 from podium.data.times import Times
 from podium.data.write import atomic
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 from podium.types import RowIndex
 
 BY = ("time", "user-time", "leave-last", "random", "user-random", "group")

@@ -8,8 +8,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.executors import Executor, Threads, or_threads
 from podium.progress import or_silent, silent
 from podium.types import Progress

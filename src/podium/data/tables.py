@@ -16,7 +16,6 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._message import arg
 from podium.data._time_columns import time_column
 from podium.data.columns import Role
 from podium.data.delimited import open_delimited
@@ -27,7 +26,7 @@ from podium.data.parts import open_folder
 from podium.data.source import FORMATS, POLARS, Column, Kind, Source, as_column, numbered
 from podium.data.svmlight import open_svmlight
 from podium.data.trec import open_trec
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 
 
 def open_table(

@@ -16,11 +16,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium._message import arg
 from podium.data._time_columns import of_column, whole
 from podium.data._time_texts import DIGITS, SEVERAL, iso, offset_by_clock
 from podium.data.source import POLARS, Source
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 
 _INT64 = np.iinfo(np.int64)
 _EXACT = 2**53  # float64 represents all integers up to here

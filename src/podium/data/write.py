@@ -16,9 +16,8 @@ import polars as pl
 
 from podium import _check
 from podium._files import is_plain_stream, replacing, scratch_folder
-from podium._message import arg
 from podium.data.source import POLARS
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 
 
 @contextmanager

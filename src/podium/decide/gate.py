@@ -11,7 +11,6 @@ import numpy as np
 
 from podium._arrays import check_target
 from podium._files import is_read_once
-from podium._message import arg
 from podium.data.frames import Origin, kind_of
 from podium.decide.claiming import claims
 from podium.decide.pairs import Pairs, read_pairs
@@ -20,7 +19,7 @@ from podium.decide.rules import Rules
 from podium.decide.state import State
 from podium.decide.ties import ties_of, with_relevant_first
 from podium.decide.unjudged import read_ranges, read_tables
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation import BUILT_IN, check_tables
 from podium.evaluation.same_lists import read_same_lists
 from podium.evaluation.unjudged import check_supported

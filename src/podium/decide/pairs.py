@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation import BUILT_IN, Evaluation, divide, fill, measure_runs
 from podium.evaluation.open_ties import differs
 from podium.evaluation.stats import weighted_mean

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium._arrays import read_arrays, write_arrays
-from podium._message import arg
 from podium.decide.pairs import Pairs
 from podium.decide.rules import Rules
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 from podium.metrics import parse
 from podium.types import Labels, PerGroup
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from podium._message import arg
 from podium._text import counted
-from podium.errors import warn
+from podium.errors import arg, warn
 from podium.metrics import Measure
 from podium.types import LowGrades, PerGroup
 

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium._message import arg
 from podium.discounts import discounts, gains
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation import _unjudged_ap_kernels as ap_kernels
 from podium.evaluation import _unjudged_kernels as kernels
 from podium.metrics import Measure

@@ -11,9 +11,8 @@ import numpy as np
 
 from podium import _check
 from podium._json import plain
-from podium._message import arg
 from podium.data.frames import Origin
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation import details, pictures, stats
 from podium.evaluation.alignment import align
 from podium.evaluation.evaluation import Evaluation, fill, user_frame

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from podium import presets
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import MeanRules
 from podium.evaluation.stats import IntervalMethod

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 
 from podium import _check
 from podium._json import plain
-from podium._message import arg
 from podium.data.frames import NO_FRAMES, Origin, as_frame
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation import details, pictures, stats
 from podium.evaluation.details import KeptTables
 from podium.evaluation.open_ties import open_ties

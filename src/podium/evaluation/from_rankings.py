@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation import _hints, stats
 from podium.evaluation.alignment import merge
 from podium.evaluation.evaluation import Evaluation

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation.conventions import conventions_of, ranking_options
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import evaluate_ranking

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium._message import arg
-from podium.errors import warn
+from podium.errors import arg, warn
 from podium.groups import Groups, row_offsets
 from podium.metrics import Measure
 from podium.ranking import Ranking

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check, metrics
-from podium._message import arg
 from podium._text import inside
-from podium.errors import ArgumentError, warn
+from podium.errors import ArgumentError, arg, warn
 from podium.evaluation.influence import coverage_values, gini_values
 from podium.groups import Groups, encode, find
 from podium.metrics import Measure

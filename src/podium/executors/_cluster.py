@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 
 import podium
 from podium import _check
-from podium._message import arg
 from podium._one_thread import n_processors
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 
 try:
     import ray

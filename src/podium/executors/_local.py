@@ -8,9 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
 from podium import _check
-from podium._message import arg
 from podium._one_thread import n_processors
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.executors._protocol import AHEAD, Executor
 
 T = TypeVar("T")

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.registry import Values

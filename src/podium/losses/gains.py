@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium import _check
-from podium._message import arg
 from podium.discounts import Gain, discounts, gains
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.losses.listwise import several_grades

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.losses.base import GroupLoss, Out, lacking, register

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from podium import _check
-from podium._message import arg
 from podium._text import counted
+from podium.errors import arg
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.losses.base import GroupLoss, HingeLoss, Out, register, register_as

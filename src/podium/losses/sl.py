@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from podium import _check
-from podium._message import arg
+from podium.errors import arg
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.losses.base import GroupLoss, Out, lacking, register

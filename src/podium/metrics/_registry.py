@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._message import arg, hint
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg, hint
 from podium.ranking import Ranking
 from podium.registry import Registry
 from podium.types import Mask, PerGroup, PerRow

@@ -8,9 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from podium import _check
-from podium._message import arg
 from podium.discounts import METRIC_GAINS, Discount, MetricGain, discounts
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import _kernels, _passes
 from podium.metrics._registry import Places, register
 from podium.ranking import Ranking

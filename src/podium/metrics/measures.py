@@ -9,8 +9,7 @@ from typing import Any, TypeVar, cast
 
 from podium import _check
 from podium._grammar import read, write
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics._registry import REGISTRY, Metric, error_of_shown, lookup
 from podium.metrics.names import in_grammar
 from podium.ranking import Ranking

@@ -11,8 +11,7 @@ import re
 
 from podium import _check
 from podium._grammar import divided
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 
 _FORMS = tuple(
     (re.compile(rf"\s*{pattern}\s*", re.IGNORECASE), form)

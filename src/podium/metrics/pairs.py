@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium import _check
-from podium._message import arg
-from podium.errors import UnsettledError
+from podium.errors import UnsettledError, arg
 from podium.metrics import _passes
 from podium.metrics._registry import Places, register
 from podium.ranking import Ranking

@@ -10,9 +10,8 @@ from sklearn import config_context
 from sklearn.metrics import make_scorer as make_sklearn_scorer
 
 from podium import _check
-from podium._message import arg
 from podium._ties import TIES_OF_LISTS
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics.measures import Measure, parse
 from podium.ranking import Ranking
 from podium.types import Ties

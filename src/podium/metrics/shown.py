@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium._kernels import ideal_order, read_only
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups, encode, find
 from podium.metrics import _shown_kernels
 from podium.metrics._registry import SHOWN, Metric, error_of_shown

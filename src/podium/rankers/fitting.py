@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from podium import _check, losses
-from podium._message import arg
-from podium.errors import ArgumentError, ConvergenceWarning
+from podium.errors import ArgumentError, ConvergenceWarning, arg
 from podium.groups import Groups
 from podium.losses import Loss
 from podium.losses.inputs import TINY

@@ -12,8 +12,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from podium import _check
 from podium._kernels import read_only
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.rankers._kernels import count_exponents
 from podium.types import PerRow

@@ -12,9 +12,8 @@ from scipy.linalg import LinAlgWarning
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 
 from podium import _check
-from podium._message import arg
 from podium._one_thread import one_blas_thread
-from podium.errors import ArgumentError, ConvergenceWarning, warn
+from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
 from podium.metrics import Measure
 from podium.rankers.baseline import Coefficients, LinearBaseline, Task
 from podium.types import Mask, PerRow, Progress, RowIndex

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.metrics import Measure, parse
 from podium.rankers.objective import defined_mean

@@ -12,9 +12,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
-from podium._message import arg
 from podium.catalogue import ScoreFunction, target_ranks, top_k
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.executors import Executor, or_threads
 from podium.recommenders import _ids, _pairs
 from podium.recommenders._files import Saved

@@ -15,8 +15,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.recommenders._factors import FactorRecommender
 from podium.recommenders._matrix import MatrixRecommender
 from podium.recommenders._pairs import SEARCHED_GAINS

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 from podium.ranking import kept_offsets
 from podium.recommenders._ids import Labels, known_codes
 

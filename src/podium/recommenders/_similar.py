@@ -13,10 +13,9 @@ from scipy import linalg, sparse
 
 from podium import _check
 from podium._arrays import Arrays
-from podium._message import arg
 from podium._one_thread import one_blas_thread
 from podium.catalogue import top_k
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.recommenders._base import Floats, Ints
 from podium.recommenders._files import Shapes
 from podium.recommenders._matrix import MatrixRecommender

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.sampled.design import Floats, Ints
 
 _LARGEST_INTEGER = 2**53 - 1  # the largest integer that float64 distinguishes from its neighbours

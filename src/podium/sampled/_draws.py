@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium._message import arg
 from podium._ties import label_keys
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import row_offsets
 from podium.sampled import _columns
 from podium.sampled.design import Floats, Ints

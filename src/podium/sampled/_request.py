@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, listed_measures
 from podium.sampled.design import Ints
 from podium.sampled.distribution import read_measure, require_defined

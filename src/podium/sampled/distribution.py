@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check, metrics
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, parse, parse_relevance
 from podium.report import figures
 from podium.report.pictures import estimated

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.sampled import _columns
 from podium.sampled.design import Design, Floats, Ints, read_stages, refuse_large
 from podium.types import PerRow

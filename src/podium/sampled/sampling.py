@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium._message import arg
 from podium._ties import TIES, random_bits
 from podium.catalogue.passes import RULES
 from podium.catalogue.source import Scores, Source, read, refuse_score
 from podium.catalogue.sparse import Overlap
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.sampled import _columns, _kernels
 from podium.sampled._draws import DrawPlan, draw_bits, read_plan
 from podium.sampled.design import Design, Ints, read_stages

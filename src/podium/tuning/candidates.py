@@ -12,8 +12,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 
 Params: TypeAlias = dict[str, Any]
 Grid: TypeAlias = "Mapping[str, Any] | Sequence[Mapping[str, Any]]"

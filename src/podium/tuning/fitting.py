@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from podium import losses
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.rankers.estimator import Ranker
 from podium.types import PerRow, Progress
 

@@ -9,8 +9,7 @@ import numpy as np
 from sklearn import utils
 
 from podium import _check, data
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.rankers.inputs import unpack_eval_set
 from podium.types import RowIndex

@@ -9,9 +9,8 @@ from typing import Any, cast
 import numpy as np
 
 from podium import losses
-from podium._message import arg
 from podium.data.columns import threshold
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.losses import Loss
 from podium.metrics import parse
 from podium.rankers.estimator import Ranker

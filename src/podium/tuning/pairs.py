@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from podium import _check, data
-from podium._message import arg
 from podium.catalogue import rank_blocks
 from podium.data.ids import codes_of
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import Measure
 from podium.ranking import kept_offsets
 from podium.recommenders import Popularity, Recommender

@@ -14,9 +14,8 @@ import numpy as np
 from sklearn.base import clone
 
 from podium import __version__, _check
-from podium._message import arg
 from podium._one_thread import one_blas_thread
-from podium.errors import ArgumentError, MissingExtraError, warn
+from podium.errors import ArgumentError, MissingExtraError, arg, warn
 from podium.evaluation import stats
 from podium.executors import Executor, Threads
 from podium.metrics import Measure, parse_relevance

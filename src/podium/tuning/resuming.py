@@ -11,8 +11,7 @@ from typing import Any, cast
 from podium._arrays import check_target
 from podium._files import replacing
 from podium._json import plain
-from podium._message import arg
-from podium.errors import ArgumentError, DataError, warn
+from podium.errors import ArgumentError, DataError, arg, warn
 from podium.tuning.candidates import Params
 from podium.tuning.halving import Fit
 from podium.tuning.results import Trial

@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from podium import _check
-from podium._message import arg
 from podium._one_thread import n_processors
-from podium.errors import ArgumentError, ConvergenceWarning, warn
+from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.rankers.estimator import Ranker

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from podium import _check
-from podium._message import arg
 from podium.data.columns import ITEM, RANK, RELEVANCE, SCORE, TIMESTAMP, USER
 from podium.data.convert import Ids
 from podium.data.interactions import read_pairs, read_times
@@ -20,7 +19,7 @@ from podium.data.storage import Storage
 from podium.data.times import keys_of
 from podium.decide.audit.pricing import POPULARITY
 from podium.decide.audit.tables import Part, Request, Tables
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, parse_relevance
 
 _CANDIDATES = ("uniform",)

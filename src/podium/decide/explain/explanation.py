@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from podium import presets
 from podium._json import plain
-from podium._message import arg
 from podium.data.columns import threshold
 from podium.data.frames import NO_FRAMES, Origin
 from podium.data.join import Join
@@ -18,7 +17,7 @@ from podium.decide.explain.search import Search, package_choices, search
 from podium.decide.explain.table import ValueTable
 from podium.decide.explain.tables import Differences, differences
 from podium.decide.explain.waterfall import Waterfall, waterfall
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, parse_relevance
 from podium.report import Table, explanation
 from podium.report.pictures import Pictures, chosen_measure, decided

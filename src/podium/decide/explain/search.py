@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from podium import presets
-from podium._message import arg
 from podium.decide.explain.grid import separated_by
 from podium.decide.explain.table import ValueTable, as_choice, changes
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 
 _FEWEST_DIGITS = 3
 _SIMPLE = 2  # combinations of more conventions are named only if no simpler one fits

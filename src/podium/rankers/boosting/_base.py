@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from podium import _check, data, losses
 from podium._arrays import check_arrays
 from podium._forks import Pool
-from podium._message import arg
-from podium.errors import ArgumentError, ConvergenceWarning, warn
+from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
 from podium.losses import Loss
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent

@@ -13,8 +13,7 @@ from scipy.special import expit
 
 from podium import _check
 from podium._kernels import read_only
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.rankers.objective import Parameters
 from podium.types import PerRow
 

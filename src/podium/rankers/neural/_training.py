@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.losses import Loss
 from podium.rankers.batches import Batch, Batches
 from podium.rankers.neural._network import Network

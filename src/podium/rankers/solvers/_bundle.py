@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.rankers.objective import LinearObjective, Parameters, Point, dot
 from podium.rankers.solvers._common import (
     History,

@@ -9,8 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.rankers.objective import LinearObjective, Parameters, Point, dot
 from podium.types import Progress
 

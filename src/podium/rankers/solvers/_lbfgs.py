@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from podium._message import arg
 from podium._one_thread import one_blas_thread
+from podium.errors import arg
 from podium.rankers.objective import LinearObjective, Parameters, Point
 from podium.rankers.solvers._common import (
     History,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from podium import losses
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.losses import Loss
 from podium.rankers.objective import LinearObjective
 

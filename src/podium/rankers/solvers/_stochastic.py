@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.rankers.batches import Batch, Batches
 from podium.rankers.objective import LinearObjective, Parameters
 from podium.rankers.solvers._common import (

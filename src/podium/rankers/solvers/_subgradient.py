@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium._message import arg
+from podium.errors import arg
 from podium.rankers.objective import LinearObjective, Point
 from podium.rankers.solvers._common import (
     History,

@@ -11,8 +11,7 @@ import numpy as np
 
 import podium
 from podium._arrays import Arrays, check_arrays, read_arrays, write_arrays
-from podium._message import arg
-from podium.errors import ArgumentError, DataError, warn
+from podium.errors import ArgumentError, DataError, arg, warn
 from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._blocks import aligned
 from podium.recommenders.factorization._descent import Factors, State

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium._message import arg
-from podium.errors import ArgumentError, NoWorkerError
+from podium.errors import ArgumentError, NoWorkerError, arg
 from podium.executors import Executor, Held, WorkerLost
 from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._blocks import (

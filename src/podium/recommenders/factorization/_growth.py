@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.executors import Executor
 from podium.progress import or_silent
 from podium.recommenders._ids import Labels

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
 from podium._arrays import Arrays
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.executors import Executor, or_threads
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent

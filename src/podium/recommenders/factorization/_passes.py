@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from podium._message import arg
 from podium.catalogue import rank_blocks
-from podium.errors import ArgumentError, ConvergenceWarning, warn
+from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
 from podium.metrics import Measure
 from podium.recommenders._best import with_bias
 from podium.recommenders._pairs import Pairs

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.recommenders._pairs import GAINS, Pairs
 from podium.recommenders.factorization._losses import LOSSES, FactorLoss
 from podium.recommenders.factorization._plan import choose_n_blocks

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import ByMeasure
 from podium.report._types import Figure
 from podium.report.pictures import decided, estimated, measured, searched

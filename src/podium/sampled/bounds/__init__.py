@@ -9,9 +9,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from podium import _check
-from podium._message import arg
 from podium._one_thread import one_blas_thread
-from podium.errors import ArgumentError, warn
+from podium.errors import ArgumentError, arg, warn
 from podium.metrics import Measure
 from podium.sampled.bounds.ball import ball_of_ranks, ball_of_shares, distance_of_shares
 from podium.sampled.bounds.moments import least_with_moments

@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError, ConvergenceWarning, warn
+from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
 from podium.sampled.design import Floats
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators import Estimator, register

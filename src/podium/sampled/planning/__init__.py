@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import Measure
 from podium.sampled._request import PLAN, read_request, require_kind
 from podium.sampled._uncertainty import distinct_warnings

@@ -9,8 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from podium import _check
-from podium._message import arg
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.progress import or_silent
 from podium.sampled.design import Design
 from podium.sampled.planning.outlook import Outlook, PlannedEstimate

@@ -11,10 +11,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from podium._message import arg
 from podium.data.columns import is_usual
 from podium.data.tables import open_table
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 from podium.sampled.candidates import Candidates
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.reading.negatives import (

@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium._message import arg
 from podium.data.columns import ITEM, USER, resolve
 from podium.data.convert import as_integers, to_ids, to_scores
 from podium.data.files import check_file, read_bytes
 from podium.data.source import Column, Source
 from podium.data.tables import fetch, open_table
-from podium.errors import DataError
+from podium.errors import DataError, arg
 from podium.groups import row_offsets
 from podium.sampled.candidates import Candidates
 from podium.sampled.design import Floats, Ints

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from podium._message import arg
 from podium.data.columns import USER, Role, resolve
 from podium.data.convert import Ids, to_ids, to_numbers
 from podium.data.ids import label_array
 from podium.data.source import Kind, Source
 from podium.data.tables import fetch, open_table
-from podium.errors import ArgumentError, warn
+from podium.errors import ArgumentError, arg, warn
 from podium.sampled.design import Floats
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.reading.seen import read_seen

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._message import arg
 from podium._text import counted
 from podium._ties import label_keys, random_bits
 from podium.data.columns import ITEM, USER, Role, resolve
@@ -17,7 +16,7 @@ from podium.data.columns import SCORE as USUAL_SCORE
 from podium.data.convert import finite, to_ids, to_numbers, to_scores
 from podium.data.ids import codes_of, label_array
 from podium.data.tables import fetch, open_table
-from podium.errors import DataError
+from podium.errors import DataError, arg
 from podium.sampled import _kernels
 from podium.sampled.candidates import counts_above
 from podium.sampled.design import Floats, Ints

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium._message import arg
 from podium.data.columns import ITEM, USER, resolve
 from podium.data.convert import Ids, to_ids
 from podium.data.ids import Shared, as_labels, codes_of, share
 from podium.data.overlap import Side, check_common, common_ids
 from podium.data.tables import fetch, open_table
-from podium.errors import ArgumentError, DataError, warn
+from podium.errors import ArgumentError, DataError, arg, warn
 from podium.groups import find
 from podium.sampled.candidates import Candidates
 from podium.sampled.design import Ints

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from podium._arrays import check_arrays, read_arrays, write_arrays
-from podium._message import arg
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 from podium.sampled._draws import DrawPlan
 from podium.sampled.scanning.order import ProxyOrder
 from podium.sampled.scanning.ranks import Counts

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check
-from podium._message import arg
 from podium.catalogue.source import Scores, read
 from podium.catalogue.sparse import Overlap
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.sampled._draws import read_plan
 from podium.sampled.design import Floats
 from podium.sampled.sampling import rank_targets, refuse_nonfinite, require_shape, score_blocks
