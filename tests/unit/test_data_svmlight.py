@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from tests.raised import raises
 
 from podium import data
 from podium.data import svmlight
@@ -56,7 +57,7 @@ def test_other_text_with_a_comment_stays_what_it_was(tmp_path: Path) -> None:
     assert sniff(put(tmp_path, "#user\titem\n1\t2\n")) == "tsv"
     assert sniff(put(tmp_path, "#user,item\n1,2\n")) == "csv"
     for content in ("# a\nuser,item\n", "# a\n", "# 12:30 1:5\n# a\n"):
-        with pytest.raises(DataError, match="has an unknown format"):
+        with raises(DataError, "format", "columns"):
             sniff(put(tmp_path, content))
 
 
@@ -209,9 +210,9 @@ def test_arguments_that_svmlight_cannot_follow_are_refused(tmp_path: Path) -> No
         DataError, match=r"train\.txt has feature 2 at line 2, but features contains only 1\. An"
     ):
         data.read_features(path, features=["1"])
-    with pytest.raises(ArgumentError, match="n_features is 3, but features has 2 names"):
+    with raises(ArgumentError, "n_features", "features"):
         data.read_features(path, features=["1", "2"], n_features=3)
-    with pytest.raises(ArgumentError, match="Leave out ignore"):
+    with raises(ArgumentError, "ignore"):
         data.read_features(path, ignore=["1"])
     with pytest.raises(ArgumentError, match="Leave out user"):
         data.read_features(path, user="qid")

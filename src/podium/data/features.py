@@ -288,7 +288,7 @@ def _refuse_names(name: str, arguments: Mapping[str, Any]) -> None:
         if value is not None:
             raise ArgumentError(
                 f"{name} has numbered features, which can't be ignored, and no column names. Leave "
-                f"out {argument}."
+                f"out {arg[argument]}."
             )
 
 
