@@ -258,7 +258,7 @@ def test_other_forms_have_the_same_numbers(
             ("all.csv", *ALL, "--resamples", "9", "--method", "mle"),
             "and mle does not need them here.",
         ),
-        (("ranks.csv", *DESIGN, "-m", "rr", "-m", "mrr"), "-m names mrr twice. Keep one."),
+        (("ranks.csv", *DESIGN, "-m", "rr", "-m", "mrr"), "--measure names mrr twice. Keep one."),
         (("twice.csv", *TWICE), "twice.csv: user 3 has item 1 in two rows, but --no-replacement"),
         (("scores.csv", *DESIGN, "--rank-col", "x", "--scores"), "the file is read as scores."),
         (("ranks.csv", *DESIGN, "--level", "2"), "--level must be"),

@@ -370,7 +370,7 @@ def test_trec_of_another_width_is_refused(tmp_path: Path) -> None:
 
 
 def test_unknown_content_asks_for_the_format(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="Pass format= as 'parquet'"):
+    with raises(DataError, "format", "columns"):
         data.read_run(put(tmp_path, "run.xyz", "hello\n"))
     with pytest.raises(
         ArgumentError, match=r"format must be one of.*got 'cvs'.*Did you mean 'csv'"

@@ -80,7 +80,9 @@ def test_svmlight_is_sparse_where_little_is_stored(tmp_path: Path) -> None:
 def test_svmlight_width_can_be_given(tmp_path: Path) -> None:
     path = put(tmp_path, "1 qid:1 1:1 2:2\n")
     assert data.read_features(path, n_features=3).X.shape == (1, 3)
-    with pytest.raises(DataError, match=r"train\.txt has feature 2 at line 1, but n_features is 1"):
+    with pytest.raises(
+        DataError, match=r"train\.txt has feature 2 at line 1, but 1 features are required"
+    ):
         data.read_features(path, n_features=1)
 
 
@@ -221,7 +223,7 @@ def test_arguments_that_svmlight_cannot_follow_are_refused(tmp_path: Path) -> No
 def test_n_features_of_a_table_is_what_must_be_there() -> None:
     table = {"qid": [1], "label": [1], "x": [1.0]}
     assert data.read_features(table, n_features=1).feature_names == ("x",)
-    with pytest.raises(DataError, match="has 1 features, but n_features is 3"):
+    with pytest.raises(DataError, match="has 1 features, but 3 features are required"):
         data.read_features(table, n_features=3)
 
 
@@ -299,7 +301,9 @@ def test_feature_beyond_the_width_is_named_by_its_file_and_line(
         "0 qid:4 6:1\n",
     ]
     paths = [put(tmp_path, text, f"S{i}.svm") for i, text in enumerate(parts)]
-    with pytest.raises(DataError, match=r"S1\.svm has feature 7 at line 4, but n_features is 3\."):
+    with pytest.raises(
+        DataError, match=r"S1\.svm has feature 7 at line 4, but 3 features are required"
+    ):
         data.read_features(paths, n_features=3)
     with pytest.raises(DataError, match=r"S1\.svm has feature 7 at line 4, but features contains"):
         data.read_features(paths, features=["1", "2"])

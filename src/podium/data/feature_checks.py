@@ -74,4 +74,4 @@ def normalized(rows: Features, source: str | Path) -> Features:
     try:
         return replace(rows, X=normalize_by_query(rows.X, rows.qid, copy=False))
     except ArgumentError as error:
-        raise DataError(f"{source}: {error}") from error
+        raise DataError(f"{source}: {error.message.text}") from error

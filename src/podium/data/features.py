@@ -209,7 +209,7 @@ def read_features(
     )
     if n_features is not None and len(rows.feature_names) != n_features:
         raise DataError(
-            f"{table.name} has {len(rows.feature_names)} features, but {n_features} are "
+            f"{table.name} has {len(rows.feature_names)} features, but {n_features} features are "
             f"required{hint(' (n_features)')}. Pass a table with these features."
         )
     return rows
@@ -233,8 +233,8 @@ def width_of(name: str, rows: Rows | Piece, n_features: int | None) -> int:
         )
     if width < rows.highest:
         raise DataError(
-            f"{_beyond(rows)}, but {width} are required{hint(' (n_features)')}. Number the "
-            "features from 1, or drop the others."
+            f"{_beyond(rows)}, but {width} features are required"
+            f"{hint(' (n_features)')}. Pass a file with these features."
         )
     return width
 

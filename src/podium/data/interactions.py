@@ -95,7 +95,7 @@ class Interactions:
         if not high.any():
             raise DataError(
                 f"{self.name}: {self.value_name} is below {arg.min_relevance} {min_relevance:g} in "
-                f"every row: the highest is {self.value.max():g}. Lower it."
+                f"every row: the highest is {self.value.max():g}. Lower {arg.min_relevance}."
             )
         return self._keep(high), None if high.all() else self._keep(~high)
 

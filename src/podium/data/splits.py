@@ -278,7 +278,7 @@ def _checked(split: Split, last: str, *, requires_test: bool) -> Split:
     if requires_test and not split.test.size:
         raise ArgumentError(
             f"by_time leaves none of the {n_rows} rows for testing. Pass a larger {arg.test()}, or "
-            f"an {arg.at()} that is not after the last time, {last}."
+            f"an earlier {arg.at()}: the last time is {last}."
         )
     return split
 

@@ -241,7 +241,7 @@ def _frequent(users: pl.Series, name: str, least: int) -> RowIndex | None:
     rows = np.flatnonzero(np.bincount(codes)[codes] >= least)
     if not rows.size:
         raise ArgumentError(
-            f"{arg.least(least)} leaves no rows: every user has fewer events. Lower it."
+            f"{arg.least(least)} leaves no rows: every user has fewer events. Lower {arg.least}."
         )
     return rows
 

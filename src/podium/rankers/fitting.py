@@ -202,7 +202,7 @@ def refuse_zero(solution: Solution, objective: LinearObjective) -> None:
         return
     raise NothingLearnedError(
         f"The loss {objective.loss.name} found nothing better than zero coefficients (objective "
-        f"{solution.objective:.4g}), which give all rows the same score. Pass an {arg.eval_set}, "
+        f"{solution.objective:.4g}), which give all rows the same score. Pass {arg.eval_set}, "
         "with which the fit starts from logistic regression and keeps the best iterate, scale the "
         "features, or use the loss 'pap-logistic'."
     )

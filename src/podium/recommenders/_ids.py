@@ -129,4 +129,4 @@ def _converted(array: NDArray[Any], name: str) -> NDArray[Any]:
     try:
         return label_array(to_ids(as_column(array, "id", table), "id", table))
     except DataError as error:
-        raise ArgumentError(str(error)) from None
+        raise ArgumentError(error.message.text) from None

@@ -122,6 +122,6 @@ def _required(qid: Any, setting: str) -> Any:
     """Return qid, which `setting` needs; raise if it is None."""
     if qid is None:
         raise ArgumentError(
-            f"qid is required to split users ({setting}). Pass qid or an {arg.eval_set}."
+            f"qid is required to split users ({setting}). Pass qid or {arg.eval_set}."
         )
     return qid
