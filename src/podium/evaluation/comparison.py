@@ -12,7 +12,7 @@ import numpy as np
 from podium import _check
 from podium._json import plain
 from podium.data.frames import Origin
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation import details, pictures, stats
 from podium.evaluation.alignment import align
 from podium.evaluation.evaluation import Evaluation, fill, user_frame
@@ -140,7 +140,7 @@ class Comparison(Result):
         where = f" in segment {segment!r} of {by!r}" if by else ""
         raise ArgumentError(
             f"{run} - {start} was not compared in {parse(measure)}{where}. The runs are "
-            f"{', '.join(self.evaluations)}; pairs='all' compares all pairs."
+            f"{', '.join(self.evaluations)}; {arg.pairs('all')} compares all pairs."
         )
 
     def labels(self) -> dict[str, Any]:
