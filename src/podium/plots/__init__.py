@@ -11,7 +11,7 @@ mentioned but not drawn.
 from __future__ import annotations
 
 from podium.plots import colours
-from podium.plots._sheet import check_installed
+from podium.plots._canvas import check_installed
 from podium.plots.bars import histogram
 from podium.plots.curves import line_plot
 from podium.plots.intervals import difference_plot, interval_plot

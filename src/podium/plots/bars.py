@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 from podium import _check, _numbers, _text
 from podium.errors import ArgumentError
-from podium.plots import _scales
-from podium.plots._scales import Scale
-from podium.plots._sheet import DASHED, LABEL_SIZE, NOTE_SIZE, Sheet
+from podium.plots._canvas import DASHED, canvas, hint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,59 +65,34 @@ def histogram(
         raise ArgumentError(
             f"edges must have one entry more than counts, got {len(edges)} and {len(counts)}."
         )
-    sheet = Sheet(ax, width, title)
-    if n_undefined:
-        sheet.note(f"{_text.counted(n_undefined, count_label)} without a value.")
-    if not len(counts):
-        return sheet.empty()
-    heights = _check.column(counts, "counts").tolist()
-    bounds = _check.column(edges, "edges").tolist()
-    sheet.top += 24
-    up = Scale(0, max(*heights, 1) * 1.04, _PLOT, 0)
-    left, right = sheet.place(12 + _scales.room(_scales.up_ticks(up)) + 4, 20, _PLOT)
-    across = Scale(bounds[0], bounds[-1], left, right)
-    sheet.y_axis(sheet.ax, up)
-    sheet.x_axis(sheet.ax, across, label=axis_label)
-    sheet.ax.grid(visible=False, axis="x")
-    hints = _hints(bounds, heights, count_label)
-    _bars(sheet, bounds, heights, hints, (right - left) / (bounds[-1] - bounds[0]))
-    sheet.text(4, sheet.top - 14, count_label, size=LABEL_SIZE, tone="muted", room=right / 2)
-    if mean is not None:
-        _mark_mean(sheet, across, mean)
-    return sheet.finish("; ".join(hints) + ".")
-
-
-def _bars(
-    sheet: Sheet,
-    edges: Sequence[float],
-    counts: Sequence[float],
-    hints: Sequence[str],
-    points: float,  # per unit of the axis
-) -> None:
-    """Draw bars a point or less apart from the next."""
-    from podium.plots import _drawing
-
-    for i, count in enumerate(counts):
-        span = edges[i + 1] - edges[i]
-        gap = min(1.0 / points, 0.1 * span)
-        (bar,) = sheet.ax.bar(
-            edges[i] + gap,
-            count,
-            span - 2 * gap,
-            align="edge",
-            color=sheet.paints["c0"],
-            linewidth=0,
-            clip_on=not sheet.is_own,
-        )
-        _drawing.mark(bar, hint=_text.printable(hints[i]))
-
-
-def _mark_mean(sheet: Sheet, across: Scale, mean: float) -> None:
-    x, text = across(mean), f"mean {_numbers.fixed(mean, _numbers.decimals([mean]))}"
-    sheet.ax.axvline(mean, ymax=1.03, color=sheet.paints["ink"], clip_on=False, zorder=3, **DASHED)
-    fits = x + 6 + _text.width(text, NOTE_SIZE) < sheet.width
-    anchor = "left" if fits else "right"
-    sheet.text(x + 6 if fits else x - 6, sheet.top - 10, text, size=NOTE_SIZE, anchor=anchor)
+    with canvas(ax, width, title) as sheet:
+        if n_undefined:
+            sheet.note(f"{_text.counted(n_undefined, count_label)} without a value.")
+        if not len(counts):
+            return sheet.empty()
+        heights = _check.column(counts, "counts").tolist()
+        bounds = _check.column(edges, "edges").tolist()
+        hints = _hints(bounds, heights, count_label)
+        gap = (bounds[-1] - bounds[0]) / sheet.width  # about a point
+        for i, height in enumerate(heights):
+            span = bounds[i + 1] - bounds[i]
+            left, inner = bounds[i] + min(gap, 0.1 * span), span - 2 * min(gap, 0.1 * span)
+            (bar,) = sheet.ax.bar(left, height, inner, align="edge", color=sheet.paints["c0"])
+            hint(bar, hints[i])
+        sheet.height = _PLOT
+        sheet.ax.set_xlim(bounds[0], bounds[-1])
+        sheet.ax.set_ylim(0, max(*heights, 1) * 1.04)
+        sheet.style_axis(sheet.ax.xaxis, axis_label)
+        sheet.space_ticks(sheet.ax, sheet.width - 70)
+        sheet.style_axis(sheet.ax.yaxis, count_label)
+        sheet.ax.yaxis.get_major_locator().set_params(integer=True)
+        sheet.ax.grid(visible=False, axis="x")
+        if mean is not None:
+            sheet.ax.axvline(mean, color=sheet.paints["ink"], zorder=3, **DASHED)
+            text = f"mean {_numbers.fixed(mean, _numbers.decimals([mean]))}"
+            sheet.above(text, mean, at_value=True, ha="center", tone="ink", is_beside=True)
+        sheet.description = "; ".join(hints) + "."
+        return sheet.ax
 
 
 def _hints(edges: Sequence[float], counts: Sequence[float], count_label: str) -> list[str]:

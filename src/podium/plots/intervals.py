@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from podium import _text
 from podium.plots import _forest
-from podium.plots._scales import Scale
-from podium.plots._sheet import DASHED, NOTE_SIZE, Sheet
+from podium.plots._canvas import DASHED, SMALL, Canvas, canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,20 +55,9 @@ def interval_plot(
     >>> ax = interval_plot(rows, title="pap@10")
     >>> ax.figure.savefig("means.png")  # doctest: +SKIP
     """
-    sheet = Sheet(ax, width, title)
-    numbers = _forest.series_numbers(rows, colours)
-    parsed_rows = _forest.read(rows, numbers, digits=digits)
-    if not parsed_rows:
-        return sheet.empty()
-    drawn_rows = sheet.first(parsed_rows, "rows")
-    sheet.top += 18 if reference else 0
-    reference_values = [float(reference["value"])] if reference else []
-    bounds = _forest.limits(drawn_rows, reference_values)
-    scale = _forest.plot(sheet, drawn_rows, bounds, label=axis_label)
-    if reference:
-        _reference(sheet, reference, scale)
-    _forest.note_bounds(sheet, drawn_rows, bounds_label)
-    return sheet.finish(_forest.described(parsed_rows))
+    with canvas(ax, width, title) as sheet:
+        parsed_rows = _forest.read(rows, colours, digits=digits)
+        return _draw(sheet, parsed_rows, axis_label, reference, bounds_label)
 
 
 def difference_plot(
@@ -117,42 +105,48 @@ def difference_plot(
     >>> rows = [{"label": "linear", "value": 0.02, "low": 0.01, "high": 0.03}]
     >>> ax = difference_plot(rows, title="pap@10", high_label="linear is better")
     """
-    sheet = Sheet(ax, width, title)
-    numbers = _forest.series_numbers(rows, colours)
-    parsed_rows = _forest.read(rows, numbers, digits=digits, signed=True, hollow_at_zero=True)
-    if not parsed_rows:
+    with canvas(ax, width, title) as sheet:
+        parsed_rows = _forest.read(rows, colours, digits=digits, signed=True)
+        sides = low_label, high_label
+        return _draw(sheet, parsed_rows, axis_label, reference, bounds_label, sides)
+
+
+def _draw(
+    sheet: Canvas,
+    all_rows: Sequence[_forest.Row],
+    axis_label: str,
+    reference: Mapping[str, Any] | None,
+    bounds_label: str,
+    sides: tuple[str, str] | None = None,
+) -> Axes:
+    """Draw rows, and what the sides of zero mean if they are differences."""
+    if not all_rows:
         return sheet.empty()
-    drawn_rows = sheet.first(parsed_rows, "rows")
-    sheet.top += 20 if low_label or high_label else 0
-    sheet.top += 18 if reference else 0
-    zero_and_reference = [0.0, float(reference["value"])] if reference else [0.0]
-    bounds = _forest.limits(drawn_rows, zero_and_reference, pad=0.08)
-    scale = _forest.plot(sheet, drawn_rows, bounds, label=axis_label, signed=True)
-    sheet.ax.axvline(0.0, color=sheet.paints["muted"], linewidth=1.5, zorder=1.5)
-    _name_sides(sheet, low_label, high_label, 26 if reference else 8)
+    rows, ax = sheet.first(all_rows, "rows"), sheet.ax
+    row_height = _forest.pitch(sheet, rows)
+    sheet.height = row_height * len(rows)
+    _forest.draw(sheet, ax, rows, row_height)
+    sheet.style_axis(ax.xaxis, axis_label, signed=sides is not None)
+    sheet.space_ticks(ax, _forest.plot_width(sheet, rows, row_height))
     if reference:
-        _reference(sheet, reference, scale)
-    if any(row.hollow for row in drawn_rows):
-        sheet.note("Hollow dots: the interval includes 0, or there is no interval.")
-    _forest.note_bounds(sheet, drawn_rows, bounds_label)
-    return sheet.finish(_forest.described(parsed_rows))
+        ax.axvline(float(reference["value"]), color=sheet.paints["muted"], **DASHED)
+        label = str(reference.get("label", ""))
+        sheet.above(label, float(reference["value"]), at_value=True, ha="center")
+    if sides is not None:
+        ax.axvline(0.0, color=sheet.paints["muted"], linewidth=1.5, zorder=1.5)
+        _name_sides(sheet, *sides)
+        if any(row.hollow for row in rows):
+            sheet.note("Hollow dots: the interval includes 0, or there is no interval.")
+    _forest.note_bounds(sheet, rows, bounds_label)
+    sheet.description = _forest.described(all_rows)
+    return ax
 
 
-def _reference(sheet: Sheet, reference: Mapping[str, Any], scale: Scale) -> None:
-    value, label = float(reference["value"]), str(reference.get("label", ""))
-    sheet.ax.axvline(value, color=sheet.paints["muted"], **DASHED)
-    half = min(_text.width(label, NOTE_SIZE), sheet.width - 8) / 2
-    middle = max(half + 4, min(scale(value), sheet.width - half - 4))
-    room = sheet.width - 8
-    sheet.text(
-        middle, sheet.top - 6, label, size=NOTE_SIZE, anchor="center", tone="muted", room=room
-    )
-
-
-def _name_sides(sheet: Sheet, low: str, high: str, above: float) -> None:
-    """Write the meaning of each side of zero, at the two ends of one line."""
-    style: dict[str, Any] = {"size": NOTE_SIZE, "tone": "muted", "room": sheet.width / 2 - 12}
-    if low:
-        sheet.text(4, sheet.top - above, f"← {low}", **style)
+def _name_sides(sheet: Canvas, low: str, high: str) -> None:
+    """Write the meaning of each side of zero, at the two ends of one line, or on two lines."""
+    low, high = f"← {low}" if low else "", f"{high} →" if high else ""
     if high:
-        sheet.text(sheet.width - 4, sheet.top - above, f"{high} →", anchor="right", **style)
+        sheet.above(high, 1, ha="right")
+    if low:
+        fits = _text.width(f"{low}{high}", SMALL) < 0.4 * sheet.width
+        sheet.above(low, 0, ha="left", is_beside=bool(high) and fits)

@@ -6,18 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from podium.plots import _forest
-from podium.plots._forest import Form, Row
-from podium.plots._scales import Scale
-from podium.plots._sheet import LABEL_SIZE, NOTE_SIZE, PHONE, X_AXIS, Sheet
+from podium.plots._canvas import PHONE, SMALL, Canvas, canvas
+from podium.plots._forest import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MIN_PANEL = 178
 _ROW = 26
-_VALUE = 52  # width of one written value
-_HEAD = 26
-_NOTE_LINE = 16
+_VALUE = 66  # width of one written value with the gap after it
+_HEAD = 24
+_AXIS = 34  # height of the tick labels, with the gap below them
 
 _Panel = tuple[str, str, list[Row]]  # title, note, rows
 
@@ -65,32 +64,33 @@ def grouped_intervals(
     >>> len(grouped_intervals(panels, title="pap@10").child_axes)
     2
     """
-    sheet = Sheet(ax, width, title)
     all_rows = [row for panel in panels for row in panel["rows"]]
-    if not all_rows:
-        return sheet.empty()
-    numbers = _forest.series_numbers(all_rows, colours)
-    columns = _columns(panels, sheet.width)
-    parsed: list[_Panel] = [
-        (
-            str(panel["title"]),
-            str(panel.get("note", "")),
-            _forest.read(panel["rows"], numbers, digits=digits, with_bounds=columns == 1),
-        )
-        for panel in panels
-    ]
-    shared = _forest.limits([row for *_, rows in parsed for row in rows]) if share_axis else None
-    sheet.hold_panels()
-    y = sheet.top if sheet.is_own else 0.0
-    draw = _list if columns == 1 else _grid
-    y = draw(sheet, parsed, y, shared, columns)
-    if axis_label:
-        style: dict[str, Any] = {"size": LABEL_SIZE, "tone": "muted", "room": sheet.width - 8}
-        sheet.text(sheet.width / 2, y + 10, axis_label, anchor="center", **style)
-        y += 20
-    sheet.host(y)
-    _forest.note_bounds(sheet, [row for *_, rows in parsed for row in rows], bounds_label)
-    return sheet.finish(" ".join(f"{head}: {_forest.described(rows)}" for head, _, rows in parsed))
+    with canvas(ax, width, title) as sheet:
+        if not all_rows:
+            return sheet.empty()
+        numbers = _forest.series_numbers(all_rows) if colours is None else colours
+        columns = _columns(panels, sheet.width)
+        options: dict[str, Any] = {"digits": digits, "with_bounds": columns == 1}
+        parsed: list[_Panel] = [
+            (
+                str(panel["title"]),
+                str(panel.get("note", "")),
+                _forest.read(panel["rows"], numbers, **options),
+            )
+            for panel in panels
+        ]
+        sheet.ax.set_axis_off()
+        drawn = _draw(sheet, parsed, columns)
+        if share_axis:
+            ends = [end for ax, rows in drawn if rows for end in ax.get_xlim()]
+            for panel, _ in drawn:
+                panel.set_xlim(min(ends), max(ends))
+        if axis_label:
+            sheet.note(f"Axis: {axis_label}.")
+        _forest.note_bounds(sheet, [row for *_, rows in parsed for row in rows], bounds_label)
+        described = (f"{head}: {_forest.described(rows)}" for head, _, rows in parsed)
+        sheet.description = " ".join(described)
+        return sheet.ax
 
 
 def _columns(panels: Sequence[Mapping[str, Any]], width: float) -> int:
@@ -105,82 +105,46 @@ def _columns(panels: Sequence[Mapping[str, Any]], width: float) -> int:
     return -(-len(panels) // lines)  # the same number of lines, filled as evenly as possible
 
 
-def _list(
-    sheet: Sheet,
-    panels: Sequence[_Panel],
-    y: float,
-    shared: tuple[float, float] | None,
-    columns: int,
-) -> float:
-    """Draw panels below each other, each over the full width."""
-    for head, note, all_rows in panels:
-        y = _head(sheet, head, note, 4, y, sheet.width - 8)
-        if not all_rows:
-            sheet.text(4, y + 14, "No values.", tone="muted")
-            y += 28
-            continue
-        rows = sheet.first(all_rows, "rows")
-        bounds = shared or _forest.limits(rows)
-        form = Form.of(rows, sheet.width, bounds)
-        height = _forest.height(rows, form)
-        scale = Scale(*bounds, form.left, sheet.width - form.right)
-        ax = sheet.panel(scale.start, y, scale.end - scale.start, height)
-        sheet.x_axis(ax, scale)
-        _forest.draw(sheet, ax, rows, form, scale, (0.0, sheet.width))
-        y += height + X_AXIS + 12
-    return y - 6
+def _draw(sheet: Canvas, panels: Sequence[_Panel], columns: int) -> list[tuple[Any, Sequence[Row]]]:
+    """Draw panels in lines, inside the axes; the first one of each line has the row labels."""
+    lines = [panels[i : i + columns] for i in range(0, len(panels), columns)]
+    rows = [[sheet.first(all_rows, "rows") for *_, all_rows in line] for line in lines]
+    pitches = [
+        _ROW if columns > 1 else _forest.pitch(sheet, line[0]) if line[0] else _ROW for line in rows
+    ]
+    heads = [_HEAD + 17 * any(note for _, note, _ in line) for line in lines]
+    heights = [
+        head + max(1, len(line[0])) * pitch + _AXIS
+        for head, line, pitch in zip(heads, rows, pitches, strict=True)
+    ]
+    total = sheet.height = sum(heights) - _AXIS
+    width = sheet.width / columns
+    if columns > 1:
+        width = (sheet.width - _forest.label_room(rows[0][0], sheet.width) - 16) / columns
+    drawn: list[tuple[Any, Sequence[Row]]] = []
+    top = 0.0
+    for i, line in enumerate(lines):
+        for j, (title, note, _) in enumerate(line):
+            body = max(1, len(rows[i][j])) * pitches[i]
+            bottom = 1 - (top + heads[i] + body) / total
+            room = 1 - _VALUE / width if columns > 1 else 1
+            box = (j / columns, bottom, room / columns, body / total)
+            ax = sheet.ax.inset_axes(box, facecolor="none")
+            _panel(sheet, ax, rows[i][j], pitches[i], with_labels=j == 0)
+            sheet.space_ticks(ax, 0.6 * width)
+            up, within = 6 + 17 * bool(note), width - 16
+            sheet.write(ax, title, (0, 1), offset=(0, up), room=within, fontweight="bold")
+            style: dict[str, Any] = {"tone": "muted", "size": SMALL, "room": within}
+            sheet.write(ax, note, (0, 1), offset=(0, 6), **style)
+            drawn.append((ax, rows[i][j]))
+        top += heights[i]
+    return drawn
 
 
-def _grid(
-    sheet: Sheet,
-    panels: Sequence[_Panel],
-    y: float,
-    shared: tuple[float, float] | None,
-    columns: int,
-) -> float:
-    """Draw panels side by side, with the row labels once, at the left of each line of panels."""
-    labels = _forest.label_room(panels[0][2], sheet.width)
-    pitch = (sheet.width - labels - 16) / columns
-    for first in range(0, len(panels), columns):
-        line = panels[first : first + columns]
-        y += _HEAD + (_NOTE_LINE if any(note for _, note, _ in line) else 0)
-        drawn_rows = [sheet.first(rows, "rows") for *_, rows in line]
-        for i, row in enumerate(drawn_rows[0]):
-            sheet.text(4, y + (i + 0.5) * _ROW + 4.5, row.label, room=labels + 4)
-        for j, (head, note, _) in enumerate(line):
-            left = labels + 16 + j * pitch
-            top = y - _HEAD - (_NOTE_LINE if note else 0)
-            _head(sheet, head, note, left + 8, top, pitch - 16)
-            _panel(sheet, drawn_rows[j], left, left + pitch, y, shared)
-        y += len(drawn_rows[0]) * _ROW + X_AXIS + 14
-    return y - 8
-
-
-def _panel(
-    sheet: Sheet,
-    rows: Sequence[Row],
-    left: float,
-    right: float,
-    top: float,
-    shared: tuple[float, float] | None,
-) -> None:
-    from podium.plots import _drawing
-
-    bounds = shared or _forest.limits(rows, pad=0.1)
-    has_words = any(row.text == "undefined" for row in rows)
-    scale = Scale(*bounds, left + 14, right - (_VALUE + 18 if has_words else _VALUE))
-    ax = sheet.panel(scale.start, top, scale.end - scale.start, len(rows) * _ROW)
-    sheet.x_axis(ax, scale)
-    _drawing.no_y_axis(ax, 0, len(rows))
-    for i, row in enumerate(rows):
-        y = top + (i + 0.5) * _ROW + 4.5
-        _forest.mark(sheet, ax, row, i + 0.5, 1 / _ROW)
-        sheet.text(right - 4, y, row.text, anchor="right", size=LABEL_SIZE, room=_VALUE + 30)
-
-
-def _head(sheet: Sheet, title: str, note: str, x: float, y: float, room: float) -> float:
-    """Write the title and note of a panel; return the y below them."""
-    sheet.text(x, y + 16, title, bold=True, room=room)
-    if note:
-        sheet.text(x, y + 16 + _NOTE_LINE, note, size=NOTE_SIZE, tone="muted", room=room)
-    return y + _HEAD + (_NOTE_LINE if note else 0)
+def _panel(sheet: Canvas, ax: Any, rows: Sequence[Row], pitch: float, *, with_labels: bool) -> None:
+    if not rows:
+        ax.set_axis_off()
+        sheet.write(ax, "No values.", (0, 0.5), tone="muted")
+        return
+    _forest.draw(sheet, ax, rows, pitch, with_labels=with_labels)
+    sheet.style_axis(ax.xaxis)
