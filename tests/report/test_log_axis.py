@@ -45,6 +45,6 @@ def test_any_positive_x_is_drawn_with_labels(x: list[float], width: int) -> None
 @pytest.mark.parametrize("axis", ["x", "y"])
 def test_values_that_have_no_logarithm(axis: str) -> None:
     with pytest.raises(ArgumentError, match=f"{axis} must be above 0 with log_{axis}=True, got 0"):
-        figures.draw(figure([0, 1], [0, 1], **{f"log_{axis}": True}))
+        figures.draw({**figure([0, 1], [0, 1]), f"log_{axis}": True})
     with pytest.raises(ArgumentError, match=f"log_{axis} must be True or False"):
-        figures.draw(figure([1, 2], **{f"log_{axis}": "yes"}))
+        figures.draw({**figure([1, 2]), f"log_{axis}": "yes"})

@@ -242,6 +242,18 @@ def hint(artist: Any, content: str, *, if_shortened: bool = False) -> None:
         artist.set_gid(HINT + _text.printable(content))
 
 
+def dot(sheet: Canvas, paint: str, *, is_hollow: bool) -> dict[str, Any]:
+    """Return the style of a dot."""
+    return {
+        "marker": "o",
+        "linestyle": "none",
+        "markersize": 9,
+        "markeredgecolor": paint,
+        "markerfacecolor": sheet.paints["paper"] if is_hollow else paint,
+        "markeredgewidth": 2 if is_hollow else 0,
+    }
+
+
 def legend_label(label: str) -> str:
     """Return a label that a legend does not leave out."""
     return label.lstrip("_") or label
