@@ -21,7 +21,7 @@ from podium.evaluation.segments import Segment
 from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
 from podium.metrics import ByMeasure, Measure, parse
-from podium.report import Report, Table, comparison_report, flat, measured
+from podium.report import Report, Table, comparison_report, measured
 from podium.report.pictures import Pictures
 from podium.report.results import Result
 from podium.report.views import Numbers, View, headed
@@ -239,7 +239,7 @@ class Comparison(Result):
         return headed(measured.comparison_view(self.as_json()), self.origin.noun)
 
     def _table(self) -> Table:
-        return flat.comparison_table(self.as_json())
+        return measured.comparison_table(self.as_json())
 
     def _numbers(self) -> Numbers:
         return measured.comparison_numbers(self.as_json())

@@ -19,7 +19,7 @@ from podium.evaluation.open_ties import open_ties
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.evaluation.stats import IntervalMethod, Summary
 from podium.metrics import ByMeasure, Measure, parse
-from podium.report import Report, Table, evaluation_report, flat, measured
+from podium.report import Report, Table, evaluation_report, measured
 from podium.report.pictures import Pictures
 from podium.report.results import Result
 from podium.report.views import Numbers, View, headed
@@ -310,7 +310,7 @@ class Evaluation(Result):
         return headed(measured.evaluation_view(self.as_json()), self.origin.noun)
 
     def _table(self) -> Table:
-        return flat.evaluation_table(self.as_json())
+        return measured.evaluation_table(self.as_json())
 
     def _numbers(self) -> Numbers:
         return measured.evaluation_numbers(self.as_json())
