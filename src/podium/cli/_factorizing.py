@@ -117,7 +117,10 @@ class Passes:
         ),
     ] = None
     random_state: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Seed of all random draws.")
+        int,
+        Sets("seed"),
+        Sets("random_state"),
+        typer.Option("--seed", metavar="N", help="Seed of all random draws."),
     ] = 0
 
 

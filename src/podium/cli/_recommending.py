@@ -19,6 +19,7 @@ from podium.cli._factorizing import Work
 from podium.cli._messages import progress
 from podium.cli._options import check_target
 from podium.cli._searching import Search, check_valid_share
+from podium.errors import arg
 
 if TYPE_CHECKING:
     from podium.data import Interactions
@@ -135,7 +136,7 @@ def fit(model: Any, job: Job) -> None:
 
 def _smaller(model: Any) -> str:
     has_factors = "n_factors" in model.get_params(deep=False)
-    return "Lower n_factors." if has_factors else "Choose a model that needs less."
+    return f"Lower {arg.n_factors}." if has_factors else "Choose a model that needs less."
 
 
 def _report(model: Any, job: Job, seconds: float, n_passes: int) -> None:
@@ -187,8 +188,9 @@ def _check_memory(model: Any, events: Interactions) -> None:
     needed = (n_users + n_items) * bytes_per_vector
     if needed > memory:
         raise ArgumentError(
-            f"n_factors {n_factors} needs {needed / 1e9:.3g} GB for the vectors of {n_users} users "
-            f"and {n_items} items, but this machine has {memory / 1e9:.3g} GB of memory. Lower it."
+            f"{arg.n_factors} {n_factors} needs {needed / 1e9:.3g} GB for the vectors of {n_users} "
+            f"users and {n_items} items, but this machine has {memory / 1e9:.3g} GB of memory. "
+            "Lower it."
         )
 
 
