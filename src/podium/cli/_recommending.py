@@ -19,7 +19,7 @@ from podium.cli._factorizing import Work
 from podium.cli._messages import progress
 from podium.cli._options import check_target
 from podium.cli._searching import Search, check_valid_share
-from podium.errors import arg
+from podium.errors import ArgumentError, DataError, arg
 
 if TYPE_CHECKING:
     from podium.data import Interactions
@@ -71,7 +71,6 @@ class Job:
 def fit(model: Any, job: Job) -> None:
     """Read the events, search for parameters with --tune, fit the model and write it."""
     from podium.data.interactions import read_weighted
-    from podium.errors import ArgumentError
 
     if job.work.resume and not job.search.tune and not model.makes_passes:
         raise ArgumentError(
@@ -151,7 +150,6 @@ def _report(model: Any, job: Job, seconds: float, n_passes: int) -> None:
 def _checkpoint(out: Path, *, resume: bool) -> Path | None:
     """Return the path of the checkpoint, next to the output file; None for a device."""
     from podium._files import is_stream
-    from podium.errors import ArgumentError
 
     if not is_stream(out):
         return out.with_name(f"{out.name}.checkpoint")
@@ -178,7 +176,6 @@ def _is_later(checkpoint: Path | None, searched: Path | None) -> bool:
 def _check_memory(model: Any, events: Interactions) -> None:
     """Refuse vectors that do not fit into the memory of this machine."""
     from podium.data.ids import codes_of
-    from podium.errors import ArgumentError
 
     n_factors = model.get_params(deep=False).get("n_factors", 0)
     bytes_per_vector, memory = 4 * n_factors, _memory()
@@ -244,8 +241,6 @@ def _fit(
 
     After an interrupt, the model of the last complete pass is saved.
     """
-    from podium.errors import ArgumentError
-
     tables = {name: events for name, events in data.items() if events is not None}
     n_passes, all_passes, start = 0, 0, time.perf_counter()
     try:
@@ -280,8 +275,6 @@ def _fit(
 
 def _save(model: Any, out: Path, checkpoint: Path | None) -> None:
     """Write the model; if that fails, name the checkpoint, which holds the factors."""
-    from podium.errors import DataError
-
     try:
         model.save(out)
     except OSError as error:
