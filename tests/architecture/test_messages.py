@@ -43,10 +43,12 @@ def messages() -> Iterator[tuple[str, str]]:
         if name.startswith(("papers/", "testing/")) or name in REASONS:
             continue
         for node in ast.walk(ast.parse(path.read_text())):
-            is_error = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-            if is_error and node.func.id in ERRORS and node.args:
-                for text in texts(node.args[0]):
-                    yield f"{name}:{node.lineno}", text
+            match node:
+                case ast.Call(func=ast.Name(id=kind), args=[first, *_]) if kind in ERRORS:
+                    for text in texts(first):
+                        yield f"{name}:{node.lineno}", text
+                case _:
+                    pass
 
 
 def test_messages_say_what_where_and_what_to_do() -> None:

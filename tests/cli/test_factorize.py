@@ -551,7 +551,8 @@ def test_what_was_rated_low_is_not_recommended(podium: Run) -> None:
 def test_threshold_needs_values_that_reach_it(podium: Run) -> None:
     argv = ("factorize", "ratings.csv", *SMALL, "-o", "m", "--min-relevance")
     assert podium(*argv, "6").message == (
-        "ratings.csv: rating is below --min-relevance 6 in every row: the highest is 5."
+        "ratings.csv: rating is below --min-relevance 6 in every row: the highest is 5. "
+        "Lower --min-relevance."
     )
     assert podium(*argv, "0").message.startswith("--min-relevance must be a number > 0, got 0")
     done = podium("factorize", "past.csv", *SMALL, "-o", "m", "--min-relevance", "4")

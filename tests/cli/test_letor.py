@@ -142,7 +142,7 @@ def test_head_of_drawn_rows_is_told(podium: Run) -> None:
     done = podium(*argv, "listmle", "-k", "3")
     assert (
         "podium: listmle, top 3: in 2 of 3 queries, some places hold rows of relevance < 1, in a "
-        "random order (--loss 'listmle(head=relevant)@3' leaves these places out)\n"
+        "random order (listmle(head=relevant)@3 leaves these places out)\n"
     ) in done.err
     assert "top 3" not in podium(*argv, "listmle(head=relevant)@3").err
     assert "random" not in podium(*argv, "listmle", "-k", "1").err
@@ -163,8 +163,8 @@ def test_advised_loss_differs_in_its_head_alone(given: str, said: str) -> None:
     loss: Any = losses.get(given)
     rows = data.read_features({"qid": [1] * 5, "label": [2, 0, 0, 0, 1], "x": [1.0] * 5})
     text = loss.remark(rows.y, Groups.from_qid(rows.qid))
-    assert f"< {loss.min_relevance:g}, {said} (loss='" in text
-    (advised,) = re.findall("loss='([^']*)'", text)
+    assert f"< {loss.min_relevance:g}, {said} (listmle(" in text
+    (advised,) = re.findall(r"\((listmle\(.*) leaves", text)
     assert losses.get(advised) == replace(loss, head="relevant")
 
 
@@ -312,12 +312,13 @@ def test_files_with_more_features_than_the_model_are_refused(podium: Run) -> Non
     Path("wide.txt").write_text(Path("test.txt").read_text() + "1 qid:99 1:1 50:1\n")
     for argv in (("rank", "model", "wide.txt"), (*TRAIN, "--valid", "wide.txt", "-o", "other")):
         assert podium(*argv).message == (
-            "wide.txt has feature 50 at line 161, but the model has 4."
+            "wide.txt has feature 50 at line 161, but 4 features are required. Pass a file with "
+            "these features."
         )
     data.write_table({"user": [1, 1], "label": [0, 1], "size": [1.0, 2.0], "age": [3, 4]}, "t.csv")
     assert podium("train", "t.csv", "--loss", "logistic", "-o", "named").status == 0
     done = podium("rank", "named", "test.txt")
-    assert done.message == "test.txt has numbered features, but size, age are required."
+    assert done.message.startswith("test.txt has numbered features, but size, age are required.")
 
 
 BAD_FILES = {

@@ -7,7 +7,8 @@ import inspect
 import pytest
 
 from podium.cli import COMMANDS, _messages
-from podium.cli._options import expand, spelling
+from podium.cli._options import expand
+from podium.cli._spelling import spelling
 from podium.errors import Parameter, arg
 
 BY_NAME = {command.__name__: command for commands in COMMANDS.values() for command in commands}

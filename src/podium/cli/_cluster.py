@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from podium.cli._options import Sets
+from podium.cli._spelling import Sets
 
 if TYPE_CHECKING:
     from podium.executors import Executor

@@ -17,13 +17,13 @@ from podium.cli._options import (
     Gain,
     ItemColumn,
     Resume,
-    Sets,
     UserColumn,
     ValueColumn,
     gain_of,
 )
 from podium.cli._recommender_search import SHARE
 from podium.cli._searching import Search
+from podium.cli._spelling import Sets
 
 if TYPE_CHECKING:
     from podium.executors import Executor
@@ -117,7 +117,10 @@ class Passes:
         ),
     ] = None
     random_state: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Seed of all random draws.")
+        int,
+        Sets("seed"),
+        Sets("random_state"),
+        typer.Option("--seed", metavar="N", help="Seed of all random draws."),
     ] = 0
 
 

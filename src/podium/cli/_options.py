@@ -12,17 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import typer
-from typer.models import ArgumentInfo, OptionInfo
 
 from podium.cli import _messages
-from podium.errors import alternatives
+from podium.cli._spelling import Sets, metadata, option_name, spelling
 
 if TYPE_CHECKING:
     from podium._files import Named
-    from podium.errors import Parameter, Spelling
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
-_QUOTES = "'\"]"
 _FORMAT_OF = {".json": "json", ".md": "markdown", ".xml": "junit"}
 OWN_OPTIONS = {"random_state": "--seed", "eval_metric": "--eval-metric", "gain": "--gain"}
 """Options of parameters that --set and --grid refuse: other parts of a command read them too."""
@@ -40,18 +37,6 @@ class Written:
 
 
 WRITTEN = Written()
-
-
-@dataclass(frozen=True)
-class Sets:
-    """A mark in the annotation of an option: the parameter of the library that it sets.
-
-    An option without this mark sets the parameter of its name, and --user-col sets user. `value` is
-    that of a flag, unless it is True.
-    """
-
-    name: str
-    value: object = True
 
 
 @dataclass(frozen=True)
@@ -175,7 +160,7 @@ def check_paths(parameters: Iterable[inspect.Parameter], values: Mapping[str, An
     for parameter in parameters:
         mark = _mark(parameter)
         for path in _paths(values.get(parameter.name)):
-            named_file = Named(_option_name(parameter), path)
+            named_file = Named(option_name(parameter), path)
             if mark is None:
                 read.append(named_file)
             else:
@@ -193,49 +178,8 @@ def _beside(file: Named, mark: Written) -> Iterator[Named]:
 
 
 def _mark(parameter: inspect.Parameter) -> Written | None:
-    marks = [item for item in _metadata(parameter) if isinstance(item, Written)]
+    marks = [item for item in metadata(parameter) if isinstance(item, Written)]
     return marks[0] if marks else None
-
-
-def _option_name(parameter: inspect.Parameter) -> str:
-    """Return the name of a parameter on the command line, such as --out or TRUTH."""
-    for item in _metadata(parameter):
-        if isinstance(item, ArgumentInfo):
-            return str(item.metavar)
-        if isinstance(item, OptionInfo):  # in an annotation, `default` is the first declaration
-            words = [str(word) for word in (item.default, *(item.param_decls or ()))]
-            declared = [word.partition("/")[0] for word in words if word.startswith("-")]
-            if declared:
-                return declared[0]
-    return f"--{parameter.name.replace('_', '-')}"
-
-
-def spelling(parameters: Iterable[inspect.Parameter]) -> Spelling:
-    """Return how a command shows the parameters of the library: as the options that set them."""
-    options: dict[str, tuple[str, str]] = {}
-    for parameter in parameters:
-        role = parameter.name.removesuffix("_col")
-        marks = [item for item in _metadata(parameter) if isinstance(item, Sets)]
-        for mark in marks or [Sets(role)]:
-            options[mark.name] = _option_name(parameter), str(mark.value)
-        if role != parameter.name:
-            options[f"columns[{role!r}]"] = options[role] = _option_name(parameter), ""
-
-    def spell(parameter: Parameter) -> str | None:
-        name, _, key = parameter.name.partition("[")
-        if parameter.name not in options and key and name in options:
-            return f"{options[name][0]} {key.strip(_QUOTES).removeprefix('loss__')}"
-        option, value = options.get(parameter.name, (None, ""))
-        texts = parameter.plain_values()
-        if option is None or not texts or texts == [value]:
-            return option
-        return None if {"None", "True", "False"} & {*texts} else f"{option} {alternatives(texts)}"
-
-    return spell
-
-
-def _metadata(parameter: inspect.Parameter) -> tuple[Any, ...]:
-    return typing.get_args(parameter.annotation)[1:]
 
 
 def _paths(value: Any) -> list[Path]:

@@ -19,6 +19,7 @@ from podium.cli._factorizing import Work
 from podium.cli._messages import progress
 from podium.cli._options import check_target
 from podium.cli._searching import Search, check_valid_share
+from podium.errors import ArgumentError, DataError, arg
 
 if TYPE_CHECKING:
     from podium.data import Interactions
@@ -70,7 +71,6 @@ class Job:
 def fit(model: Any, job: Job) -> None:
     """Read the events, search for parameters with --tune, fit the model and write it."""
     from podium.data.interactions import read_weighted
-    from podium.errors import ArgumentError
 
     if job.work.resume and not job.search.tune and not model.makes_passes:
         raise ArgumentError(
@@ -135,7 +135,7 @@ def fit(model: Any, job: Job) -> None:
 
 def _smaller(model: Any) -> str:
     has_factors = "n_factors" in model.get_params(deep=False)
-    return "Lower n_factors." if has_factors else "Choose a model that needs less."
+    return f"Lower {arg.n_factors}." if has_factors else "Choose a model that needs less."
 
 
 def _report(model: Any, job: Job, seconds: float, n_passes: int) -> None:
@@ -150,7 +150,6 @@ def _report(model: Any, job: Job, seconds: float, n_passes: int) -> None:
 def _checkpoint(out: Path, *, resume: bool) -> Path | None:
     """Return the path of the checkpoint, next to the output file; None for a device."""
     from podium._files import is_stream
-    from podium.errors import ArgumentError
 
     if not is_stream(out):
         return out.with_name(f"{out.name}.checkpoint")
@@ -177,7 +176,6 @@ def _is_later(checkpoint: Path | None, searched: Path | None) -> bool:
 def _check_memory(model: Any, events: Interactions) -> None:
     """Refuse vectors that do not fit into the memory of this machine."""
     from podium.data.ids import codes_of
-    from podium.errors import ArgumentError
 
     n_factors = model.get_params(deep=False).get("n_factors", 0)
     bytes_per_vector, memory = 4 * n_factors, _memory()
@@ -187,8 +185,9 @@ def _check_memory(model: Any, events: Interactions) -> None:
     needed = (n_users + n_items) * bytes_per_vector
     if needed > memory:
         raise ArgumentError(
-            f"n_factors {n_factors} needs {needed / 1e9:.3g} GB for the vectors of {n_users} users "
-            f"and {n_items} items, but this machine has {memory / 1e9:.3g} GB of memory. Lower it."
+            f"{arg.n_factors} {n_factors} needs {needed / 1e9:.3g} GB for the vectors of {n_users} "
+            f"users and {n_items} items, but this machine has {memory / 1e9:.3g} GB of memory. "
+            "Lower it."
         )
 
 
@@ -242,8 +241,6 @@ def _fit(
 
     After an interrupt, the model of the last complete pass is saved.
     """
-    from podium.errors import ArgumentError
-
     tables = {name: events for name, events in data.items() if events is not None}
     n_passes, all_passes, start = 0, 0, time.perf_counter()
     try:
@@ -278,8 +275,6 @@ def _fit(
 
 def _save(model: Any, out: Path, checkpoint: Path | None) -> None:
     """Write the model; if that fails, name the checkpoint, which holds the factors."""
-    from podium.errors import DataError
-
     try:
         model.save(out)
     except OSError as error:

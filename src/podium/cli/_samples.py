@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 import typer
 
 from podium.cli import _messages
-from podium.cli._options import ColumnNames, Sets
+from podium.cli._options import ColumnNames
+from podium.cli._spelling import Sets
 from podium.errors import ArgumentError, warn
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 from podium._grammar import divided
-from podium.cli._options import WRITTEN, Sets, check_target, texts_by_name
+from podium.cli._options import WRITTEN, check_target, texts_by_name
+from podium.cli._spelling import Sets
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _OF_TUNE = ("grid", "budget", "tune_table")

@@ -8,8 +8,9 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from podium.cli._options import EventFile, Gain, ItemColumn, Resume, Sets, UserColumn, ValueColumn
+from podium.cli._options import EventFile, Gain, ItemColumn, Resume, UserColumn, ValueColumn
 from podium.cli._searching import Search
+from podium.cli._spelling import Sets
 
 DEFAULT_K = 10
 

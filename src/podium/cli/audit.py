@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from podium.cli import _reports
-from podium.cli._options import OF_RESULT, WRITTEN, Sets, check_results, format_option
+from podium.cli._options import OF_RESULT, WRITTEN, check_results, format_option
 from podium.cli._reports import ReportFile
+from podium.cli._spelling import Sets
 from podium.cli.compare import run_names
 from podium.cli.measure import Columns
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from podium.cli import _messages, _reports
-from podium.cli._options import FORMATS, Format, Sets
+from podium.cli._options import FORMATS, Format
 from podium.cli._reports import ReportFile
 from podium.cli._samples import Samples, StratifiedColumns
+from podium.cli._spelling import Sets
 from podium.cli.compare import run_names
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from podium.cli._factorizing import HeldOut, Objective, PairColumns, Passes, Tuning, Work, make
-from podium.cli._options import Sets, Written, gain_of
+from podium.cli._options import Written, gain_of
 from podium.cli._recommending import Job, fit
+from podium.cli._spelling import Sets
 
 
 def factorize(

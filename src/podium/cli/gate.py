@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from podium.cli import _messages, _reports
-from podium.cli._options import OF_RESULT, WRITTEN, Sets, check_results, check_target, format_option
+from podium.cli._options import OF_RESULT, WRITTEN, check_results, check_target, format_option
 from podium.cli._reports import ReportFile
+from podium.cli._spelling import Sets
 from podium.cli._tables import LargeTables
 from podium.cli.compare import run_names
 from podium.cli.measure import (

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from podium.cli import _messages, _render
-from podium.cli._options import FORMATS, Format, Sets
+from podium.cli._options import FORMATS, Format
 from podium.cli._samples import SampleColumns, Samples, StratifiedColumns, is_given
+from podium.cli._spelling import Sets
 from podium.errors import ArgumentError
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from podium.cli import _messages
-from podium.cli._options import WRITTEN, EventFile, ItemColumn, Sets, UserColumn
+from podium.cli._options import WRITTEN, EventFile, ItemColumn, UserColumn
+from podium.cli._spelling import Sets
 
 if TYPE_CHECKING:
     import polars as pl

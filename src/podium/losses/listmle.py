@@ -149,7 +149,7 @@ class ListMLE(DrawnLoss):
             f"{self.name}, {head}: in {n_drawn} of {n_queries} queries, some places hold rows of "
             f"relevance < {self.min_relevance:g}, "
             f"{averaged_orders if self.ties == 'averaged' else 'in a random order'} "
-            f"(loss='{replace(self, head='relevant')}' leaves these places out)"
+            f"({replace(self, head='relevant')} leaves these places out)"
         )
 
     @property

@@ -114,11 +114,12 @@ class Checkpoint:
 
     def _refuse_other_fit(self, saved_identity: Any) -> None:
         saved = cast("dict[str, Any]", saved_identity) if isinstance(saved_identity, dict) else {}
+        validation = f"{arg.eval_set}, seen, {arg.eval_metric} or {arg.patience}"
         for part, template in (
             ("podium", "was written by podium {saved_value}, and this is podium {current_value}"),
             ("data", "belongs to a fit with other interactions"),
             ("settings", "belongs to a fit with other settings: {differences}"),
-            ("eval_set", "belongs to a fit with another eval_set, seen, eval_metric or patience"),
+            ("eval_set", f"belongs to a fit with another {validation}"),
         ):
             saved_value, current_value = saved.get(part), self._identity[part]
             if saved_value != current_value:

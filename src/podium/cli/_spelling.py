@@ -1,0 +1,68 @@
+"""How a command shows the parameters of the library: as the options that set them."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from typer.models import ArgumentInfo, OptionInfo
+
+from podium.errors import Parameter, Spelling, alternatives
+
+_QUOTES = "'\"]"
+
+
+@dataclass(frozen=True)
+class Sets:
+    """A mark in the annotation of an option: the parameter of the library that it sets.
+
+    An option without this mark sets the parameter of its name, and --user-col sets user. `value` is
+    that of a flag, unless it is True.
+    """
+
+    name: str
+    value: object = True
+
+
+def option_name(parameter: inspect.Parameter) -> str:
+    """Return the name of a parameter on the command line, such as --out or TRUTH."""
+    for item in metadata(parameter):
+        if isinstance(item, ArgumentInfo):
+            return str(item.metavar)
+        if isinstance(item, OptionInfo):  # in an annotation, `default` is the first declaration
+            words = [str(word) for word in (item.default, *(item.param_decls or ()))]
+            declared = [word.partition("/")[0] for word in words if word.startswith("-")]
+            if declared:
+                return declared[0]
+    return f"--{parameter.name.replace('_', '-')}"
+
+
+def spelling(parameters: Iterable[inspect.Parameter]) -> Spelling:
+    """Return how a command shows the parameters of the library: as the options that set them."""
+    options: dict[str, tuple[str, str]] = {}
+    for parameter in parameters:
+        role = parameter.name.removesuffix("_col")
+        marks = [item for item in metadata(parameter) if isinstance(item, Sets)]
+        for mark in marks or [Sets(role)]:
+            options[mark.name] = option_name(parameter), str(mark.value)
+        if role != parameter.name:
+            options[f"columns[{role!r}]"] = options[role] = option_name(parameter), ""
+
+    def spell(parameter: Parameter) -> str | None:
+        name, _, key = parameter.name.partition("[")
+        if parameter.name not in options and key and name in options:
+            return f"{options[name][0]} {key.strip(_QUOTES).removeprefix('loss__')}"
+        option, value = options.get(parameter.name, (None, ""))
+        texts = parameter.plain_values()
+        if option is None or not texts or texts == [value]:
+            return option
+        return None if {"None", "True", "False"} & {*texts} else f"{option} {alternatives(texts)}"
+
+    return spell
+
+
+def metadata(parameter: inspect.Parameter) -> tuple[Any, ...]:
+    return typing.get_args(parameter.annotation)[1:]
