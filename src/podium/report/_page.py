@@ -142,7 +142,7 @@ def _paragraphs(text: str | Iterable[Any]) -> list[str]:
 def _template() -> Any:
     jinja2 = _check.extra("jinja2", "report", "An HTML report")
     plots.check_installed()
-    html: type = type(jinja2.filters.do_mark_safe(""))
+    html: type[Any] = type(jinja2.filters.do_mark_safe(""))
 
     def written(value: Any) -> Any:
         return value if isinstance(value, html) else _text.printable(tables.cell_text(value))
