@@ -34,6 +34,7 @@ class TickLabels(Formatter):
         return _numbers.fixed(x, _numbers.decimals([x]), signed=self._signed)
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
+        """Return the labels of ticks; those outside the axis have none."""
         axis: Any = self.axis
         low, high = sorted(axis.get_view_interval())
         ticks = [tick for tick in values if low <= tick <= high]

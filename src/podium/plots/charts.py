@@ -260,17 +260,12 @@ def _draw_curve(sheet: Canvas, curve: _Curve) -> None:
         sheet.ax.plot(curve.x, edge, color=paint, linewidth=1, label="_nolegend_")
     is_defined = np.pad(np.isfinite(curve.y), 1)
     is_alone = is_defined[1:-1] & ~is_defined[:-2] & ~is_defined[2:]
-    sheet.ax.plot(
-        curve.x,
-        curve.y,
-        label=legend_label(curve.label),
-        color=paint,
-        linewidth=2.25,
-        linestyle=_DASHES if curve.is_dashed else "-",
-        marker="o" if len(curve.x) <= _MARKED or is_alone.any() else "",
-        markersize=7,
-        markeredgewidth=0,
-    )
+    marks: dict[str, Any] = {"markersize": 7, "markeredgewidth": 0}
+    if len(curve.x) <= _MARKED or is_alone.any():
+        marks["marker"] = "o"
+    style: dict[str, Any] = {"linewidth": 2.25, "linestyle": _DASHES if curve.is_dashed else "-"}
+    label = legend_label(curve.label)
+    sheet.ax.plot(curve.x, curve.y, color=paint, label=label, **style, **marks)
 
 
 def _reference(sheet: Canvas, value: float, label: str) -> None:
@@ -429,15 +424,10 @@ def _draw_users(sheet: Canvas, x: NDArray[np.float64], y: NDArray[np.float64], s
 
 
 def _compared(x: NDArray[np.float64], y: NDArray[np.float64], count_label: str) -> list[str]:
-    counts = {
-        "above the diagonal": y > x,
-        "below the diagonal": y < x,
-        "on the diagonal": x == y,
-        "undefined": np.isnan(x) | np.isnan(y),
-    }
-    lines = [f"{count_label} {place}: {int(mask.sum()):,}" for place, mask in counts.items()]
-    if not counts["undefined"].any():
-        lines.pop()
+    n_undefined = int((np.isnan(x) | np.isnan(y)).sum())
+    counts = {"above": (y > x).sum(), "below": (y < x).sum(), "on": (x == y).sum()}
+    lines = [f"{count_label} {place} the diagonal: {int(n):,}" for place, n in counts.items()]
+    lines += [f"{count_label} undefined: {n_undefined:,}"] if n_undefined else []
     return [*lines, "area of a dot: number of " + count_label]
 
 

@@ -85,7 +85,7 @@ def _written(figure: Any) -> bytes:
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
         if engine is not None:  # once, not also for the size of the page
             engine.execute(figure)
-        figure.set_layout_engine("none")
+        figure.set_layout_engine(None)
         figure.savefig(stream, format="svg", metadata=_NO_METADATA)
         figure.set_layout_engine(engine)
     return stream.getvalue()

@@ -13,7 +13,7 @@ from podium._text import counted
 from podium.report import headlines, measured
 from podium.report._types import Lists, Report, Section
 from podium.report.cells import dashes, number
-from podium.report.pages import complete, conventions, without, without_empty_segments
+from podium.report.pages import complete, conventions, without_empty_segments
 from podium.report.pictures import measured as pictures
 
 _MOST_FACTS = 6
@@ -161,15 +161,16 @@ def _differences(result: Mapping[str, Any], measure: str) -> Iterator[Section]:
     ]
     of_measure = {**result, "measures": {measure: result["measures"][measure]}}
     of_measure["segments"] = segments
-    tables = [
-        complete(measured.differences_table(of_measure), "Paired tests"),
-        complete(measured.wins_table(of_measure), "Wins, losses and the size of effects"),
-    ]
+    of_tests = measured.differences_table(of_measure)
     in_order = [*tests, *(t for s in segments for t in s["measures"][measure]["differences"])]
     bold = [i for i, test in enumerate(in_order) if headlines.is_significant(test)]
-    tables[0]["highlight"] = [(i, 2) for i in bold if i < len(tables[0]["rows"])]
-    if not segments:
-        tables = [without(table, "measure") for table in tables]
+    of_tests["highlight"] = [(i, 2) for i in bold]
+    leave_out = "" if segments else "measure"
+    of_wins = measured.wins_table(of_measure)
+    tables = [
+        complete(of_tests, "Paired tests", leave_out),
+        complete(of_wins, "Wins, losses and the size of effects", leave_out),
+    ]
     notes = [f"Bold: p Holm is at most {headlines.alpha(tests[0]):g}."] if bold else []
     if measure == next(iter(result["measures"])):
         notes += measured.tests_notes(result)

@@ -142,11 +142,10 @@ def _paragraphs(text: str | Iterable[Any]) -> list[str]:
 def _template() -> Any:
     jinja2 = _check.extra("jinja2", "report", "An HTML report")
     plots.check_installed()
-    from markupsafe import Markup  # comes with jinja2
+    html: type[Any] = type(jinja2.filters.do_mark_safe(""))
 
     def written(value: Any) -> Any:
-        is_html = isinstance(value, Markup)
-        return value if is_html else _text.printable(tables.cell_text(value))
+        return value if isinstance(value, html) else _text.printable(tables.cell_text(value))
 
     environment = jinja2.Environment(autoescape=True, finalize=written)
     environment.filters |= {"paragraphs": _paragraphs, "cells": _table}

@@ -50,17 +50,19 @@ def lines(text: Text) -> list[str]:
     return [line for lines in text.lines for line in lines.split("\n") if line]
 
 
-def complete(table: Mapping[str, Any], caption: str = "") -> Table:
+def complete(table: Mapping[str, Any], caption: str = "", leave_out: str = "") -> Table:
     """Return a table whose rows make sense in any order: repeated names are written again.
 
-    A column of undefined users is left out if there are none. Very long tables are cut, and the
-    caption says so.
+    A column can be left out; that of undefined users is left out if there are none. Very long
+    tables are cut, and the caption says so.
 
     Examples
     --------
     >>> rows = [["ndcg@10", "als", "0.1"], ["", "ease", "0.2"]]
     >>> complete({"columns": ["measure", "run", "mean"], "rows": rows})["rows"][1]
     ['ndcg@10', 'ease', '0.2']
+    >>> complete({"columns": ["run", "users"], "rows": [["als", 9]]}, leave_out="run")["rows"]
+    [[9]]
     """
     columns = list(table["columns"])
     rows = [list(row) for row in table["rows"]]
@@ -72,42 +74,20 @@ def complete(table: Mapping[str, Any], caption: str = "") -> Table:
     if len(rows) > MOST_ROWS:
         caption = f"{caption}. " if caption else ""
         caption += f"The first {MOST_ROWS} of {len(rows):,} rows; --format csv has all of them"
-    result: Table = {
-        "columns": columns,
-        "rows": rows[:MOST_ROWS],
-        "caption": caption,
-        "align": alignment(table),
-        "highlight": [(i, j) for i, j in table.get("highlight", ()) if i < MOST_ROWS],
-        "repeated": [(i, j) for i, j in repeated if i < MOST_ROWS],
-    }
-    if _RARE in columns and all(row[columns.index(_RARE)] in ("", "0") for row in rows):
-        return without(result, _RARE)
-    return result
-
-
-def without(table: Table, column: str) -> Table:
-    """Return a table without a column.
-
-    Examples
-    --------
-    >>> without({"columns": ["run", "users"], "rows": [["als", 9]]}, "run")
-    {'columns': ['users'], 'rows': [[9]], 'align': ['right'], 'highlight': [], 'repeated': []}
-    """
-    place = list(table["columns"]).index(column)
-
-    def cut(cells: Sequence[Any]) -> list[Any]:
-        return [*cells[:place], *cells[place + 1 :]]
+    is_zero = _RARE in columns and all(row[columns.index(_RARE)] in ("", "0") for row in rows)
+    kept = [j for j, n in enumerate(columns) if n != leave_out and not (n == _RARE and is_zero)]
 
     def moved(cells: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        return [(i, j - (j > place)) for i, j in cells if j != place]
+        return [(i, kept.index(j)) for i, j in cells if i < MOST_ROWS and j in kept]
 
+    sides = alignment(table)
     return {
-        **table,
-        "columns": cut(table["columns"]),
-        "rows": [cut(row) for row in table["rows"]],
-        "align": cut(alignment(table)),
+        "columns": [columns[j] for j in kept],
+        "rows": [[row[j] for j in kept] for row in rows[:MOST_ROWS]],
+        "caption": caption,
+        "align": [sides[j] for j in kept],
         "highlight": moved(table.get("highlight", ())),
-        "repeated": moved(table.get("repeated", ())),
+        "repeated": moved(repeated),
     }
 
 

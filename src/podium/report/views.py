@@ -95,18 +95,15 @@ def headed(view: View, noun: str) -> View:
     >>> headed(View((counts,)), "queries").parts[0].tables[0]["columns"]
     ['run', 'queries']
     """
-    if noun == "users":
-        return view
-    parts = (_headed(part, noun) if isinstance(part, Tables) else part for part in view.parts)
+
+    def renamed(table: Table) -> Table:
+        return {**table, "columns": [noun if n == "users" else n for n in table["columns"]]}
+
+    parts = (
+        Tables(tuple(map(renamed, part.tables))) if isinstance(part, Tables) else part
+        for part in view.parts
+    )
     return replace(view, parts=tuple(parts))
-
-
-def _headed(part: Tables, noun: str) -> Tables:
-    tables: list[Table] = []
-    for table in part.tables:
-        columns = [noun if name == "users" else name for name in table["columns"]]
-        tables.append({**table, "columns": columns})
-    return Tables(tuple(tables))
 
 
 def _texts(part: Text | Tables) -> Iterator[str]:

@@ -185,7 +185,7 @@ def differences(result: Mapping[str, Any], measure: str) -> Figure:
     is_better = result["measures"][measure].get("higher_is_better")
     figure = figures.differences(
         f"{measure}: {start}, with {level} intervals",
-        sides[::-1] if is_better is False else sides,
+        (sides[1], sides[0]) if is_better is False else sides,
         [(f"{t['run']} - {t['baseline']}" if is_all else t["run"], t, t["run"]) for t in drawn],
         UNJUDGED.replace("means", "differences"),
     )
