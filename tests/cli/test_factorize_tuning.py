@@ -55,10 +55,10 @@ def command(err: str) -> list[str]:
 def test_search_is_that_of_the_library(podium: Run) -> None:
     done = podium(*TUNE, "--seed", "3", "--tune-table", "t.parquet")
     assert (done.status, done.out) == (0, ""), done.err
-    found = tuning.search_recommender(
+    found = tuning.search(
         Factorization(4, n_epochs=9, similarity="dot", random_state=3),
         "all pairs.csv",
-        space={"l2": [0.01, 0.2], "learning_rate": tuning.LogUniform(0.05, 0.2)},
+        grid={"l2": [0.01, 0.2], "learning_rate": tuning.LogUniform(0.05, 0.2)},
         n_trials=3,
         seed=3,
     )
@@ -104,7 +104,7 @@ def test_options_that_are_given_are_not_searched(podium: Run) -> None:
     done = podium(*argv, "--tune-table", "t.csv")
     assert done.status == 0, done.err
     searched = set(pl.read_csv("t.csv").columns) & set(Factorization().get_params())
-    parts = tuning.default_space(Factorization())
+    parts = tuning.default_grid(Factorization())
     expected = {"n_epochs", *(name for part in parts for name in part)}
     assert searched == expected - {"l2", "n_negatives", "n_factors"}
     model = Factorization.load("model")

@@ -116,7 +116,7 @@ def test_search_is_that_of_the_library_and_can_be_repeated(
 ) -> None:
     search = ("--tune", "--budget", "3", "--seed", "4", "--tune-table", "t.parquet")
     done = train(podium, *search, *options, model=name)
-    found = tuning.search_recommender(
+    found = tuning.search(
         recommenders.get(name),
         "pairs.csv",
         eval_set="valid.csv" if options else None,

@@ -38,7 +38,7 @@ def space(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
     """
     from podium import _check
     from podium.errors import ArgumentError
-    from podium.tuning import default_space
+    from podium.tuning import default_grid
 
     if not model.get_params():
         raise ArgumentError(
@@ -46,7 +46,7 @@ def space(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
             "out."
         )
     if tuning.grid is None:
-        parts = default_space(model)
+        parts = default_grid(model)
         for name in fixed & {"loss", "similarity"}:  # the ranges of other parameters depend on them
             parts = [part for part in parts if str(getattr(model, name)) in part[name]] or parts
         free = [{n: v for n, v in part.items() if n not in fixed} for part in parts]
@@ -84,10 +84,12 @@ def search(
 
     try:
         with progress("tuning") as show:
-            result = library.search_recommender(
+            result = library.search(
                 model,
-                **{name: table for name, table in events.items() if table is not None},
-                space=space(model, tuning, fixed),
+                events["user_items"],
+                seen=events["seen"],
+                eval_set=events["eval_set"],
+                grid=space(model, tuning, fixed),
                 valid=SHARE if share is None else share,
                 measure=measure,
                 **tuning.limits(),

@@ -121,7 +121,7 @@ class Search:
         return self.limits().get("n_trials")
 
     def limits(self) -> dict[str, Any]:
-        """Return --budget as an argument of `podium.tuning.search_recommender`.
+        """Return --budget as an argument of `podium.tuning.search`.
 
         Raises
         ------

@@ -105,9 +105,10 @@ def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> 
         if model.model == "linear" and not names & {"loss", "solver", "radius"}:
             refuse_idle_steps(estimator, {name: f"--grid {name!r}" for name in names})
     else:
-        grid = {
-            name: values for name, values in default_grid(estimator).items() if name not in fixed
-        }
+        grid = [
+            {name: values for name, values in part.items() if name not in fixed}
+            for part in default_grid(estimator)
+        ]
     plan(estimator, grid, budget, tuning.seed)
     return grid
 

@@ -57,7 +57,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
     reads_gain: ClassVar[bool] = False
     """Whether the model has the parameter `gain`, which sets the weights of pairs."""
     default_space: ClassVar[tuple[dict[str, Any], ...]] = ()
-    """The values that a search draws from by default, as `tuning.default_space` returns them; a
+    """The values that a search draws from by default, as `tuning.default_grid` returns them; a
     text such as "log(0.01,1)" is a distribution of `tuning.parse_values`. Empty: no default."""
     stop_reason_: str = ""
     """The reason why the last fit stopped; empty if the model records none."""
