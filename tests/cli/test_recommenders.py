@@ -220,7 +220,7 @@ BAD = {
     "own option": (("--tune", "--grid", "gain=one"), r"^--grid does not accept 'gain'\. Use --g"),
     "fixed": (("--tune", "--l2", "3", "--grid", "l2=1,2"), r"^--grid names 'l2', but another opt"),
     "no parameter": (("--model", "popularity", "--tune"), r"^--tune has nothing to search: Pop"),
-    "none left": (("--tune", "--l2", "3", "--gain", "one"), r"^--tune has nothing to search, "),
+    "none left": (("--tune", "--l2", "3", "--gain", "one"), r"^--tune has nothing to search: EASE"),
     "rating": (("--min-relevance", "9"), r"^pairs\.csv: value is below --min-relevance 9 in every"),
     "not saved": (("--model", "neumf"), r"^--model neumf can't be saved"),
     "of rankers": (("--model", "linear", "--gain", "one"), r"^--gain has no effect with --mod"),

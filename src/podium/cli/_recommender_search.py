@@ -13,8 +13,7 @@ from podium._text import counted
 from podium.cli import _messages
 from podium.cli._messages import progress
 from podium.cli._models import decay_of
-from podium.cli._searching import Search
-from podium.cli._tuning import save, tried, value_of
+from podium.cli._searching import Search, describe, save, text_of
 
 if TYPE_CHECKING:
     from podium.data import Interactions
@@ -27,7 +26,7 @@ _OF_SEARCH = {"tune", "grid", "budget", "valid_share", "tune_table", "resume"}
 _OF_VALIDATION = {"valid", "eval_metric", "patience"}
 
 
-def space(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
+def grid(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
     """Return the values to draw from: the given ones, or the default ones without fixed names.
 
     Raises
@@ -37,33 +36,13 @@ def space(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
         if nothing is left to search.
     """
     from podium import _check
-    from podium.errors import ArgumentError
-    from podium.tuning import default_grid
 
-    if not model.get_params():
-        raise ArgumentError(
-            f"--tune has nothing to search: {type(model).__name__} has no parameters. Leave --tune "
-            "out."
-        )
-    if tuning.grid is None:
-        parts = default_grid(model)
-        for name in fixed & {"loss", "similarity"}:  # the ranges of other parameters depend on them
-            parts = [part for part in parts if str(getattr(model, name)) in part[name]] or parts
-        free = [{n: v for n, v in part.items() if n not in fixed} for part in parts]
-        if not any(free):
-            raise ArgumentError(
-                "--tune has nothing to search, because options fix "
-                f"{_check.listed(sorted(parts[0])).replace(' or ', ' and ')}. Leave out one of "
-                "them, or --tune, or name other parameters with --grid."
-            )
-        return free
     for name in tuning.grid_texts():
         _check.choice(name, "the NAME of --grid", sorted(model.get_params()))
-    tuning.check_grid(fixed)
-    values = tuning.grid_values()
-    if isinstance(values.get("decay"), list):
-        values["decay"] = [decay_of(value) for value in values["decay"]]
-    return [values]
+    parts = tuning.free_grid(model, fixed)
+    if tuning.grid is not None and isinstance(parts[0].get("decay"), list):
+        parts[0]["decay"] = [decay_of(value) for value in parts[0]["decay"]]
+    return parts
 
 
 def search(
@@ -89,7 +68,7 @@ def search(
                 events["user_items"],
                 seen=events["seen"],
                 eval_set=events["eval_set"],
-                grid=space(model, tuning, fixed),
+                grid=grid(model, tuning, fixed),
                 valid=SHARE if share is None else share,
                 measure=measure,
                 **tuning.limits(),
@@ -144,7 +123,9 @@ def repeated(
             words += _words(options[name], value)
     for name, value in params.items():
         is_named = name in named
-        words += [options[name], _text(value)] if is_named else ["--set", f"{name}={_text(value)}"]
+        words += (
+            [options[name], text_of(value)] if is_named else ["--set", f"{name}={text_of(value)}"]
+        )
     return shlex.join(["podium", str(context.info_name), *words])
 
 
@@ -171,14 +152,9 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _describe(result: Found) -> str:
-    """Return the number of candidates, the best one, and the measure of the given settings."""
     seconds = sum(trial.seconds for trial in result.trials)
-    values = ", ".join(f"{name}={_text(value)}" for name, value in result.best.params.items())
-    return (
-        f"{tried(result)} in {counted(len(result.trials), 'fits')} "
-        f"({seconds:.0f} s of processor time); best {values or 'with the given options'}: "
-        f"{value_of(result, result.best)}{_of_defaults(result)}"
-    )
+    fits = f" in {counted(len(result.trials), 'fits')} ({seconds:.0f} s of processor time)"
+    return describe(result, fits) + _of_defaults(result)
 
 
 def _of_defaults(result: Found) -> str:
@@ -187,10 +163,3 @@ def _of_defaults(result: Found) -> str:
     if not fits or result.best.number == 0:
         return ""
     return f"; without the search {fits[-1].mean:.4f}"
-
-
-def _text(value: Any) -> str:
-    """Return a parameter as the command line reads it."""
-    if value is None or isinstance(value, bool):
-        return str(value).lower()
-    return repr(value) if isinstance(value, float) else str(value)

@@ -13,6 +13,7 @@ from podium._text import counted
 from podium.cli import _messages, _models, _recommenders, _tuning
 from podium.cli._messages import progress
 from podium.cli._options import Written, check_target
+from podium.cli._searching import describe, save
 from podium.cli._training import (
     FeatureColumns,
     Interactions,
@@ -123,8 +124,8 @@ def train(
         search_result = _search(
             estimator, data_to_fit, item, grid, model, validation, tuning, eval_set, times
         )
-        _tuning.save(search_result, tuning.tune_table)
-        fitted, summary = search_result.estimator, _tuning.describe(search_result)
+        save(search_result, tuning.tune_table)
+        fitted, summary = search_result.estimator, describe(search_result)
     else:
         fitted, summary = _fit(estimator, data_to_fit, item, eval_set), ""
     fitted = _final_model(fitted, rows, query_norm=model.query_norm)
@@ -246,7 +247,7 @@ def _search(
                 *data_to_fit,
                 item=item,
                 grid=grid,
-                n_trials=tuning.n_trials(),
+                n_trials=tuning.limits().get("n_trials"),
                 measure=library.last_step(estimator).eval_metric,
                 min_relevance=model.min_relevance,
                 eval_set=eval_set,
@@ -259,8 +260,8 @@ def _search(
                 progress=show,
             )
     except library.Interrupted as stop:
-        _tuning.save(stop.search, tuning.tune_table)
-        _messages.say(f"interrupted; {_tuning.describe(stop.search)}")
+        save(stop.search, tuning.tune_table)
+        _messages.say(f"interrupted; {describe(stop.search)}")
         raise
 
 

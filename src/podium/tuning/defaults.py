@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from podium import _check
@@ -17,11 +18,15 @@ _PENALTIES: dict[str, list[Any]] = {
     "C": [1e-3, 1e-2, 1e-1, 1.0, 10.0],
 }
 _STEPS = [0.1, 0.5, 2.0]  # first step lengths, for solvers with a free step length
+_CHOOSE = {"loss", "similarity"}  # parameters that choose one of the mappings
 _WIDER = (1, 3, 10)  # factors of the loss's own k
 
 
-def default_grid(estimator: Any) -> list[Params]:
+def default_grid(estimator: Any, fixed: Collection[str] = ()) -> list[Params]:
     """Return the values that a search tries by default: one or several mappings.
+
+    Parameters of the names in `fixed` keep the estimator's values. They are left out, and so are
+    mappings for another loss or similarity than a fixed one.
 
     A recommender's class declares them (`Recommender.default_space`). A draw chooses one of the
     mappings, and then a value of each of its parameters.
@@ -46,17 +51,12 @@ def default_grid(estimator: Any) -> list[Params]:
     >>> default_grid(EASE())
     [{'l2': LogUniform(low=10, high=10000), 'gain': ['value', 'one']}]
     """
-    if isinstance(estimator, Recommender):
-        return _of_recommender(estimator)
-    last = last_step(estimator)
-    params = last.get_params(deep=False)
-    grid = _of_loss(last.loss_in_use() if isinstance(last, Ranker) else None)
-    if isinstance(last, Ranker) and last.default_grid is not None:
-        return [{**grid, **{name: [*values] for name, values in last.default_grid.items()}}]
-    grid |= {name: values for name, values in _PENALTIES.items() if name in params}
-    if "learning_rate" in params and isinstance(last, Ranker) and last.has_free_steps():
-        grid["learning_rate"] = _STEPS
-    return [grid]
+    is_recommender = isinstance(estimator, Recommender)
+    parts = _of_recommender(estimator) if is_recommender else [_of_rows(last_step(estimator))]
+    for name in _CHOOSE & {*fixed}:  # the values of other parameters depend on them
+        value = str(estimator.get_params(deep=False).get(name))
+        parts = [part for part in parts if value in part.get(name, ())] or parts
+    return [{n: values for n, values in part.items() if n not in fixed} for part in parts]
 
 
 def checked_grid(estimator: Any, grid: Grid | None) -> list[Params]:
@@ -76,6 +76,17 @@ def checked_grid(estimator: Any, grid: Grid | None) -> list[Params]:
             f"{_check.nearest(name, known_names)} The parameters are {_check.listed(known_names)}."
         )
     return parts
+
+
+def _of_rows(estimator: Any) -> Params:
+    params = estimator.get_params(deep=False)
+    grid = _of_loss(estimator.loss_in_use() if isinstance(estimator, Ranker) else None)
+    if isinstance(estimator, Ranker) and estimator.default_grid is not None:
+        return {**grid, **{name: [*values] for name, values in estimator.default_grid.items()}}
+    grid |= {name: values for name, values in _PENALTIES.items() if name in params}
+    if "learning_rate" in params and isinstance(estimator, Ranker) and estimator.has_free_steps():
+        grid["learning_rate"] = _STEPS
+    return grid
 
 
 def _of_recommender(recommender: Recommender) -> list[Params]:

@@ -131,4 +131,5 @@ def _fit(line: dict[str, Any]) -> Fit:
         name: tuple(cast("list[Any]", value)) if isinstance(value, list) else value
         for name, value in line["trial"].items()
     }
-    return Fit(**{**line, "trial": Trial(**values)})
+    fields: dict[str, Any] = {**line, "trial": Trial(**values)}
+    return Fit(**fields)
