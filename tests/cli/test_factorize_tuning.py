@@ -137,7 +137,7 @@ def test_interrupted_search_is_resumed(podium: Run, monkeypatch: pytest.MonkeyPa
     whole = podium(*TUNE)
     before = Path("model").read_bytes()
     with monkeypatch.context() as patch:
-        interrupt(patch, "podium.cli._recommender_search", 2)
+        interrupt(patch, "podium.cli._searching", 2)
         done = podium(*TUNE, "--tune-table", "t.csv")
     assert (done.status, done.out) == (130, "")
     table, first, *others = done.err.splitlines()
@@ -162,7 +162,7 @@ def test_interrupted_last_fit_is_resumed(podium: Run, monkeypatch: pytest.Monkey
     before = Path("model").read_bytes()
     Path("model.checkpoint").write_text("of another fit")
     with monkeypatch.context() as patch:
-        interrupt(patch, "podium.cli._recommender_search", 2)
+        interrupt(patch, "podium.cli._searching", 2)
         assert podium(*TUNE).status == 130
     with monkeypatch.context() as patch:  # the old checkpoint is not read
         interrupt(patch, "podium.cli._recommending", 4)
@@ -208,7 +208,7 @@ def test_missing_search_file_starts_anew_with_a_warning(podium: Run) -> None:
         (("--tune", "--valid-share", "1"), "--valid-share must be a number > 0 and < 1, got 1.0."),
         (("--tune", "--valid", "valid.csv", "--valid-share", "0.1"), "--valid and --valid-share"),
         (("--tune", "--grid", "l2"), "--grid must be NAME=VALUES, each name once, got 'l2'."),
-        (("--tune", "--grid", "l3=1"), "the NAME of --grid must be one of "),
+        (("--tune", "--grid", "l3=1"), "--grid l3 is not a parameter of Factorization."),
         (("--tune", "--grid", "l2=log(0,1)"), "--grid 'l2=log(0,1)': low must be a number > 0"),
         (("--tune", "--grid", "n_factors=8"), "--grid names 'n_factors', but another option "),
         (("--tune", "--patience", "3"), "--patience needs --valid"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,9 +12,8 @@ import typer
 
 from podium._text import counted
 from podium.cli import _messages
-from podium.cli._messages import progress
 from podium.cli._models import decay_of
-from podium.cli._searching import Search, describe, save, text_of
+from podium.cli._searching import Search, describe, run, text_of
 
 if TYPE_CHECKING:
     from podium.data import Interactions
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from podium.tuning import Search as Found
     from podium.tuning import Trial
 
-SHARE = 0.1  # the share of each user's pairs to validate on, by default
 _OF_SEARCH = {"tune", "grid", "budget", "valid_share", "tune_table", "resume"}
 _OF_VALIDATION = {"valid", "eval_metric", "patience"}
 
@@ -35,14 +34,12 @@ def grid(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
         If the model has no parameter of a given name, a value is invalid, or an option fixes it; or
         if nothing is left to search.
     """
-    from podium import _check
+    from podium.tuning.defaults import checked_grid
 
-    for name in tuning.grid_texts():
-        _check.choice(name, "the NAME of --grid", sorted(model.get_params()))
     parts = tuning.free_grid(model, fixed)
     if tuning.grid is not None and isinstance(parts[0].get("decay"), list):
         parts[0]["decay"] = [decay_of(value) for value in parts[0]["decay"]]
-    return parts
+    return checked_grid(model, parts)
 
 
 def search(
@@ -61,30 +58,24 @@ def search(
     """Search for the best parameters; after an interrupt, the finished trials are written."""
     from podium import tuning as library
 
-    try:
-        with progress("tuning") as show:
-            result = library.search(
-                model,
-                events["user_items"],
-                seen=events["seen"],
-                eval_set=events["eval_set"],
-                grid=grid(model, tuning, fixed),
-                valid=SHARE if share is None else share,
-                measure=measure,
-                **tuning.limits(),
-                refit=False,
-                checkpoint=file,
-                resume=resume,
-                executor=executor,
-                seed=seed,
-                progress=show,
-            )
-    except library.Interrupted as stop:
-        save(stop.search, tuning.tune_table)
-        note = "" if file is None else f"; --resume continues from {file}"
-        _messages.say(f"interrupted; {_describe(stop.search)}{note}.")
-        raise
-    save(result, tuning.tune_table)
+    call = partial(
+        library.search,
+        model,
+        events["user_items"],
+        seen=events["seen"],
+        eval_set=events["eval_set"],
+        grid=grid(model, tuning, fixed),
+        valid=share,
+        measure=measure,
+        **tuning.limits(),
+        refit=False,
+        checkpoint=file,
+        resume=resume,
+        executor=executor,
+        seed=seed,
+    )
+    note = "" if file is None else f"; --resume continues from {file}"
+    result = run(call, "tuning", tuning.tune_table, lambda stopped: f"{_describe(stopped)}{note}.")
     _messages.say(_describe(result))
     return result
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -13,6 +13,7 @@ import typer
 from podium._grammar import divided
 from podium._text import counted, tally
 from podium.cli import _messages
+from podium.cli._messages import progress
 from podium.cli._options import WRITTEN, check_target, texts_by_name
 
 if TYPE_CHECKING:
@@ -148,7 +149,24 @@ class Search:
         return grid
 
 
-def save(search: Found, path: Path | None) -> None:
+def run(
+    search: Callable[..., Found], title: str, table: Path | None, tell: Callable[[Found], str]
+) -> Found:
+    """Search with progress; the table of trials is also written after an interrupt."""
+    from podium.tuning import Interrupted
+
+    try:
+        with progress(title) as show:
+            result = search(progress=show)
+    except Interrupted as stop:
+        _save(stop.search, table)
+        _messages.say(f"interrupted; {tell(stop.search)}")
+        raise
+    _save(result, table)
+    return result
+
+
+def _save(search: Found, path: Path | None) -> None:
     """Write the table of a search if a path is given."""
     if path is not None:
         search.save(path)

@@ -84,6 +84,29 @@ class Fold:
     valid: Rows
 
 
+def divided(
+    rows: Rows,
+    *,
+    eval_set: Any,
+    n_folds: int | None,
+    split: str | None,
+    share: float,
+    times: Any,
+    seed: int,
+    reader: str,
+) -> list[Fold]:
+    """Return the folds of a search: an eval_set, folds of users, or one split."""
+    if eval_set is not None and n_folds is not None:
+        raise ArgumentError("eval_set and n_folds were both given. Pass one of them.")
+    if (eval_set is not None or n_folds is not None) and times is not None:
+        raise ArgumentError("time requires split='time' or 'time-per-user'. Leave it out.")
+    if eval_set is not None:
+        return of_eval_set(rows, eval_set, reader)
+    if n_folds is not None:
+        return of_users(rows, n_folds, seed)
+    return of_split(rows, "users" if split is None else split, share, times, seed)
+
+
 def of_eval_set(rows: Rows, eval_set: Any, reader: str = "") -> list[Fold]:
     """Return one fold with the eval_set as rows to measure on; `reader` names what reads groups."""
     X, y, qid = unpack_eval_set(eval_set)

@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from podium import _check
 from podium.errors import ArgumentError, ConvergenceWarning, warn
 from podium.metrics import Measure
 from podium.rankers.estimator import Ranker
 from podium.ranking import Ranking
 from podium.tuning import fitting
 from podium.tuning.candidates import Params
-from podium.tuning.folds import Fold, Rows, of_eval_set, of_split, of_users
+from podium.tuning.folds import Fold, Rows
 from podium.tuning.results import Trial
 from podium.tuning.trials import Task
 from podium.types import PerGroup, Progress
@@ -46,46 +45,6 @@ class OfRows(Task):
     min_relevance: float | None
     keeps_fit: bool
 
-    @classmethod
-    def of(
-        cls,
-        estimator: Any,
-        rows: Rows,
-        *,
-        measure: Measure,
-        min_relevance: float | None,
-        eval_set: Any,
-        n_folds: int | None,
-        split: str,
-        share: float,
-        times: Any,
-        one_group: bool,
-        seed: int,
-        refit: bool,
-    ) -> OfRows:
-        """Check the arguments of a search, and divide its rows."""
-        fitting.check(estimator)
-        one_group = _one_group(estimator, one_group)
-        reader = "" if one_group else str(measure)
-        _check.grouped(rows.qid, reader, request="set_fit_request")
-        base = _prepared(estimator, measure, seed, one_group=one_group)
-        low = None if min_relevance is None else _check.positive(min_relevance, "min_relevance")
-        if eval_set is not None and n_folds is not None:
-            raise ArgumentError("eval_set and n_folds were both given. Pass one of them.")
-        if (eval_set is not None or n_folds is not None) and times is not None:
-            raise ArgumentError("time requires split='time' or 'time-per-user'. Leave it out.")
-        rows = rows.checked()
-        if eval_set is not None:
-            parts = of_eval_set(rows, eval_set, reader)
-        elif n_folds is not None:
-            parts = of_users(rows, n_folds, seed)
-        else:
-            parts = of_split(rows, split, share, times, seed)
-        task = cls(base, measure, rows, parts, low, eval_set is not None or not refit)
-        if eval_set is None:
-            task._check_measured()
-        return task
-
     def __post_init__(self) -> None:
         self.n_folds = len(self.folds)
         self.keeps_best = self.keeps_fit and self.n_folds == 1
@@ -108,7 +67,7 @@ class OfRows(Task):
         best = getattr(last, "best_iteration_", None)
         return None if best is None else int(best) + 1, str(getattr(last, "stop_reason_", ""))
 
-    def _check_measured(self) -> None:
+    def check_measured(self) -> None:
         """Raise before the first fit if the measure is defined on no user of a fold."""
         for number, fold in enumerate(self.folds):
             y, qid = fold.valid.labels()
@@ -152,13 +111,7 @@ class OfRows(Task):
         return self.measure(Ranking.from_scores(scores, y, qid, min_relevance=self.min_relevance))
 
 
-def _one_group(estimator: Any, one_group: bool) -> bool:
-    """Return whether rows without qid are one group, by the argument or by the estimator."""
-    estimator_flag = fitting.last_step(estimator).get_params(deep=False).get("one_group", False)
-    return _check.flag(one_group, "one_group") or bool(estimator_flag)
-
-
-def _prepared(estimator: Any, measure: Measure, seed: int, *, one_group: bool) -> Any:
+def prepared(estimator: Any, measure: Measure, seed: int, *, one_group: bool) -> Any:
     """Return a copy of the estimator that stops early by the measure and draws from the seed."""
     base = clone(estimator)
     params = base.get_params(deep=True)

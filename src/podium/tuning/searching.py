@@ -15,12 +15,12 @@ from podium.executors import Executor
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.recommenders import Recommender
-from podium.tuning import pairs
+from podium.tuning import fitting, folds, pairs
 from podium.tuning.candidates import Grid, Params, candidates, drawn
 from podium.tuning.defaults import checked_grid
 from podium.tuning.folds import Rows
 from podium.tuning.of_pairs import OfPairs
-from podium.tuning.of_rows import OfRows
+from podium.tuning.of_rows import OfRows, prepared
 from podium.tuning.results import Search
 from podium.tuning.resuming import FitFile
 from podium.tuning.trials import Task, Trials
@@ -215,20 +215,28 @@ def search(
     else:
         _refuse(estimator, of_pairs, "rows with features")
         parsed = parse_relevance("pap@10" if measure is None else measure)
-        task = OfRows.of(
-            estimator,
-            Rows(X, y, qid, item),
-            measure=parsed,
-            min_relevance=min_relevance,
+        fitting.check(estimator)
+        one_group = _check.flag(one_group, "one_group") or bool(
+            fitting.last_step(estimator).get_params(deep=False).get("one_group", False)
+        )
+        reader = "" if one_group else str(parsed)
+        _check.grouped(qid, reader, request="set_fit_request")
+        base = prepared(estimator, parsed, seed, one_group=one_group)
+        low = None if min_relevance is None else _check.positive(min_relevance, "min_relevance")
+        rows = Rows(X, y, qid, item).checked()
+        parts = folds.divided(
+            rows,
             eval_set=eval_set,
             n_folds=n_folds,
-            split="users" if split is None else split,
+            split=split,
             share=0.2 if valid is None else valid,
             times=time,
-            one_group=one_group,
             seed=seed,
-            refit=refit,
+            reader=reader,
         )
+        task = OfRows(base, parsed, rows, parts, low, eval_set is not None or not refit)
+        if eval_set is None:
+            task.check_measured()
         param_sets, file = plan(estimator, grid, n_trials, seed), FitFile(None, {})
     trials = Trials(task, file, budget=budget, n_jobs=_workers(n_jobs), report=or_silent(progress))
     return trials.run(param_sets)
