@@ -23,7 +23,7 @@ def write_rows(path: Path, n_rows: int, n_features: int, *, seed: int = 0) -> No
     sizes = rng.integers(60, 161, n_rows // 60 + 1)
     qid = np.repeat(np.arange(1, sizes.size + 1), sizes)[:n_rows]
     labels = rng.choice([0, 1, 2, 3, 4], n_rows, p=[0.52, 0.32, 0.13, 0.02, 0.01])
-    with path.open("w") as file:
+    with path.open("w", encoding="utf-8") as file:
         for start in range(0, n_rows, _BLOCK):
             values = rng.random((min(_BLOCK, n_rows - start), n_features))
             for row, numbers in enumerate(values, start):

@@ -311,7 +311,7 @@ def run(mutants: list[Mutant], n_workers: int, out: Path) -> list[dict[str, Any]
         with ThreadPoolExecutor(n_workers) as pool:
             for result in pool.map(run_one, mutants):
                 results.append(result)
-                out.write_text(json.dumps(results, indent=1) + "\n")
+                out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
                 print(f"{result['result']:9} {result['path']}:{result['line']} {result['by']}")
     return results
 
@@ -385,8 +385,8 @@ def _first_failure(tests: list[str], copy: Path, compiles: bool, *options: str) 
 
 def compare(before: Path, after: Path) -> None:
     """Print the number of mutants that each run caught, and those that only the first caught."""
-    old: list[dict[str, Any]] = json.loads(before.read_text())
-    new: list[dict[str, Any]] = json.loads(after.read_text())
+    old: list[dict[str, Any]] = json.loads(before.read_text(encoding="utf-8"))
+    new: list[dict[str, Any]] = json.loads(after.read_text(encoding="utf-8"))
     for name, results in (("before", old), ("after", new)):
         print(name, dict(Counter(str(result["result"]) for result in results)))
     caught = {_site(result) for result in new if result["result"] in CAUGHT}

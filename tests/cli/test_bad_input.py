@@ -172,7 +172,7 @@ def test_list_too_short_for_auc_names_the_option(podium: Callable[..., Any]) -> 
         (("measure", ".", "a.csv"), r"^\. is a folder\."),
         (
             ("measure", "truth.csv", "strange"),
-            r"strange has an unknown format.* Give the file one of the suf",
+            r"strange has an unknown format.* Give it one of the suf",
         ),
         (("compare", "truth.csv", "a.csv"), r"at least two runs, got 1\. For one run, use podium"),
         (("rank", "none", "rows.csv"), r"^none is not a file\."),
@@ -286,7 +286,7 @@ def test_feature_that_is_not_finite_is_named(podium: Callable[..., Any]) -> None
 
 def test_model_that_is_never_scaled_has_no_use_for_no_scale(podium: Callable[..., Any]) -> None:
     Path("rows.csv").write_text(ROWS)
-    for model in ("rankboost", "lightgbm", "xgboost"):
+    for model in ("lightgbm", "xgboost"):
         refused(
             podium("train", "rows.csv", "--model", model, "--no-scale", "-o", "model"),
             rf"^--no-scale has no effect with --model {model}, which never scales features",

@@ -13,8 +13,9 @@ import polars as pl
 import pytest
 
 from podium.testing import pairs
-from podium.testing.pairs import brute, doors, law, laws
+from podium.testing.pairs import brute, claims, doors, law, laws
 from podium.testing.pairs.cases import Case
+from podium.testing.pairs.formulas import parse
 from podium.testing.pairs.known import KNOWN, Known
 from podium.testing.pairs.snippet import snippet
 
@@ -77,48 +78,77 @@ def test_brute_force_shares_no_code_with_the_library() -> None:
         assert is_apart or path.stem in WITH_LIBRARY, path.name
 
 
-COMMANDS: dict[str, tuple[str, ...]] = {"ties": (), "missing": (), "undefined": (), "unjudged": ()}
+FLAGS = {"single_precision"}
+TABLES = ("users", "catalogue", "items")
 
 
 def is_plain(case: Case) -> bool:
-    """Return whether the options of a case are those of the command line, and ids are integers."""
-    return set(case.options) <= {*COMMANDS, "min_relevance", "level", "like", "interval"} and not (
-        {"ids", "scores"} & set(case.data)
-    )
+    """Return whether files hold the tables of a case as they are: integers, and no large scores."""
+    return not {"ids", "scores"} & set(case.data)
 
 
-def arguments(case: Case) -> list[str]:
-    options = [(f"--{name.replace('_', '-')}", str(v)) for name, v in case.options.items()]
-    return [part for option in options for part in option]
+def arguments(case: Case, command: str) -> list[str]:
+    """Write the tables of a case; return the arguments of a command that measures them."""
+    keys = doors.keywords(case, command)
+    for name in TABLES:
+        if name in keys:
+            pl.DataFrame(keys[name]).write_csv(f"{name}.csv")
+            keys[name] = f"{name}.csv"
+    by = [part for segments in keys.pop("by", ()) for part in ("--by", segments)]
+    flags = [f"--{name.replace('_', '-')}" for name in FLAGS & set(keys)]
+    options = [(f"--{n.replace('_', '-')}", str(v)) for n, v in keys.items() if n not in FLAGS]
+    measures = [part for text in case.measures for part in ("-m", text)]
+    if command == "gate":
+        first, *guards = case.measures
+        signs = {m: "" if parse(m).metric.higher_is_better is False else "-" for m in guards}
+        limits = [("--guard", f"{m}:{signs[m]}{claims.GUARD}") for m in guards]
+        measures = ["-m", first, *(part for guard in limits for part in guard)]
+    runs = {"measure": ["a"], "compare": ["a", "b", "c"], "gate": ["a", "b"]}[command]
+    if command == "compare" and case["pairs"] != "all":
+        runs = ["a", "b"]
+    files = ["t.csv", *(f"{run}.csv" for run in runs)]
+    return [command, *files, *measures, *by, *flags, *(part for pair in options for part in pair)]
 
 
-def reads_tables(case: Case) -> bool:
-    return all(
-        m.split("@")[0] not in {"coverage", "gini", "novelty", "popularity", "diversity"}
-        for m in case.measures
-    )
+def means_of(command: str, found: dict[str, Any]) -> dict[tuple[str, ...], float | None]:
+    """Return the facts of the JSON that a command prints."""
+    if command == "measure":
+        return {("mean", m, "a", ""): v["mean"] for m, v in found["measures"].items()}
+    if command == "gate":
+        return {
+            (what, claim["measure"], "claim", claim["segment"]): claim[what]
+            for claim in found["claims"]
+            for what in ("difference", "verdict")
+        }
+    return {
+        ("difference", m, f"{d['run']} - {d['baseline']}", ""): d["difference"]
+        for m, of_measure in found["measures"].items()
+        for d in of_measure["differences"]
+    }
 
 
-@pytest.mark.parametrize("part", range(2))
-def test_command_line_gives_the_means_of_brute_force(
-    part: int, podium: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+RIGHT: dict[str, Callable[..., Any]] = {
+    "measure": brute.measured,
+    "compare": brute.compared,
+    "gate": claims.gated,
+}
+
+
+@pytest.mark.parametrize("command", RIGHT)
+def test_command_line_gives_the_numbers_of_brute_force(
+    command: str, podium: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    plain = (c for c in law.cases(SEED + 1) if is_plain(c) and reads_tables(c))
-    for case in islice(plain, part, 24, 2):
-        right = law.answer(lambda c=case: brute.measured(c, doors.draws(c)))
+    plain = (c for c in law.cases(SEED + 1) if is_plain(c) and doors.has(command, c))
+    for case in islice(plain, 24):
+        right = law.answer(lambda c=case: RIGHT[command](c, doors.draws(c)))
         pl.DataFrame(doors.truth_of(case.tables)).write_csv("t.csv")
-        pl.DataFrame(doors.run_of(case.tables, "a")).write_csv("a.csv")
-        measures = [part for text in case.measures for part in ("-m", text)]
-        given = [*measures, *arguments(case), "--format", "json"]
-        done = podium("measure", "t.csv", "a.csv", *given)
-        assert (done.status == 2) == isinstance(right, str), (case, done.err)
+        for run in "abc":
+            pl.DataFrame(doors.run_of(case.tables, run)).write_csv(f"{run}.csv")
+        done = podium(*arguments(case, command), "--format", "json")
+        assert (done.status == 2) == isinstance(right, str), (case, right, done.err)
         if isinstance(right, str):
             continue
-        found = json.loads(done.out)["measures"]
-        for text in case.measures:
-            mean = found[text]["mean"]
-            value = float("nan") if mean is None else mean
-            assert law.is_same("mean", right["mean", text, "a", ""], value), snippet(
-                case, "measure"
-            )
+        for fact, value in means_of(command, json.loads(done.out)).items():
+            number = float("nan") if value is None else value
+            assert law.is_same(fact[0], right[fact], number), (fact, snippet(case, command))

@@ -22,6 +22,7 @@ from typer.exceptions import TyperException
 
 from podium import __version__
 from podium.cli import _messages, _reports
+from podium.cli._help import shorten
 from podium.cli._options import expand, paragraphs
 from podium.cli.audit import audit
 from podium.cli.compare import compare
@@ -135,7 +136,7 @@ def _run(argv: Sequence[str], *, debug: bool) -> int:
     except (PodiumError, OSError) as error:
         if debug:
             traceback.print_exc()
-        return _fail(_messages.of_command(_messages.one_line(error), argv[0] if argv else ""))
+        return _fail(_messages.one_line(error))
     except KeyboardInterrupt:
         status = _INTERRUPTED
     if status == _INTERRUPTED:
@@ -145,9 +146,13 @@ def _run(argv: Sequence[str], *, debug: bool) -> int:
 
 def _call(argv: Sequence[str]) -> int:
     """Run a command; typer converts an interrupt and --help into a status."""
-    command = typer.main.get_command(app)
+    group: Any = typer.main.get_command(app)
+    if "--help-all" not in argv:
+        for name, command in group.commands.items():
+            shorten(name, command)
     _reports.ARGUMENTS.set(list(argv))
-    result = command.main(list(argv), prog_name="podium", standalone_mode=False)
+    words = ["--help" if word == "--help-all" else word for word in argv]
+    result = group.main(words, prog_name="podium", standalone_mode=False)
     return result if isinstance(result, int) else 0
 
 
@@ -168,8 +173,8 @@ def _plain_warnings() -> Generator[None]:
     shown_texts: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *place: object) -> None:
-        if issubclass(category, PodiumWarning):
-            text = _messages.warning(str(message))
+        if isinstance(message, PodiumWarning):
+            text = _messages.one_line(message)
             if text not in shown_texts:
                 _messages.say(f"warning: {text}")
             shown_texts.add(text)

@@ -14,7 +14,7 @@ from podium._grammar import divided
 from podium._text import counted, tally
 from podium.cli import _messages
 from podium.cli._messages import progress
-from podium.cli._options import WRITTEN, check_target, texts_by_name
+from podium.cli._options import WRITTEN, Sets, check_target, texts_by_name
 
 if TYPE_CHECKING:
     from podium.tuning import Search as Found
@@ -49,6 +49,7 @@ class Search:
     ] = None
     budget: Annotated[
         str | None,
+        Sets("n_trials"),
         typer.Option(
             metavar="TIME|N",
             help="Number of random candidates to try. For a recommender, also the processor time "
@@ -87,7 +88,7 @@ class Search:
                 values_by_name[name] = losses_of(text) if name == "loss" else parse_values(text)
             except ArgumentError as error:
                 entry = f"{name}={text}"
-                raise ArgumentError(f"--grid {entry!r}: {error}") from None
+                raise ArgumentError(f"--grid {entry!r}: {error.message.text}") from None
         return values_by_name
 
     def check_tune(self) -> None:
@@ -177,7 +178,7 @@ def describe(search: Found, effort: str = "") -> str:
     """Return how many candidates were tried, the best one, and its measure."""
     names = {trial.number for trial in search.trials}
     errors = {trial.number: trial.error for trial in search.trials if trial.error}
-    failed = _messages.as_options(tally(errors.values()))
+    failed = tally(errors.values())
     best = search.best
     values = ", ".join(
         f"{name.removeprefix('loss__')}={text_of(value, '.4g')}"

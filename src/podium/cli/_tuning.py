@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from podium.cli import _messages
 from podium.cli._models import (
     assignments,
     estimator_of,
@@ -118,7 +117,7 @@ def grades_unread(rows: Features, model: Model, estimator: Any, grid: Any) -> It
 
     if model.min_relevance is None:
         message = library.grades_unread(labels("DATA", rows), estimator, grid, name=model.model)
-        yield from filter(None, [_messages.as_options(message)])
+        yield from filter(None, [message])
 
 
 def grades_learned(relevance: PerRow, loss: str) -> str:
@@ -151,7 +150,7 @@ def head_drawn(loss: Any, rows: Features) -> str:
     if not isinstance(loss, Loss):
         return ""
     groups = Groups.from_qid(np.asarray(rows.qid))
-    return _messages.as_options(loss.remark(labels("DATA", rows), groups))
+    return loss.remark(labels("DATA", rows), groups)
 
 
 def _given_grid(model: Model, values: dict[str, Any], estimator: Any) -> list[dict[str, Any]]:

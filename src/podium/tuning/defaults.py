@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.losses import Loss
 from podium.rankers.estimator import Ranker
 from podium.recommenders import Recommender
@@ -72,7 +72,7 @@ def checked_grid(estimator: Any, grid: Grid | None) -> list[Params]:
     known_names = sorted(last.get_params(deep=False))
     for name in unknown_names(estimator, dict.fromkeys(n for part in parts for n in part)):
         raise ArgumentError(
-            f"grid[{name!r}] is not a parameter of {type(last).__name__}."
+            f"{arg['grid', name]} is not a parameter of {type(last).__name__}."
             f"{_check.nearest(name, known_names)} The parameters are {_check.listed(known_names)}."
         )
     return parts

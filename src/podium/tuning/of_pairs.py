@@ -11,7 +11,7 @@ from typing import Any
 from sklearn.base import clone
 
 from podium import __version__
-from podium.errors import warn
+from podium.errors import arg, warn
 from podium.executors import Executor, Threads
 from podium.metrics import Measure
 from podium.recommenders import Recommender
@@ -73,8 +73,8 @@ class OfPairs(Task):
             return grid
         if self.parts.has_zeros:
             warn(
-                "gain is not searched, because some rows have the value 0, and they are pairs with "
-                "gain='one' only. Leave these rows out to search it."
+                f"{arg.gain} is not searched, because some rows have the value 0, and they are "
+                f"pairs with {arg.gain('one')} only. Leave these rows out to search it."
             )
         elif (self.parts.train.data != 1.0).any():
             return grid

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from podium.errors import ArgumentError, ConvergenceWarning, warn
 from podium.metrics import Measure
 from podium.rankers.estimator import Ranker
+from podium.rankers.fitting import LimitWarning
 from podium.ranking import Ranking
 from podium.tuning import fitting
 from podium.tuning.candidates import Params
@@ -100,7 +101,7 @@ class OfRows(Task):
             last.set_params(keep="last")
         with warnings.catch_warnings():
             # The refit is meant to end at max_iter.
-            warnings.filterwarnings("ignore", ".*stopped at max_iter", ConvergenceWarning)
+            warnings.simplefilter("ignore", LimitWarning)
             return fitting.fit(model, *self.rows.cut(), item=self.rows.items())
 
     def _model(self, params: Params) -> Any:

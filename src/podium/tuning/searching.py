@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from podium import _check
 from podium._one_thread import n_processors
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.executors import Executor
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
@@ -267,8 +267,8 @@ def _refuse(estimator: Any, options: dict[str, Any], data: str) -> None:
     for name, value in options.items():
         if value is not None:
             raise ArgumentError(
-                f"{name} has no effect with {type(estimator).__name__}, which learns from {data}. "
-                "Leave it out."
+                f"{arg[name]} has no effect with {type(estimator).__name__}, which learns from "
+                f"{data}. Leave it out."
             )
 
 

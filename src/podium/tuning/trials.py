@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from podium._one_thread import one_blas_thread
-from podium.errors import ArgumentError, MissingExtraError
+from podium.errors import ArgumentError, MissingExtraError, PodiumError
 from podium.evaluation import stats
 from podium.metrics import Measure
 from podium.tuning.candidates import Params
@@ -141,8 +141,11 @@ class Trials:
             if len(trials) == 1
             else f"All {len(trials)} candidates failed, the first one"
         )
+        reason = trials[0].error
+        if isinstance(self._first_error, PodiumError):
+            reason = self._first_error.message.text
         raise ArgumentError(
-            f"{subject} with parameters {trials[0].params or 'as given'}: {trials[0].error}"
+            f"{subject} with parameters {trials[0].params or 'as given'}: {reason}"
         ) from self._first_error
 
     def run(self, candidates: Sequence[Params]) -> Search:
@@ -282,7 +285,9 @@ def _measured(
         outcome.fit_seconds = task.clock() - start
         values = task.values(model, fold)
         if np.isnan(values).all():
-            raise ArgumentError(f"{task.measure} is defined on no user of the rows set aside.")
+            raise ArgumentError(
+                f"{task.measure} is defined on no user of the rows set aside. Set more rows aside."
+            )
         outcome.iterations, outcome.stop_reason = task.course(model, params)
         outcome.values, outcome.model = values, model if task.keeps_best else None
     except MissingExtraError:

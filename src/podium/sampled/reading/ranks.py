@@ -12,7 +12,7 @@ from podium.data.convert import Ids, to_ids, to_numbers
 from podium.data.ids import label_array
 from podium.data.source import Kind, Source
 from podium.data.tables import fetch, open_table
-from podium.errors import ArgumentError, warn
+from podium.errors import ArgumentError, arg, warn
 from podium.sampled.design import Floats
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.reading.seen import read_seen
@@ -83,7 +83,7 @@ def read_ranks(
     column_names = resolve(table.names, roles, columns or {}, table.name)
     if (n_negatives is None) == ("n_negatives" not in column_names):
         raise ArgumentError(
-            "n_negatives must be given once, as a number or as a column of the ranks, got "
+            f"{arg.n_negatives} must be given once, as a number or as a column of the ranks, got "
             f"{'neither' if n_negatives is None else 'both'}."
         )
     values = fetch(table, column_names, KINDS)
@@ -95,7 +95,9 @@ def read_ranks(
         sizes = n_negatives
     if seen is not None:
         if user is None:
-            raise ArgumentError(f"seen= needs users, but {table.name} has no column of users.")
+            raise ArgumentError(
+                f"{arg.seen()} needs users, but {table.name} has no column of users."
+            )
         refuse_history(columns, values, table.name)
         n_items = read_seen(seen).sizes(user, n_items, table.name)
     return SampledRanks(
@@ -127,11 +129,11 @@ def refuse_history(columns: dict[str, str] | None, values: dict[str, Any], sourc
     """Drop the history if seen items were left out; raise if its column was named."""
     if "history" in (columns or {}):
         raise ArgumentError(
-            "history is the number of a user's own items that could be drawn, but seen= leaves "
-            "these out. Pass one of the two."
+            f"history is the number of a user's own items that could be drawn, but {arg.seen()} "
+            "leaves these out. Pass one of the two."
         )
     if values.pop("history", None) is not None:
-        warn(f"{source}: history is ignored, because seen= leaves out users' own items.")
+        warn(f"{source}: history is ignored, because {arg.seen()} leaves out users' own items.")
 
 
 def _one_size(sizes: int | Floats, stages: Any) -> Any:
