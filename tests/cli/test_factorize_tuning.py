@@ -55,10 +55,10 @@ def command(err: str) -> list[str]:
 def test_search_is_that_of_the_library(podium: Run) -> None:
     done = podium(*TUNE, "--seed", "3", "--tune-table", "t.parquet")
     assert (done.status, done.out) == (0, ""), done.err
-    found = tuning.search_recommender(
+    found = tuning.search(
         Factorization(4, n_epochs=9, similarity="dot", random_state=3),
         "all pairs.csv",
-        space={"l2": [0.01, 0.2], "learning_rate": tuning.LogUniform(0.05, 0.2)},
+        grid={"l2": [0.01, 0.2], "learning_rate": tuning.LogUniform(0.05, 0.2)},
         n_trials=3,
         seed=3,
     )
@@ -104,7 +104,7 @@ def test_options_that_are_given_are_not_searched(podium: Run) -> None:
     done = podium(*argv, "--tune-table", "t.csv")
     assert done.status == 0, done.err
     searched = set(pl.read_csv("t.csv").columns) & set(Factorization().get_params())
-    parts = tuning.default_space(Factorization())
+    parts = tuning.default_grid(Factorization())
     expected = {"n_epochs", *(name for part in parts for name in part)}
     assert searched == expected - {"l2", "n_negatives", "n_factors"}
     model = Factorization.load("model")
@@ -137,7 +137,7 @@ def test_interrupted_search_is_resumed(podium: Run, monkeypatch: pytest.MonkeyPa
     whole = podium(*TUNE)
     before = Path("model").read_bytes()
     with monkeypatch.context() as patch:
-        interrupt(patch, "podium.cli._recommender_search", 2)
+        interrupt(patch, "podium.cli._searching", 2)
         done = podium(*TUNE, "--tune-table", "t.csv")
     assert (done.status, done.out) == (130, "")
     table, first, *others = done.err.splitlines()
@@ -162,7 +162,7 @@ def test_interrupted_last_fit_is_resumed(podium: Run, monkeypatch: pytest.Monkey
     before = Path("model").read_bytes()
     Path("model.checkpoint").write_text("of another fit")
     with monkeypatch.context() as patch:
-        interrupt(patch, "podium.cli._recommender_search", 2)
+        interrupt(patch, "podium.cli._searching", 2)
         assert podium(*TUNE).status == 130
     with monkeypatch.context() as patch:  # the old checkpoint is not read
         interrupt(patch, "podium.cli._recommending", 4)
@@ -208,7 +208,7 @@ def test_missing_search_file_starts_anew_with_a_warning(podium: Run) -> None:
         (("--tune", "--valid-share", "1"), "--valid-share must be a number > 0 and < 1, got 1.0."),
         (("--tune", "--valid", "valid.csv", "--valid-share", "0.1"), "--valid and --valid-share"),
         (("--tune", "--grid", "l2"), "--grid must be NAME=VALUES, each name once, got 'l2'."),
-        (("--tune", "--grid", "l3=1"), "the NAME of --grid must be one of "),
+        (("--tune", "--grid", "l3=1"), "--grid l3 is not a parameter of Factorization."),
         (("--tune", "--grid", "l2=log(0,1)"), "--grid 'l2=log(0,1)': low must be a number > 0"),
         (("--tune", "--grid", "n_factors=8"), "--grid names 'n_factors', but another option "),
         (("--tune", "--patience", "3"), "--patience needs --valid"),

@@ -116,7 +116,7 @@ def test_search_is_that_of_the_library_and_can_be_repeated(
 ) -> None:
     search = ("--tune", "--budget", "3", "--seed", "4", "--tune-table", "t.parquet")
     done = train(podium, *search, *options, model=name)
-    found = tuning.search_recommender(
+    found = tuning.search(
         recommenders.get(name),
         "pairs.csv",
         eval_set="valid.csv" if options else None,
@@ -220,7 +220,7 @@ BAD = {
     "own option": (("--tune", "--grid", "gain=one"), r"^--grid does not accept 'gain'\. Use --g"),
     "fixed": (("--tune", "--l2", "3", "--grid", "l2=1,2"), r"^--grid names 'l2', but another opt"),
     "no parameter": (("--model", "popularity", "--tune"), r"^--tune has nothing to search: Pop"),
-    "none left": (("--tune", "--l2", "3", "--gain", "one"), r"^--tune has nothing to search, "),
+    "none left": (("--tune", "--l2", "3", "--gain", "one"), r"^--tune has nothing to search: EASE"),
     "rating": (("--min-relevance", "9"), r"^pairs\.csv: value is below --min-relevance 9 in every"),
     "not saved": (("--model", "neumf"), r"^--model neumf can't be saved"),
     "of rankers": (("--model", "linear", "--gain", "one"), r"^--gain has no effect with --mod"),

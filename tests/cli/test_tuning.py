@@ -288,7 +288,7 @@ def progress(what):
         print(what, done, flush=True)
     yield show
 
-sys.modules["podium.cli.train"].progress = progress
+sys.modules["podium.cli._searching"].progress = progress
 main(["train", "train.csv", "-o", "model", "--loss", "pap-avg", "-k", "2", "--tune",
       "--grid", "max_iter=5,1000000000", "--grid", "tol=0", "--tune-table", "t.csv",
       "--jobs", sys.argv[1], "--set", "patience=none"])

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from podium.errors import ArgumentError
 from podium.recommenders import EASE, Factorization, ItemKNN, Popularity, Recommender, load
-from podium.tuning import search_recommender
+from podium.tuning import search
 
 TABLE: dict[str, Any] = {
     "user": [1, 1, 2, 2, 2, 3, 3, 3, 4, 4],
@@ -80,11 +80,11 @@ def test_a_search_does_not_hold_out_rows_of_value_0() -> None:
     user, item = np.nonzero(rng.random((30, 12)) < 0.6)
     rating = rng.integers(0, 3, user.size)
     table, kept = {"user": user, "item": item, "rating": rating}, rating > 0
-    options: dict[str, Any] = {"space": {"k": [1, 5]}, "measure": "recall@3", "refit": False}
+    options: dict[str, Any] = {"grid": {"k": [1, 5]}, "measure": "recall@3", "refit": False}
     few = {"user": user[kept], "item": item[kept], "rating": rating[kept]}
     low = {"user": user[~kept], "item": item[~kept]}
-    found = search_recommender(ItemKNN(), table, **options)
-    same = search_recommender(ItemKNN(), few, seen=low, **options)
+    found = search(ItemKNN(), table, **options)
+    same = search(ItemKNN(), few, seen=low, **options)
     assert [trial.mean for trial in found.trials] == [trial.mean for trial in same.trials]
 
 

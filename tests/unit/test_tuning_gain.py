@@ -10,7 +10,7 @@ from scipy import sparse
 
 from podium.errors import PodiumWarning
 from podium.recommenders import EASE, REGISTRY, ItemKNN, Recommender
-from podium.tuning import default_space, search_recommender
+from podium.tuning import default_grid, search
 
 RNG = np.random.default_rng(0)
 LIKES = (RNG.random((50, 24)) < np.where(np.indices((50, 24)).sum(0) % 2, 0.6, 0.05)) * 1.0
@@ -27,7 +27,7 @@ def table(weights: Any) -> dict[str, Any]:
 def test_models_that_read_weights_have_a_gain_to_search(name: str) -> None:
     cls = REGISTRY[name]
     assert cls.reads_gain == cls.reads_weights == ("gain" in cls().get_params())
-    assert all(("gain" in part) == cls.reads_gain for part in default_space(cls()))
+    assert all(("gain" in part) == cls.reads_gain for part in default_grid(cls()))
 
 
 @pytest.mark.parametrize("gain", ["one", "exp2"])
@@ -43,7 +43,7 @@ def test_gain_turns_values_into_weights(model: Recommender, gain: str) -> None:
 @pytest.mark.parametrize("model", [EASE(), ItemKNN()], ids=["ease", "item-knn"])
 def test_once_wins_if_the_weights_are_noise(model: Recommender) -> None:
     noisy = sparse.csr_array(LIKES * NOISE)
-    found = search_recommender(model, noisy, space={"gain": ["value", "one"]}, valid=0.3)
+    found = search(model, noisy, grid={"gain": ["value", "one"]}, valid=0.3)
     assert {trial.params["gain"] for trial in found.trials} == {"value", "one"}
     assert found.best_params["gain"] == found.estimator.gain
     assert found.best.mean == max(trial.mean for trial in found.trials)
@@ -51,7 +51,7 @@ def test_once_wins_if_the_weights_are_noise(model: Recommender) -> None:
 
 
 def test_gain_is_left_out_if_all_weights_are_1() -> None:
-    found = search_recommender(EASE(), table(1.0), n_trials=3)
+    found = search(EASE(), table(1.0), n_trials=3)
     assert all(set(trial.params) == {"l2"} for trial in found.trials)
 
 
@@ -59,5 +59,5 @@ def test_gain_is_left_out_with_a_warning_if_values_are_0() -> None:
     events = table(NOISE)
     events["value"][3] = 0.0
     with pytest.warns(PodiumWarning, match="gain is not searched"):
-        found = search_recommender(EASE(), events, n_trials=3)
+        found = search(EASE(), events, n_trials=3)
     assert all(set(trial.params) == {"l2"} for trial in found.trials)

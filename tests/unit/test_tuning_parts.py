@@ -160,14 +160,14 @@ def test_default_grid_is_one_that_the_estimator_takes() -> None:
     for loss in (None, "logistic", "pap-avg@7", "pap-tight-struct@3"):
         for solver in ("auto", "subgradient", "stochastic", "lbfgs"):
             model = LinearRanker(loss, solver=solver)
-            assert len(plan(model)) == np.prod([len(v) for v in default_grid(model).values()])
+            assert len(plan(model)) == np.prod([len(v) for v in default_grid(model)[0].values()])
     model = NeuralRanker("listmle@3")
-    assert len(plan(model)) == np.prod([len(v) for v in default_grid(model).values()]) > 1
-    assert default_grid(LinearRanker("pap-avg@7"))["loss__k"] == [7, 21, 70]
-    assert "learning_rate" not in default_grid(LinearRanker("logistic"))  # L-BFGS has no steps
-    assert "learning_rate" in default_grid(LinearRanker("pap-avg@7"))
+    assert len(plan(model)) == np.prod([len(v) for v in default_grid(model)[0].values()]) > 1
+    assert default_grid(LinearRanker("pap-avg@7"))[0]["loss__k"] == [7, 21, 70]
+    assert "learning_rate" not in default_grid(LinearRanker("logistic"))[0]  # L-BFGS has no steps
+    assert "learning_rate" in default_grid(LinearRanker("pap-avg@7"))[0]
     # A smooth loss has steps that its curvature tells.
-    assert "learning_rate" not in default_grid(LinearRanker("listmle(ties=redrawn)@7"))
+    assert "learning_rate" not in default_grid(LinearRanker("listmle(ties=redrawn)@7"))[0]
 
 
 @pytest.mark.parametrize(
@@ -178,11 +178,11 @@ def test_default_grid_is_one_that_the_estimator_takes() -> None:
 def test_default_grid_has_steps_where_neither_loss_nor_solver_tells_them(
     loss: str | None, solver: str, radius: float | None
 ) -> None:
-    grid = default_grid(LinearRanker(loss, solver=solver, radius=radius))
+    grid = default_grid(LinearRanker(loss, solver=solver, radius=radius))[0]
     smooth = loss in (None, "logistic", "pap-logistic")
     assert ("learning_rate" in grid) == (solver != "lbfgs" and not smooth)
 
 
 def test_default_grid_refuses_a_solver_that_is_none() -> None:
     with pytest.raises(ArgumentError, match="solver must be one of"):
-        default_grid(LinearRanker("pap-avg@7", solver="newton"))
+        default_grid(LinearRanker("pap-avg@7", solver="newton"))[0]

@@ -36,7 +36,7 @@ from podium.recommenders import (
     MatrixRecommender,
     Popularity,
 )
-from podium.tuning import Interrupted, LogUniform, Uniform, default_space, pairs
+from podium.tuning import Interrupted, LogUniform, Uniform, default_grid, pairs
 from podium.tuning.candidates import checked_parts, drawn
 
 N_USERS, N_ITEMS = 40, 30
@@ -75,8 +75,8 @@ SPACE = {"l2": LogUniform(0.01, 100.0)}
 
 
 def search(model: Any = None, **options: Any) -> tuning.Search:
-    options = {"space": SPACE, "n_trials": 9, "valid": 0.3, **options}
-    return tuning.search_recommender(Planted() if model is None else model, LIKES, **options)
+    options = {"grid": SPACE, "n_trials": 9, "valid": 0.3, **options}
+    return tuning.search(Planted() if model is None else model, LIKES, **options)
 
 
 def without_seconds(found: tuning.Search) -> dict[str, list[Any]]:
@@ -109,7 +109,7 @@ def test_the_given_parameters_are_first_and_get_all_passes() -> None:
 
 
 def test_planted_best_is_found_and_fitted_to_all_pairs() -> None:
-    found = search(space={"l2": [0.01, 0.1, 1.0, 10.0, 100.0]}, n_trials=100)
+    found = search(grid={"l2": [0.01, 0.1, 1.0, 10.0, 100.0]}, n_trials=100)
     assert found.best_params == {"l2": 1.0, "n_epochs": 27}
     assert found.estimator.get_params() == Planted(l2=1.0).get_params()
     assert (found.estimator.user_items_ != LIKES).nnz == 0
@@ -117,20 +117,20 @@ def test_planted_best_is_found_and_fitted_to_all_pairs() -> None:
 
 
 def test_a_model_without_passes_has_one_rung() -> None:
-    found = search(ItemKNN(), space={"k": [1, 5, 20]}, n_trials=None)
+    found = search(ItemKNN(), grid={"k": [1, 5, 20]}, n_trials=None)
     assert sorted(trial.params["k"] for trial in found.trials) == [1, 5, 20, 150]
     assert all(trial.iterations == () for trial in found.trials)
-    assert len(search(Popularity(), space=None).trials) == 1
+    assert len(search(Popularity(), grid=None).trials) == 1
 
 
 def test_draws_differ_stay_in_their_limits_and_begin_alike() -> None:
-    parts = checked_parts({"u": Uniform(0.12345, 0.12346), "c": [1, 2]}, "space")
+    parts = checked_parts({"u": Uniform(0.12345, 0.12346), "c": [1, 2]}, "grid")
     first = {"u": 5.0, "c": 1}
     draws = list(drawn(parts, first, 0))  # ends: both limits, and nothing between them, twice
     assert draws[0] == first
     assert {draw["u"] for draw in draws[1:]} <= {0.12345, 0.12346}
     assert len(draws) == len({repr(draw) for draw in draws}) <= 5
-    wide = checked_parts([{"u": Uniform(0, 1)}, {"c": [3]}], "space")
+    wide = checked_parts([{"u": Uniform(0, 1)}, {"c": [3]}], "grid")
     few = [draw for draw, _ in zip(drawn(wide, first, 1), range(20), strict=False)]
     assert few == [draw for draw, _ in zip(drawn(wide, first, 1), range(30), strict=False)][:20]
     assert all(draw["u"] == float(f"{draw['u']:.3g}") for draw in few)
@@ -139,9 +139,9 @@ def test_draws_differ_stay_in_their_limits_and_begin_alike() -> None:
 @pytest.mark.parametrize("name", REGISTRY)
 def test_every_recommender_has_a_space_of_its_parameters(name: str) -> None:
     model = REGISTRY[name]()
-    space = default_space(model)
-    assert all(set(part) <= set(model.get_params()) for part in space)
-    for params, _ in zip(drawn(checked_parts(space, "space"), {}, 0), range(5), strict=False):
+    grid = default_grid(model)
+    assert all(set(part) <= set(model.get_params()) for part in grid)
+    for params, _ in zip(drawn(checked_parts(grid, "grid"), {}, 0), range(5), strict=False):
         model.set_params(**params)
 
 
@@ -152,7 +152,7 @@ class Declaring(Popularity):
 
 
 def test_space_is_the_one_that_the_class_declares() -> None:
-    assert default_space(Declaring()) == [{"a": LogUniform(1, 10), "b": [2, None]}]
+    assert default_grid(Declaring()) == [{"a": LogUniform(1, 10), "b": [2, None]}]
 
 
 NEURAL = ("multi-vae", "neumf")
@@ -165,7 +165,7 @@ def test_every_recommender_is_searched(name: str) -> None:
     if "n_epochs" in model.get_params():
         model.set_params(n_epochs=2)
     try:
-        found = search(model, space=None, n_trials=3)
+        found = search(model, grid=None, n_trials=3)
     except MissingExtraError as missing:
         pytest.skip(str(missing))
     assert [trial.error for trial in found.trials] == [""] * (1 if name == "popularity" else 3)
@@ -174,8 +174,8 @@ def test_every_recommender_is_searched(name: str) -> None:
 
 
 def test_a_new_recommender_needs_a_space() -> None:
-    with pytest.raises(ArgumentError, match=r"^Planted has no default space\. Pass space="):
-        search(space=None)
+    with pytest.raises(ArgumentError, match=r"^Planted has no default grid\. Pass grid="):
+        search(grid=None)
 
 
 # --- Validation pairs ---------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def test_each_user_gives_a_share_of_the_pairs_and_keeps_one(share: float) -> Non
 
 
 def test_mean_is_the_measure_of_a_fit_to_the_training_pairs() -> None:
-    found = search(EASE(l2=5.0), space={}, measure="recall@5", seed=3)
+    found = search(EASE(l2=5.0), grid={}, measure="recall@5", seed=3)
     parts = pairs.divided(LIKES, None, None, 0.3, 3)
     model = EASE(l2=5.0).fit(parts.train)
     users = np.flatnonzero(np.diff(parts.valid.indptr))
@@ -224,13 +224,13 @@ def test_tables_and_matrices_give_the_same() -> None:
     for form in (table, as_it_is):
         train: Any = form(parts.train)
         valid: Any = form(parts.valid)
-        results.append(tuning.search_recommender(base, train, eval_set=valid, space=space))
+        results.append(tuning.search(base, train, eval_set=valid, grid=space))
     one, two = results
     assert without_seconds(one) == without_seconds(two)
     assert np.array_equal(one.estimator.item_factors_, two.estimator.item_factors_)
     assert one.estimator.item_labels_.min() == 1000
-    with pytest.raises(ArgumentError, match=r"^eval_set has 1 of 1 pairs whose user or item is"):
-        tuning.search_recommender(base, table(LIKES), eval_set={"user": ["x"], "item": [1000]})
+    with pytest.raises(ArgumentError, match=r"^user of eval_set .* is unknown to the model"):
+        tuning.search(base, table(LIKES), eval_set={"user": ["x"], "item": [1000]})
 
 
 def test_seen_pairs_are_not_ranked() -> None:
@@ -238,9 +238,7 @@ def test_seen_pairs_are_not_ranked() -> None:
     unseen = sparse.csr_array((SAME & ~(LIKES.toarray() > 0)).astype(float))
     base = Factorization(4, n_epochs=5)
     plain, easy = (
-        tuning.search_recommender(
-            base, parts.train, eval_set=parts.valid, seen=seen, space={}, measure="ap"
-        )
+        tuning.search(base, parts.train, eval_set=parts.valid, seen=seen, grid={}, measure="ap")
         for seen in (None, unseen)
     )
     assert easy.best.mean > plain.best.mean
@@ -253,23 +251,23 @@ def test_seen_pairs_are_not_ranked() -> None:
 def test_number_of_threads_changes_nothing() -> None:
     space = {"n_factors": [4, 8], "l2": LogUniform(0.01, 0.1)}
     one, three = (
-        search(Factorization(4, n_epochs=9), space=space, executor=Threads(n)) for n in (1, 3)
+        search(Factorization(4, n_epochs=9), grid=space, executor=Threads(n)) for n in (1, 3)
     )
     assert without_seconds(one) == without_seconds(three)
     assert np.array_equal(one.estimator.user_factors_, three.estimator.user_factors_)
 
 
 def test_failures_are_listed_with_their_reasons() -> None:
-    found = search(space={"fails": [True], "l2": [1.0]})
+    found = search(grid={"fails": [True], "l2": [1.0]})
     assert [trial.error for trial in found.trials] == ["", "RuntimeError: no luck", ""]
     assert found.best.number == 0
     with pytest.raises(ArgumentError, match=r"^All 2 candidates failed, .*RuntimeError: no luck"):
-        search(Planted(fails=True), space={"l2": [1.0]})
+        search(Planted(fails=True), grid={"l2": [1.0]})
 
 
 def test_a_warning_of_a_fit_is_in_its_row() -> None:
     with pytest.warns(ConvergenceWarning, match="diverged"):  # of the last fit
-        found = search(Planted(diverges=True), space={}, n_trials=1)
+        found = search(Planted(diverges=True), grid={}, n_trials=1)
     assert found.table["warning"] == ["Steps diverged."] * 2
 
 
@@ -291,9 +289,9 @@ def test_progress_ends_at_its_total() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"space": {"l3": [1]}}, r"^space\['l3'\] is not a parameter of Planted\. The par"),
-        ({"space": {"l2": 1.0}}, r"^space\['l2'\] must be a list of values or a distribution"),
-        ({"space": []}, r"^space must have at least one mapping"),
+        ({"grid": {"l3": [1]}}, r"^grid\['l3'\] is not a parameter of Planted\. The par"),
+        ({"grid": {"l2": 1.0}}, r"^grid\['l2'\] must be a list of values or a distribution"),
+        ({"grid": []}, r"^grid must have at least one mapping"),
         ({"valid": 0.0}, r"^valid must be a number > 0 and < 1"),
         ({"budget": 0.0}, r"^budget must be a number > 0"),
         ({"n_trials": 0}, r"^n_trials must be an integer >= 1"),
@@ -339,7 +337,7 @@ def test_larger_search_continues_a_finished_one(tmp_path: Path) -> None:
 
 
 def test_failure_is_kept_in_the_file(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"space": {"fails": [True]}, "checkpoint": tmp_path / "fits"}
+    options: dict[str, Any] = {"grid": {"fails": [True]}, "checkpoint": tmp_path / "fits"}
     one, two = search(**options), search(**options, resume=True)
     assert json.dumps(one.table) == json.dumps(two.table)
 
@@ -351,7 +349,7 @@ def test_file_of_another_search_is_refused(tmp_path: Path) -> None:
         ({"seed": 1}, "other interactions or validation pairs"),
         ({"valid": 0.2}, "other interactions or validation pairs"),
         ({"model": Planted(l2=2.0)}, "another recommender or other parameters"),
-        ({"space": {"l2": [1.0]}}, "another space"),
+        ({"grid": {"l2": [1.0]}}, "another grid"),
         ({"measure": "ap"}, "another measure"),
     ):
         with pytest.raises(DataError, match=f"belongs to a search (with|by) {reason}"):

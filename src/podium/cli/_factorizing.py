@@ -21,7 +21,6 @@ from podium.cli._options import (
     ValueColumn,
     gain_of,
 )
-from podium.cli._recommender_search import SHARE
 from podium.cli._searching import Search
 from podium.cli._spelling import Sets
 
@@ -163,7 +162,7 @@ class Tuning(Search):
         typer.Option(
             metavar="P",
             help="Share of each user's pairs to validate on, instead of --valid. The final model "
-            f"is trained on all pairs. Default with --tune: {SHARE}.",
+            "is trained on all pairs. Default with --tune: 0.1.",
         ),
     ] = None
 

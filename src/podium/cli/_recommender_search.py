@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,10 +12,8 @@ import typer
 
 from podium._text import counted
 from podium.cli import _messages
-from podium.cli._messages import progress
 from podium.cli._models import decay_of
-from podium.cli._searching import Search
-from podium.cli._tuning import save, tried, value_of
+from podium.cli._searching import Search, describe, run, text_of
 
 if TYPE_CHECKING:
     from podium.data import Interactions
@@ -22,12 +21,11 @@ if TYPE_CHECKING:
     from podium.tuning import Search as Found
     from podium.tuning import Trial
 
-SHARE = 0.1  # the share of each user's pairs to validate on, by default
 _OF_SEARCH = {"tune", "grid", "budget", "valid_share", "tune_table", "resume"}
 _OF_VALIDATION = {"valid", "eval_metric", "patience"}
 
 
-def space(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
+def grid(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
     """Return the values to draw from: the given ones, or the default ones without fixed names.
 
     Raises
@@ -36,34 +34,12 @@ def space(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
         If the model has no parameter of a given name, a value is invalid, or an option fixes it; or
         if nothing is left to search.
     """
-    from podium import _check
-    from podium.errors import ArgumentError
-    from podium.tuning import default_space
+    from podium.tuning.defaults import checked_grid
 
-    if not model.get_params():
-        raise ArgumentError(
-            f"--tune has nothing to search: {type(model).__name__} has no parameters. Leave --tune "
-            "out."
-        )
-    if tuning.grid is None:
-        parts = default_space(model)
-        for name in fixed & {"loss", "similarity"}:  # the ranges of other parameters depend on them
-            parts = [part for part in parts if str(getattr(model, name)) in part[name]] or parts
-        free = [{n: v for n, v in part.items() if n not in fixed} for part in parts]
-        if not any(free):
-            raise ArgumentError(
-                "--tune has nothing to search, because options fix "
-                f"{_check.listed(sorted(parts[0])).replace(' or ', ' and ')}. Leave out one of "
-                "them, or --tune, or name other parameters with --grid."
-            )
-        return free
-    for name in tuning.grid_texts():
-        _check.choice(name, "the NAME of --grid", sorted(model.get_params()))
-    tuning.check_grid(fixed)
-    values = tuning.grid_values()
-    if isinstance(values.get("decay"), list):
-        values["decay"] = [decay_of(value) for value in values["decay"]]
-    return [values]
+    parts = tuning.free_grid(model, fixed)
+    if tuning.grid is not None and isinstance(parts[0].get("decay"), list):
+        parts[0]["decay"] = [decay_of(value) for value in parts[0]["decay"]]
+    return checked_grid(model, parts)
 
 
 def search(
@@ -82,28 +58,24 @@ def search(
     """Search for the best parameters; after an interrupt, the finished trials are written."""
     from podium import tuning as library
 
-    try:
-        with progress("tuning") as show:
-            result = library.search_recommender(
-                model,
-                **{name: table for name, table in events.items() if table is not None},
-                space=space(model, tuning, fixed),
-                valid=SHARE if share is None else share,
-                measure=measure,
-                **tuning.limits(),
-                refit=False,
-                checkpoint=file,
-                resume=resume,
-                executor=executor,
-                seed=seed,
-                progress=show,
-            )
-    except library.Interrupted as stop:
-        save(stop.search, tuning.tune_table)
-        note = "" if file is None else f"; --resume continues from {file}"
-        _messages.say(f"interrupted; {_describe(stop.search)}{note}.")
-        raise
-    save(result, tuning.tune_table)
+    call = partial(
+        library.search,
+        model,
+        events["user_items"],
+        seen=events["seen"],
+        eval_set=events["eval_set"],
+        grid=grid(model, tuning, fixed),
+        valid=share,
+        measure=measure,
+        **tuning.limits(),
+        refit=False,
+        checkpoint=file,
+        resume=resume,
+        executor=executor,
+        seed=seed,
+    )
+    note = "" if file is None else f"; --resume continues from {file}"
+    result = run(call, "tuning", tuning.tune_table, lambda stopped: f"{_describe(stopped)}{note}.")
     _messages.say(_describe(result))
     return result
 
@@ -142,7 +114,9 @@ def repeated(
             words += _words(options[name], value)
     for name, value in params.items():
         is_named = name in named
-        words += [options[name], _text(value)] if is_named else ["--set", f"{name}={_text(value)}"]
+        words += (
+            [options[name], text_of(value)] if is_named else ["--set", f"{name}={text_of(value)}"]
+        )
     return shlex.join(["podium", str(context.info_name), *words])
 
 
@@ -169,14 +143,9 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _describe(result: Found) -> str:
-    """Return the number of candidates, the best one, and the measure of the given settings."""
     seconds = sum(trial.seconds for trial in result.trials)
-    values = ", ".join(f"{name}={_text(value)}" for name, value in result.best.params.items())
-    return (
-        f"{tried(result)} in {counted(len(result.trials), 'fits')} "
-        f"({seconds:.0f} s of processor time); best {values or 'with the given options'}: "
-        f"{value_of(result, result.best)}{_of_defaults(result)}"
-    )
+    fits = f" in {counted(len(result.trials), 'fits')} ({seconds:.0f} s of processor time)"
+    return describe(result, fits) + _of_defaults(result)
 
 
 def _of_defaults(result: Found) -> str:
@@ -185,10 +154,3 @@ def _of_defaults(result: Found) -> str:
     if not fits or result.best.number == 0:
         return ""
     return f"; without the search {fits[-1].mean:.4f}"
-
-
-def _text(value: Any) -> str:
-    """Return a parameter as the command line reads it."""
-    if value is None or isinstance(value, bool):
-        return str(value).lower()
-    return repr(value) if isinstance(value, float) else str(value)

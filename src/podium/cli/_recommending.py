@@ -81,7 +81,7 @@ def fit(model: Any, job: Job) -> None:
     of_gain: set[str] = set() if job.min_relevance is None else {"gain"}
     fixed = _search.given(job.context) | of_gain
     if job.search.tune:
-        _search.space(model, job.search, fixed)
+        _search.grid(model, job.search, fixed)
     with job.work.executor() as fit_executor:
         low = job.min_relevance
         all_events = read_weighted(job.interactions, **job.reading, gain=job.gain)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from podium._grammar import divided
+from podium._text import counted, tally
+from podium.cli import _messages
+from podium.cli._messages import progress
 from podium.cli._options import WRITTEN, check_target, texts_by_name
 from podium.cli._spelling import Sets
+
+if TYPE_CHECKING:
+    from podium.tuning import Search as Found
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _OF_TUNE = ("grid", "budget", "tune_table")
@@ -86,16 +92,6 @@ class Search:
                 raise ArgumentError(f"--grid {entry!r}: {error.message.text}") from None
         return values_by_name
 
-    def check_grid(self, fixed: Collection[str]) -> None:
-        """Refuse names of --grid that other options fix."""
-        from podium.errors import ArgumentError
-
-        for name in self.grid_texts():
-            if name in fixed:
-                raise ArgumentError(
-                    f"--grid names {name!r}, but another option fixes it. Keep one."
-                )
-
     def check_tune(self) -> None:
         """Refuse options of a search without --tune, and a table that can't be written."""
         from podium.errors import ArgumentError
@@ -105,25 +101,8 @@ class Search:
             if getattr(self, name) is not None and not self.tune:
                 raise ArgumentError(f"--{name.replace('_', '-')} needs --tune.")
 
-    def n_trials(self) -> int | None:
-        """Return --budget as a number of candidates.
-
-        Raises
-        ------
-        ArgumentError
-            If it is not a number.
-        """
-        from podium.errors import ArgumentError
-
-        if "budget" in self.limits():
-            raise ArgumentError(
-                "--budget must be a number of candidates for a model that learns from rows with "
-                f"features, got the time {self.budget!r}."
-            )
-        return self.limits().get("n_trials")
-
     def limits(self) -> dict[str, Any]:
-        """Return --budget as an argument of `podium.tuning.search_recommender`.
+        """Return --budget as an argument of `podium.tuning.search`.
 
         Raises
         ------
@@ -145,6 +124,80 @@ class Search:
             return {"n_trials": _check.cutoff(int(match[1]), name="--budget")}
         seconds = float(match[1]) * _SECONDS[match[2]]
         return {"budget": _check.positive(seconds, "--budget")}
+
+    def free_grid(self, model: Any, fixed: Collection[str]) -> list[dict[str, Any]]:
+        """Return the values to try: the given ones, or the default ones without fixed names.
+
+        Raises
+        ------
+        ArgumentError
+            If a value is invalid, or an option fixes a name of --grid, or nothing is left to try.
+        """
+        from podium.errors import ArgumentError
+        from podium.tuning import default_grid
+
+        for name in self.grid_texts():
+            if name in fixed:
+                raise ArgumentError(
+                    f"--grid names {name!r}, but another option fixes it. Keep one."
+                )
+        grid = [self.grid_values()] if self.grid is not None else default_grid(model, fixed)
+        if not any(grid):
+            raise ArgumentError(
+                f"--tune has nothing to search: {type(model).__name__} has no parameters that "
+                "other options leave free. Leave out --tune or another option, or name other "
+                "parameters with --grid."
+            )
+        return grid
+
+
+def run(
+    search: Callable[..., Found], title: str, table: Path | None, tell: Callable[[Found], str]
+) -> Found:
+    """Search with progress; the table of trials is also written after an interrupt."""
+    from podium.tuning import Interrupted
+
+    try:
+        with progress(title) as show:
+            result = search(progress=show)
+    except Interrupted as stop:
+        _save(stop.search, table)
+        _messages.say(f"interrupted; {tell(stop.search)}")
+        raise
+    _save(result, table)
+    return result
+
+
+def _save(search: Found, path: Path | None) -> None:
+    """Write the table of a search if a path is given."""
+    if path is not None:
+        search.save(path)
+        _messages.say(f"wrote {path}, {counted(len(search.trials), 'trials')}")
+
+
+def describe(search: Found, effort: str = "") -> str:
+    """Return how many candidates were tried, the best one, and its measure."""
+    names = {trial.number for trial in search.trials}
+    errors = {trial.number: trial.error for trial in search.trials if trial.error}
+    failed = tally(errors.values())
+    best = search.best
+    values = ", ".join(
+        f"{name.removeprefix('loss__')}={text_of(value, '.4g')}"
+        for name, value in best.params.items()
+    )
+    return (
+        f"tried {counted(len(names), 'candidates')}"
+        f"{f', of which {len(errors)} failed ({failed})' if errors else ''}{effort}; best "
+        f"{values or 'with the given options'}: {search.measure} {best.mean:.4f} (standard error "
+        f"{best.std_error:.4f}, {counted(best.n_groups, 'users')})"
+    )
+
+
+def text_of(value: Any, digits: str = "") -> str:
+    """Return a parameter as the command line reads it; digits is a format of numbers."""
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return format(value, digits) if isinstance(value, float) else str(value)
 
 
 def losses_of(text: str) -> list[str]:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from podium._text import counted, tally
-from podium.cli import _messages
 from podium.cli._models import (
     assignments,
     estimator_of,
@@ -22,7 +19,6 @@ from podium.cli._training import Model, Solver, Tuning, Validation
 
 if TYPE_CHECKING:
     from podium.data import Features
-    from podium.tuning import Search, Trial
     from podium.types import PerRow
 
 _PREFIX = "loss__"
@@ -90,61 +86,28 @@ def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> 
         If the model has no parameter of a given name or another option fixes it, if a value is
         invalid, or if there is a distribution without a budget.
     """
-    from podium.tuning import default_grid, plan
+    from podium.errors import ArgumentError
+    from podium.tuning import plan
 
-    budget = tuning.n_trials()
+    limits = tuning.limits()
+    if "budget" in limits:
+        raise ArgumentError(
+            "--budget must be a number of candidates for a model that learns from rows with "
+            f"features, got the time {tuning.budget!r}."
+        )
     if not tuning.tune:
         return {}
     fixed = {*given_parameters(model, solver), *assignments(model.set)}
     if "loss" in estimator.get_params(deep=False):
         fixed.discard("k")  # -k is the cutoff of the measure; the grid may have that of the loss
+    grid = tuning.free_grid(estimator, {*fixed, *(f"{_PREFIX}{name}" for name in fixed)})
     if tuning.grid is not None:
-        tuning.check_grid({*fixed, *(f"{_PREFIX}{name}" for name in fixed)})
-        grid = _given_grid(model, tuning, estimator)
+        grid = _given_grid(model, grid[0], estimator)
         names = tuning.grid_texts().keys()
         if model.model == "linear" and not names & {"loss", "solver", "radius"}:
             refuse_idle_steps(estimator, {name: f"--grid {name!r}" for name in names})
-    else:
-        grid = {
-            name: values for name, values in default_grid(estimator).items() if name not in fixed
-        }
-    plan(estimator, grid, budget, tuning.seed)
+    plan(estimator, grid, limits.get("n_trials"), tuning.seed)
     return grid
-
-
-def save(search: Search, path: Path | None) -> None:
-    """Write the table of a search if a path is given."""
-    if path is not None:
-        search.save(path)
-        _messages.say(f"wrote {path}, {counted(len(search.trials), 'trials')}")
-
-
-def describe(search: Search) -> str:
-    """Return a sentence on the best candidate, its measure and its standard error."""
-    best = search.best
-    best_values = ", ".join(
-        f"{name.removeprefix(_PREFIX)}={_text(value)}" for name, value in best.params.items()
-    )
-    return (
-        f"{tried(search)}; best {best_values or 'with the given options'}: {value_of(search, best)}"
-    )
-
-
-def tried(search: Search) -> str:
-    """Return the number of candidates, and how many of them failed for each reason, as text."""
-    errors = {trial.number: trial.error for trial in search.trials if trial.error}
-    text = f"tried {counted(len({trial.number for trial in search.trials}), 'candidates')}"
-    if not errors:
-        return text
-    return f"{text}, of which {len(errors)} failed ({tally(errors.values())})"
-
-
-def value_of(search: Search, trial: Trial) -> str:
-    """Return a trial's mean, its standard error, and the number of users, as text."""
-    return (
-        f"{search.measure} {trial.mean:.4f} (standard error {trial.std_error:.4f}, "
-        f"{counted(trial.n_groups, 'users')})"
-    )
 
 
 def grades_unread(rows: Features, model: Model, estimator: Any, grid: Any) -> Iterator[str]:
@@ -190,15 +153,15 @@ def head_drawn(loss: Any, rows: Features) -> str:
     return loss.remark(labels("DATA", rows), groups)
 
 
-def _given_grid(model: Model, tuning: Tuning, estimator: Any) -> Any:
+def _given_grid(model: Model, values: dict[str, Any], estimator: Any) -> list[dict[str, Any]]:
     """Return the grid of ``--grid name=values``; a loss without a cutoff gets none."""
     has_loss = "loss" in estimator.get_params(deep=False)
     values_by_name = {
-        f"{_PREFIX}{name}" if has_loss and name in _OF_LOSS else name: values
-        for name, values in tuning.grid_values().items()
+        f"{_PREFIX}{name}" if has_loss and name in _OF_LOSS else name: listed
+        for name, listed in values.items()
     }
     if "loss" not in values_by_name:
-        return values_by_name
+        return [values_by_name]
     return [_with_loss(model, name, values_by_name) for name in values_by_name.pop("loss")]
 
 
@@ -232,9 +195,3 @@ def _with_loss(model: Model, name: str, values_by_name: dict[str, Any]) -> dict[
         if values is not None
     }
     return {"loss": [name.partition("@")[0]], **fixed, **loss_grid}
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return str(value)

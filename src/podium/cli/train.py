@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from podium._text import counted
 from podium.cli import _messages, _models, _recommenders, _tuning
 from podium.cli._messages import progress
 from podium.cli._options import Written, check_target
+from podium.cli._searching import describe, run
 from podium.cli._training import (
     FeatureColumns,
     Interactions,
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from podium.tuning import Search
 
 _STOPPED = {"patience": "--patience", "max_iter": "--max-iter"}
-_SHARE = 0.2  # the share of DATA to validate on with --tune, by default
 
 
 def train(
@@ -123,8 +124,7 @@ def train(
         search_result = _search(
             estimator, data_to_fit, item, grid, model, validation, tuning, eval_set, times
         )
-        _tuning.save(search_result, tuning.tune_table)
-        fitted, summary = search_result.estimator, _tuning.describe(search_result)
+        fitted, summary = search_result.estimator, describe(search_result)
     else:
         fitted, summary = _fit(estimator, data_to_fit, item, eval_set), ""
     fitted = _final_model(fitted, rows, query_norm=model.query_norm)
@@ -235,33 +235,26 @@ def _search(
     eval_set: Any,
     times: Any,
 ) -> Search:
-    """Search; after an interrupt, the table of finished trials is written."""
     from podium import tuning as library
 
-    share = validation.valid_share
-    try:
-        with progress("tuning" if tuning.tune else "validating") as show:
-            return library.search(
-                estimator,
-                *data_to_fit,
-                item=item,
-                grid=grid,
-                n_trials=tuning.n_trials(),
-                measure=library.last_step(estimator).eval_metric,
-                min_relevance=model.min_relevance,
-                eval_set=eval_set,
-                n_folds=validation.folds,
-                split=validation.split or "users",
-                valid=_SHARE if share is None else share,
-                time=times,
-                n_jobs=1 if tuning.jobs is None else tuning.jobs,
-                seed=tuning.seed,
-                progress=show,
-            )
-    except library.Interrupted as stop:
-        _tuning.save(stop.search, tuning.tune_table)
-        _messages.say(f"interrupted; {_tuning.describe(stop.search)}")
-        raise
+    call = partial(
+        library.search,
+        estimator,
+        *data_to_fit,
+        item=item,
+        grid=grid,
+        n_trials=tuning.limits().get("n_trials"),
+        measure=library.last_step(estimator).eval_metric,
+        min_relevance=model.min_relevance,
+        eval_set=eval_set,
+        n_folds=validation.folds,
+        split=validation.split,
+        valid=validation.valid_share,
+        time=times,
+        n_jobs=1 if tuning.jobs is None else tuning.jobs,
+        seed=tuning.seed,
+    )
+    return run(call, "tuning" if tuning.tune else "validating", tuning.tune_table, describe)
 
 
 def _finish(

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -57,7 +58,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
     reads_gain: ClassVar[bool] = False
     """Whether the model has the parameter `gain`, which sets the weights of pairs."""
     default_space: ClassVar[tuple[dict[str, Any], ...]] = ()
-    """The values that a search draws from by default, as `tuning.default_space` returns them; a
+    """The values that a search draws from by default, as `tuning.default_grid` returns them; a
     text such as "log(0.01,1)" is a distribution of `tuning.parse_values`. Empty: no default."""
     stop_reason_: str = ""
     """The reason why the last fit stopped; empty if the model records none."""
@@ -292,7 +293,7 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         check_is_fitted(self)
         excluded: Any = self.user_items_ if _check.flag(exclude_seen, "exclude_seen") else None
         if not _pairs.is_matrix(held_out):
-            held_out = self._read_like("held_out", held_out, self._seen_pairs()).matrix()
+            held_out = self.pairs_like(held_out, "held_out", every_row=self.every_row)
         shape = (self.n_users_, self.n_items_)
         if held_out.shape != shape:
             raise ArgumentError(
@@ -355,6 +356,14 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         """Return the scores of the users at some positions, for all or some items."""
         scores = self._score(users[positions])
         return scores if columns is None else scores[:, columns]
+
+    def pairs_like(self, source: Any, name: str, *, every_row: bool) -> sparse.csr_array[Any]:
+        """Return positive pairs of the users and items of the fit as a matrix of ones.
+
+        Rows of a table with value 0 are pairs only with `every_row`. Errors call the pairs `name`.
+        """
+        fitted = self._seen_pairs()
+        return _pairs.read_matching(source, name, fitted, every_row=every_row).matrix()
 
     def _read_like(self, name: str, source: Any, fitted: Pairs) -> Pairs:
         """Read positive pairs of the users and items of the fit."""

@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from podium import losses
 from podium.errors import ArgumentError, arg
 from podium.rankers.estimator import Ranker
+from podium.recommenders import Recommender
 from podium.types import PerRow, Progress
 
 _OF_LOSS = "loss__"
@@ -127,7 +128,8 @@ def set_params(estimator: Any, params: Mapping[str, Any]) -> Any:
 def unknown_names(estimator: Any, names: Iterable[str]) -> Iterator[str]:
     """Yield the names that are parameters neither of an estimator nor of its loss."""
     params = estimator.get_params(deep=True)
-    has_loss = "loss" in last_step(estimator).get_params(deep=False)
+    last = last_step(estimator)
+    has_loss = "loss" in last.get_params(deep=False) and not isinstance(last, Recommender)
     for name in names:
         of_loss = has_loss and name.startswith(_OF_LOSS)
         if not of_loss and parameter(estimator, name) not in params:

@@ -33,6 +33,31 @@ class Rows:
     item: Any = None
     positions: RowIndex | None = None
 
+    def checked(self) -> Rows:
+        """Return the rows as arrays in the memory of the host.
+
+        Raises
+        ------
+        ArgumentError
+            If y, qid or item have another number of rows than X.
+        """
+        features: Any = _check.on_host(self.X)
+        features = features if hasattr(features, "shape") else np.asarray(features)
+        if _check.is_sparse(features):
+            features = features.tocsr()  # not every sparse format has rows
+        y, qid, item = (
+            None if column is None else np.asarray(_check.on_host(column))
+            for column in (self.y, self.qid, self.item)
+        )
+        columns = {"y": y, "qid": qid, "item": item}
+        _check.equal_length(**{name: c for name, c in columns.items() if c is not None})
+        if y is None or features.shape[0] != y.shape[0]:
+            n_values = "none" if y is None else f"{y.shape[0]}"
+            raise ArgumentError(
+                f"X must have one row for each value of y ({n_values}), got {features.shape[0]}."
+            )
+        return Rows(features, y, qid, item)
+
     def cut(self) -> tuple[Any, Any, Any]:
         """Return X, y and qid of the selected rows; copies unless all rows are selected."""
         if self.positions is None:
@@ -57,6 +82,31 @@ class Fold:
 
     train: Rows
     valid: Rows
+
+
+def divided(
+    rows: Rows,
+    *,
+    eval_set: Any,
+    n_folds: int | None,
+    split: str | None,
+    share: float,
+    times: Any,
+    seed: int,
+    reader: str,
+) -> list[Fold]:
+    """Return the folds of a search: an eval_set, folds of users, or one split."""
+    if eval_set is not None and n_folds is not None:
+        raise ArgumentError(f"{arg.eval_set} and {arg.n_folds} were both given. Pass one of them.")
+    if (eval_set is not None or n_folds is not None) and times is not None:
+        raise ArgumentError(
+            f"{arg.time} requires {arg.split('time', 'time-per-user')}. Leave it out."
+        )
+    if eval_set is not None:
+        return of_eval_set(rows, eval_set, reader)
+    if n_folds is not None:
+        return of_users(rows, n_folds, seed)
+    return of_split(rows, "users" if split is None else split, share, times, seed)
 
 
 def of_eval_set(rows: Rows, eval_set: Any, reader: str = "") -> list[Fold]:

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from podium import _check, data
+from podium import _check
 from podium.catalogue import rank_blocks
-from podium.data.ids import codes_of
-from podium.errors import ArgumentError, arg
+from podium.errors import ArgumentError
 from podium.metrics import Measure
 from podium.ranking import kept_offsets
 from podium.recommenders import Popularity, Recommender
@@ -68,11 +67,11 @@ def divided(
     share = _check.open_fraction(share, "valid")
     reader = Popularity().fit(user_items)  # the pairs are read and checked as in any fit
     learned, zeros = _split(reader.user_items_, every_row=every_row)
-    others = None if seen is None else _matrix_like(seen, "seen", reader, every_row=True)
+    others = None if seen is None else reader.pairs_like(seen, "seen", every_row=True)
     others = zeros if others is None else others if zeros is None else others + zeros
     has_zeros = not reader.user_items_.data.all()
     if eval_set is not None:
-        valid = _matrix_like(eval_set, "eval_set", reader, every_row=every_row)
+        valid = reader.pairs_like(eval_set, "eval_set", every_row=every_row)
         return Parts(learned, valid, others, has_zeros)
     is_valid = _drawn(learned, share, seed)
     train, valid = (_selected(learned, rows) for rows in (~is_valid, is_valid))
@@ -143,38 +142,3 @@ def _selected(pairs: Any, is_selected: NDArray[np.bool_]) -> Any:
     offsets = kept_offsets(is_selected, pairs.indptr)
     columns = (pairs.data[is_selected], pairs.indices[is_selected], offsets)
     return sparse.csr_array(columns, shape=pairs.shape)
-
-
-def _matrix_like(source: Any, name: str, reader: Recommender, *, every_row: bool) -> Any:
-    """Return pairs as a matrix of ones with the users and items of the reader."""
-    shape = (reader.n_users_, reader.n_items_)
-    if not _check.is_sparse(source):
-        rows, columns = _places(source, name, reader, every_row=every_row)
-    elif source.shape != shape:
-        raise ArgumentError(
-            f"{arg[name]} must have the shape of {arg.user_items}, {shape}, got {source.shape}."
-        )
-    else:
-        coo: Any = source.tocoo()
-        rows, columns = (places[coo.data > 0] for places in (coo.row, coo.col))
-    matrix: Any = sparse.csr_array((np.ones(rows.size, np.float32), (rows, columns)), shape=shape)
-    matrix.sum_duplicates()
-    matrix.data[:] = 1.0
-    return matrix
-
-
-def _places(source: Any, name: str, reader: Recommender, *, every_row: bool) -> tuple[Any, Any]:
-    """Return the rows and columns of the pairs of a table; those of value 0 with `every_row`."""
-    if reader.user_labels_ is None:
-        raise ArgumentError(f"{arg[name]} must be a sparse matrix, like {arg.user_items}.")
-    events = source if isinstance(source, data.Interactions) else data.read_interactions(source)
-    user, item = (labels[codes] for codes, labels in map(codes_of, (events.user, events.item)))
-    is_pair = slice(None) if every_row or events.value is None else events.value > 0
-    rows, columns = reader.places(user[is_pair], item[is_pair])
-    is_unknown = (rows < 0) | (columns < 0)
-    if is_unknown.any():
-        raise ArgumentError(
-            f"{name} has {int(is_unknown.sum())} of {rows.size} pairs whose user or item is not in "
-            f"{arg.user_items}. Leave them out."
-        )
-    return rows, columns

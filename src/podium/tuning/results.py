@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 from podium import data
 from podium._json import plain
 from podium._text import counted
-from podium.errors import ArgumentError
 from podium.report import Table
 from podium.report.pictures import Pictures, chosen_measure
 from podium.report.results import Result
@@ -30,8 +28,8 @@ class Trial:
     Attributes
     ----------
     number : int
-        The position of the candidate in the search, from 0. Several fits of one candidate of
-        `search_recommender`, with more and more passes, have the same number.
+        The position of the candidate in the search, from 0. Two fits of one candidate, of which
+        the second has more passes, have the same number.
     params : dict
     by_fold : tuple of float
         The mean of the measure over the users of each fold; nan if the fit failed.
@@ -41,8 +39,8 @@ class Trial:
     n_groups : int
         The number of users in all folds on whom the measure is defined.
     seconds : float
-        The total time of the fits; in `search_recommender` the processor time of the fit and of
-        its measurement.
+        The total time of the fits; for a recommender the processor time of the fit and of its
+        measurement.
     iterations : tuple of int
         The number of iterations, or trees, of the kept model of each fold; empty if the estimator
         does not report it.
@@ -67,14 +65,14 @@ class Trial:
 
 @dataclass(frozen=True, repr=False)
 class Search(Result):
-    """All trials of a search of `search` or `search_recommender`, and the best.
+    """All trials of `search`, and the best.
 
     Attributes
     ----------
     measure : str
         The measure of the trials.
     trials : tuple of Trial
-        The trials, in the order of the grid, or of the fits in `search_recommender`.
+        The trials, in the order of the grid, or of the fits of a recommender.
     best : Trial
         The first trial with the best mean.
     estimator : estimator or None
@@ -189,27 +187,6 @@ _COLUMN_NAMES = {
     *("trial", "chosen", "mean", "std_error", "users", "seconds", "iterations"),
     *("stop_reason", "warning", "error"),
 }
-
-
-def best_of(trials: Sequence[Trial], sign: float) -> Trial:
-    """Return the first trial with the best mean; `sign` is that of the metric (`Metric.sign`).
-
-    Raises
-    ------
-    ArgumentError
-        If all trials failed, with their number and the first reason.
-    """
-    measured = [trial for trial in trials if not math.isnan(trial.mean)]
-    if not measured:
-        subject = (
-            "The fit failed"
-            if len(trials) == 1
-            else f"All {len(trials)} candidates failed, the first one"
-        )
-        raise ArgumentError(
-            f"{subject} with parameters {trials[0].params or 'as given'}: {trials[0].error}"
-        )
-    return max(measured, key=lambda trial: sign * trial.mean)  # max returns the first of equals
 
 
 def _column(values: list[Any]) -> list[Any]:

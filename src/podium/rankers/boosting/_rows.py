@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import abc
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from podium.errors import ArgumentError
 from podium.groups import Groups
@@ -74,32 +74,39 @@ class Labels:
         return groups
 
 
-class OncePerData(Generic[T]):
-    """A cache of values computed from the last few data sets.
+class OnData(abc.ABC, Generic[T]):
+    """A callback of either library, and a cache of what it prepares from the last few data sets.
 
     Labels are compared by value, so a data set whose labels changed counts as a new one. Copies
-    and pickles start empty.
+    and pickles start with an empty cache. LightGBM passes as many arguments as the call has, and
+    XGBoost reads the name `sample_weight`, so that one call serves both.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, qid: ArrayLike | None) -> None:
+        self.qid: NDArray[Any] | None = None if qid is None else np.asarray(qid)
         self._kept: list[tuple[Labels, T]] = []
 
-    def __call__(self, labels: Labels, make: Callable[[Labels], T]) -> T:
-        """Return the result of `make` for these labels, cached or new."""
-        for cached_labels, value in self._kept:
-            if cached_labels.same_as(labels):
-                return value
-        value = make(labels)
-        self._kept = [(labels, value), *self._kept[: _KEPT - 1]]
-        return value
+    @abc.abstractmethod
+    def _prepare(self, labels: Labels) -> T:
+        """Return a function of the scores of rows with these labels."""
+
+    def _read(
+        self, y_true: Any, y_pred: Any, sample_weight: Any, group: Any
+    ) -> tuple[T, PerRow, bool]:
+        """Return the function, the scores, and whether the call was ``(preds, data set)``."""
+        is_native = hasattr(y_pred, "get_label")  # a library's data set rather than an array
+        if is_native:
+            scores, labels = y_true, Labels.of(y_pred)
+        else:
+            scores, labels = y_pred, Labels(np.asarray(y_true), sample_weight, group)
+        prepared = next((value for kept, value in self._kept if kept.same_as(labels)), None)
+        if prepared is None:
+            prepared = self._prepare(labels)
+            self._kept = [(labels, prepared), *self._kept[: _KEPT - 1]]
+        return prepared, np.asarray(scores, dtype=np.float64).reshape(-1), is_native
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_kept": []}
-
-
-def is_data(value: Any) -> bool:
-    """Return whether a callback argument is a library's data set rather than an array."""
-    return hasattr(value, "get_label")
+        return {**self.__dict__, "_kept": []}
 
 
 def _array_or_none(values: Any) -> NDArray[Any] | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from podium.groups import Groups
 from podium.metrics import Measure, parse_relevance
-from podium.rankers.boosting._rows import Labels, OncePerData, is_data
+from podium.rankers.boosting._rows import Labels, OnData
 from podium.rankers.objective import defined_mean
 from podium.rankers.validation import given
 from podium.ranking import Ranking
@@ -69,19 +69,14 @@ class MeasureOnRows:
         return float(np.average(values[used], weights=self._share[used]))
 
 
-class _Metric:
-    """Base of both libraries' metrics; pickles and copies leave out the cache."""
+class _Metric(OnData[MeasureOnRows]):
+    """Base of both libraries' metrics."""
 
     def __init__(self, measure: str | Measure, qid: ArrayLike | None, min_relevance: float) -> None:
+        super().__init__(qid)
         self.measure = parse_relevance(measure)
-        self.qid: NDArray[Any] | None = None if qid is None else np.asarray(qid)
         self.min_relevance = min_relevance
         self.__name__ = str(self.measure)
-        self._prepared: OncePerData[MeasureOnRows] = OncePerData()
-
-    def _evaluate(self, scores: Any, labels: Labels) -> float:
-        flat = np.asarray(scores, dtype=np.float64).reshape(-1)
-        return self._prepared(labels, self._prepare)(flat)
 
     def _prepare(self, labels: Labels) -> MeasureOnRows:
         groups = labels.groups(self.qid, self.__name__)
@@ -101,14 +96,11 @@ class LightGBMMetric(_Metric):
     """A podium measure as a metric of LightGBM; `lightgbm_metric` returns it."""
 
     def __call__(
-        self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None, group: Any = None
     ) -> tuple[str, float, bool]:
         """Evaluate ``(preds, dataset)`` or scikit-learn's ``(y_true, y_pred, weight, group)``."""
-        if is_data(y_pred):
-            value = self._evaluate(y_true, Labels.of(y_pred))
-        else:
-            value = self._evaluate(y_pred, Labels(np.asarray(y_true), weight, group))
-        return self.__name__, value, self.measure.metric.higher_is_better
+        mean, scores, _ = self._read(y_true, y_pred, sample_weight, group)
+        return self.__name__, mean(scores), self.measure.metric.higher_is_better
 
 
 class XGBoostMetric(_Metric):
@@ -116,9 +108,8 @@ class XGBoostMetric(_Metric):
 
     def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
         """Evaluate ``(preds, dmatrix)`` or scikit-learn's ``(y_true, y_pred, sample_weight)``."""
-        if is_data(y_pred):
-            return self.__name__, self._evaluate(y_true, Labels.of(y_pred))
-        return self._evaluate(y_pred, Labels(np.asarray(y_true), sample_weight))
+        mean, scores, is_native = self._read(y_true, y_pred, sample_weight, None)
+        return (self.__name__, mean(scores)) if is_native else mean(scores)
 
 
 def lightgbm_metric(

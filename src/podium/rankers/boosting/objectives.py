@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import Loss
 from podium.rankers import _draws, fitting
-from podium.rankers.boosting._rows import Labels, OncePerData, is_data
+from podium.rankers.boosting._rows import Labels, OnData
 from podium.rankers.objective import Labels as OnRows
 from podium.rankers.objective import defined_mean
 from podium.types import PerRow
@@ -80,17 +80,19 @@ def without_data(objective: ScoreSpace) -> Callable[[Any, Any], GradHess]:
     return call
 
 
-class _Objective:
-    """Base of both libraries' objectives; pickles and copies leave out the cache."""
+class _Objective(OnData[ScoreSpace]):
+    """Base of both libraries' objectives."""
 
     def __init__(self, loss: str | Loss, qid: ArrayLike | None) -> None:
+        super().__init__(qid)
         self.loss = losses.as_loss(loss)
-        self.qid: NDArray[Any] | None = None if qid is None else np.asarray(qid)
-        self._prepared: OncePerData[ScoreSpace] = OncePerData()
 
-    def _evaluate(self, scores: Any, labels: Labels) -> GradHess:
-        flat = np.asarray(scores, dtype=np.float64).reshape(-1)
-        return self._prepared(labels, self._prepare)(flat)
+    def __call__(
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None, group: Any = None
+    ) -> GradHess:
+        """Evaluate ``(preds, data set)`` or scikit-learn's ``(y_true, y_pred, …)``."""
+        objective, scores, _ = self._read(y_true, y_pred, sample_weight, group)
+        return objective(scores)
 
     def _prepare(self, labels: Labels) -> ScoreSpace:
         rowwise = not self.loss.reads_groups
@@ -108,21 +110,9 @@ class _Objective:
 class LightGBMObjective(_Objective):
     """A podium loss as an objective of LightGBM; `lightgbm_objective` returns it."""
 
-    def __call__(self, y_true: Any, y_pred: Any, weight: Any = None, group: Any = None) -> GradHess:
-        """Evaluate ``(preds, dataset)`` or scikit-learn's ``(y_true, y_pred, weight, group)``."""
-        if is_data(y_pred):
-            return self._evaluate(y_true, Labels.of(y_pred))
-        return self._evaluate(y_pred, Labels(np.asarray(y_true), weight, group))
-
 
 class XGBoostObjective(_Objective):
     """A podium loss as an objective of XGBoost; `xgboost_objective` returns it."""
-
-    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> GradHess:
-        """Evaluate ``(preds, dmatrix)`` or scikit-learn's ``(y_true, y_pred, sample_weight)``."""
-        if is_data(y_pred):
-            return self._evaluate(y_true, Labels.of(y_pred))
-        return self._evaluate(y_pred, Labels(np.asarray(y_true), sample_weight))
 
 
 def lightgbm_objective(loss: str | Loss, *, qid: ArrayLike | None = None) -> LightGBMObjective:

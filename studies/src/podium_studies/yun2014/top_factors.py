@@ -142,7 +142,7 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
     name, settings = parts(cell)["method"], recipe.parameters
     model, trials = METHODS[name]().for_data(context.train), ()
     if name != DEFAULTS:
-        search = tuning.search_recommender(
+        search = tuning.search(
             METHODS[name](),
             context.train,
             measure=settings["validation"],
