@@ -15,5 +15,8 @@ REGISTRY.register_at("greedy-pap", _BASELINES, "GreedyPAp")
 REGISTRY.register_at("select-pap", _BASELINES, "SelectPAp")
 
 # These modules register their losses.
-for _losses in ("hiranandani2020.loose_struct", "xia2009.luce"):
+for _losses in (
+    *("hiranandani2020.surrogates", "xia2009.exponential", "xia2009.luce"),
+    "yun2014.robust_binary",
+):
     import_module(f"podium_studies.{_losses}")
