@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from podium.data import Interactions, movielens
+from podium.data import Interactions
 from podium.errors import DataError
+from podium_studies.archive import movielens
 from podium_studies.rows import Rows
 
 RANK = 30

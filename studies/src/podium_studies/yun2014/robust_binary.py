@@ -1,5 +1,8 @@
 """The robust loss of single rows, from which the paper derives RoBiRank."""
 
+# Some declarations depend on a parameter and are therefore properties.
+# pyright: reportIncompatibleVariableOverride=false
+
 from __future__ import annotations
 
 from dataclasses import dataclass
