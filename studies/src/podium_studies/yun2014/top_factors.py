@@ -21,6 +21,8 @@ from podium.report import Figure, Table
 from podium_studies import archive, views
 from podium_studies.archive import Pairs, members, required
 from podium_studies.recipe import DataSet, Recipe
+from podium_studies.rivals.with_implicit import ALS, BPR
+from podium_studies.rivals.with_lightfm import WARP
 from podium_studies.study import (
     Cells,
     Figures,
@@ -41,10 +43,10 @@ METHODS: dict[str, Callable[[], Any]] = {
     PODIUM: recommenders.Factorization,
     DEFAULTS: recommenders.Factorization,
     "EASE": recommenders.EASE,
-    "iALS": lambda: recommenders.ALS(l2_power=1.0, alpha=10.0, l2=0.003),
+    "iALS": lambda: ALS(l2_power=1.0, alpha=10.0, l2=0.003),
     "ItemKNN": recommenders.ItemKNN,
-    "BPR": recommenders.BPR,
-    "WARP": recommenders.WARP,
+    "BPR": BPR,
+    "WARP": WARP,
     "popularity": recommenders.Popularity,
 }
 """Every method by its name in tables. All but the defaults are tuned."""
