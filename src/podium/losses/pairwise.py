@@ -121,6 +121,7 @@ class PairwiseHinge(HingeLoss, PairwiseLoss):
     """
 
     name: ClassVar[str] = "pairwise-hinge"
+    consistency: ClassVar[tuple[str, str] | None] = ("no", "podium-studies, topk-consistency")
 
     def _hinges(self, scores: PerRow, unit: float, target: PairTarget, out: Out) -> None:
         from podium.losses.pairwise_kernels import hinge_pairs
@@ -160,6 +161,10 @@ class PairwiseLogistic(PairwiseLoss):
     """
 
     name: ClassVar[str] = "pairwise-logistic"
+    consistency: ClassVar[tuple[str, str] | None] = (
+        "with grades of the top k only",
+        "podium-studies, topk-consistency",
+    )
     smooth: ClassVar[bool] = True
     _visits_pairs: ClassVar[bool] = True
 
