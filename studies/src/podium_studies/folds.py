@@ -91,7 +91,7 @@ def read(path: Path, *, subfolder: str = "", n_queries: int | None = None) -> tu
     ----------
     path : Path
         The folder that contains Fold1 … Fold5, or their five parts S1.txt … S5.txt; see
-        `podium.data.letor`.
+        `podium_studies.archive.pick`.
     subfolder : str
         The lower-case name of a subfolder, for collections with several forms of the same rows.
         It is matched in any case, and ignored if it does not exist.

@@ -60,7 +60,7 @@ def prepare(
     Parameters
     ----------
     ratings : Interactions
-        The ratings from `podium.data.movielens`, with times.
+        The ratings from `archive.movielens`, with times.
     rank : int
         The number of factors per user and per item.
     max_iter : int
