@@ -26,6 +26,7 @@ from podium_studies.hiranandani2020.baselines import (
     SGDAtK,
     SVMpAUC,
 )
+from podium_studies.hiranandani2020.surrogates import PAUCHinge
 
 quiet = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 
@@ -322,7 +323,7 @@ def test_select_keeps_the_round_that_is_best_on_the_evaluation_set() -> None:
 
 def test_svm_pauc_minimises_the_mean_hinge() -> None:
     ranker = SVMpAUC(3, C=10.0, tol=1e-6).fit(X, Y, QID)
-    loss = losses.PAUCHinge(3)
+    loss = PAUCHinge(3)
     values, _ = loss.value_and_grad(ranker.predict(X), loss.prepare(Y, Groups.from_qid(QID)))
     penalty = ranker.coef_ @ ranker.coef_ / (2 * 10.0)
     assert ranker.objective_ == pytest.approx(np.nanmean(values) + penalty)

@@ -14,7 +14,7 @@ from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.testing import listwise_oracles, loss_oracles
-from podium_studies.hiranandani2020.loose_struct import PApStruct
+from podium_studies.hiranandani2020.surrogates import PApStruct
 from podium_studies.xia2009.luce import ListNetLuce
 
 _GRID = [i / 4 for i in range(-8, 9)]  # exact in binary: kinks and ties are met exactly

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from podium.data import Interactions
-from podium.data import movielens as read_movielens
 from podium.errors import DataError
+from podium_studies.archive import movielens as read_movielens
 from podium_studies.hiranandani2020 import movielens
 from podium_studies.hiranandani2020.movielens import FLOOR, factorise, in_time_order, prepare
 from podium_studies.rows import Rows, drawn

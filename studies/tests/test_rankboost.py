@@ -12,7 +12,6 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
-from podium import losses
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.groups import Groups
 from podium.rankers import load, save
@@ -20,6 +19,7 @@ from podium.rankers.inputs import Rows
 from podium.rankers.validation import mean_measure
 from podium.tuning import search
 from podium.tuning.defaults import default_grid
+from podium_studies.xia2009.exponential import PairwiseExponential
 from podium_studies.xia2009.rankboost import RankBoost
 from podium_studies.xia2009.rankboost.rounds import pairs_of
 
@@ -81,7 +81,7 @@ def test_loss_never_rises_and_is_the_pairwise_exponential(per: str) -> None:
     objective, r = ranker.history_["objective"], ranker.history_["correlation"]
     before = np.append(1.0, objective[:-1])
     assert (objective <= before * np.sqrt(1 - r**2) + 1e-12).all()
-    loss, groups = losses.PairwiseExponential(), Groups.from_qid(qid)
+    loss, groups = PairwiseExponential(), Groups.from_qid(qid)
     n_pairs = loss.prepare(y, groups).n_pairs
     weights = n_pairs[groups.index] if per == "pair" else None
     values, grad = loss.value_and_grad(ranker.predict(X), loss.prepare(y, groups, weights=weights))

@@ -181,7 +181,7 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
         read(recipe("citeulike"), {"set": tmp_path})
     (counted(tmp_path) / "users.dat").write_text("2 4 5\n3 4 5\n")
     with pytest.raises(
-        DataError, match=r"users\.dat can't be read: line 2 declares 3 items but has 2"
+        DataError, match=r"users\.dat can't be read: a line declares 3 items but has 2"
     ):
         read(recipe("citeulike-a"), {"set": tmp_path})
     (lists(tmp_path) / "test.txt").write_text("1 2.5\n")

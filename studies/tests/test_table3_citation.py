@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium.data.pickled import read_pickled
 from podium.errors import DataError
 from podium_studies.hiranandani2020 import citation
+from podium_studies.hiranandani2020.pickled import read_pickled
 
 pandas = pytest.importorskip("pandas")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from studies.tests.record.recipes import SMALL
 
-from podium.data.archive import DataError
+from podium.errors import DataError
 from podium_studies.recipe import load
 from podium_studies.rows import Rows
 from podium_studies.runner import reproduce

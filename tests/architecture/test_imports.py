@@ -54,9 +54,6 @@ ALLOWED = {
     "lightgbm": ("rankers/boosting/*"),
     "piqp": ("rankers/*",),
     "xgboost": ("rankers/boosting/*",),
-    "implicit": ("recommenders/*",),
-    "cornac": ("recommenders/*",),
-    "lightfm": ("recommenders/*",),
     "podium_studies": ("cli/reproduce.py",),
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fuzz.archives import archives, pickles
+from tests.fuzz.archives import archives
 from tests.fuzz.calls import calls
 from tests.fuzz.case import Family
 from tests.fuzz.commands import negatives, tables_of
@@ -17,7 +17,6 @@ FAMILIES: dict[str, Family] = {
     "boosted": boosted,
     "negatives": negatives,
     "archives": archives,
-    "pickles": pickles,
     "calls": calls,
     "fits": fits,
 }
@@ -25,6 +24,6 @@ FAMILIES: dict[str, Family] = {
 # A round of inputs; the frequency of a family is its number of entries.
 ROUND = (
     *("tables", "models", "tables", "options", "calls", "tables", "negatives", "models", "tables"),
-    *("calls", "boosted", "options", "tables", "archives", "calls", "pickles", "models", "tables"),
+    *("calls", "boosted", "options", "tables", "archives", "calls", "models", "tables"),
     *("fits", "options"),
 )

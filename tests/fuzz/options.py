@@ -34,7 +34,7 @@ _METRICS += ("hit_rate", "r_precision", "coverage", "novelty", "topk_loss", "auc
 _METRICS += ("gini", "popularity", "diversity", "bpref", "judged", "f1", "ndcg_cut", "MAP")
 _PARTS = ("norm=min", "gain=exp2", "gain=linear", "p=0.8", "max_grade=4", "norm=retrieved", "p=")
 _LOSSES = ("pap-ramp", "pap-avg", "listmle", "softmax", "logistic", "lambdarank", "robirank")
-_LOSSES += ("pairwise-logistic", "listnet", "group-logistic", "pauc-hinge", "squared", "bpr")
+_LOSSES += ("pairwise-logistic", "listnet", "group-logistic", "squared", "bpr")
 _METHODS = ("mle", "bv", "cls", "mn", "mes", "wmle", "naive", "smooth", "auto", "unbiased-rank")
 _WORDS = ("zero", "skip", "one", "error", "worst", "best", "average", "id", "random", "negative")
 _WORDS += ("json", "csv", "latex", "markdown", "table", "value", "exp2", "lbfgs", "bundle", "time")

@@ -40,7 +40,7 @@ _VARIANTS: dict[str, Callable[[], Any]] = {
         3, clip=True, min_relevance=2, exact=True
     ),
     "pap-struct clip": lambda: losses.get("pap-struct@3", clip=True, min_relevance=2),
-    "pauc-hinge clip": lambda: losses.PAUCHinge(3, clip=True, min_relevance=2),
+    "pauc-hinge clip": lambda: losses.get("pauc-hinge@3", clip=True, min_relevance=2),
     "group-logistic per group": lambda: losses.GroupLogistic(per="group", min_relevance=2),
     "group-logistic soft": lambda: losses.GroupLogistic(soft=True),
     "pap-logistic top": lambda: losses.PApLogistic(2),
@@ -62,11 +62,11 @@ _VARIANTS: dict[str, Callable[[], Any]] = {
     "robirank type 2 hinge": lambda: losses.RoBiRank(2, "hinge", normalize=False),
     "robirank identity": lambda: losses.RoBiRank("identity", normalize=False),
     "robirank identity hinge": lambda: losses.RoBiRank("identity", "hinge", "linear"),
-    "robust-binary hinge": lambda: losses.RobustBinary(sigma="hinge", min_relevance=2),
-    "robust-binary type 2": lambda: losses.RobustBinary(2, per="group"),
-    "robust-binary type 2 hinge": lambda: losses.RobustBinary(2, "hinge"),
-    "robust-binary identity": lambda: losses.RobustBinary("identity", per="group"),
-    "robust-binary identity hinge": lambda: losses.RobustBinary("identity", "hinge"),
+    "robust-binary hinge": lambda: losses.get("robust-binary(sigma=hinge)", min_relevance=2),
+    "robust-binary type 2": lambda: losses.get("robust-binary(type=2,per=group)"),
+    "robust-binary type 2 hinge": lambda: losses.get("robust-binary(type=2,sigma=hinge)"),
+    "robust-binary identity": lambda: losses.get("robust-binary(type=identity,per=group)"),
+    "robust-binary identity hinge": lambda: losses.get("robust-binary(type=identity,sigma=hinge)"),
     "squared per group": lambda: losses.Squared(per="group"),
     "lambdarank top": lambda: losses.LambdaRank(2, sigma=2.0, gain="linear"),
     "lambdarank ap": lambda: losses.LambdaRank(metric="ap", min_relevance=2),
@@ -444,23 +444,3 @@ def test_robirank_counts_the_rows_above_by_their_distance() -> None:
     wrong = one(loss, [0.0], [30.0] * 3 + [-90.0] * 4)
     assert wrong == pytest.approx(1 - 1 / math.log2(3 * 30 + 2), abs=1e-9)
     assert wrong > dcg_loss([0.0] + [30.0] * 3 + [-90.0] * 4, [1.0] + [0.0] * 7, ties=True)
-
-
-@settings(max_examples=2 * settings().max_examples)
-@given(st.lists(st.integers(-8, 8).map(lambda i: i / 2), min_size=1, max_size=9), st.data())
-def test_robust_binary_bounds_the_share_of_errors(
-    margins: list[float], data: st.DataObject
-) -> None:
-    """Type 1 and identity bound it, with ties as errors; type 2 bounds it times a tie's cost."""
-    sigma: Any = data.draw(st.sampled_from(["logistic", "hinge"]))
-    errors = float(np.mean([margin <= 0.0 for margin in margins]))
-    values = {
-        kind: one(losses.RobustBinary(kind, sigma), margins, []) for kind in (1, 2, "identity")
-    }
-    assert errors <= min(values[1], values["identity"]) + 1e-12
-    assert errors * (1 - 1 / math.log2(3)) <= values[2] + 1e-12
-    assert values[2] <= values[1] + 1e-12
-
-
-def test_type_2_of_a_tie_is_below_its_error() -> None:
-    assert one(losses.RobustBinary(2), [0.0], []) == pytest.approx(1 - 1 / math.log2(3))

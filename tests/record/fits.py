@@ -41,7 +41,7 @@ def rankers() -> Entries:
     yield from with_losses("podium")
     for case in _LINEAR:
         yield fit(kinds.LinearRanker, {"loss": "pap-avg@3", "max_iter": 12, **case})
-    for loss in NEURAL if _is_there("torch") else ():
+    for loss in NEURAL if is_there("torch") else ():
         options = {"loss": loss, "hidden": 5, "max_iter": 3, "batch_size": 4}
         yield fit(kinds.NeuralRanker, options, validate=True)
     for package, kind in _boosted():
@@ -69,7 +69,7 @@ def with_losses(package: str) -> Entries:
 
 def _boosted() -> list[tuple[str, Any]]:
     kinds = {"lightgbm": names.rankers.LightGBMRanker, "xgboost": names.rankers.XGBoostRanker}
-    return [(package, kind) for package, kind in kinds.items() if _is_there(package)]
+    return [(package, kind) for package, kind in kinds.items() if is_there(package)]
 
 
 _FEW_TREES = {"n_trees": 4, "n_leaves": 5, "n_threads": 1}
@@ -92,7 +92,7 @@ def _with_cutoff(name: str) -> str:
     return f"{name}@3" if needs_one else name
 
 
-def _is_there(package: str) -> bool:
+def is_there(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
@@ -134,18 +134,11 @@ def recommenders() -> Entries:
         yield _factors(options, 1)
     yield "partial_fit, fold_in and the like", attempt(_later)
     kinds = names.recommenders
-    yield _recommended("Popularity", kinds.Popularity())
+    yield recommended("Popularity", kinds.Popularity())
     for k in (5, 150):
-        yield _recommended(f"ItemKNN k={k}", kinds.ItemKNN(k=k))
+        yield recommended(f"ItemKNN k={k}", kinds.ItemKNN(k=k))
     for precision in ("double", "single"):
-        yield _recommended(f"EASE {precision}", kinds.EASE(l2=20.0, precision=precision))
-    if _is_there("implicit"):
-        yield _recommended("ALS", kinds.ALS(8, l2=1.0, alpha=5.0))
-        yield _recommended("BPR", kinds.BPR(8, learning_rate=0.1, n_epochs=10))
-    if _is_there("cornac") and _is_there("torch"):
-        short_fit = {"learning_rate": 0.02, "n_epochs": 3}
-        yield _recommended("MultiVAE", kinds.MultiVAE(4, 8, batch_size=20, **short_fit))
-        yield _recommended("NeuMF", kinds.NeuMF((8, 4), batch_size=256, **short_fit))
+        yield recommended(f"EASE {precision}", kinds.EASE(l2=20.0, precision=precision))
 
 
 _FACTORS: tuple[dict[str, Any], ...] = (
@@ -209,7 +202,7 @@ def _later() -> list[str]:
     return [*rows, *_learned(model)]
 
 
-def _recommended(title: str, model: Any) -> tuple[str, list[str]]:
+def recommended(title: str, model: Any) -> tuple[str, list[str]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return title, attempt(lambda: _best(model.fit(likes())))

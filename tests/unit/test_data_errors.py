@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import random
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -161,48 +160,6 @@ def test_damaged_columns_are_read_or_named_without_a_panic(
         with contextlib.suppress(DataError):
             data.read_run(path)
     assert capfd.readouterr() == ("", "")
-
-
-def _encrypted(content: bytes) -> bytes:
-    """Set the flag of an encrypted member, in its own header and in the archive's list."""
-    for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        at = content.index(mark) + place
-        content = content[:at] + b"\x01" + content[at + 1 :]
-    return content
-
-
-def _of_unknown_packing(content: bytes) -> bytes:
-    for mark, place in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
-        at = content.index(mark) + place
-        content = content[:at] + b"\x63" + content[at + 1 :]
-    return content
-
-
-def _damaged(content: bytes) -> bytes:
-    at = content.index(b"881250949")
-    return content[:at] + b"9" + content[at + 1 :]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (_encrypted, "is encrypted, password required"),
-        (_of_unknown_packing, "compression method is not supported"),
-        (_damaged, "Bad CRC-32"),
-        (lambda content: content.replace(b"PK\x03\x04", b"PK\x03\x05"), "Bad magic number"),
-        (lambda content: content[:-30], "not a zip file"),
-    ],
-)
-def test_archives_that_cannot_be_unpacked_are_named(
-    tmp_path: Path, change: Any, message: str
-) -> None:
-    path = tmp_path / "ml.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("u.data", "196\t242\t3\t881250949\n")
-    path.write_bytes(change(path.read_bytes()))
-    with pytest.raises(DataError, match=rf"ml\.zip.* can't be (read|opened).*{message}") as caught:
-        data.movielens(path)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("call", [podium.measure, podium.compare])

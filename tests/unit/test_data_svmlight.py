@@ -15,7 +15,6 @@ from tests.raised import raises
 from podium import data
 from podium.data import svmlight
 from podium.data._letor_rows import Rows
-from podium.data.archive import Member
 from podium.data.files import sniff
 from podium.errors import ArgumentError, DataError, PodiumWarning
 
@@ -151,7 +150,7 @@ def test_comments_alone_are_no_rows(tmp_path: Path) -> None:
 def parse(content: bytes) -> Rows:
     import io
 
-    return svmlight.parse([Member("memory", "memory", lambda: io.BytesIO(content))])
+    return svmlight.parse([svmlight.Member("memory", lambda: io.BytesIO(content))])
 
 
 @settings(max_examples=4 * settings().max_examples)

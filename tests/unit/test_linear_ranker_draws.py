@@ -30,7 +30,6 @@ EVERY = {
     "listmle relevant": losses.ListMLE(head="relevant"),
     "softmax": losses.SoftmaxCrossEntropy(),
     "pairwise-hinge": losses.PairwiseHinge(),
-    "pairwise-exponential": losses.PairwiseExponential(),
     "squared": losses.Squared(),
     "squared per group": losses.Squared(per="group"),
 }

@@ -503,7 +503,6 @@ NAMES_AT_ANY_SCORE = (
     "softmax",
     "pairwise-hinge",
     "pairwise-logistic",
-    "pairwise-exponential",
 )
 
 

@@ -1,23 +1,17 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.raised import raises
 
 from podium import losses
-from podium.errors import ArgumentError, ConvergenceWarning, CostWarning
+from podium.errors import ArgumentError, CostWarning
 from podium.groups import Groups
 from podium.rankers import LinearRanker
 
-HINGE, LOGISTIC, EXPONENTIAL = PAIRWISE = (
-    losses.PairwiseHinge(),
-    losses.PairwiseLogistic(),
-    losses.PairwiseExponential(),
-)
+HINGE, LOGISTIC = PAIRWISE = (losses.PairwiseHinge(), losses.PairwiseLogistic())
 
 every = pytest.mark.parametrize("loss", PAIRWISE, ids=lambda loss: loss.name)
 
@@ -33,7 +27,6 @@ def test_one_pair_costs_what_its_difference_costs() -> None:
     for loss, cost, slope in (
         (HINGE, 1 - d, -1.0),
         (LOGISTIC, math.log(1 + math.exp(-d)), -1 / (1 + math.exp(d))),
-        (EXPONENTIAL, math.exp(-d), -math.exp(-d)),
     ):
         value, grad = run(loss, [3.0 + d, 3.0], [1, 0])
         assert value[0] == pytest.approx(cost, rel=1e-14)
@@ -46,7 +39,6 @@ def test_value_is_the_mean_over_pairs_of_any_different_relevance() -> None:
     value, grad = run(HINGE, scores, relevance)
     assert value[0] == pytest.approx((2 + 2 + 3) / 3)
     np.testing.assert_allclose(grad * 3, [-2, 0, 2], atol=1e-15)
-    assert run(EXPONENTIAL, scores, relevance)[0][0] == pytest.approx((2 * math.e + math.e**2) / 3)
     softplus = [math.log(1 + math.exp(d)) for d in (1, 1, 2)]
     assert run(LOGISTIC, scores, relevance)[0][0] == pytest.approx(sum(softplus) / 3)
 
@@ -115,7 +107,7 @@ def test_weights_are_of_groups(loss: Any) -> None:
 
 def test_perfectly_ordered_pair_keeps_the_digits_of_a_small_loss() -> None:
     for gap in (40.0, 299.0, 301.0, 700.0):
-        for loss in (LOGISTIC, EXPONENTIAL):
+        for loss in (LOGISTIC,):
             value, grad = run(loss, [gap, 0.0], [1, 0])
             assert value[0] == pytest.approx(math.exp(-gap), rel=1e-13)
             assert grad[1] == -grad[0] == pytest.approx(math.exp(-gap), rel=1e-13)
@@ -139,7 +131,6 @@ def test_thousands_of_ties_share_the_gradient(loss: Any) -> None:
     cost, slope = {
         "pairwise-hinge": (1.0, 1.0),
         "pairwise-logistic": (math.log(2), 0.5),
-        "pairwise-exponential": (1.0, 1.0),
     }[loss.name]
     n_pairs = 100 * 900 + 1000 * 2000
     assert value[0] == pytest.approx(cost, rel=1e-12)
@@ -169,51 +160,6 @@ def test_hinge_of_any_finite_scores_is_finite(size: float) -> None:
     value, grad = run(HINGE, [-size, size, 0.0], [2, 1, 0])
     assert value[0] == pytest.approx((2 * size + 1 + size + 1) / 3, rel=1e-14)
     np.testing.assert_allclose(grad * 3, [-2.0, 1.0, 1.0])
-
-
-def test_exponential_beyond_the_float_range_is_infinite_and_never_nan() -> None:
-    scores, relevance = [0.0, 800.0, 1600.0], [2, 1, 0]
-    target = EXPONENTIAL.prepare(np.array(relevance, float), Groups.single(3))
-    values, grad, bound = EXPONENTIAL.value_grad_and_curvature(np.array(scores), target)
-    assert values[0] == np.inf
-    np.testing.assert_allclose(grad, np.array([-1e300, 0.0, 1e300]) / 3)
-    assert np.isfinite(bound).all()
-    # A group of weight zero stays out of it.
-    values, grad = run(
-        EXPONENTIAL, [0, 800, 1, 0], [1, 0, 1, 0], [0, 0, 1, 1], weights=np.array([0.0, 0, 1, 1])
-    )
-    np.testing.assert_allclose(values, [0.0, 2 * math.exp(-1)])
-    assert np.isfinite(grad).all()
-
-
-@pytest.mark.parametrize("solver", ["lbfgs", "subgradient", "stochastic"])
-def test_solvers_stop_as_diverged_where_the_exponential_overflows(solver: str) -> None:
-    """A feature on two scales: what is right for most rows is wrong by far too much for one."""
-    rng = np.random.default_rng(0)
-    y = np.tile([1.0, 0.0], 30)
-    X = (y + 0.5 * rng.standard_normal(60))[:, None]
-    X[0] = -1e6
-    qid = np.repeat(np.arange(6), 10)
-    ranker = LinearRanker(EXPONENTIAL, solver=solver, l2=0.0, start=[1.0], max_iter=20)
-    with raises(ArgumentError, "start"):
-        ranker.fit(X, y, qid)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        fitted = ranker.set_params(start="zero", learning_rate=1.0).fit(X, y, qid)
-    assert np.isfinite(fitted.coef_).all()
-    assert np.isfinite(fitted.objective_)
-    assert fitted.objective_ <= 1.0  # that of zero
-
-
-def test_exponential_reports_a_step_that_overflows() -> None:
-    X, y = np.array([[1.0], [0.0], [-1.0], [0.0]]), np.array([1.0, 0.0, 1.0, 0.0])
-    qid = np.array([0, 0, 1, 1])
-    X[2] *= 5.0  # downhill is towards -1: the first step goes far beyond
-    ranker = LinearRanker(EXPONENTIAL, solver="subgradient", l2=0.0, learning_rate=1e4)
-    with pytest.warns(ConvergenceWarning, match=r"overflowed at iteration 1\. The kept .* finite"):
-        ranker.fit(X, y, qid)
-    assert ranker.stop_reason_ == "diverged"
-    np.testing.assert_array_equal(ranker.coef_, 0.0)
 
 
 @every
@@ -347,4 +293,3 @@ def test_a_billion_pairs_are_told_before_they_are_visited() -> None:
     losses.PairwiseLogistic().prepare(grades, halves)
     losses.PApLogistic(300).prepare(grades, one)
     losses.PairwiseHinge().prepare(grades, one)
-    losses.PairwiseExponential().prepare(grades, one)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -15,17 +13,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from tests.raised import raises
 
-from podium.errors import ArgumentError, DataError, MissingExtraError
+from podium.errors import ArgumentError, DataError
 from podium.recommenders import (
-    ALS,
-    BPR,
     EASE,
-    WARP,
-    FactorRecommender,
     ItemKNN,
     MatrixRecommender,
-    MultiVAE,
-    NeuMF,
     Popularity,
     Recommender,
     get,
@@ -46,78 +38,17 @@ def needs(package: str) -> Any:
     return pytest.mark.skipif(absent, reason=f"{package} is not installed")
 
 
-OTHERS = {
-    "als": ("implicit", "baselines"),
-    "bpr": ("implicit", "baselines"),
-    "warp": ("lightfm", "warp"),
-    "multi-vae": ("cornac", "baselines"),
-    "neumf": ("cornac", "baselines"),
-}
-
-
-@needs("implicit")
-@pytest.mark.parametrize(
-    ("model", "advice"),
-    [
-        (BPR(n_factors=4, learning_rate=1e6), "Try learning_rate=100000"),
-        (ALS(n_factors=4, alpha=1e38), "Try alpha=1 and l2=0.01, or smaller weights"),
-        (ALS(n_factors=4, alpha=1e38, l2_power=1.0), "Try alpha=1"),
-    ],
-)
-def test_fit_that_diverges_is_one_sentence(model: Recommender, advice: str) -> None:
-    with pytest.raises(ArgumentError, match=f"the fit diverges: factors .* {advice}"):
-        model.fit(LIKES)
-
-
 @pytest.mark.parametrize(
     ("model", "text"),
     [
         (EASE(l2=0.0), "l2 must be"),
         (EASE(precision="half"), "precision must be"),
         (ItemKNN(k=0), "k must be an integer >= 1"),
-        pytest.param(ALS(0), "n_factors must be", marks=needs("implicit")),
-        pytest.param(ALS(alpha=0.0), "alpha must be", marks=needs("implicit")),
-        pytest.param(ALS(l2=-1.0), "l2 must be", marks=needs("implicit")),
-        pytest.param(ALS(n_epochs=0), "n_epochs must be", marks=needs("implicit")),
-        pytest.param(ALS(random_state=-1), "random_state must be", marks=needs("implicit")),
-        pytest.param(BPR(learning_rate=0.0), "learning_rate must be", marks=needs("implicit")),
-        pytest.param(BPR(n_threads=0), "n_threads must be", marks=needs("implicit")),
-        pytest.param(WARP(schedule="adam"), "schedule must be", marks=needs("lightfm")),
-        pytest.param(WARP(max_sampled=0), "max_sampled must be", marks=needs("lightfm")),
-        pytest.param(WARP(learning_rate=-1), "learning_rate must be", marks=needs("lightfm")),
-        pytest.param(WARP(l2=-1), "l2 must be", marks=needs("lightfm")),
-        pytest.param(MultiVAE(hidden=0), "hidden must be", marks=needs("cornac")),
-        pytest.param(MultiVAE(beta=-1), "beta must be", marks=needs("cornac")),
-        pytest.param(NeuMF(layers=()), "layers must begin with an even", marks=needs("cornac")),
-        pytest.param(NeuMF(layers=(8, 0)), "layers must be", marks=needs("cornac")),
-        pytest.param(NeuMF(n_negatives=0), "n_negatives must be", marks=needs("cornac")),
     ],
 )
 def test_parameter_out_of_range_is_named(model: Recommender, text: str) -> None:
     with pytest.raises(ArgumentError, match=text):
         model.fit(LIKES)
-
-
-@pytest.mark.parametrize("name", OTHERS)
-def test_missing_package_says_what_to_install(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, (package, extra) = get(name), OTHERS[name]
-
-    def absent(module: str) -> Any:
-        raise ImportError(module)
-
-    monkeypatch.setattr("podium._check.importlib.import_module", absent)
-    with pytest.raises(MissingExtraError, match=rf"{package}.*pip install 'podium\[{extra}\]'"):
-        model.fit(LIKES)
-
-
-@pytest.mark.long
-def test_other_packages_are_loaded_by_fit_alone() -> None:
-    code = (
-        "import sys, podium.recommenders as r; r.ALS(), r.WARP(), r.NeuMF(), r.EASE(); "
-        "print(sorted({'implicit', 'lightfm', 'cornac', 'torch'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def test_popularity_is_the_number_of_users() -> None:
@@ -180,7 +111,6 @@ def test_factors_are_read_as_factors() -> None:
     users, items = Popularity().fit(LIKES).as_scores(np.array([1, 3]), np.array([5, 2]))
     counts = (PAIRS > 0).sum(axis=0)
     assert users @ items.T == pytest.approx(np.array([counts[[5, 2]]] * 2))
-    assert issubclass(ALS, FactorRecommender)
 
 
 class Mine(MatrixRecommender):
@@ -243,7 +173,7 @@ def test_recommender_is_made_from_its_name_and_parameters() -> None:
 
 
 def test_parameters_are_those_that_the_class_documents() -> None:
-    for make in (EASE, ItemKNN, ALS, BPR, WARP, MultiVAE, NeuMF):
+    for make in (EASE, ItemKNN):
         text = make.__doc__ or ""
         for field in fields(make):
             assert f"{field.name} : " in text or f"{field.name}, " in text, field.name

@@ -27,7 +27,7 @@ class Model:
             metavar="MODEL",
             help="Model that learns from rows with features: linear, neural, lightgbm, xgboost, "
             "or the baseline logistic-regression. Or a recommender, which learns from events: "
-            "factorization, als, ease, item-knn, bpr, warp or popularity.",
+            "factorization, ease, item-knn or popularity.",
         ),
     ] = "linear"
     loss: Annotated[

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from podium.data.items import ItemTable, read_items
     from podium.data.normalize import normalize_by_query
     from podium.data.pooling import Pooling, pool, pooled_relevance
-    from podium.data.publishers import Letor, OnlineRetail, letor, load_onlineretail, movielens
+    from podium.data.retail import OnlineRetail, load_onlineretail
     from podium.data.runs import Run, Truth, read_run, read_truth
     from podium.data.streaming import stream_features
     from podium.data.unjudged import UnjudgedPool, pool_unjudged
@@ -49,7 +49,7 @@ _HOME = {
     "items": ("ItemTable", "read_items"),
     "normalize": ("normalize_by_query",),
     "pooling": ("Pooling", "pool", "pooled_relevance"),
-    "publishers": ("Letor", "OnlineRetail", "letor", "load_onlineretail", "movielens"),
+    "retail": ("OnlineRetail", "load_onlineretail"),
     "runs": ("Run", "Truth", "read_run", "read_truth"),
     "streaming": ("stream_features",),
     "unjudged": ("UnjudgedPool", "pool_unjudged"),
@@ -62,7 +62,6 @@ __all__ = [
     "Features",
     "Interactions",
     "ItemTable",
-    "Letor",
     "OnlineRetail",
     "Pooling",
     "RankingOptions",
@@ -70,9 +69,7 @@ __all__ = [
     "Truth",
     "UnjudgedPool",
     "atomic",
-    "letor",
     "load_onlineretail",
-    "movielens",
     "normalize_by_query",
     "pool",
     "pool_unjudged",

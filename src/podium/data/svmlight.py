@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 
 from podium.data import _letor_kernels
 from podium.data._letor_rows import Piece, Rows, check_piece, refuse_negative
-from podium.data.archive import Member
 from podium.data.convert import Ids
 from podium.data.files import broken, open_bytes
 from podium.data.ids import codes_of
@@ -34,6 +34,14 @@ _REQUIREMENTS = {
 }
 
 
+@dataclass(frozen=True)
+class Member:
+    """A file and a function that opens it; `name` is its name in messages."""
+
+    name: str
+    open: Callable[[], IO[bytes]]
+
+
 def open_svmlight(path: Path) -> Source:
     """Open an svmlight file as a truth with qid, item (the position within the query) and label."""
 
@@ -47,7 +55,7 @@ def open_svmlight(path: Path) -> Source:
 
 def plain(path: Path) -> Member:
     """Return a file as a Member."""
-    return Member(str(path), path.name, lambda: open_bytes(path))
+    return Member(str(path), lambda: open_bytes(path))
 
 
 def positions(qid: Ids) -> NDArray[np.int64]:

@@ -26,11 +26,11 @@ from podium.losses.grouped import GroupLogistic, PApLogistic
 from podium.losses.lambdarank import LambdaRank
 from podium.losses.listmle import ListMLE
 from podium.losses.listnet import ListNet, SoftmaxCrossEntropy
-from podium.losses.pairwise import PairwiseExponential, PairwiseHinge, PairwiseLogistic
-from podium.losses.pap import PApAverage, PApMax, PApRamp, PApTightStruct, PAUCHinge
+from podium.losses.pairwise import PairwiseHinge, PairwiseLogistic
+from podium.losses.pap import PApAverage, PApMax, PApRamp, PApTightStruct
 from podium.losses.pointwise import Logistic, Squared
 from podium.losses.rankcosine import RankCosine
-from podium.losses.robust import RoBiRank, RobustBinary
+from podium.losses.robust import RoBiRank
 from podium.losses.sl import TopSoftmax
 from podium.losses.smooth_ranks import ApproxNDCG
 
@@ -45,18 +45,15 @@ __all__ = [
     "Loss",
     "Margin",
     "Margins",
-    "PAUCHinge",
     "PApAverage",
     "PApLogistic",
     "PApMax",
     "PApRamp",
     "PApTightStruct",
-    "PairwiseExponential",
     "PairwiseHinge",
     "PairwiseLogistic",
     "RankCosine",
     "RoBiRank",
-    "RobustBinary",
     "SoftmaxCrossEntropy",
     "Squared",
     "TopSoftmax",

@@ -26,7 +26,9 @@ SURROGATES: tuple[str, ...] = (
     "pauc-hinge",
     "pap-struct",
 )
-"""The losses in the result of `Margins.guarantees`, by name; podium-studies has "pap-struct"."""
+"""The losses in the result of `Margins.guarantees`, by name.
+
+podium-studies has "pauc-hinge" and "pap-struct"."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,6 +80,10 @@ class Loss(abc.ABC):
         Whether the value contains weights that depend on the scores, and the gradient and the
         curvature are those of the value with these weights held fixed. The value may then jump
         where the order of scores changes. The loss has a method `hold`, which fixes the weights.
+    consistency : (str, str) or None
+        Whether the scores with the least expected loss have the best top k, on probabilities that
+        meet the condition of xia2009, theorem 6, and the source. The first is "with k", "with
+        grades of the top k only" or "no"; None means not studied.
     """
 
     name: ClassVar[str]
@@ -94,6 +98,7 @@ class Loss(abc.ABC):
     draws: ClassVar[bool] = False
     redraws: ClassVar[bool] = False
     reweights: ClassVar[bool] = False
+    consistency: ClassVar[tuple[str, str] | None] = None
     min_relevance: float = 1.0
     k: Any = None  # an int or None; the type is Any so that a subclass can be more specific
 

@@ -130,6 +130,10 @@ class LambdaRank(GroupLoss):
     min_relevance: float = 1.0
 
     name: ClassVar[str] = "lambdarank"
+    consistency: ClassVar[tuple[str, str] | None] = (
+        "with grades of the top k only",
+        "podium-studies, topk-consistency",
+    )
     shift_invariant: ClassVar[bool] = True
     head_cutoff: ClassVar[bool] = True
     reweights: ClassVar[bool] = True

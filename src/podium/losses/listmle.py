@@ -59,7 +59,7 @@ class ListMLE(DrawnLoss):
     The value is ``sum_{i<=k} [log sum_{t>=i} exp(s_t) - s_i]`` over the places i of that order,
     from the best grade to the lowest. It is the negative log-likelihood under the Plackett-Luce
     model, which draws one row after another. With k, the loss is top-k ListMLE, which is consistent
-    with the top-k 0-1 loss (docs/consistency.md). Without k it is ListMLE.
+    with the top-k 0-1 loss (xia2009). Without k it is ListMLE.
 
     Parameters
     ----------
@@ -114,6 +114,7 @@ class ListMLE(DrawnLoss):
     min_relevance: float = 1.0
 
     name: ClassVar[str] = "listmle"
+    consistency: ClassVar[tuple[str, str] | None] = ("with k", "xia2009, theorem 7")
     head_cutoff: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -123,6 +123,7 @@ class ListNet(DrawnLoss, SoftmaxLoss):
     scale: float = 1.0
 
     name: ClassVar[str] = "listnet"
+    consistency: ClassVar[tuple[str, str] | None] = ("with k", "xia2009, theorem 7")
     head_cutoff: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -183,6 +184,10 @@ class SoftmaxCrossEntropy(SoftmaxLoss):
     """
 
     name: ClassVar[str] = "softmax"
+    consistency: ClassVar[tuple[str, str] | None] = (
+        "with grades of the top k only",
+        "podium-studies, topk-consistency",
+    )
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> SoftmaxTarget:
         defined = several_grades(grades, groups)

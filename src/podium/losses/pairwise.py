@@ -1,4 +1,4 @@
-"""Losses of pairs: a hinge (Ranking SVM), a logistic (RankNet) and an exponential (RankBoost).
+"""Losses of pairs: a hinge (Ranking SVM) and a logistic (RankNet).
 
 For rows i and j of one group with relevance i > relevance j, and the difference d = s_i - s_j of
 their scores, the value of a group is the mean of ``phi(d)`` over all such pairs.
@@ -78,9 +78,7 @@ class PairwiseLoss(GroupLoss):
         n_pairs = _n_pairs(bounds, levels)
         share = inputs.group_shares(weights, groups, self.name, n_pairs > 0)
         if self._visits_pairs:
-            advice = (
-                "Use 'pairwise-hinge', 'pairwise-exponential' or 'softmax', which visit no pairs."
-            )
+            advice = "Use 'pairwise-hinge' or 'softmax', which visit no pairs."
             inputs.warn_about_pairs(float(n_pairs.sum()), self.name, advice)
         return PairTarget(groups, rows, bounds, levels, n_pairs, share)
 
@@ -123,6 +121,7 @@ class PairwiseHinge(HingeLoss, PairwiseLoss):
     """
 
     name: ClassVar[str] = "pairwise-hinge"
+    consistency: ClassVar[tuple[str, str] | None] = ("no", "podium-studies, topk-consistency")
 
     def _hinges(self, scores: PerRow, unit: float, target: PairTarget, out: Out) -> None:
         from podium.losses.pairwise_kernels import hinge_pairs
@@ -144,7 +143,7 @@ class PairwiseLogistic(PairwiseLoss):
     Cost: one division per pair, and an exponential and a logarithm per row (per pair, if scores of
     a group lie more than 300 apart). A group of a million rows, half of them positive, has 2.5e11
     pairs, which take some minutes at each evaluation. From a billion pairs on, the loss warns with
-    a `CostWarning`. `PairwiseHinge` and `PairwiseExponential` visit no pair.
+    a `CostWarning`. `PairwiseHinge` visits no pair.
 
     References
     ----------
@@ -162,6 +161,10 @@ class PairwiseLogistic(PairwiseLoss):
     """
 
     name: ClassVar[str] = "pairwise-logistic"
+    consistency: ClassVar[tuple[str, str] | None] = (
+        "with grades of the top k only",
+        "podium-studies, topk-consistency",
+    )
     smooth: ClassVar[bool] = True
     _visits_pairs: ClassVar[bool] = True
 
@@ -170,45 +173,6 @@ class PairwiseLogistic(PairwiseLoss):
 
         scaled, unit = inputs.in_units(scores)
         logistic_pairs(scaled, target.pairs, unit, out)
-
-
-@register
-@dataclass(frozen=True)
-class PairwiseExponential(PairwiseLoss):
-    """Mean exponential ``exp(-d)`` over pairs of different relevance: the loss of RankBoost.
-
-    Notes
-    -----
-    The loss is convex and smooth, and never below the share of pairs in the wrong order, ties
-    included. If a sum exceeds the range of float64 (a pair in the wrong order by more than about
-    709), the value is inf and each row's contribution to the gradient is limited to 1e300. It is
-    never nan, so that a solver stops there as diverged. In all other cases, it is exact.
-
-    Cost: two exponentials per row and side. No pair is visited, because the exponential of a
-    difference is a product.
-
-    References
-    ----------
-    freund2003.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from podium.groups import Groups
-    >>> loss = PairwiseExponential()
-    >>> target = loss.prepare(np.array([1.0, 0.0, 0.0]), Groups.single(3))
-    >>> values, grad = loss.value_and_grad(np.array([0.0, 0.0, -np.log(2.0)]), target)
-    >>> values, grad
-    (array([0.75]), array([-0.75,  0.5 ,  0.25]))
-    """
-
-    name: ClassVar[str] = "pairwise-exponential"
-    smooth: ClassVar[bool] = True
-
-    def _run(self, scores: PerRow, target: PairTarget, out: Out) -> None:
-        from podium.losses.pairwise_kernels import exponential_pairs
-
-        exponential_pairs(scores, target.pairs, 0.0, out)
 
 
 def _levels(falling: PerRow, groups: Groups) -> tuple[Offsets, Offsets]:

@@ -102,6 +102,10 @@ class Logistic(RowLoss):
     min_relevance: float = 1.0
 
     name: ClassVar[str] = "logistic"
+    consistency: ClassVar[tuple[str, str] | None] = (
+        "with grades of the top k only",
+        "podium-studies, topk-consistency",
+    )
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
     reads_grades: ClassVar[bool] = False
@@ -181,6 +185,10 @@ class Squared(RowLoss):
     per: Literal["row", "group"] = "row"
 
     name: ClassVar[str] = "squared"
+    consistency: ClassVar[tuple[str, str] | None] = (
+        "with grades of the top k only",
+        "podium-studies, topk-consistency",
+    )
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
 

@@ -96,6 +96,7 @@ class RankCosine(DrawnLoss):
     ties: GradeTies = "averaged"
 
     name: ClassVar[str] = "rankcosine"
+    consistency: ClassVar[tuple[str, str] | None] = ("with k", "xia2009, theorem 7")
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     convex: ClassVar[bool] = False
     shift_invariant: ClassVar[bool] = False

@@ -99,6 +99,10 @@ class TopSoftmax(GroupLoss):
     min_relevance: float = 1.0
 
     name: ClassVar[str] = "sl"
+    consistency: ClassVar[tuple[str, str] | None] = (
+        "with grades of the top k only",
+        "podium-studies, topk-consistency",
+    )
     reads_grades: ClassVar[bool] = False
     shift_invariant: ClassVar[bool] = True
     head_cutoff: ClassVar[bool] = True

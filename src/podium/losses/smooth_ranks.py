@@ -72,6 +72,7 @@ class ApproxNDCG(GroupLoss):
     gain: Gain = "exp2"
 
     name: ClassVar[str] = "approx-ndcg"
+    consistency: ClassVar[tuple[str, str] | None] = ("no", "podium-studies, topk-consistency")
     smooth: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
     head_cutoff: ClassVar[bool] = True

@@ -1,10 +1,9 @@
 """Recommenders: models that score all items for each user, with one interface.
 
-`Factorization`, `Popularity`, `ItemKNN` and `EASE` are podium's own models. `ALS` and `BPR` are
-from implicit, `MultiVAE` and `NeuMF` from cornac (extra ``baselines``), and `WARP` from LightFM
-(extra ``warp``). Each model is fitted to a sparse matrix or a table of users and items. It
-recommends items, ranks held-out items and scores single pairs. `get` creates a model from its
-name, and `load` reads a saved one.
+The models are `Factorization`, `Popularity`, `ItemKNN` and `EASE`, and those that plugins register.
+Each model is fitted to a sparse matrix or a table of users and items. It recommends items, ranks
+held-out items and scores single pairs. `get` creates a model from its name, and `load` reads a
+saved one. `CandidateScores` holds the scores of any other model.
 """
 
 from importlib import import_module
@@ -15,10 +14,7 @@ from podium.recommenders._registry import REGISTRY, get, load, parse, register
 if TYPE_CHECKING:
     from podium.recommenders._base import Recommender
     from podium.recommenders._candidates import CandidateScores, score_candidates
-    from podium.recommenders._cornac import MultiVAE, NeuMF
     from podium.recommenders._factors import FactorRecommender, Popularity
-    from podium.recommenders._implicit import ALS, BPR
-    from podium.recommenders._lightfm import WARP
     from podium.recommenders._matrix import MatrixRecommender
     from podium.recommenders._similar import EASE, ItemKNN
     from podium.recommenders.factorization._model import Factorization
@@ -32,18 +28,13 @@ _HOME = {
 }
 
 __all__ = [
-    "ALS",
-    "BPR",
     "EASE",
     "REGISTRY",
-    "WARP",
     "CandidateScores",
     "FactorRecommender",
     "Factorization",
     "ItemKNN",
     "MatrixRecommender",
-    "MultiVAE",
-    "NeuMF",
     "Popularity",
     "Recommender",
     "get",

@@ -22,11 +22,6 @@ register_at("factorization", "podium.recommenders.factorization._model", "Factor
 register_at("popularity", "podium.recommenders._factors", "Popularity")
 register_at("ease", "podium.recommenders._similar", "EASE")
 register_at("item-knn", "podium.recommenders._similar", "ItemKNN")
-register_at("als", "podium.recommenders._implicit", "ALS")
-register_at("bpr", "podium.recommenders._implicit", "BPR")
-register_at("warp", "podium.recommenders._lightfm", "WARP")
-register_at("multi-vae", "podium.recommenders._cornac", "MultiVAE")
-register_at("neumf", "podium.recommenders._cornac", "NeuMF")
 
 
 def load(path: str | os.PathLike[str]) -> Recommender:

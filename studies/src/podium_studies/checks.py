@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 import operator
 from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, MissingExtraError
 
 T = TypeVar("T", bound=str)
 
@@ -83,3 +85,14 @@ def scores(values: ArrayLike, name: str = "scores") -> NDArray[np.float64]:
         row = int(np.argmax(~np.isfinite(array)))
         raise ArgumentError(f"{name} must be finite, got {array[row]} at row {row}.")
     return array
+
+
+def extra(module: str, name: str, purpose: str) -> ModuleType:
+    """Import an optional package, or raise with the extra of the studies that contains it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtraError(
+            f"{purpose} needs {module}, which is not installed. Run: "
+            f"pip install './studies[{name}]' in a copy of podium's repository."
+        ) from None

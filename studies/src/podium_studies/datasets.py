@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from podium.data.archive import Member, members, pick
 from podium.errors import DataError
+from podium_studies.archive import Member, members, pick
 from podium_studies.recipe import DataFile, DataSet, Recipe
 
 _BLOCK = 1 << 20

@@ -17,8 +17,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from podium.data import Features, Letor, letor
+from podium.data import Features, read_features
 from podium.errors import DataError
 from podium.evaluation.evaluation import fill
 from podium.losses import Loss
@@ -26,6 +27,7 @@ from podium.metrics import parse
 from podium.rankers import LinearRanker
 from podium.ranking import Ranking
 from podium.types import PerGroup, PerRow
+from podium_studies.archive import members, pick
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows
 from podium_studies.study import Cells, Figures, Measured, Result, key, product
@@ -33,6 +35,14 @@ from podium_studies.views import paired
 
 N_FOLDS = 5
 FOLDS = range(1, N_FOLDS + 1)
+LETOR = (
+    "https://www.microsoft.com/en-us/research/project/letor-learning-rank-information-retrieval/"
+)
+_FOLD_FILES = (
+    ("train.txt", "trainingset.txt"),
+    ("vali.txt", "validationset.txt"),
+    ("test.txt", "testset.txt"),
+)
 OVER_MEASURES = ", mean over measures"
 
 _DECIMALS = 6
@@ -81,7 +91,7 @@ def read(path: Path, *, subfolder: str = "", n_queries: int | None = None) -> tu
     ----------
     path : Path
         The folder that contains Fold1 … Fold5, or their five parts S1.txt … S5.txt; see
-        `podium.data.letor`.
+        `podium_studies.archive.pick`.
     subfolder : str
         The lower-case name of a subfolder, for collections with several forms of the same rows.
         It is matched in any case, and ignored if it does not exist.
@@ -101,7 +111,7 @@ def read(path: Path, *, subfolder: str = "", n_queries: int | None = None) -> tu
         queries differs from `n_queries`.
     """
     folder = _inner(path, subfolder)
-    read = tuple(_parts(letor(folder, fold)) for fold in FOLDS)
+    read = tuple(_parts(folder, fold) for fold in FOLDS)
     test_queries = np.concatenate([np.unique(parts.test.qid) for parts in read])
     if np.unique(test_queries).size != test_queries.size:
         raise DataError(
@@ -125,17 +135,28 @@ def _inner(path: Path, subfolder: str) -> Path:
     return matches[0] if matches else path
 
 
-def _parts(fold: Letor) -> Parts:
-    return Parts(*(_rows(part) for part in (fold.train, fold.valid, fold.test)))
+def _parts(folder: Path, fold: int) -> Parts:
+    """Read a fold: its own three files, or those of the parts S1 … S5 from which it is made."""
+    files = members(folder, "LETOR", LETOR)
+    paths = [[pick(files, [f"Fold{fold}/{name}" for name in names])] for names in _FOLD_FILES]
+    if not all(path for (path,) in paths):
+        parts = [pick(files, [f"S{(fold + i - 1) % N_FOLDS + 1}.txt"]) for i in range(N_FOLDS)]
+        paths = [parts[:3], parts[3:4], parts[4:]]
+    names = [[file.name for file in part if file] for part in paths]
+    if [len(part) for part in names] != [len(part) for part in paths]:
+        raise DataError(
+            f"{folder} contains no fold {fold}: neither Fold{fold}/train.txt, vali.txt and "
+            f"test.txt nor S1.txt to S5.txt. Pass the folder as downloaded from {LETOR}"
+        )
+    tables = [read_features(part, format="svmlight") for part in names]
+    width = max(table.X.shape[1] for table in tables)
+    return Parts(*(_rows(table, width) for table in tables))
 
 
-def _rows(part: Features) -> Rows:
-    X: Any = part.X
-    return Rows(
-        X.toarray() if hasattr(X, "toarray") else X,
-        np.asarray(part.y, np.float64),
-        np.asarray(part.qid),
-    )
+def _rows(part: Features, width: int) -> Rows:
+    dense: Any = part.X.toarray() if sparse.issparse(part.X) else part.X
+    X = np.pad(dense, ((0, 0), (0, width - dense.shape[1])))
+    return Rows(X, np.asarray(part.y, np.float64), np.asarray(part.qid))
 
 
 def linear(protocol: str, loss: MakeLoss) -> Candidates:

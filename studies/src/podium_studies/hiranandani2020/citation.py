@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.archive import members, required
-from podium.data.pickled import read_pickled
 from podium.errors import DataError
+from podium_studies.archive import members, required
+from podium_studies.hiranandani2020.pickled import read_pickled
 from podium_studies.rows import Parts, Rows
 
 URL = "https://github.com/gaurush-hiranandani/pap-k"
@@ -65,7 +65,7 @@ def read(path: Path) -> Parts:
     hiranandani2020, section 7.3.1; budhiraja2020.
     """
     archive = members(path, "the citation data", URL)
-    files = [required(archive, [name], path, URL) for name in FILES]
+    files = [required(archive, name, path, URL) for name in FILES]
     tables: list[tuple[str, Mapping[str, NDArray[Any]]]] = []
     for file in files:
         with file.open() as stream:

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from podium.data import Interactions, movielens
+from podium.data import Interactions
 from podium.errors import DataError
+from podium_studies.archive import movielens
 from podium_studies.rows import Rows
 
 RANK = 30
@@ -59,7 +60,7 @@ def prepare(
     Parameters
     ----------
     ratings : Interactions
-        The ratings from `podium.data.movielens`, with times.
+        The ratings from `archive.movielens`, with times.
     rank : int
         The number of factors per user and per item.
     max_iter : int

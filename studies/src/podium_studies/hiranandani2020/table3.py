@@ -30,6 +30,7 @@ from podium_studies.hiranandani2020.splits import (
     levels,
     tested,
 )
+from podium_studies.hiranandani2020.surrogates import PAUCHinge
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows, drawn
 from podium_studies.study import (
@@ -167,7 +168,7 @@ METHODS: dict[str, Method] = {
     "GD-TS": _descent(losses.PApTightStruct),
     "GD-TS-exact": _descent(lambda k: losses.PApTightStruct(k, exact=True)),
     "GD-ramp": _descent(losses.PApRamp),
-    "SVM-pAUC": _descent(losses.PAUCHinge),
+    "SVM-pAUC": _descent(PAUCHinge),
     "SVM-pAUC-exact": Method(_svm, (ZERO,)),
     "Greedy": Method(lambda k, _, options: GreedyPAp(k, **options), seeded=True),
     "SGD@k-avg": _descent(PrecisionAverage),

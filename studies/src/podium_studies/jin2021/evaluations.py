@@ -33,14 +33,16 @@ from podium_studies import checks
 from podium_studies.jin2021 import protocol
 from podium_studies.jin2021.protocol import Floats, HeldOut, Ints
 from podium_studies.recipe import Recipe
+from podium_studies.rivals.with_cornac import MultiVAE, NeuMF
+from podium_studies.rivals.with_implicit import ALS
 from podium_studies.study import seed_of
 
 METHODS: dict[str, Callable[..., Any]] = {
     "EASE": recommenders.EASE,
-    "MultiVAE": recommenders.MultiVAE,
-    "NeuMF": recommenders.NeuMF,
+    "MultiVAE": MultiVAE,
+    "NeuMF": NeuMF,
     "itemKNN": recommenders.ItemKNN,
-    "ALS": recommenders.ALS,
+    "ALS": ALS,
     "RoBiRank": recommenders.Factorization,
 }
 """Every recommender by its name in the paper's tables."""

@@ -13,10 +13,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from podium import data
-from podium.data.archive import members, pick, required
 from podium.errors import DataError
 from podium_studies import checks
-from podium_studies.interactions import Ints, Pairs, columns, counted, lists, matrix, numbered
+from podium_studies.archive import (
+    Ints,
+    Pairs,
+    counted,
+    lists,
+    matrix,
+    members,
+    movielens,
+    numbered,
+    pick,
+    required,
+)
+from podium_studies.archive import pairs as pairs_of
 from podium_studies.recipe import DataSet, Recipe
 from podium_studies.study import generator
 
@@ -155,13 +166,13 @@ def _movielens(place: Path, source: DataSet) -> tuple[Pairs, Ints]:
     files = members(place, source.title, source.url)
     train = pick(files, ["ml-1m.train.rating"])
     if train is not None:
-        test = required(files, ["ml-1m.test.rating"], place, source.url)
-        return _joined(columns(train, b"\t"), columns(test, b"\t"))
+        test = required(files, "ml-1m.test.rating", place, source.url)
+        return _joined(pairs_of(train, b"\t"), pairs_of(test, b"\t"))
     pairs = pick(files, ["pairs.csv"])
     if pairs is None:
         return _last(place)
-    test = required(files, ["ncf_test.csv"], place, source.url)
-    return _joined(columns(pairs, b",", skip=1), columns(test, b",", skip=1))
+    test = required(files, "ncf_test.csv", place, source.url)
+    return _joined(pairs_of(pairs, b",", skip=1), pairs_of(test, b",", skip=1))
 
 
 def _joined(train: Pairs, test: Pairs) -> tuple[Pairs, Ints]:
@@ -178,7 +189,7 @@ def _joined(train: Pairs, test: Pairs) -> tuple[Pairs, Ints]:
 
 
 def _last(place: Path) -> tuple[Pairs, Ints]:
-    ratings = data.movielens(place, "1m")
+    ratings = movielens(place, "1m")
     user, item, time = (
         np.asarray(column) for column in (ratings.user, ratings.item, ratings.timestamp)
     )
@@ -192,8 +203,8 @@ def _splits(*names: str, are_lists: bool) -> Callable[[Path, DataSet], tuple[Pai
 
     def pairs(place: Path, source: DataSet) -> tuple[Pairs, None]:
         files = members(place, source.title, source.url)
-        matches = [required(files, [name], place, source.url) for name in names]
-        parts = [lists(file) if are_lists else columns(file, b" ") for file in matches]
+        matches = [required(files, name, place, source.url) for name in names]
+        parts = [lists(file) if are_lists else pairs_of(file, b" ") for file in matches]
         user, item = (np.concatenate(ids) for ids in zip(*parts, strict=True))
         return numbered(user, item), None
 

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data import movielens
-from podium.data.archive import members, required
 from podium_studies import folds
+from podium_studies.archive import members, movielens, read_lines, required
 from podium_studies.hiranandani2020.movielens import prepare as movielens_rows
-from podium_studies.interactions import read_lines
 from podium_studies.recipe import DataSet
 from podium_studies.rows import Parts, Rows
 
@@ -32,8 +30,8 @@ def lightgbm_example(place: Path, source: DataSet, options: Mapping[str, Any]) -
     rows: list[dict[int, float]] = []
     sizes: list[int] = []
     for name in ("rank.train", "rank.test"):
-        rows += read_lines(required(files, [name], place, source.url), _svmlight)
-        sizes += read_lines(required(files, [f"{name}.query"], place, source.url), int)
+        rows += read_lines(required(files, name, place, source.url), _svmlight)
+        sizes += read_lines(required(files, f"{name}.query", place, source.url), int)
     X = np.zeros((len(rows), 1 + max(max(row) for row in rows)), np.float32)
     for n, row in enumerate(rows):
         X[n, [*row]] = [*row.values()]

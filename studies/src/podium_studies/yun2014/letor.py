@@ -26,7 +26,7 @@ from podium_studies.folds import (
     tuned,
 )
 from podium_studies.hiranandani2020.baselines import GreedyPAp, PrecisionAverage, SelectPAp
-from podium_studies.hiranandani2020.loose_struct import PApStruct
+from podium_studies.hiranandani2020.surrogates import PApStruct, PAUCHinge
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts
 from podium_studies.study import (
@@ -41,7 +41,9 @@ from podium_studies.study import (
     product,
     seed_of,
 )
+from podium_studies.xia2009.exponential import PairwiseExponential
 from podium_studies.xia2009.letor import Context, prepare, rankboost
+from podium_studies.yun2014.robust_binary import RobustBinary
 
 K = 10  # the cutoff of losses that have one, equal to that of the validation measure
 
@@ -74,7 +76,7 @@ def _form(protocol: str, **options: Any) -> Method:
 
 
 def _binary(protocol: str, **options: Any) -> Method:
-    return Method(PLAIN, linear(protocol, partial(losses.RobustBinary, **options)))
+    return Method(PLAIN, linear(protocol, partial(RobustBinary, **options)))
 
 
 def _other(loss: MakeLoss, protocol: str = "lbfgs", **options: Any) -> Method:
@@ -102,7 +104,7 @@ METHODS: dict[str, Method] = {
     "binary, hinge": _binary("subgradient", type="identity", sigma="hinge"),
     "Ranking SVM": _other(losses.PairwiseHinge, "subgradient"),
     "pairwise logistic": _other(losses.PairwiseLogistic),
-    "pairwise exponential": _other(losses.PairwiseExponential),
+    "pairwise exponential": _other(PairwiseExponential),
     "RankBoost": Method(OTHER, rankboost),
     "ListMLE": _other(losses.ListMLE, ties="averaged"),
     "Top-10 ListMLE": _other(losses.ListMLE, k=K, ties="averaged"),
@@ -121,7 +123,7 @@ METHODS: dict[str, Method] = {
     "pap-max@10": _pap(losses.PApMax),
     "pap-tight-struct@10": _pap(losses.PApTightStruct),
     "pap-struct@10": _pap(PApStruct),
-    "pauc-hinge@10": _pap(losses.PAUCHinge),
+    "pauc-hinge@10": _pap(PAUCHinge),
     "precision average@10": _pap(PrecisionAverage),
     "greedy pap@10": Method(OTHER, _baseline(GreedyPAp)),
     "select pap@10": Method(OTHER, _baseline(_select)),

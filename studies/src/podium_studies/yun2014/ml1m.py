@@ -14,15 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from podium import data
 from podium.catalogue import rank_blocks
 from podium.data import splits
-from podium.data.archive import members, pick
 from podium.errors import DataError
 from podium.evaluation import evaluate
 from podium.report import Figure, Table
-from podium_studies import views
-from podium_studies.interactions import Ints, columns
+from podium_studies import archive, views
+from podium_studies.archive import Ints, members, movielens, pick
 from podium_studies.recipe import DataSet, Recipe
 from podium_studies.study import (
     Cells,
@@ -141,9 +139,9 @@ def read_ids(path: Path, source: DataSet) -> tuple[Ints, Ints]:
     """
     file = pick(members(path, source.title, source.url), ["pairs.csv"])
     if file is None:
-        ratings = data.movielens(path, "1m")
+        ratings = movielens(path, "1m")
         return np.asarray(ratings.user), np.asarray(ratings.item)
-    return columns(file, b",", skip=1)
+    return archive.pairs(file, b",", skip=1)
 
 
 def _checksum(user: Ints, item: Ints) -> str:

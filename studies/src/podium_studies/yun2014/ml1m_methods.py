@@ -14,6 +14,8 @@ from scipy import sparse
 
 from podium import recommenders
 from podium.executors import Threads
+from podium_studies.rivals.with_implicit import ALS, BPR
+from podium_studies.rivals.with_lightfm import WARP
 
 Options: TypeAlias = Mapping[str, Any]
 Pairs: TypeAlias = "sparse.csr_array[Any]"
@@ -75,9 +77,9 @@ METHODS: dict[str, Method] = {
     "RoBiRank, no rho": _robirank("identity"),
     "RoBiRank, type II": _robirank("type2"),
     "podium's BPR": _robirank("bpr"),
-    "ALS": _factors(recommenders.ALS, same_by_threads=True),
-    "BPR": _factors(recommenders.BPR, same_by_threads=False),
-    "WARP": _factors(recommenders.WARP, same_by_threads=False),
+    "ALS": _factors(ALS, same_by_threads=True),
+    "BPR": _factors(BPR, same_by_threads=False),
+    "WARP": _factors(WARP, same_by_threads=False),
     "EASE": _fixed(recommenders.EASE),
     "ItemKNN": _fixed(recommenders.ItemKNN),
     "popularity": _fixed(recommenders.Popularity),

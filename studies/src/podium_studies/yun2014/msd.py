@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from podium.catalogue import rank_blocks
-from podium.data.archive import members, required
 from podium.evaluation import evaluate
 from podium.executors import Threads
 from podium.recommenders import Factorization
 from podium.report import Figure, Table
 from podium_studies import views
+from podium_studies.archive import members, required
 from podium_studies.recipe import Recipe
 from podium_studies.study import (
     Cells,
@@ -54,7 +54,7 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     """Read the triplets, hold out songs, and draw the users on whom methods are measured."""
     (data,) = recipe.data
     path = paths[data.folder]
-    member = required(members(path, data.title, data.url), [FILE], path, data.url)
+    member = required(members(path, data.title, data.url), FILE, path, data.url)
     with member.open() as lines:
         plays = read(lines, member.name)
     share = recipe.parameters["held_out"]

@@ -15,13 +15,14 @@ from scipy import sparse
 from podium import recommenders, tuning
 from podium.catalogue import rank_blocks
 from podium.data import splits
-from podium.data.archive import members, required
 from podium.errors import DataError
 from podium.evaluation import evaluate
 from podium.report import Figure, Table
-from podium_studies import interactions, views
-from podium_studies.interactions import Pairs
+from podium_studies import archive, views
+from podium_studies.archive import Pairs, members, required
 from podium_studies.recipe import DataSet, Recipe
+from podium_studies.rivals.with_implicit import ALS, BPR
+from podium_studies.rivals.with_lightfm import WARP
 from podium_studies.study import (
     Cells,
     Figures,
@@ -42,10 +43,10 @@ METHODS: dict[str, Callable[[], Any]] = {
     PODIUM: recommenders.Factorization,
     DEFAULTS: recommenders.Factorization,
     "EASE": recommenders.EASE,
-    "iALS": lambda: recommenders.ALS(l2_power=1.0, alpha=10.0, l2=0.003),
+    "iALS": lambda: ALS(l2_power=1.0, alpha=10.0, l2=0.003),
     "ItemKNN": recommenders.ItemKNN,
-    "BPR": recommenders.BPR,
-    "WARP": recommenders.WARP,
+    "BPR": BPR,
+    "WARP": WARP,
     "popularity": recommenders.Popularity,
 }
 """Every method by its name in tables. All but the defaults are tuned."""
@@ -86,13 +87,13 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
 def _context(settings: Mapping[str, Any], place: Path, source: DataSet) -> Context:
     if settings["format"] == "split":
         return _published(place, source)
-    user, item = interactions.numbered(*FORMATS[settings["format"]](place, source))
+    user, item = archive.numbered(*FORMATS[settings["format"]](place, source))
     is_kept = np.bincount(user)[user] >= settings["least"]
-    user, item = interactions.numbered(user[is_kept], item[is_kept])
+    user, item = archive.numbered(user[is_kept], item[is_kept])
     shape = int(user.max()) + 1, int(item.max()) + 1
     split = splits.random(user.size, user=user, test=settings["test"], seed=settings["split_seed"])
     train, test = (
-        interactions.matrix(user[rows], item[rows], shape) for rows in (split.train, split.test)
+        archive.matrix(user[rows], item[rows], shape) for rows in (split.train, split.test)
     )
     return Context(train, test)
 
@@ -101,12 +102,12 @@ def _published(place: Path, source: DataSet) -> Context:
     """Return the published parts; test pairs that are also training pairs are left out."""
     files = members(place, source.title, source.url)
     rows = [
-        interactions.lists(required(files, [name], place, source.url))
+        archive.lists(required(files, name, place, source.url))
         for name in ("train.txt", "test.txt")
     ]
     users, items = (np.unique(np.concatenate(ids)) for ids in zip(*rows, strict=True))
     train, test = (
-        interactions.matrix(
+        archive.matrix(
             np.searchsorted(users, user), np.searchsorted(items, item), (users.size, items.size)
         )
         for user, item in rows
@@ -120,12 +121,12 @@ def _published(place: Path, source: DataSet) -> Context:
 
 def _movietweetings(place: Path, source: DataSet) -> Pairs:
     files = members(place, source.title, source.url)
-    return interactions.columns(required(files, ["ratings.dat"], place, source.url), b"::")
+    return archive.pairs(required(files, "ratings.dat", place, source.url), b"::")
 
 
 FORMATS: dict[str, Callable[[Path, DataSet], Pairs]] = {
     "movielens-1m": read_ids,
-    "citeulike-a": interactions.counted,
+    "citeulike-a": archive.counted,
     "movietweetings": _movietweetings,
 }
 """Readers of pairs without a published split, by name."""

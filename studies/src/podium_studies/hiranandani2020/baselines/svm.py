@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from podium.errors import ConvergenceWarning, warn
-from podium.losses import PAUCHinge
 from podium.metrics import Measure
 from podium.rankers import fitting
 from podium.rankers.baseline import LinearBaseline, Task
@@ -14,6 +13,7 @@ from podium.rankers.solvers import History, Settings, Solution, StopReason, Vali
 from podium.rankers.solvers.planes import Model, Planes
 from podium.types import Progress
 from podium_studies import checks
+from podium_studies.hiranandani2020.surrogates import PAUCHinge
 
 _CAPACITY = 200  # maximum number of planes; inactive ones are merged into their mean
 
@@ -70,7 +70,7 @@ class SVMpAUC(LinearBaseline):
     Notes
     -----
     The violation by the most violated ordering is a plain sum of hinges,
-    `podium.losses.PAUCHinge`. The fit needs the extra ``podium[qp]``. The baseline of this name
+    `PAUCHinge`. The fit needs the extra ``podium[qp]``. The baseline of this name
     in the paper is subgradient descent on the same sum. If the classes overlap strongly, the
     minimum is at zero coefficients, and the last iterate is close to it. Pass an eval_set to keep
     the best of the earlier iterates.

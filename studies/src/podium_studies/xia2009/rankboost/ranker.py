@@ -44,7 +44,7 @@ class RankBoost(Ranker):
     per : {"pair", "group"}
         The unit of equal initial weights. With "pair", as in the source, all pairs have the same
         weight, so that long lists count most. With "group", all groups have the same weight, as
-        in `podium.losses.PairwiseExponential`.
+        in `PairwiseExponential`.
     eval_metric : str or Measure
         The measure on the `eval_set`, which `score` returns too.
     patience : int, optional
@@ -82,7 +82,7 @@ class RankBoost(Ranker):
 
     Notes
     -----
-    The fit is coordinate descent on `podium.losses.PairwiseExponential`. Only the sums of pair
+    The fit is coordinate descent on `PairwiseExponential`. Only the sums of pair
     weights by row are needed, which are the gradient of this loss, so that pairs are not stored.
     The loss never increases, because each round multiplies it by at most sqrt(1 - r^2). Of
     thresholds with equal r up to rounding, the highest threshold of the first feature is selected.

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses import PairwiseExponential
 from podium.losses.inputs import group_weights
 from podium.losses.pairwise import PairTarget
 from podium.rankers import inputs
 from podium.types import Mask, PerGroup, PerRow, Progress, RowIndex
+from podium_studies.xia2009.exponential import PairwiseExponential
 from podium_studies.xia2009.rankboost.thresholds import Coded
 
 _SURE = 1.0 - 1e-9  # largest correlation in alpha, which is therefore at most 10.7
@@ -56,7 +56,7 @@ class Pairs:
         difference of the function between upper and lower rows. The exponents are relative to the
         worst pair, so that weights remain finite however small the loss is.
         """
-        from podium.losses.pairwise_kernels import exponential_pairs, smallest_gap
+        from podium_studies.xia2009.exponential_kernels import exponential_pairs, smallest_gap
 
         layout = (self.target.rows, self.target.bounds, self.target.levels)
         worst = smallest_gap(scores, *layout)

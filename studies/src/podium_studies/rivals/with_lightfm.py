@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from podium import _check
-from podium.recommenders._factors import FactorRecommender
-from podium.recommenders._matrix import MatrixRecommender
+from podium.recommenders import FactorRecommender, MatrixRecommender
+from podium_studies import checks
 
 SCHEDULES = ("adagrad", "adadelta")
 
@@ -74,23 +73,23 @@ class WARP(FactorRecommender, MatrixRecommender):
     n_threads: int = 1
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
-        package = _check.extra("lightfm", "warp", "WARP")
-        l2 = _check.number(self.l2, "l2", low=0.0)
+        package = checks.extra("lightfm", "warp", "WARP")
+        l2 = checks.number(self.l2, "l2", low=0.0)
         model = package.LightFM(
-            no_components=_check.cutoff(self.n_factors, name="n_factors"),
+            no_components=checks.cutoff(self.n_factors, name="n_factors"),
             loss="warp",
-            learning_schedule=_check.choice(self.schedule, "schedule", SCHEDULES),
-            learning_rate=_check.positive(self.learning_rate, "learning_rate"),
+            learning_schedule=checks.choice(self.schedule, "schedule", SCHEDULES),
+            learning_rate=checks.positive(self.learning_rate, "learning_rate"),
             user_alpha=l2,
             item_alpha=l2,
-            max_sampled=_check.cutoff(self.max_sampled, name="max_sampled"),
-            random_state=np.random.RandomState(_check.seed(self.random_state, "random_state")),
+            max_sampled=checks.cutoff(self.max_sampled, name="max_sampled"),
+            random_state=np.random.RandomState(checks.integer(self.random_state, "random_state")),
         )
         ones: Any = sparse.coo_matrix(pairs).astype(np.float32)
         ones.data[:] = 1.0
         model.fit(
             ones,
-            epochs=_check.cutoff(self.n_epochs, name="n_epochs"),
-            num_threads=_check.cutoff(self.n_threads, name="n_threads"),
+            epochs=checks.cutoff(self.n_epochs, name="n_epochs"),
+            num_threads=checks.cutoff(self.n_threads, name="n_threads"),
         )
         self._set_factors(model.user_embeddings, model.item_embeddings, model.item_biases)

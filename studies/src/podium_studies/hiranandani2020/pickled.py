@@ -8,8 +8,8 @@ from typing import IO, Any, TypeGuard, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data._pickle import Call, Name, PickleError, read_pickle
 from podium.errors import DataError
+from podium_studies.hiranandani2020.pickle_reader import Call, Name, PickleError, read_pickle
 
 # The names in a pickled frame of plain columns. A pickle could name any other function.
 _NUMPY = {

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium.data.pickled import read_pickled
 from podium.errors import DataError
+from podium_studies.hiranandani2020.pickled import read_pickled
 
 pandas = pytest.importorskip("pandas")
 
@@ -213,7 +213,7 @@ HOSTILE = {
 
 _PROGRAM = """
 import io, pickle, resource, sys
-from podium.data.pickled import read_pickled
+from podium_studies.hiranandani2020.pickled import read_pickled
 from podium.errors import DataError
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for name, content in pickle.load(sys.stdin.buffer).items():

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from podium import _check
 from podium.errors import ArgumentError
-from podium.recommenders._base import Floats, Ints
-from podium.recommenders._matrix import MatrixRecommender
+from podium.recommenders import MatrixRecommender
+from podium_studies import checks
+
+Floats = NDArray[np.floating[Any]]
+Ints = NDArray[np.int64]
 
 
 class _Cornac(MatrixRecommender, abc.ABC):
@@ -22,7 +25,7 @@ class _Cornac(MatrixRecommender, abc.ABC):
     _model: Any
 
     def _learn(self, pairs: sparse.csr_array[Any], model: Any) -> None:
-        data = _check.extra("cornac.data", "baselines", type(self).__name__)
+        data = checks.extra("cornac.data", "rivals", type(self).__name__)
         n_users, n_items = pairs.shape
         user = np.repeat(np.arange(n_users), np.diff(pairs.indptr))
         item = pairs.indices.astype(np.int64)
@@ -84,17 +87,17 @@ class MultiVAE(_Cornac):
     random_state: int = 0
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
-        package = _check.extra("cornac.models", "baselines", "MultiVAE")
-        _check.extra("torch", "torch", "MultiVAE")
+        package = checks.extra("cornac.models", "rivals", "MultiVAE")
+        checks.extra("torch", "torch", "MultiVAE")
         model = package.VAECF(
-            k=_check.cutoff(self.n_factors, name="n_factors"),
-            autoencoder_structure=[_check.cutoff(self.hidden, name="hidden")],
+            k=checks.cutoff(self.n_factors, name="n_factors"),
+            autoencoder_structure=[checks.cutoff(self.hidden, name="hidden")],
             likelihood="mult",
-            beta=_check.number(self.beta, "beta", low=0.0),
-            learning_rate=_check.positive(self.learning_rate, "learning_rate"),
-            batch_size=_check.cutoff(self.batch_size, name="batch_size"),
-            n_epochs=_check.cutoff(self.n_epochs, name="n_epochs"),
-            seed=_check.seed(self.random_state, "random_state"),
+            beta=checks.number(self.beta, "beta", low=0.0),
+            learning_rate=checks.positive(self.learning_rate, "learning_rate"),
+            batch_size=checks.cutoff(self.batch_size, name="batch_size"),
+            n_epochs=checks.cutoff(self.n_epochs, name="n_epochs"),
+            seed=checks.integer(self.random_state, "random_state"),
             verbose=False,
         )
         self._learn(pairs, model)
@@ -159,20 +162,20 @@ class NeuMF(_Cornac):
     random_state: int = 0
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
-        package = _check.extra("cornac.models", "baselines", "NeuMF")
-        _check.extra("torch", "torch", "NeuMF")
+        package = checks.extra("cornac.models", "rivals", "NeuMF")
+        checks.extra("torch", "torch", "NeuMF")
         layers = _layers(self.layers)
         model = package.NeuMF(
             num_factors=layers[-1],
             layers=layers,
-            reg=_check.number(self.l2, "l2", low=0.0),
-            num_epochs=_check.cutoff(self.n_epochs, name="n_epochs"),
-            batch_size=_check.cutoff(self.batch_size, name="batch_size"),
-            num_neg=_check.cutoff(self.n_negatives, name="n_negatives"),
-            lr=_check.positive(self.learning_rate, "learning_rate"),
+            reg=checks.number(self.l2, "l2", low=0.0),
+            num_epochs=checks.cutoff(self.n_epochs, name="n_epochs"),
+            batch_size=checks.cutoff(self.batch_size, name="batch_size"),
+            num_neg=checks.cutoff(self.n_negatives, name="n_negatives"),
+            lr=checks.positive(self.learning_rate, "learning_rate"),
             backend="pytorch",
             verbose=False,
-            seed=_check.seed(self.random_state, "random_state"),
+            seed=checks.integer(self.random_state, "random_state"),
         )
         self._learn(pairs, model)
 
@@ -184,7 +187,7 @@ class NeuMF(_Cornac):
 
 
 def _layers(values: Any) -> list[int]:
-    sizes = [_check.cutoff(size, name="layers") for size in values]
+    sizes = [checks.cutoff(size, name="layers") for size in values]
     if not sizes or sizes[0] % 2:
         raise ArgumentError(
             "layers must begin with an even number, because half of the inputs belong to the "

@@ -1,13 +1,16 @@
-"""The loose structural surrogate of pAp@k, from which the paper derives the others."""
+"""Losses that only the paper's tables need: the loose surrogate of pAp@k, and SVM-pAUC's."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
+
+from podium.groups import Groups
 from podium.losses import register
 from podium.losses.base import HingeLoss, Out
-from podium.losses.pap import PApLoss, PApTarget
+from podium.losses.pap import PairLoss, PApLoss, PApTarget
 from podium.types import PerRow
 
 
@@ -56,3 +59,48 @@ class PApStruct(HingeLoss, PApLoss):
         from podium.losses.structural_kernels import ordering_hinges
 
         ordering_hinges(scores, target.tops, True, unit, out)
+
+
+@register
+@dataclass(frozen=True)
+class PAUCHinge(PairLoss):
+    """Mean hinge of all positives against the top negatives: the objective of SVM-pAUC.
+
+    The value is ``sum_i sum_{j<=k} (1 - s(i) + t(j))+ / (n_pos k)``.
+
+    Parameters
+    ----------
+    k, clip, min_relevance
+        The parameters of `PApLoss`.
+
+    Notes
+    -----
+    The loss is convex. It is never below the risk of the partial AUC for false positive rates up
+    to k / n_neg, which is the share of pairs of any positive and a top negative in the wrong
+    order. That risk is never below the risk of pAp@k, which uses the best positives only. The
+    loss therefore bounds both risks. It lies between `PApRamp` and `PApMax`, and equals both in
+    groups with at most k positives. A value beyond the range of float64 is inf. Gradients are
+    finite at any finite score.
+
+    References
+    ----------
+    narasimhan2017; hiranandani2020, section 7.3.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from podium.groups import Groups
+    >>> loss = PAUCHinge(k=1)
+    >>> target = loss.prepare(np.array([1.0, 0.0, 1.0]), Groups.single(3))
+    >>> loss.value_and_grad(np.array([2.0, 0.0, 0.0]), target)
+    (array([0.5]), array([ 0. ,  0.5, -0.5]))
+    """
+
+    name: ClassVar[str] = "pauc-hinge"
+    convex: ClassVar[bool] = True
+    upper_bounds: ClassVar[str | None] = "pauc"
+
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> PApTarget:
+        target = super()._target(grades, groups, weights)
+        n_pos = np.where(target.defined, np.diff(target.bounds)[0::2], 0)
+        return replace(target, n_top=n_pos)

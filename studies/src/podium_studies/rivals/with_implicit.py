@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from podium import _check
 from podium.errors import ArgumentError, arg
-from podium.recommenders._factors import FactorRecommender
-from podium.recommenders._matrix import MatrixRecommender
-from podium.recommenders._pairs import SEARCHED_GAINS
+from podium.recommenders import FactorRecommender, MatrixRecommender
+from podium_studies import checks
 
 
 @dataclass(eq=False)
@@ -69,14 +67,14 @@ class ALS(FactorRecommender, MatrixRecommender):
             "alpha": "log(1,100)",
             "l2": "log(0.0001,0.1)",
             "l2_power": [1.0],
-            "gain": SEARCHED_GAINS,
+            "gain": ["value", "one"],
         },
         {
             "n_factors": [32, 64, 128, 256],
             "alpha": "log(1,100)",
             "l2": "log(0.01,100)",
             "l2_power": [0.0],
-            "gain": SEARCHED_GAINS,
+            "gain": ["value", "one"],
         },
     )
     reads_gain: ClassVar[bool] = True
@@ -91,10 +89,10 @@ class ALS(FactorRecommender, MatrixRecommender):
     gain: str = "value"
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
-        package = _check.extra("implicit.cpu.als", "baselines", "ALS")
-        l2_power = _check.number(self.l2_power, "l2_power", low=0.0)
+        package = checks.extra("implicit.cpu.als", "rivals", "ALS")
+        l2_power = checks.number(self.l2_power, "l2_power", low=0.0)
         parameters: dict[str, Any] = {
-            "alpha": _check.positive(self.alpha, "alpha"),
+            "alpha": checks.positive(self.alpha, "alpha"),
             **_shared_parameters(
                 self.n_factors, self.l2, self.n_epochs, self.random_state, self.n_threads
             ),
@@ -159,8 +157,8 @@ class BPR(FactorRecommender, MatrixRecommender):
     n_threads: int = 1
 
     def _fit(self, pairs: sparse.csr_array[Any]) -> None:
-        package = _check.extra("implicit.cpu.bpr", "baselines", "BPR")
-        rate = _check.positive(self.learning_rate, "learning_rate")
+        package = checks.extra("implicit.cpu.bpr", "rivals", "BPR")
+        rate = checks.positive(self.learning_rate, "learning_rate")
         parameters = {
             "learning_rate": rate,
             **_shared_parameters(
@@ -224,11 +222,11 @@ def _shared_parameters(
 ) -> dict[str, Any]:
     """Check the parameters that both models have, and return them under implicit's names."""
     return {
-        "factors": _check.cutoff(n_factors, name="n_factors"),
-        "regularization": _check.number(l2, "l2", low=0.0),
-        "iterations": _check.cutoff(n_epochs, name="n_epochs"),
-        "random_state": _check.seed(seed, "random_state"),
-        "num_threads": _check.cutoff(n_threads, name="n_threads"),
+        "factors": checks.cutoff(n_factors, name="n_factors"),
+        "regularization": checks.number(l2, "l2", low=0.0),
+        "iterations": checks.cutoff(n_epochs, name="n_epochs"),
+        "random_state": checks.integer(seed, "random_state"),
+        "num_threads": checks.cutoff(n_threads, name="n_threads"),
     }
 
 
@@ -236,7 +234,7 @@ def _fitted(
     model_class: Any, parameters: dict[str, Any], pairs: sparse.csr_array[Any]
 ) -> tuple[Any, Any]:
     """Return the factors of users and items that implicit learns; they may not be finite."""
-    failure = _check.extra("implicit.recommender_base", "baselines", "ALS and BPR").ModelFitError
+    failure = checks.extra("implicit.recommender_base", "rivals", "ALS and BPR").ModelFitError
     with threadpool_limits(1, "blas"):  # without this, implicit warns, and both use all cores
         model = model_class(dtype=np.float32, **parameters)
         with suppress(failure):  # it is raised for nan in the factors, after they are set

@@ -1,0 +1,182 @@
+"""Files of published data: in a folder, in a .zip archive, compressed as .gz, or given directly."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from podium.data import Interactions
+from podium.data.files import DAMAGED, error_line, open_bytes, unpacked
+from podium.errors import DataError
+from podium_studies.recipe import DataSet
+
+T = TypeVar("T")
+Ints = NDArray[np.int64]
+Pairs = tuple[Ints, Ints]
+"""The users and the items of pairs, (n_pairs,) each."""
+
+_MOVIELENS = "https://grouplens.org/datasets/movielens/"
+_RATINGS = {"100k": ("u.data", b"\t"), "1m": ("ratings.dat", b"::")}
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file and a function that opens it; `name` is its name in messages."""
+
+    name: str
+    path: str
+    open: Callable[[], IO[bytes]]
+
+
+def members(path: str | Path, title: str, url: str) -> list[Member]:
+    """Return the files of a folder or archive, or the single file at path.
+
+    Raises
+    ------
+    DataError
+        If path does not exist (with the download address) or is not a readable archive.
+    """
+    place = Path(path)
+    if not place.exists():
+        raise DataError(f"{place} does not exist. Download {title} from {url} and pass its path.")
+    if place.suffix.lower() == ".zip":
+        return [*_zipped(place)]
+    if place.suffix.lower() in (".rar", ".7z", ".tar", ".tgz"):
+        raise DataError(f"{place} can't be opened here. Unpack it and pass the folder.")
+    base, files = place.parent, [place]
+    if place.is_dir():
+        base, files = place, sorted(file for file in place.rglob("*") if file.is_file())
+    return [
+        Member(str(file), file.relative_to(base).as_posix(), lambda file=file: open_bytes(file))
+        for file in files
+    ]
+
+
+def pick(files: Iterable[Member], tails: Iterable[str]) -> Member | None:
+    """Return the first file whose path ends in one of the tails, also with .gz.
+
+    Earlier tails have priority, then files in fewer folders, then the order of names.
+    """
+    sorted_files = sorted(files, key=lambda file: (file.path.count("/"), file.path))
+    for tail in tails:
+        parts = PurePosixPath(tail.lower()).parts
+        for file in sorted_files:
+            file_parts = PurePosixPath(file.path.lower().removesuffix(".gz")).parts
+            if file_parts[-len(parts) :] == parts:
+                return file
+    return None
+
+
+def required(files: Iterable[Member], tail: str, path: str | Path, url: str) -> Member:
+    """Return the file whose path ends in the tail, or raise with its name."""
+    file = pick(files, [tail])
+    if file is None:
+        raise DataError(
+            f"{path} contains no {tail!r}. Pass the folder or archive as downloaded from {url}."
+        )
+    return file
+
+
+def _zipped(path: Path) -> Iterator[Member]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            infos = sorted(archive.infolist(), key=lambda info: info.filename)
+    except DAMAGED as error:
+        raise DataError(
+            f"{path} can't be opened as zip ({error_line(error)}). Download it again."
+        ) from error
+    for info in infos:
+        if not info.is_dir():
+            yield _inside(path, info)
+
+
+def _inside(path: Path, info: zipfile.ZipInfo) -> Member:
+    def open_member() -> IO[bytes]:
+        # The member keeps the file open after the archive is closed.
+        with zipfile.ZipFile(path) as archive:
+            member = archive.open(info)
+        packed = info.filename.lower().endswith(".gz")
+        return cast("IO[bytes]", gzip.open(member, "rb")) if packed else member
+
+    name = f"{path}/{info.filename}"
+    return Member(name, info.filename, lambda: unpacked(open_member, name, info.compress_size))
+
+
+def read_lines(file: Member, parse: Callable[[bytes], T], *, skip: int = 0) -> list[T]:
+    """Parse the lines that are not blank, after the first `skip` of them."""
+    try:
+        with file.open() as stream:
+            lines = [line for line in stream.read().splitlines() if line.strip()]
+        if not lines:
+            raise ValueError("it is empty")
+        return [parse(line) for line in lines[skip:]]
+    except (OSError, EOFError, ValueError) as error:
+        raise DataError(f"{file.name} can't be read: {error}. Download it again.") from error
+
+
+def columns(file: Member, delimiter: bytes, *, skip: int = 0) -> tuple[Ints, ...]:
+    """Return the columns of integers of a file, after `skip` lines."""
+    rows = read_lines(file, lambda line: [int(word) for word in line.split(delimiter)], skip=skip)
+    return tuple(np.array(column, np.int64) for column in zip(*rows, strict=True))
+
+
+def pairs(file: Member, delimiter: bytes, *, skip: int = 0) -> Pairs:
+    """Return the first two columns of a file, the users and the items."""
+    user, item, *_ = columns(file, delimiter, skip=skip)
+    return user, item
+
+
+def movielens(path: Path, kind: str) -> Interactions:
+    """Read the ratings of MovieLens "100k" or "1m" from the publisher's folder, archive or file."""
+    name, separator = _RATINGS[kind]
+    file = required(members(path, "MovieLens", _MOVIELENS), name, path, _MOVIELENS)
+    user, item, rating, timestamp = columns(file, separator)
+    return Interactions(user, item, rating.astype(np.float64), timestamp)
+
+
+def numbered(user: Any, item: Any) -> Pairs:
+    """Return unique pairs sorted by user, with users and items numbered from 0 by rising id."""
+    users, items = (np.unique(np.asarray(ids), return_inverse=True)[1] for ids in (user, item))
+    width = int(items.max()) + 1
+    codes = np.unique(users.astype(np.int64) * width + items)
+    return codes // width, codes % width
+
+
+def matrix(user: Ints, item: Ints, shape: tuple[int, int]) -> sparse.csr_array[Any]:
+    """Return a matrix with float32 ones at the pairs."""
+    return sparse.csr_array((np.ones(user.size, np.float32), (user, item)), shape=shape)
+
+
+def lists(file: Member) -> Pairs:
+    """Read lines with a user and the user's items, of which there may be none."""
+    return _joined((int(row[0]), row[1:]) for row in read_lines(file, _integers))
+
+
+def counted(place: Path, source: DataSet) -> Pairs:
+    """Read users.dat: line n contains the number of items of user n, and the items."""
+    file = required(members(place, source.title, source.url), "users.dat", place, source.url)
+
+    def items(line: bytes) -> Ints:
+        row = _integers(line)
+        if row[0] != row.size - 1:
+            raise ValueError(f"a line declares {row[0]} items but has {row.size - 1}")
+        return row[1:]
+
+    return _joined(enumerate(read_lines(file, items)))
+
+
+def _integers(line: bytes) -> Ints:
+    return np.array(line.split(), np.int64)
+
+
+def _joined(rows: Iterable[tuple[int, Ints]]) -> Pairs:
+    users, items = zip(*rows, strict=True)
+    return np.repeat(users, [row.size for row in items]), np.concatenate(items)

@@ -1,0 +1,224 @@
+"""The losses that only studies use: values by hand, by loops, and at scores of any size."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podium import losses
+from podium.errors import ArgumentError, ConvergenceWarning
+from podium.groups import Groups
+from podium.rankers import LinearRanker
+from podium.testing import robust_oracles as oracle
+from podium_studies.hiranandani2020.surrogates import PAUCHinge
+from podium_studies.xia2009.exponential import PairwiseExponential
+from podium_studies.yun2014.robust_binary import RobustBinary
+
+EXPONENTIAL = PairwiseExponential()
+TYPES: Any = (1, 2, "identity")
+FORMS = list(itertools.product(TYPES, ("logistic", "hinge")))
+every = pytest.mark.parametrize(("kind", "sigma"), FORMS)
+
+# Three positives at 2, 0.5 and -1; three negatives at 1, 0 and -3; k = 2.
+SCORES = np.array([2.0, 1.0, 0.5, 0.0, -1.0, -3.0])
+RELEVANCE = np.array([1.0, 0.0, 1.0, 0.0, 1.0, 0.0])
+HINGES = {  # (1 - s + t)+ for t = 1 and t = 0
+    2.0: (1 - 2 + 1, 0.0),
+    0.5: (1 - 0.5 + 1, 1 - 0.5 + 0),
+    -1.0: (1 + 1 + 1, 1 + 1 + 0),
+}
+
+
+def run(loss: Any, scores: Any, relevance: Any, qid: Any = None, **kw: Any) -> Any:
+    groups = Groups.single(len(scores)) if qid is None else Groups.from_qid(qid)
+    target = loss.prepare(np.asarray(relevance, float), groups, **kw)
+    return loss.value_and_grad(np.asarray(scores, float), target)
+
+
+def rows_with_grades() -> Iterator[tuple[Any, Any, Any]]:
+    """Yield groups of up to 15 rows with several grades; scores on a grid or real."""
+    for i in range(40):
+        rng = np.random.default_rng([1, i])
+        n = int(rng.integers(1, 30))
+        grades = np.array([0.0, 0.5, 1.0, 2.0, 7.0])[: int(rng.integers(2, 6))]
+        scores = rng.integers(-6, 7, n) / 4 if i % 2 else 3.0 * rng.standard_normal(n)
+        yield scores, rng.choice(grades, n), rng.integers(0, 3, n)
+
+
+def test_exponential_is_its_loop_over_pairs() -> None:
+    for scores, relevance, qid in rows_with_grades():
+        target = EXPONENTIAL.prepare(relevance, Groups.from_qid(qid))
+        values, grad = EXPONENTIAL.value_and_grad(scores, target)
+        expected, slopes = [], np.zeros(scores.size)
+        for label in np.unique(qid):
+            rows = np.flatnonzero(qid == label)
+            pairs = [(i, j) for i in rows for j in rows if relevance[i] > relevance[j]]
+            costs = [math.exp(scores[j] - scores[i]) for i, j in pairs]
+            expected.append(math.fsum(costs) / len(pairs) if pairs else math.nan)
+            for (i, j), cost in zip(pairs, costs, strict=True):
+                slopes[i] -= cost / len(pairs)
+                slopes[j] += cost / len(pairs)
+        n_defined = max(1, np.count_nonzero(~np.isnan(expected)))
+        np.testing.assert_allclose(values, expected, rtol=1e-12)
+        np.testing.assert_allclose(grad, slopes / n_defined, rtol=1e-10, atol=1e-300)
+
+
+def test_exponential_beyond_the_float_range_is_infinite_and_never_nan() -> None:
+    scores, relevance = [0.0, 800.0, 1600.0], [2, 1, 0]
+    target = EXPONENTIAL.prepare(np.array(relevance, float), Groups.single(3))
+    values, grad, bound = EXPONENTIAL.value_grad_and_curvature(np.array(scores), target)
+    assert values[0] == np.inf
+    np.testing.assert_allclose(grad, np.array([-1e300, 0.0, 1e300]) / 3)
+    assert np.isfinite(bound).all()
+    # A group of weight zero stays out of it.
+    values, grad = run(
+        EXPONENTIAL, [0, 800, 1, 0], [1, 0, 1, 0], [0, 0, 1, 1], weights=np.array([0.0, 0, 1, 1])
+    )
+    np.testing.assert_allclose(values, [0.0, 2 * math.exp(-1)])
+    assert np.isfinite(grad).all()
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "subgradient", "stochastic"])
+def test_solvers_stop_as_diverged_where_the_exponential_overflows(solver: str) -> None:
+    """A feature on two scales: what is right for most rows is wrong by far too much for one."""
+    rng = np.random.default_rng(0)
+    y = np.tile([1.0, 0.0], 30)
+    X = (y + 0.5 * rng.standard_normal(60))[:, None]
+    X[0] = -1e6
+    qid = np.repeat(np.arange(6), 10)
+    ranker = LinearRanker(EXPONENTIAL, solver=solver, l2=0.0, start=[1.0], max_iter=20)
+    with pytest.raises(ArgumentError, match="start has no finite objective"):
+        ranker.fit(X, y, qid)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = ranker.set_params(start="zero", learning_rate=1.0).fit(X, y, qid)
+    assert np.isfinite(fitted.coef_).all()
+    assert np.isfinite(fitted.objective_)
+    assert fitted.objective_ <= 1.0  # that of zero
+
+
+def test_exponential_reports_a_step_that_overflows() -> None:
+    X, y = np.array([[1.0], [0.0], [-1.0], [0.0]]), np.array([1.0, 0.0, 1.0, 0.0])
+    qid = np.array([0, 0, 1, 1])
+    X[2] *= 5.0  # downhill is towards -1: the first step goes far beyond
+    ranker = LinearRanker(EXPONENTIAL, solver="subgradient", l2=0.0, learning_rate=1e4)
+    with pytest.warns(ConvergenceWarning, match=r"overflowed at iteration 1\. The kept .* finite"):
+        ranker.fit(X, y, qid)
+    assert ranker.stop_reason_ == "diverged"
+    np.testing.assert_array_equal(ranker.coef_, 0.0)
+
+
+def test_robust_binary_at_chosen_margins() -> None:
+    # Margins 1 and -3: hinges 0 and 4; of weights 1/2.
+    scores, relevance = [1.0, 3.0], [1, 0]
+    for kind, cost in (("identity", 4), (1, math.log2(5)), (2, 1 - 1 / math.log2(6))):
+        loss = RobustBinary(kind, "hinge")
+        assert run(loss, scores, relevance)[0][0] == pytest.approx(cost / 2)
+
+
+def test_plain_logistic_is_logistic_regression_in_bits() -> None:
+    rng = np.random.default_rng(0)
+    scores, relevance, qid = rng.standard_normal(40), rng.integers(0, 2, 40), rng.integers(0, 4, 40)
+    for per in ("row", "group"):
+        ours = run(RobustBinary("identity", per=per), scores, relevance, qid)
+        nats = run(losses.Logistic(per=per), scores * np.log(2), relevance, qid)
+        np.testing.assert_allclose(ours[0], nats[0] / np.log(2), rtol=1e-13)
+        np.testing.assert_allclose(ours[1], nats[1], rtol=1e-13)  # inner derivative log 2, over it
+
+
+@every
+@pytest.mark.parametrize("size", [1e3, 1e290, 1.7e308])
+def test_robust_binary_of_any_finite_scores_is_finite(kind: Any, sigma: Any, size: float) -> None:
+    loss = RobustBinary(kind, sigma)
+    values, grad = run(loss, [-size, size, 0.0], [1, 0, 1])
+    assert np.isfinite(values).all()
+    assert np.isfinite(grad).all()
+    value, grad = run(loss, [size, -size], [1, 0])
+    assert 0.0 <= value[0] < 1e-300
+    assert np.abs(grad).max() < 1e-300
+
+
+def test_robust_binary_parameters_are_checked() -> None:
+    with pytest.raises(ArgumentError, match="per must be one of 'row' or 'group'"):
+        losses.get("robust-binary", per="rows")
+    with pytest.raises(ArgumentError, match="min_relevance must be"):
+        RobustBinary(min_relevance=0.0)
+    with pytest.raises(ArgumentError, match="type must be 1, 2 or 'identity'"):
+        losses.get("robust-binary(type=3)")
+
+
+def test_outliers_turn_the_plain_scorer_and_not_the_robust_ones() -> None:
+    """Of all slopes: one row of thirty lies far on the wrong side, and only the plain loss
+    turns around for them.
+    """
+    rng = np.random.default_rng(1)
+    margins = np.concatenate([rng.standard_normal(232) + 1.0, np.full(8, -100.0)])
+    slopes = np.linspace(-2.0, 2.0, 401)
+    best = {
+        kind: slopes[
+            np.argmin([run(RobustBinary(kind), w * margins, np.ones(240))[0] for w in slopes])
+        ]
+        for kind in TYPES
+    }
+    assert best["identity"] < 0 < min(best[1], best[2])
+
+
+@pytest.mark.parametrize(("kind", "sigma"), FORMS)
+@pytest.mark.parametrize("per", ["row", "group"])
+def test_robust_binary_is_its_loop(kind: Any, sigma: Any, per: Any) -> None:
+    loss = RobustBinary(kind, sigma, per, min_relevance=0.75)
+    for scores, relevance, qid in rows_with_grades():
+        groups = Groups.from_qid(qid)
+        target = loss.prepare(relevance, groups)
+        values, grad, bound = loss.value_grad_and_curvature(scores, target)
+        n_groups, n = groups.n_groups, scores.size
+        for g, label in enumerate(groups.labels):
+            rows = np.flatnonzero(qid == label)
+            weight = n_groups / n if per == "row" else 1 / rows.size
+            total = 0.0
+            for row in rows:
+                y = 1.0 if relevance[row] >= 0.75 else -1.0
+                d = y * float(scores[row])
+                cost, share = oracle.SIGMA[sigma](d), weight / n_groups
+                total += weight * oracle.RHO[kind](cost)
+                slope = oracle.RHO_SLOPE[kind](cost)
+                wanted = share * y * slope * oracle.SIGMA_SLOPE[sigma](d)
+                assert grad[row] == pytest.approx(wanted, rel=1e-13, abs=1e-300)
+                bend = max(share * slope * oracle.SIGMA_CURVATURE[sigma](d), 1e-16 / n_groups)
+                assert bound[row] == pytest.approx(bend, rel=1e-13)
+            assert values[g] == pytest.approx(total, rel=1e-12)
+
+
+def test_pauc_hinge_value_and_gradient() -> None:
+    values, grad = run(PAUCHinge(2), SCORES, RELEVANCE)
+    assert values[0] == pytest.approx(sum(map(sum, HINGES.values())) / (3 * 2))
+    np.testing.assert_allclose(grad, np.array([-1, 3, -2, 2, -2, 0]) / 6)
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(st.lists(st.integers(-8, 8).map(lambda i: i / 2), min_size=1, max_size=9), st.data())
+def test_robust_binary_bounds_the_share_of_errors(
+    margins: list[float], data: st.DataObject
+) -> None:
+    """Type 1 and identity bound it, with ties as errors; type 2 bounds it times a tie's cost."""
+    sigma: Any = data.draw(st.sampled_from(["logistic", "hinge"]))
+    errors = float(np.mean([margin <= 0.0 for margin in margins]))
+    values = {
+        kind: run(RobustBinary(kind, sigma), margins, [1] * len(margins))[0][0]
+        for kind in (1, 2, "identity")
+    }
+    assert errors <= min(values[1], values["identity"]) + 1e-12
+    assert errors * (1 - 1 / math.log2(3)) <= values[2] + 1e-12
+    assert values[2] <= values[1] + 1e-12
+
+
+def test_type_2_of_a_tie_is_below_its_error() -> None:
+    assert run(RobustBinary(2), [0.0], [1])[0][0] == pytest.approx(1 - 1 / math.log2(3))
