@@ -28,11 +28,7 @@ from podium.sampled import (
     SharedRanks,
     compare,
     compare_all,
-    compare_scans,
-    compare_shared,
     evaluate,
-    evaluate_scan,
-    evaluate_shared,
     get,
     identification_bounds,
     plan,
@@ -145,14 +141,14 @@ def test_single_targets_have_the_same_estimates_in_whole_rankings(name: str, see
     other, measure = other_model(sample, seed), measure_of(name, seed)
     options: dict[str, Any] = {"estimator": name, "n_bootstrap": BOOTSTRAP, "level": 0.9}
     shared = {"a": SharedRanks.of(sample), "b": SharedRanks.of(other)}
-    found = compare_shared(shared, measure, **options)
+    found = compare_all(shared, measure, **options)
     expected = compare_all({"a": sample, "b": other}, measure, **options)
     for model in ("a", "b"):
         ours, theirs = (e.evaluations[model].summary(measure) for e in (found, expected))
         assert ours.mean == pytest.approx(theirs.mean, abs=1e-6)
         assert ours.std_error == pytest.approx(theirs.std_error, abs=1e-6, nan_ok=True)
         assert ours.bounds == pytest.approx(theirs.bounds, abs=1e-5)
-        alone = evaluate_shared(shared[model], measure, **options).summary(measure)
+        alone = evaluate(shared[model], measure, **options).summary(measure)
         assert alone.mean == ours.mean
         assert_same(alone, ours)
     ours, theirs = (e.comparisons["b"].summary(measure) for e in (found, expected))
@@ -170,14 +166,14 @@ def test_bounds_of_a_model_are_its_own_in_a_comparison_of_whole_rankings(seed: i
         for p in (0.1, 0.4)
     )
     measure, level = MEASURES[seed % len(MEASURES)], (0.95, 0.8)[seed % 2]
-    found = compare_shared({"a": a, "b": b}, measure, level=level)
+    found = compare_all({"a": a, "b": b}, measure, level=level)
     for name, shared in (("a", a), ("b", b)):
-        ours, alone = found.evaluations[name], evaluate_shared(shared, measure, level=level)
+        ours, alone = found.evaluations[name], evaluate(shared, measure, level=level)
         assert_same(ours.summary(measure), alone.summary(measure))
-        hidden = evaluate_shared(shared, measure, level=level, bounds=False).summary(measure)
+        hidden = evaluate(shared, measure, level=level, bounds=False).summary(measure)
         assert hidden.mean == ours.means[measure] == alone.means[measure]
     of_both = (
-        evaluate_shared(shared, measure, level=(1 + level) / 2).summary(measure).bounds
+        evaluate(shared, measure, level=(1 + level) / 2).summary(measure).bounds
         for shared in (a, b)
     )
     (low_a, high_a), (low_b, high_b) = (bounds or (0, 0) for bounds in of_both)
@@ -200,7 +196,7 @@ def test_mean_outside_the_bounds_is_moved_to_them_everywhere() -> None:
     difference = every.comparisons["b"].summary("recall@1").difference
     assert difference == means["b"] - means["a"]
     shared = SharedRanks(a.ranks - 1, 21, 30, user=np.arange(20), replacement=False)
-    assert evaluate_shared(shared, "recall@1", bounds=False).means["recall@1"] == pytest.approx(low)
+    assert evaluate(shared, "recall@1", bounds=False).means["recall@1"] == pytest.approx(low)
 
 
 @each_estimator
@@ -284,13 +280,13 @@ def test_mean_of_a_scan_does_not_depend_on_the_level(seed: int) -> None:
         for chance in (0.1, 0.6)
     )
     measure = ("recall@5", "ndcg@5", "rr@5")[seed % 3]
-    usual = {"a": evaluate_scan(a, measure), "b": evaluate_scan(b, measure)}
+    usual = {"a": evaluate(a, measure), "b": evaluate(b, measure)}
     for level in (0.05, 0.99):
-        every = compare_scans({"a": a, "b": b}, measure, level=level)
+        every = compare_all({"a": a, "b": b}, measure, level=level)
         for model, ranks in (("a", a), ("b", b)):
             found = every.evaluations[model].summary(measure)
             assert found.mean == usual[model].means[measure]
-            assert_same(found, evaluate_scan(ranks, measure, level=level).summary(measure))
+            assert_same(found, evaluate(ranks, measure, level=level).summary(measure))
             assert found.interval.low <= found.mean <= found.interval.high
         difference = every.comparisons["b"].summary(measure)
         assert difference.difference == usual["b"].means[measure] - usual["a"].means[measure]
@@ -306,7 +302,7 @@ def test_effects_of_users_are_the_same_in_whole_rankings() -> None:
     measure = "recall@20"
     expected = compare(a, b, measure, bounds=False).summary(measure).std_error
     models = {"a": SharedRanks.of(a), "b": SharedRanks.of(b)}
-    found = compare_shared(models, measure, bounds=False).comparisons["b"].summary(measure)
+    found = compare_all(models, measure, bounds=False).comparisons["b"].summary(measure)
     assert found.std_error == pytest.approx(expected, rel=1e-6)
 
 
@@ -348,5 +344,5 @@ def test_command_line_measures_whole_rankings_as_the_library_does(
     assert done.status == 0, done.err
     whole = {model: SharedRanks.of(ranks) for model, ranks in models.items()}
     options: dict[str, Any] = {"estimator": name, "bounds": False, "n_bootstrap": BOOTSTRAP}
-    expected = compare_shared(whole, measure, **options).as_json()
+    expected = compare_all(whole, measure, **options).as_json()
     assert json.loads(done.out)["measures"] == expected["measures"]

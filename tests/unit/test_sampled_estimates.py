@@ -11,7 +11,6 @@ import pytest
 
 from podium.errors import ArgumentError, PodiumWarning
 from podium.evaluation import stats
-from podium.metrics import parse
 from podium.sampled import (
     BV,
     REGISTRY,
@@ -26,12 +25,11 @@ from podium.sampled import (
     compare_all,
     error_from,
     evaluate,
-    evaluate_scan,
     get,
     identification_bounds,
     simulate_ranks,
 )
-from podium.sampled._uncertainty import Resampler, Tally, resampled
+from podium.sampled._uncertainty import Resampler, Tally
 from podium.sampled.estimators import ErrorFrom
 
 N_ITEMS, N_NEGATIVES = 60, 9
@@ -69,6 +67,17 @@ def test_estimates_are_found_by_any_text_of_a_measure() -> None:
         evaluate(ranks, {"ndcg": 10}, **options)
 
 
+def resampled(method: Estimator, samples: list[SampledRanks], measure: str, n: int) -> Any:
+    """Return estimates from resampled users: (n, n_samples)."""
+    resampler = Resampler.of(samples)
+    return np.array(
+        [
+            [method.estimate(part.tally(counts), measure) for part in resampler.parts]
+            for counts in resampler.counts_of_kinds(n, 0)
+        ]
+    )
+
+
 @pytest.mark.filterwarnings("ignore:wmle gives users")
 @pytest.mark.parametrize("name", sorted(REGISTRY))
 def test_tally_is_read_as_repeated_rows(name: str) -> None:
@@ -96,7 +105,9 @@ def test_users_are_drawn_whole() -> None:
     """User a's two targets come together, or not at all: of 2 users, 0, 1 or 2 are a."""
     ranks = SampledRanks([1, 3, 2], 4, 60, user=["a", "a", "b"])
     seen = set()
-    for (tally,) in Resampler.of([ranks]).draw(40, seed=0):
+    resampler = Resampler.of([ranks])
+    for users in resampler.counts_of_kinds(40, seed=0):
+        tally = resampler.parts[0].tally(users)
         (_, counts), *_ = tally.designs
         assert counts.sum() == pytest.approx(2.0)
         seen.add(tuple(counts[:3].tolist()))
@@ -105,7 +116,9 @@ def test_users_are_drawn_whole() -> None:
 
 def test_users_are_drawn_together_for_all_samples() -> None:
     a, b = SampledRanks([1, 2, 2, 5], 4, 60), SampledRanks([5, 4, 4, 1], 4, 60)
-    for first, second in Resampler.of([a, b]).draw(20, seed=3):
+    resampler = Resampler.of([a, b])
+    for users in resampler.counts_of_kinds(20, seed=3):
+        first, second = (part.tally(users) for part in resampler.parts)
         np.testing.assert_array_equal(first.counts, second.counts[::-1])
 
 
@@ -114,7 +127,7 @@ def test_closed_form_is_the_limit_of_the_bootstrap() -> None:
     """Of M users, the bootstrap's variance is the closed form's times (M - 1) / M."""
     ranks = population(40, seed=1)
     closed = evaluate(ranks, "ndcg@5", estimator="naive", bounds=False).summary("ndcg@5")
-    drawn = resampled(get("naive"), [ranks], [parse("ndcg@5")], 4000, seed=0)[:, 0, 0]
+    drawn = resampled(get("naive"), [ranks], "ndcg@5", 4000)
     assert drawn.mean() == pytest.approx(closed.mean, abs=4 * closed.std_error / np.sqrt(4000))
     assert drawn.std() == pytest.approx(closed.std_error * np.sqrt(39 / 40), rel=0.05)
     assert closed.error_from == "users"
@@ -164,7 +177,7 @@ def test_interval_of_positive_estimates_is_one_of_their_logarithm() -> None:
         for each, method in ((population(100, seed=0), "mes"), (ranks, flat))
     )
     positive, signed = positive.summary("recall@2"), signed.summary("recall@2")
-    drawn = resampled(flat, [ranks], [parse("recall@2")], 30, seed=0)
+    drawn = resampled(flat, [ranks], "recall@2", 30)
     assert drawn.min() < 0
     assert np.prod(positive.interval) == pytest.approx(positive.mean**2)
     width = np.log(positive.interval[1] / positive.mean)
@@ -413,7 +426,7 @@ def test_errors_of_the_default_are_those_of_simulated_evaluations() -> None:
 @pytest.mark.long
 def test_influences_are_what_users_drawn_again_move() -> None:
     a, b = pair(400, seed=0, apart=False)
-    drawn = resampled(Smooth(), [a, b], [parse("recall@5")], 150, seed=0)[:, :, 0]
+    drawn = resampled(Smooth(), [a, b], "recall@5", 150)
     moved = 400 * np.cov([Smooth().posterior(each).influences("recall@5") for each in (a, b)])
     assert np.cov(drawn.T) == pytest.approx(moved, rel=0.35)
     assert moved[0, 1] > 0.5 * np.sqrt(moved[0, 0] * moved[1, 1])
@@ -619,7 +632,7 @@ def test_error_of_a_weighted_mean_is_that_of_the_jackknife(users: int) -> None:
     expected = stats.clustered_mean(ranks <= 50, weights, user)
     for found in (
         evaluate(sampled, "recall@50", bounds=False).summary("recall@50"),
-        evaluate_scan(scanned, "recall@50").summary("recall@50"),
+        evaluate(scanned, "recall@50").summary("recall@50"),
     ):
         assert found.mean == pytest.approx(expected.mean)
         assert found.std_error == pytest.approx(expected.std_error, rel=0.03)

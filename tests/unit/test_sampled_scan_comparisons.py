@@ -14,8 +14,7 @@ from podium.sampled import (
     SampledComparisons,
     ScannedRanks,
     SharedRanks,
-    compare_scans,
-    compare_shared,
+    compare_all,
 )
 from podium.sampled.reading.strata import read_scan, read_shared
 
@@ -35,7 +34,7 @@ def _scans() -> dict[str, ScannedRanks]:
 def _compared(kind: str, *, bounds: bool = True) -> SampledComparisons:
     scans, measures = _scans(), ["recall@10", "ndcg@10"]
     if kind == "scans":
-        return compare_scans(scans, measures)
+        return compare_all(scans, measures)
     options: dict[str, Any] = {"replacement": False, "user": np.arange(400)}
     shared = {
         name: SharedRanks(
@@ -48,7 +47,7 @@ def _compared(kind: str, *, bounds: bool = True) -> SampledComparisons:
         )
         for name, ranks in scans.items()
     }
-    return compare_shared(shared, measures, bounds=bounds)
+    return compare_all(shared, measures, bounds=bounds)
 
 
 @pytest.mark.parametrize(("kind", "bounds"), [("scans", True), ("shared", True), ("shared", False)])
@@ -88,7 +87,7 @@ def _compared_tables(read: Any, compare: Any, a: Table, b: Table) -> Any:
 
 
 KINDS = pytest.mark.parametrize(
-    ("read", "compare"), [(partial(read_scan, k=5), compare_scans), (read_shared, compare_shared)]
+    ("read", "compare"), [(partial(read_scan, k=5), compare_all), (read_shared, compare_all)]
 )
 
 

@@ -15,10 +15,9 @@ from podium.sampled import (
     REGISTRY,
     SampledRanks,
     SharedRanks,
-    compare_shared,
+    compare_all,
     draw_strata,
     evaluate,
-    evaluate_shared,
     read,
     read_candidate_scores,
     sample_shared,
@@ -43,7 +42,7 @@ def test_users_with_one_target_have_the_estimates_of_evaluate() -> None:
     for method in ("auto", "naive", "bv(gamma=0.1)", "mle"):
         options: dict[str, Any] = {"estimator": method, "n_bootstrap": 2, "bounds": True}
         wanted = evaluate(single, measures, **options)
-        found = evaluate_shared(SharedRanks.of(single), measures, **options)
+        found = evaluate(SharedRanks.of(single), measures, **options)
         for name in measures:
             a, b = wanted.estimates[name], found.estimates[name]
             assert b.mean == pytest.approx(a.mean, rel=1e-9), (method, name)
@@ -57,7 +56,7 @@ def test_users_with_one_target_have_the_estimates_of_evaluate() -> None:
 @pytest.mark.parametrize("method", [name for name in sorted(REGISTRY) if name != "wmle"])
 def test_every_estimator_serves_whole_rankings(method: str) -> None:
     name = "recall@20"
-    found = evaluate_shared(drawn(), name, estimator=method, n_bootstrap=3, bounds=False)
+    found = evaluate(drawn(), name, estimator=method, n_bootstrap=3, bounds=False)
     estimate = found.summary(name)
     assert np.isfinite([estimate.mean, estimate.std_error, *estimate.interval]).all()
     assert estimate.interval.low <= estimate.mean <= estimate.interval.high
@@ -77,14 +76,14 @@ def test_order_of_rows_and_labels_change_nothing() -> None:
         replacement=False,
     )
     for method in ("auto", "bv(gamma=0.1)"):
-        a, b = (evaluate_shared(s, "ndcg@10", estimator=method) for s in (shared, moved))
+        a, b = (evaluate(s, "ndcg@10", estimator=method) for s in (shared, moved))
         assert b.means["ndcg@10"] == pytest.approx(a.means["ndcg@10"], rel=1e-6)
 
 
 def test_equal_models_do_not_differ() -> None:
     models = {"a": drawn(), "b": drawn()}
     for method in ("auto", "naive", "mle"):
-        found = compare_shared(models, "recall@20", estimator=method, n_bootstrap=3)
+        found = compare_all(models, "recall@20", estimator=method, n_bootstrap=3)
         difference = found.comparisons["b"].summary("recall@20")
         assert difference.difference == 0
         assert difference.bounds is not None
@@ -94,7 +93,7 @@ def test_equal_models_do_not_differ() -> None:
 def test_pairs_of_users_make_differences_more_precise() -> None:
     a, b = drawn(), drawn(hardness=22.0)
     models = {"a": a, "b": b}
-    found = compare_shared(models, "recall@20", estimator="bv(gamma=0.1)", bounds=False)
+    found = compare_all(models, "recall@20", estimator="bv(gamma=0.1)", bounds=False)
     difference = found.comparisons["b"].summary("recall@20")
     errors = [e.summary("recall@20").std_error for e in found.evaluations.values()]
     assert difference.std_error < np.hypot(*errors)
@@ -104,7 +103,7 @@ def test_pairs_of_users_make_differences_more_precise() -> None:
 def test_one_user_has_no_standard_error() -> None:
     shared = SharedRanks([0, 2], 99, 1000, user=["a", "a"])
     for method in ("auto", "naive", "mle"):
-        estimate = evaluate_shared(shared, "recall@20", estimator=method, bounds=False).summary(
+        estimate = evaluate(shared, "recall@20", estimator=method, bounds=False).summary(
             "recall@20"
         )
         assert np.isnan(estimate.std_error)
@@ -146,20 +145,20 @@ def test_impossible_observations_are_refused() -> None:
 def test_measures_that_are_no_sum_are_refused() -> None:
     for measure in ("err@10", "ap(norm=retrieved)@10"):
         with pytest.raises(ArgumentError, match="not a sum over the"):
-            evaluate_shared(drawn(), measure)
+            evaluate(drawn(), measure)
     with pytest.raises(ArgumentError, match="one target only"):
-        evaluate_shared(drawn(), "rank_auc@10")
+        evaluate(drawn(), "rank_auc@10")
     with pytest.raises(ArgumentError, match="auc of a rank depends on the number of items"):
-        evaluate_shared(SharedRanks([0, 1], 9, [40, 60], user=[1, 2]), "auc", bounds=False)
+        evaluate(SharedRanks([0, 1], 9, [40, 60], user=[1, 2]), "auc", bounds=False)
     with pytest.raises(ArgumentError, match="pap@997 is undefined"):
-        evaluate_shared(drawn(), "pap@997")
+        evaluate(drawn(), "pap@997")
 
 
 def test_models_with_other_targets_are_refused() -> None:
     a = SharedRanks([0, 1, 2], 9, 100, user=["a", "a", "b"])
     b = SharedRanks([0, 1, 2], 9, 100, user=["a", "b", "b"])
     with pytest.raises(ArgumentError, match="must have the same targets"):
-        compare_shared({"a": a, "b": b}, "recall@10")
+        compare_all({"a": a, "b": b}, "recall@10")
 
 
 def scores_of(drawn_items: Any) -> dict[str, Any]:
@@ -206,7 +205,7 @@ def strata(seed: int = 0, hardness: float = 1.0) -> SharedRanks:
 
 def test_strata_have_intervals_and_paired_differences() -> None:
     models = {"a": strata(), "same": strata(), "b": strata(0, 1.5)}
-    found = compare_shared(models, ["recall@20", "pap@10"])
+    found = compare_all(models, ["recall@20", "pap@10"])
     for name in ("recall@20", "pap@10"):
         estimate = found.evaluations["a"].summary(name)
         assert estimate.bounds is not None
@@ -222,7 +221,7 @@ def test_strata_have_intervals_and_paired_differences() -> None:
 
 def test_naive_value_of_strata_is_too_large() -> None:
     naive, auto = (
-        evaluate_shared(strata(), "recall@20", estimator=method, bounds=False).summary("recall@20")
+        evaluate(strata(), "recall@20", estimator=method, bounds=False).summary("recall@20")
         for method in ("naive", "auto")
     )
     assert naive.mean > auto.mean
@@ -231,12 +230,12 @@ def test_naive_value_of_strata_is_too_large() -> None:
 
 def test_strata_that_are_not_supported_are_refused() -> None:
     with pytest.raises(ArgumentError, match="mle cannot be used with strata"):
-        evaluate_shared(strata(), "recall@20", estimator="mle")
+        evaluate(strata(), "recall@20", estimator="mle")
     with pytest.raises(ArgumentError, match="ap has no cutoff"):
-        evaluate_shared(strata(), "ap")
+        evaluate(strata(), "ap")
     mixed = {"a": strata(), "b": drawn()}
     with pytest.raises(ArgumentError, match="must all have strata, or none"):
-        compare_shared(mixed, "recall@20")
+        compare_all(mixed, "recall@20")
     options: dict[str, Any] = {"user": ["a", "a"], "replacement": False}
     with pytest.raises(ArgumentError, match="above_listed is missing"):
         SharedRanks([0, 1], 3, 100, n_listed=2, **options)
@@ -286,7 +285,7 @@ def test_scores_of_every_form_give_the_same_strata() -> None:
 def test_intervals_do_not_depend_on_whether_bounds_are_shown() -> None:
     for name in ("recall@20", "ndcg@5"):
         with_bounds, without = (
-            evaluate_shared(strata(), name, bounds=shown).summary(name) for shown in (True, False)
+            evaluate(strata(), name, bounds=shown).summary(name) for shown in (True, False)
         )
         assert without.bounds is None
         assert without.interval == pytest.approx(with_bounds.interval, abs=1e-12)

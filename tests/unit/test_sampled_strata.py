@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from podium.errors import ArgumentError, DataError, PodiumWarning
-from podium.sampled import evaluate_scan
+from podium.sampled import evaluate
 from podium.sampled.reading.strata import has_strata, read_scan, read_shared
 
 Table = dict[str, list[Any]]
@@ -41,7 +41,7 @@ def test_order_of_rows_changes_no_estimate() -> None:
     turned = np.random.default_rng(0).permutation(8)
     table = {name: [values[i] for i in turned] for name, values in _table().items()}
     estimates = [
-        evaluate_scan(read_scan(t, n_items=40, k=2), ["recall@2", "ndcg@2"]).means
+        evaluate(read_scan(t, n_items=40, k=2), ["recall@2", "ndcg@2"]).means
         for t in (table, _table())
     ]
     assert estimates[0] == pytest.approx(estimates[1])

@@ -8,8 +8,8 @@ reads them from tables and files. `read_seen` reads the items that users had see
 were not sampled. `evaluate` estimates measures of one model. `compare_all` estimates measures of
 several models and their differences. `plan` computes how many items to sample. `scan` ranks the
 targets of an expensive model with the help of a cheap proxy. `draw_strata` chooses the items to
-score with a proxy, for models that score once. `evaluate_shared` estimates measures of whole
-rankings, with all targets of each user. `plan_scan` chooses the sizes of both from a pilot.
+score with a proxy, for models that score once. `sample_shared` samples for whole rankings,
+with all targets of each user. `plan_scan` chooses the sizes of both from a pilot.
 """
 
 from importlib import import_module
@@ -40,15 +40,11 @@ from podium.sampled.sampling import sample_ranks, simulate_ranks
 from podium.sampled.scanning import (
     ScannedRanks,
     StratifiedCandidates,
-    compare_scans,
     draw_strata,
-    evaluate_scan,
     scan,
 )
 from podium.sampled.shared import (
     SharedRanks,
-    compare_shared,
-    evaluate_shared,
     sample_shared,
 )
 
@@ -96,14 +92,10 @@ __all__ = [
     "comparable",
     "compare",
     "compare_all",
-    "compare_scans",
-    "compare_shared",
     "draw_candidates",
     "draw_strata",
     "error_from",
     "evaluate",
-    "evaluate_scan",
-    "evaluate_shared",
     "get",
     "identification_bounds",
     "likelihood_gap",

@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.sampled._request import same_users
+from podium.sampled._request import comparable, same_catalogue, same_users
 from podium.sampled.design import Ints
+from podium.sampled.estimators import Estimator
+from podium.sampled.ranks import SampledRanks
+from podium.sampled.shared.ranks import SharedRanks
 
 
 class Targets(Protocol):
@@ -31,6 +34,26 @@ class Targets(Protocol):
 
 
 AnyTargets = TypeVar("AnyTargets", bound=Targets)
+
+
+def same_rows(
+    samples: Sequence[Any], names: Sequence[str], estimator: str | Estimator
+) -> list[Any]:
+    """Return samples of one kind whose models can be compared, with labels of one type."""
+    kinds = {type(ranks).__name__ for ranks in samples}
+    if len(kinds) > 1:
+        raise ArgumentError(
+            f"models must have samples of one kind, got {' and '.join(sorted(kinds))}."
+        )
+    if isinstance(samples[0], SharedRanks) and len({ranks.has_strata for ranks in samples}) > 1:
+        raise ArgumentError(
+            "models must all have strata, or none of them, because the methods differ. Give all "
+            "models the same candidates."
+        )
+    if not isinstance(samples[0], SampledRanks):
+        return same_targets(samples, names)
+    first, *others = comparable(samples, names, estimator)
+    return [first, *(same_catalogue(first, ranks)[1] for ranks in others)]
 
 
 def same_targets(samples: Sequence[AnyTargets], names: Sequence[str]) -> list[AnyTargets]:

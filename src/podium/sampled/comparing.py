@@ -10,39 +10,34 @@ import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.evaluation import stats
 from podium.evaluation.stats.intervals import t_interval
-from podium.metrics import ByMeasure, Measure, listed_measures
+from podium.metrics import ByMeasure, Measure
 from podium.progress import or_silent
 from podium.report import Report, Table, estimates
 from podium.report.pictures import Pictures, chosen_measure, estimated
 from podium.report.results import Result
 from podium.report.views import Numbers, View
-from podium.sampled import _uncertainty
-from podium.sampled._request import (
-    COMPARE,
-    Pair,
-    comparable,
-    conventions,
-    read_request,
-    read_resamples,
-    require_kind,
-    require_several,
-    same_catalogue,
-)
-from podium.sampled.bounds import Bounds, identification_bounds
-from podium.sampled.design import Floats
+from podium.sampled._request import read_measures, read_resamples, require_several
+from podium.sampled._targets import same_rows
+from podium.sampled._uncertainty import distinct_warnings
 from podium.sampled.difference import (
     Difference,
     bounds_of_difference,
+    covering,
     limited,
     probability_of_sign,
 )
-from podium.sampled.distribution import rank_weights, read_measure
-from podium.sampled.estimators import ErrorFrom, Estimator
-from podium.sampled.estimators.smooth import SmoothFit
-from podium.sampled.evaluating import N_BOOTSTRAP, SampledEvaluation, evaluate
-from podium.sampled.ranks import SampledRanks
+from podium.sampled.distribution import read_measure
+from podium.sampled.estimators import Estimator
+from podium.sampled.evaluating import (
+    N_BOOTSTRAP,
+    Observations,
+    SampledEvaluation,
+    evaluation_of,
+    fit_of,
+    with_resamples,
+)
+from podium.sampled.fits import Fit, MeanOfUsers
 from podium.types import Progress
 
 
@@ -178,8 +173,8 @@ class SampledComparisons(Result):
 
 
 def compare(
-    a: SampledRanks,
-    b: SampledRanks,
+    a: Observations,
+    b: Observations,
     measures: str | Measure | Iterable[str | Measure],
     *,
     estimator: str | Estimator = "auto",
@@ -188,14 +183,15 @@ def compare(
     bounds: bool = True,
     seed: int = 0,
 ) -> SampledComparison:
-    """Compare two models by sampled ranks of the same users: paired differences b - a.
+    """Compare two models by observations of the same users: paired differences b - a.
 
     Parameters
     ----------
-    a, b : SampledRanks
-        The ranks of both models for the same users. Users are matched by their labels if they
-        have any, otherwise by row. The samples may differ in size, and need not share their
-        items. Histories are read as in `evaluate`.
+    a, b : SampledRanks, SharedRanks or ScannedRanks
+        The observations of both models for the same users, of one kind. Users are matched by their
+        labels if they have any, otherwise by row. The samples may differ in size, and need not
+        share their items. Histories are read as in `evaluate`. Shared samples and scans must have
+        the same targets, in any order; the proxies and budgets may differ.
     measures, estimator, level, n_bootstrap, bounds, seed
         The options of `evaluate`.
 
@@ -206,7 +202,8 @@ def compare(
     Raises
     ------
     ArgumentError
-        If users, their catalogues or their weights differ, or for a reason listed in `evaluate`.
+        If users, their targets, their catalogues or their weights differ, or for a reason listed in
+        `evaluate`.
 
     Notes
     -----
@@ -221,6 +218,9 @@ def compare(
     With one user there is no standard error, as in `evaluate`.
     If the bounds allow either sign, no estimator can determine from these ranks alone which model
     is better. A sign probability near 1 then rests on the assumptions of the estimator.
+    With scans and strata, if `prior_decides` for one of the models, the interval of the difference
+    contains all differences that the bounds of both models allow, and the probability of the sign
+    is undefined (nan).
 
     Examples
     --------
@@ -230,71 +230,36 @@ def compare(
     >>> found.difference > 0, found.sign_probability > 0.99, found.either_sign
     (True, True, True)
     """
-    for name, ranks in (("a", a), ("b", b)):
-        require_kind(ranks, SampledRanks, name, COMPARE)
-    method, parsed = read_request(estimator, measures, (a, b))
-    level = _check.open_fraction(level, "level")
-    n_bootstrap, seed = read_resamples(n_bootstrap), _check.seed(seed)
-    pair = same_catalogue(a, b)
-    with _uncertainty.distinct_warnings():
-        means, errors, source, prior_decides = _differences(method, pair, parsed, n_bootstrap, seed)
-        all_bounds = [_bounds(pair, measure, level) if bounds else None for measure in parsed]
-    shared_fields = (
-        level,
-        a.n_users,
-        str(method),
-        *_uncertainty.interval_kind(method, *pair),
-        source,
-    )
-    differences: dict[str, Difference] = {}
-    for measure, (mean_a, mean_b), std_error, measure_bounds, decided in zip(
-        parsed, means.tolist(), errors.tolist(), all_bounds, prior_decides, strict=True
-    ):
-        difference = mean_b - mean_a
-        sign_probability = probability_of_sign(difference, std_error, a.n_users)
-        interval = t_interval(difference, std_error, a.n_users, level)
-        if source == "posterior":
-            largest = float(rank_weights(measure, a.most_items).max())
-            interval = limited(interval, measure_bounds or (-largest, largest), difference)
-        differences[str(measure)] = Difference(
-            mean_a,
-            mean_b,
-            difference,
-            std_error,
-            interval,
-            *shared_fields,
-            sign_probability,
-            measure_bounds,
-            decided,
-        )
-    recorded_resamples = n_bootstrap if source == "bootstrap" else None
-    return SampledComparison(
-        differences,
-        {
-            name: conventions(method, ranks, seed, recorded_resamples)
-            for name, ranks in zip("ab", pair, strict=True)
-        },
-    )
+    request = _Request.of(measures, level, n_bootstrap, bounds, seed)
+    (fit_a, fit_b), parsed = request.fits({"a": a, "b": b}, estimator), request.measures
+    with distinct_warnings():
+        means = [
+            [fit.mean(m, request.level, bounds=False) for m in parsed] for fit in (fit_a, fit_b)
+        ]
+        return request.comparison((fit_a, fit_b), means)
 
 
 def compare_all(
-    models: Mapping[str, SampledRanks],
+    models: Mapping[str, Observations],
     measures: str | Measure | Iterable[str | Measure],
     *,
+    estimator: str | Estimator = "auto",
+    level: float = 0.95,
+    n_bootstrap: int = N_BOOTSTRAP,
+    bounds: bool = True,
+    seed: int = 0,
     progress: Progress | None = None,
-    **options: Any,
 ) -> SampledComparisons:
     """Estimate measures of several models, and compare each with the first.
 
     Parameters
     ----------
-    models : mapping of str to SampledRanks
-        Two or more samples of the same users, by the name of the model.
-    measures : str, Measure, or several
+    models : mapping of str to SampledRanks, SharedRanks or ScannedRanks
+        Two or more observations of the same users, by the name of the model.
+    measures, estimator, level, n_bootstrap, bounds, seed
+        The options of `evaluate`.
     progress : callable, optional
         A function that is called with (done, total, name) before each model.
-    **options
-        The options of `evaluate`: estimator, level, n_bootstrap, bounds, seed.
 
     Returns
     -------
@@ -305,68 +270,101 @@ def compare_all(
     ArgumentError
         If there are fewer than two models, or for a reason listed in `comparable` or `compare`.
     """
-    require_several(models, SampledRanks, "evaluate")
-    samples = comparable(list(models.values()), list(models), options.get("estimator", "auto"))
-    samples_by_name = dict(zip(models, samples, strict=True))
-    parsed, show = listed_measures(measures), or_silent(progress)
-    baseline, *_ = samples_by_name
+    require_several(models)
+    request, show = _Request.of(measures, level, n_bootstrap, bounds, seed), or_silent(progress)
+    fits = dict(zip(models, request.fits(models, estimator), strict=True))
+    (baseline, first), first_means = next(iter(fits.items())), list[MeanOfUsers]()
     evaluations: dict[str, SampledEvaluation] = {}
     comparisons: dict[str, SampledComparison] = {}
-    for n_done, (name, ranks) in enumerate(samples_by_name.items()):
-        show(n_done, len(samples_by_name), name)
-        evaluations[name] = evaluate(ranks, parsed, **options)
-        if name != baseline:
-            comparisons[name] = compare(samples_by_name[baseline], ranks, parsed, **options)
-    return SampledComparisons(evaluations, comparisons, samples[0].user is None)
+    with distinct_warnings():
+        for n_done, (name, fit) in enumerate(fits.items()):
+            show(n_done, len(fits), name)
+            means = request.means(fit, bounds=bounds)
+            first_means = first_means or means
+            evaluations[name] = request.evaluation(fit, means)
+            if name != baseline:
+                comparisons[name] = request.comparison((first, fit), [first_means, means])
+    return SampledComparisons(evaluations, comparisons, first.observed.user is None)
 
 
-def _differences(
-    method: Estimator, pair: Pair, measures: Sequence[Measure], n_bootstrap: int, seed: int
-) -> tuple[Floats, Floats, ErrorFrom, list[bool]]:
-    """Return means, (n_measures, 2), standard errors of differences, and their source.
+@dataclass(frozen=True, eq=False)
+class _Request:
+    """The checked options of a comparison."""
 
-    The last value says for each measure whether the method's prior decides more than the ranks.
-    """
-    no_prior = [False] * len(measures)
-    linear_a, linear_b = (_uncertainty.linear_form(method, ranks) for ranks in pair)
-    if linear_a is not None and linear_b is not None:
-        forms = ((linear_a, pair[0]), (linear_b, pair[1]))
-        values = [
-            [_uncertainty.user_values(form, ranks, m) for form, ranks in forms] for m in measures
-        ]
-        std_errors = [stats.summarize(b - a).std_error for a, b in values]
-        means = np.array([[a.mean(), b.mean()] for a, b in values])
-        return means, np.array(std_errors), "users", no_prior
-    if method.error_from == "posterior":
-        fits = [method.posterior(ranks) for ranks in pair]
-        prior_decides = [any(fit.prior_decides(measure) for fit in fits) for measure in measures]
-        return *_by_posteriors(method, pair, fits, measures), "posterior", prior_decides
-    means = np.array([_uncertainty.estimates(method, ranks, measures) for ranks in pair]).T
-    covariances = _uncertainty.covariances(method, pair, measures, n_bootstrap, seed)
-    errors = _difference_errors(np.einsum("mii->mi", covariances), covariances[:, 0, 1])
-    return means, errors, "bootstrap", no_prior
+    measures: list[Measure]
+    level: float
+    n_bootstrap: int
+    bounds: bool
+    seed: int
 
+    @classmethod
+    def of(cls, measures: Any, level: float, n_bootstrap: int, bounds: bool, seed: int) -> _Request:
+        level = _check.open_fraction(level, "level")
+        n_bootstrap, seed = read_resamples(n_bootstrap), _check.seed(seed)
+        return cls(read_measures(measures), level, n_bootstrap, bounds, seed)
 
-def _difference_errors(variances: Floats, covariances: Floats) -> Floats:
-    """Return standard errors of differences, by measure."""
-    return np.sqrt(np.maximum(variances.sum(axis=1) - 2 * covariances, 0.0))
+    def fits(self, models: Mapping[str, Observations], estimator: str | Estimator) -> list[Fit]:
+        """Return the fits to models that can be compared."""
+        matched = same_rows(list(models.values()), list(models), estimator)
+        fits = [fit_of(ranks, estimator, name) for name, ranks in zip(models, matched, strict=True)]
+        for name, fit in zip(models, fits, strict=True):
+            fit.require(self.measures, name)
+        return fits
 
+    def means(self, fit: Fit, *, bounds: bool) -> list[MeanOfUsers]:
+        return [fit.mean(measure, self.level, bounds=bounds) for measure in self.measures]
 
-def _by_posteriors(
-    method: Estimator, pair: Pair, fits: Sequence[SmoothFit], measures: Sequence[Measure]
-) -> tuple[Floats, Floats]:
-    """Return means, (n_measures, 2), and standard errors of differences.
+    def evaluation(self, fit: Fit, means: Sequence[MeanOfUsers]) -> SampledEvaluation:
+        return evaluation_of(fit, means, self.measures, self.level, self.n_bootstrap, self.seed)
 
-    Variances are the estimator's own, or those over users if all items were drawn. The covariance
-    of the two estimates is the first-order effect of the choice of users on both.
-    """
-    means = np.array([[fit.expect(measure) for fit in fits] for measure in measures])
-    posterior_errors = np.array([[fit.std_error(measure) for fit in fits] for measure in measures])
-    covariances = np.array([_uncertainty.user_covariance(method, pair, fits, m) for m in measures])
-    variances = np.maximum(np.einsum("mii->mi", covariances), posterior_errors**2)
-    return means, _difference_errors(variances, covariances[:, 0, 1])
+    def comparison(
+        self, pair: tuple[Fit, Fit], means: Sequence[Sequence[MeanOfUsers]]
+    ) -> SampledComparison:
+        """Compare two models, whose users are resampled together."""
+        options = self.measures, self.level, self.n_bootstrap, self.seed
+        of_a, of_b = with_resamples(pair, means, *options)
+        uncertain = pair[0] if pair[1].source == "users" else pair[1]
+        differences = {
+            str(measure): self._difference(pair, uncertain, (a, b), measure)
+            for measure, a, b in zip(self.measures, of_a, of_b, strict=True)
+        }
+        n_used = self.n_bootstrap if uncertain.source == "bootstrap" else None
+        conventions = {n: f.conventions(self.seed, n_used) for n, f in zip("ab", pair, strict=True)}
+        return SampledComparison(differences, conventions)
 
-
-def _bounds(pair: Pair, measure: Measure, level: float) -> Bounds:
-    a, b = (identification_bounds(ranks, measure, confidence=(1 + level) / 2) for ranks in pair)
-    return bounds_of_difference(a, b)
+    def _difference(
+        self,
+        pair: tuple[Fit, Fit],
+        fit: Fit,
+        means: tuple[MeanOfUsers, MeanOfUsers],
+        measure: Measure,
+    ) -> Difference:
+        """Return the difference of two means; `fit` is one whose errors are those of a sample."""
+        (a, b), level, limits = means, self.level, None
+        difference, (error, size) = b.mean - a.mean, fit.error_of_difference(a, b)
+        sign_probability = probability_of_sign(difference, error, size)
+        prior_decides = a.prior_decides or b.prior_decides
+        is_unknown = prior_decides and fit.omits_assumptions
+        if self.bounds or is_unknown:  # with this confidence, the bounds of both models hold
+            limits = bounds_of_difference(*(of.bounds(measure, (1 + level) / 2) for of in pair))
+        ends = fit.limits(limits, max(a.largest, b.largest))
+        interval = limited(t_interval(difference, error, size, level), ends, difference)
+        if is_unknown and limits is not None:
+            interval, sign_probability = covering(interval, limits), np.nan
+        biased, interval_of = zip(*(of.bias for of in pair), strict=True)
+        return Difference(
+            a.mean,
+            b.mean,
+            difference,
+            error,
+            interval,
+            level,
+            fit.n_users,
+            pair[1].method,
+            any(biased),
+            "expectation" if "expectation" in interval_of else "exact",
+            fit.source,
+            sign_probability,
+            limits if self.bounds else None,
+            prior_decides,
+        )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from podium import _check
 from podium._json import plain
@@ -15,19 +17,25 @@ from podium.report import Report, Table, estimates
 from podium.report.pictures import Pictures, chosen_measure, estimated
 from podium.report.results import Result
 from podium.report.views import Numbers, View
-from podium.sampled import _uncertainty
-from podium.sampled._request import (
-    EVALUATE,
-    conventions,
-    read_request,
-    read_resamples,
-    require_kind,
+from podium.sampled._request import read_measures, read_resamples
+from podium.sampled._uncertainty import (
+    IntervalOf,
+    Resampler,
+    distinct_warnings,
+    source_of_error,
 )
-from podium.sampled._uncertainty import IntervalOf
-from podium.sampled.bounds import Bounds, identification_bounds
-from podium.sampled.distribution import depends_on_order, read_measure
+from podium.sampled.bounds import Bounds
+from podium.sampled.distribution import read_measure
 from podium.sampled.estimators import ErrorFrom, Estimator, get
+from podium.sampled.fits import Fit, MeanOfUsers, RanksFit
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.scanning.measured import ScanFit
+from podium.sampled.scanning.ranks import ScannedRanks
+from podium.sampled.shared.means import SharedFit
+from podium.sampled.shared.ranks import SharedRanks
+from podium.sampled.shared.strata import NAIVE, STRATA, StrataFit
+
+Observations: TypeAlias = SampledRanks | SharedRanks | ScannedRanks
 
 N_BOOTSTRAP = 200
 """The number of bootstrap fits. It determines a standard error to about 5 %."""
@@ -62,13 +70,13 @@ class Estimate:
         which includes the uncertainty that a sample leaves.
     bounds : Bounds or None
         The smallest and the largest exact mean that the observed ranks allow; see
-        `identification_bounds`, or `evaluate_scan` for scans. The interval of the default estimator
+        `identification_bounds`, or `evaluate` for scans. The interval of the default estimator
         lies inside.
     prior_decides : bool
         Whether the estimate depends more on the method's prior than on the ranks, because the share
         of users in the first ranks is uncertain by a factor of 20 or more, given the ranks. The
         interval then contains all shares that are compatible with the ranks. `Smooth` sets it, and
-        scans and strata do, by a rule of their own; see `evaluate_scan`.
+        scans and strata do, by a rule of their own; see `evaluate`.
     order_assumed : bool
         Whether the measure depends on the order of the first n_items / n_negatives ranks, for
         any method. Samples hardly distinguish these ranks: a peak at rank 1 is assumed and not
@@ -163,11 +171,11 @@ class SampledEvaluation(Result):
 
 def error_from(estimator: str | Estimator, ranks: SampledRanks) -> ErrorFrom:
     """Return the source of an estimate's standard error, as in `Estimate.error_from`."""
-    return _uncertainty.source_of_error(get(estimator), ranks)
+    return source_of_error(get(estimator), ranks)
 
 
 def evaluate(
-    ranks: SampledRanks,
+    ranks: Observations,
     measures: str | Measure | Iterable[str | Measure],
     *,
     estimator: str | Estimator = "auto",
@@ -180,15 +188,19 @@ def evaluate(
 
     Parameters
     ----------
-    ranks : SampledRanks
-        The observed ranks. All users have the same weight. Only `Smooth` uses histories, and only
-        if they differ between users and not all items were drawn. The conventions of the result
-        state whether they were used.
+    ranks : SampledRanks, SharedRanks or ScannedRanks
+        The observations. All users have the same weight. Measures of `SharedRanks` are those of
+        whole rankings, in which users have all their targets.
+        Only `Smooth` uses histories, and only if they differ between users and not all items were
+        drawn. The conventions of the result state whether they were used.
     measures : str, Measure, or several
         The measures to estimate. The target's rank must determine them; see
-        `RankDistribution.expect`.
+        `RankDistribution.expect`. For whole rankings, they must be sums over the targets of a user,
+        as pap@k, recall, precision, ndcg, ap, rr and hit_rate are. For scans, they must have a
+        cutoff of at most `ScannedRanks.k`.
     estimator : str or Estimator
-        The method; see `get`. "auto" is the smooth density of log-ranks.
+        The method; see `get`. "auto" is the smooth density of log-ranks. Scans and strata have a
+        method of their own, which is "auto"; strata also support "naive".
     level : float
         The coverage of intervals and bounds, between 0 and 1.
     n_bootstrap : int
@@ -212,6 +224,12 @@ def evaluate(
         catalogues differ in size, and the method cannot estimate the measure then; see
         `RankDistribution.expect`.
 
+    Warns
+    -----
+    PodiumWarning
+        If the list of a scan's proxy is hardly better than a random one: the mean share of listed
+        items above open targets is less than twice that of random items.
+
     Notes
     -----
     Users are treated as a sample from a population of similar users, and the drawn items as one
@@ -234,6 +252,38 @@ def evaluate(
     information about others. `Smooth.posterior` has the standard error and the interval of that one
     user.
 
+    *Whole rankings.* The term of the i-th best target is a function of the number of other items
+    above it. The distribution of this number is estimated for each i, by the estimator for single
+    targets. Users count in proportion to the size of their terms, which depends on their number of
+    targets. Methods that are means over users give each user the sum of the values of the targets.
+    Positions with fewer than 100 targets are estimated together. The targets of a user depend on
+    each other. Standard errors therefore come from users: from the sum of the effects of their
+    targets (smooth), their values, or resamples of users. What samples leave uncertain about the
+    first ranks is counted as if it were the same for all positions. The bounds are the sums of
+    those of the positions, which hold together at the level.
+
+    *Scans.* Settled targets have exact values. An open target counts with its expected value, given
+    the listed and the drawn items above it. The number of unscored items above it is beta-binomial
+    with parameters that all targets share; see `podium.sampled.scanning.open_targets`. Intervals
+    are for the mean of a population of similar users. They include the variation between users, the
+    chance of the draws, and the uncertainty of the shared parameters. If this last part is larger
+    than the others, or if the lists have fewer than 1.5 k items, `prior_decides` is true, and the
+    interval contains the bounds.
+    Users have the same weight in the fit of the shared parameters, as in the mean. If users have
+    several targets, these depend on each other, and the standard error comes from the sum of the
+    effects of each user's targets.
+    With an audit, the mean is corrected by the mean error of the values of audited targets, whose
+    exact values are known. It is then unbiased, whatever the proxy and the distribution, except
+    that a mean beyond the bounds is moved to the bound, which makes its error smaller. The error
+    of the correction replaces that of the parameters. Its variance is a weighted mean of that of
+    the audited targets and that of the fitted distribution, which counts as five targets: a small
+    audit often has no target with an error, and its own variance would then be too small.
+    The bounds contain the exact mean of these users, whatever the distribution of unscored items.
+    At the upper bound, no unscored item is above an open target. The lower bound follows from the
+    random items and the audit, and may fail by the chance of the draws, with a probability of at
+    most (1 - level) / 2; see `podium.sampled.scanning.bounds`. Without random items and without an
+    audit, all unscored items are above open targets at the lower bound.
+
     Examples
     --------
     >>> ranks = SampledRanks([1] * 30 + [2] * 10 + [5] * 5 + [9, 20, 40, 60, 80], 99, 1000)
@@ -241,37 +291,92 @@ def evaluate(
     >>> low, high = found["recall@10"].bounds
     >>> low < found["recall@10"].mean < high, found["recall@10"].interval_of
     (True, 'expectation')
+    >>> scanned = ScannedRanks([10, 2] * 50, [20, 30] * 50, [0, 0] * 50, [0, 70] * 50, 1000, k=10)
+    >>> recall = evaluate(scanned, "recall@10").estimates["recall@10"]
+    >>> recall.bounds.low <= recall.mean <= recall.bounds.high <= 0.5
+    True
     """
-    require_kind(ranks, SampledRanks, "ranks", EVALUATE)
-    method, parsed = read_request(estimator, measures, (ranks,))
+    fit, parsed = fit_of(ranks, estimator, "ranks"), read_measures(measures)
+    fit.require(parsed)
     level = _check.open_fraction(level, "level")
     n_bootstrap, seed = read_resamples(n_bootstrap), _check.seed(seed)
-    with _uncertainty.distinct_warnings():
-        all_bounds = [
-            identification_bounds(ranks, measure, confidence=level) if bounds else None
-            for measure in parsed
-        ]
-        summaries, source = _uncertainty.means_and_errors(
-            method, ranks, parsed, level, n_bootstrap, seed, all_bounds
+    with distinct_warnings():
+        means = [fit.mean(measure, level, bounds=bounds) for measure in parsed]
+        return evaluation_of(fit, means, parsed, level, n_bootstrap, seed)
+
+
+def fit_of(ranks: Observations, estimator: str | Estimator, name: str) -> Fit:
+    """Return the fit of an estimator to observations of any kind."""
+    method = get(estimator)
+    if isinstance(ranks, SampledRanks):
+        return RanksFit(method, ranks)
+    if isinstance(ranks, SharedRanks) and not ranks.has_strata:
+        return SharedFit(method, ranks)
+    if not isinstance(ranks, SharedRanks | ScannedRanks):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"{name} must be SampledRanks, SharedRanks or ScannedRanks, got {type(ranks).__name__}."
         )
-    shared_fields = (
-        level,
-        ranks.n_users,
-        str(method),
-        *_uncertainty.interval_kind(method, ranks),
-        source,
+    if estimator == "auto":
+        return ScanFit(ranks) if isinstance(ranks, ScannedRanks) else StrataFit(STRATA, ranks)
+    if isinstance(ranks, SharedRanks) and method.name == NAIVE:
+        return StrataFit(NAIVE, ranks)
+    raise ArgumentError(
+        f"{method} cannot be used with strata, which have a method of their own. Use 'auto' or "
+        "'naive'."
+        if isinstance(ranks, SharedRanks)
+        else f"{method} cannot be used with scans, which have a method of their own. Use 'auto'."
     )
-    n_indistinguishable = min(design.n_items // design.n_negatives for design, _ in ranks.designs)
-    return SampledEvaluation(
-        {
-            str(measure): Estimate(
-                *summary[:3],
-                *shared_fields,
-                measure_bounds,
-                summary.prior_decides,
-                depends_on_order(measure, ranks.most_items, n_indistinguishable),
-            )
-            for measure, summary, measure_bounds in zip(parsed, summaries, all_bounds, strict=True)
-        },
-        conventions(method, ranks, seed, n_bootstrap if source == "bootstrap" else None),
-    )
+
+
+def evaluation_of(
+    fit: Fit,
+    means: Sequence[MeanOfUsers],
+    measures: Sequence[Measure],
+    level: float,
+    n_bootstrap: int,
+    seed: int,
+) -> SampledEvaluation:
+    """Return the estimates of one model from their means, before resamples."""
+    (means,) = with_resamples([fit], [means], measures, level, n_bootstrap, seed)
+    estimates = {
+        str(measure): Estimate(
+            mean.mean,
+            mean.std_error,
+            mean.interval,
+            level,
+            fit.n_users,
+            fit.method,
+            *fit.bias,
+            fit.source,
+            mean.bounds,
+            mean.prior_decides,
+            fit.orders(measure),
+        )
+        for measure, mean in zip(measures, means, strict=True)
+    }
+    n_used = n_bootstrap if fit.source == "bootstrap" else None
+    return SampledEvaluation(estimates, fit.conventions(seed, n_used))
+
+
+def with_resamples(
+    fits: Sequence[Fit],
+    means: Sequence[Sequence[MeanOfUsers]],
+    measures: Sequence[Measure],
+    level: float,
+    n_bootstrap: int,
+    seed: int,
+) -> Sequence[Sequence[MeanOfUsers]]:
+    """Add the errors of resampled users, who are the same for all models, if they are needed."""
+    if all(fit.source != "bootstrap" for fit in fits):
+        return means
+    n_users = fits[0].n_users
+    drawn = np.full((n_bootstrap, len(fits), len(measures)), np.nan)
+    if n_users > 1:  # one user gives no information about others
+        resampler = Resampler.of([fit.targets for fit in fits])
+        for row, counts in enumerate(resampler.counts_of_kinds(n_bootstrap, seed)):
+            for i, fit in enumerate(fits):
+                drawn[row, i] = fit.resampled(measures, resampler, i, counts)
+    return [
+        [mean.with_resamples(drawn[:, i, m], level, n_users) for m, mean in enumerate(of_fit)]
+        for i, of_fit in enumerate(means)
+    ]

@@ -21,7 +21,7 @@ from podium.papers.jin2021.tables_values import geometric_mean
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, key, parts, seed_of
 from podium.report import Figure, Table
-from podium.sampled import evaluate_scan, scan
+from podium.sampled import evaluate, scan
 
 BASELINE = "random items"
 """The cells in which each target is ranked among random items, without a proxy."""
@@ -100,7 +100,7 @@ def run(recipe: Recipe, context: Proxies, cell: str) -> Result:
             budget=budget,
             seed=seed,
         )
-        evaluation = evaluate_scan(ranks, measures)
+        evaluation = evaluate(ranks, measures)
     return result | {
         "estimates": {"scan": [evaluation.means[measure] for measure in measures]},
         "scored": float(ranks.n_scored.mean()),

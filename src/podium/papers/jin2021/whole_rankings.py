@@ -19,7 +19,7 @@ from podium.papers.jin2021.tables_values import geometric_mean
 from podium.papers.recipe import Recipe
 from podium.papers.study import Cells, Figures, Measured, Result, Study, key, parts, seed_of
 from podium.report import Table
-from podium.sampled import SharedRanks, evaluate_shared, sample_shared
+from podium.sampled import SharedRanks, evaluate, sample_shared
 
 RANDOM, POPULARITY = "random items", "popularity"
 """The cells without a proxy, and the proxy of the number of training users of each item."""
@@ -53,7 +53,7 @@ class Rankings:
         """Return the estimates of all measures."""
         measures = self.recipe.parameters["measures"]
         with quiet(), threadpool_limits(1):
-            estimate = evaluate_shared(shared, measures, estimator=estimator, bounds=False)
+            estimate = evaluate(shared, measures, estimator=estimator, bounds=False)
         return [estimate.means[measure] for measure in measures]
 
     def sample(self, method: str, proxy: str, seed: int) -> SharedRanks:

@@ -8,10 +8,11 @@ from dataclasses import replace
 from podium import _check
 from podium.errors import ArgumentError
 from podium.metrics import Measure
-from podium.sampled._request import PLAN, read_request, require_kind
+from podium.sampled._request import read_measures, require_kind
 from podium.sampled._uncertainty import distinct_warnings
 from podium.sampled.design import Design
-from podium.sampled.estimators import Estimator, LinearEstimator
+from podium.sampled.distribution import require_defined
+from podium.sampled.estimators import Estimator, LinearEstimator, get
 from podium.sampled.estimators.smooth.cells import Cells
 from podium.sampled.planning.designs import PlannedDesign, Table, ladders, largest_size
 from podium.sampled.planning.outlook import (
@@ -196,7 +197,8 @@ def _read_request(
 ) -> tuple[Estimator, Measure]:
     if _check.cutoff(n_items, name="n_items") < 2:
         raise ArgumentError(f"n_items must be >= 2 (the target and other items), got {n_items}.")
-    estimator, parsed = read_request(method, measure, (SampledRanks([1], 1, n_items),))
+    estimator, parsed = get(method), read_measures(measure)
+    require_defined(parsed, n_items)
     if len(parsed) > 1:
         raise ArgumentError(
             f"measure must be one measure, got {', '.join(map(str, parsed))}. Plan for each one."
@@ -224,5 +226,5 @@ def _expected(
         raise ArgumentError(
             "expect is only for plans without a pilot, and there is one. Leave one of them out."
         )
-    require_kind(pilot, SampledRanks, "pilot", PLAN)
+    require_kind(pilot, SampledRanks, "pilot", "Use plan_scan for ScannedRanks.")
     return expected_from_pilot(pilot, measure, cells, n_draws, seed)

@@ -12,14 +12,15 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError, PodiumWarning
 from podium.metrics import Measure
-from podium.sampled._request import PLAN, require_kind
+from podium.sampled._request import require_kind
 from podium.sampled.design import Floats, Ints
 from podium.sampled.distribution import rank_weights, read_measure, values_of
+from podium.sampled.evaluating import evaluate
 from podium.sampled.planning.designs import Kind, PlannedDesign
 from podium.sampled.planning.outlook import PILOT
 from podium.sampled.planning.result import Plan
-from podium.sampled.scanning import ScannedRanks, evaluate_scan
 from podium.sampled.scanning.open_targets import OpenTargets
+from podium.sampled.scanning.ranks import ScannedRanks
 
 _MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the pilot's number of random items
 N_REPEATS = 4
@@ -65,7 +66,7 @@ def plan_scan(
     ------
     ArgumentError
         If the error is not above 0, if a pilot has no random items, or for a reason listed in
-        `evaluate_scan`.
+        `evaluate`.
 
     Warns
     -----
@@ -90,7 +91,7 @@ def plan_scan(
     """
     several = list(pilots) if isinstance(pilots, Sequence) else [pilots]
     for pilot in several:
-        require_kind(pilot, ScannedRanks, "pilots", PLAN)
+        require_kind(pilot, ScannedRanks, "pilots", "Use plan for SampledRanks.")
     n_planned, seed = _check.cutoff(n_users, name="n_users"), _check.seed(seed)
     goal = _check.positive(error, "error")
     parsed = read_measure(measure, None)
@@ -155,7 +156,7 @@ class _Simulation:
         scans = [self._drawn(times) for _ in range(N_REPEATS)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PodiumWarning)  # the pilot's is enough
-            estimates = [evaluate_scan(ranks, measure).summary(str(measure)) for ranks in scans]
+            estimates = [evaluate(ranks, measure).summary(str(measure)) for ranks in scans]
         errors = [estimate.std_error for estimate in estimates]
         ratio = self.pilot.n_users / n_users
         std_error = float(np.sqrt(np.mean(np.square(errors)) * ratio))
