@@ -12,7 +12,7 @@ from scipy.stats import betabinom
 
 import podium
 from podium.sampled import SharedRanks, evaluate, sample_shared
-from podium.sampled.scanning import ScannedRanks
+from podium.sampled.scanning.ranks import ScannedRanks
 from podium.sampled.shared.groups import groups
 from podium.sampled.shared.strata import STRATA, StrataFits
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,21 +16,6 @@ from podium.sampled.design import Ints
 from podium.sampled.distribution import read_measure
 from podium.sampled.estimators import Estimator, get
 from podium.sampled.ranks import SampledRanks
-
-Pair = tuple[SampledRanks, SampledRanks]
-
-
-class Rows(Protocol):
-    """Observations of targets, with the user of each if users are known."""
-
-    @property
-    def user(self) -> NDArray[Any] | None: ...
-
-    @property
-    def n_rows(self) -> int: ...
-
-
-AnyRows = TypeVar("AnyRows", bound=Rows)
 
 _ROUNDING = 1e-9  # of weights
 _SAME_USERS = "Models are compared on the same users"
@@ -79,7 +64,7 @@ def extent(size: int | Ints) -> int | list[int]:
     return low if low == high else [low, high]
 
 
-def same_catalogue(a: SampledRanks, b: SampledRanks) -> Pair:
+def same_catalogue(a: SampledRanks, b: SampledRanks) -> tuple[SampledRanks, SampledRanks]:
     """Return both samples if they have the same users, with the same catalogues and weights."""
     a, b = same_users((a, b), ("a", "b"))
     sizes_a, sizes_b = map(_catalogue_sizes, (a, b))
@@ -156,9 +141,7 @@ def comparable(
     return same_users(samples, names, noun=noun)
 
 
-def same_users(
-    samples: Sequence[AnyRows], names: Sequence[str], *, noun: str = "sample"
-) -> list[AnyRows]:
+def same_users(samples: Sequence[Any], names: Sequence[str], *, noun: str = "sample") -> list[Any]:
     """Return samples whose users' labels have one type, if they have the same users."""
     names_without = [name for name, ranks in zip(names, samples, strict=True) if ranks.user is None]
     if names_without and len(names_without) < len(samples):
@@ -177,18 +160,18 @@ def same_users(
     return relabelled
 
 
-def _with_common_labels(samples: Sequence[AnyRows]) -> list[AnyRows]:
+def _with_common_labels(samples: Sequence[Any]) -> list[Any]:
     """Return samples whose users are all strings if one has strings, so that 7 becomes '7'."""
     labels: list[NDArray[Any]] = [np.asarray(ranks.user) for ranks in samples]
     if len({user.dtype.kind in "iu" for user in labels}) == 1:
         return list(samples)
     return [
-        replace(cast("Any", ranks), user=user.astype(np.str_))
+        replace(ranks, user=user.astype(np.str_))
         for ranks, user in zip(samples, labels, strict=True)
     ]
 
 
-def _refuse_unequal_lengths(samples: Sequence[Rows], names: Sequence[str]) -> None:
+def _refuse_unequal_lengths(samples: Sequence[Any], names: Sequence[str]) -> None:
     first = samples[0].n_rows
     for ranks, name in zip(samples[1:], names[1:], strict=True):
         if ranks.n_rows != first:

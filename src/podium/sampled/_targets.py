@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,25 +15,6 @@ from podium.sampled.design import Ints
 from podium.sampled.estimators import Estimator
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.shared.ranks import SharedRanks
-
-
-class Targets(Protocol):
-    """Observations with the user of each target, and its item if items are known."""
-
-    @property
-    def user(self) -> NDArray[Any]: ...
-
-    @property
-    def n_rows(self) -> int: ...
-
-    @property
-    def item(self) -> NDArray[Any] | None: ...
-
-    @property
-    def n_items(self) -> Ints: ...
-
-
-AnyTargets = TypeVar("AnyTargets", bound=Targets)
 
 
 def same_rows(
@@ -56,7 +37,7 @@ def same_rows(
     return [first, *(same_catalogue(first, ranks)[1] for ranks in others)]
 
 
-def same_targets(samples: Sequence[AnyTargets], names: Sequence[str]) -> list[AnyTargets]:
+def same_targets(samples: Sequence[Any], names: Sequence[str]) -> list[Any]:
     """Return samples whose users' labels have one type, if they have the same targets.
 
     Without items in all samples, users must have the same numbers of targets.
@@ -89,7 +70,7 @@ def same_targets(samples: Sequence[AnyTargets], names: Sequence[str]) -> list[An
     return relabelled
 
 
-def _common_items(samples: Sequence[Targets]) -> list[NDArray[Any] | None]:
+def _common_items(samples: Sequence[Any]) -> list[NDArray[Any] | None]:
     """Return items of one type, strings if one sample has strings; None if one has no items."""
     items = [ranks.item for ranks in samples]
     known = [item for item in items if item is not None]
@@ -99,7 +80,7 @@ def _common_items(samples: Sequence[Targets]) -> list[NDArray[Any] | None]:
     return [item.astype(np.str_) if is_text else item for item in known]
 
 
-_Ordered = tuple[Targets, "NDArray[Any] | None", Ints]
+_Ordered = tuple[Any, "NDArray[Any] | None", Ints]
 
 
 def _refuse_other_targets(first: _Ordered, other: _Ordered, names: str) -> None:

@@ -1,172 +1,43 @@
-"""Estimates of measures over the whole ranking from sampled ranks, with their uncertainty."""
+"""Estimates of measures over the whole ranking, and differences between models."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from podium import _check
-from podium._json import plain
 from podium.errors import ArgumentError
-from podium.evaluation.stats import Interval
-from podium.metrics import ByMeasure, Measure
-from podium.report import Report, Table, estimates
-from podium.report.pictures import Pictures, chosen_measure, estimated
-from podium.report.results import Result
-from podium.report.views import Numbers, View
-from podium.sampled._request import read_measures, read_resamples
-from podium.sampled._uncertainty import (
-    IntervalOf,
-    Resampler,
-    distinct_warnings,
-    source_of_error,
-)
+from podium.evaluation.stats.intervals import t_interval, t_p_value, t_statistic
+from podium.metrics import Measure
+from podium.progress import or_silent
+from podium.sampled._request import read_measures, read_resamples, require_several
+from podium.sampled._targets import same_rows
+from podium.sampled._uncertainty import Resampler, distinct_warnings, source_of_error
 from podium.sampled.bounds import Bounds
-from podium.sampled.distribution import read_measure
 from podium.sampled.estimators import ErrorFrom, Estimator, get
-from podium.sampled.fits import Fit, MeanOfUsers, RanksFit
+from podium.sampled.fits import Fit, MeanOfUsers, RanksFit, covering, limited
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.results import (
+    Difference,
+    Estimate,
+    SampledComparison,
+    SampledComparisons,
+    SampledEvaluation,
+)
 from podium.sampled.scanning.measured import ScanFit
 from podium.sampled.scanning.ranks import ScannedRanks
 from podium.sampled.shared.means import SharedFit
 from podium.sampled.shared.ranks import SharedRanks
 from podium.sampled.shared.strata import NAIVE, STRATA, StrataFit
+from podium.types import Progress
 
 Observations: TypeAlias = SampledRanks | SharedRanks | ScannedRanks
 
 N_BOOTSTRAP = 200
 """The number of bootstrap fits. It determines a standard error to about 5 %."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """An estimate of a measure's mean over users, with its uncertainty.
-
-    Attributes
-    ----------
-    mean, std_error : float
-        The estimate and its standard error, in units of the measure. The standard error covers the
-        choice of users and of drawn items together.
-    interval : Interval
-        The confidence interval of the quantity that `interval_of` names, with coverage `level`.
-    level : float
-    n_groups : int
-        The number of users.
-    method : str
-        The estimator, as a text that `get` reads.
-    biased : bool
-        Whether the expectation of the estimator differs from the exact mean for any number of
-        users.
-    interval_of : {"exact", "expectation"}
-        "exact" is the mean for a ranking of all items. "expectation" is the expectation of the
-        estimate, which can be far from the exact mean. It is used for biased methods that do not
-        estimate their bias.
-    error_from : {"users", "bootstrap", "posterior"}
-        "users" is the variance of users' values, if the estimate is their mean. "bootstrap" is
-        the variance of fits to resampled users. "posterior" is the method's own standard error,
-        which includes the uncertainty that a sample leaves.
-    bounds : Bounds or None
-        The smallest and the largest exact mean that the observed ranks allow; see
-        `identification_bounds`, or `evaluate` for scans. The interval of the default estimator
-        lies inside.
-    prior_decides : bool
-        Whether the estimate depends more on the method's prior than on the ranks, because the share
-        of users in the first ranks is uncertain by a factor of 20 or more, given the ranks. The
-        interval then contains all shares that are compatible with the ranks. `Smooth` sets it, and
-        scans and strata do, by a rule of their own; see `evaluate`.
-    order_assumed : bool
-        Whether the measure depends on the order of the first n_items / n_negatives ranks, for
-        any method. Samples hardly distinguish these ranks: a peak at rank 1 is assumed and not
-        observed.
-    """
-
-    mean: float
-    std_error: float
-    interval: Interval
-    level: float
-    n_groups: int
-    method: str
-    biased: bool
-    interval_of: IntervalOf
-    error_from: ErrorFrom
-    bounds: Bounds | None
-    prior_decides: bool = False
-    order_assumed: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form: None for nan, a list for an interval."""
-        # `Evaluation` has the same key. Here every target has a rank.
-        return {**plain(asdict(self)), "n_undefined": 0}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SampledEvaluation(Result):
-    """Estimates of measures from the same sampled ranks.
-
-    Attributes
-    ----------
-    estimates : dict of str to Estimate
-        The estimates by the text of the measure.
-    conventions : dict
-        The method and the design of the samples.
-    """
-
-    estimates: dict[str, Estimate]
-    conventions: dict[str, Any]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "estimates", ByMeasure(self.estimates))
-
-    @property
-    def measures(self) -> list[str]:
-        """The measures as text, in the order in which they were passed."""
-        return list(self.estimates)
-
-    @property
-    def means(self) -> dict[str, float]:
-        """The estimate of each measure."""
-        return ByMeasure({name: estimate.mean for name, estimate in self.estimates.items()})
-
-    def summary(self, measure: str | Measure) -> Estimate:
-        """Return the estimate of one measure."""
-        name = str(read_measure(measure))
-        if name not in self.estimates:
-            raise ArgumentError(
-                f"{name} was not estimated. The estimated measures are: {', '.join(self.measures)}."
-            )
-        return self.estimates[name]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form (docs/schemas/estimate.json); nan becomes None."""
-        return {
-            "measures": {name: values.as_json() for name, values in self.estimates.items()},
-            "conventions": dict(self.conventions),
-        }
-
-    def _report(self, titles: Any) -> Report:
-        return estimates.estimate_page(self.as_json())
-
-    def _pictures(self, measure: Any) -> Pictures:
-        result = self.as_json()
-        name = chosen_measure(result["measures"], measure)
-        only = "" if measure is None else name
-        means = {name: {"": estimate} for name, estimate in result["measures"].items()}
-        return {
-            "estimates": estimated.estimates(result, only),
-            **estimated.cutoffs(means, only),
-        }
-
-    def _view(self) -> View:
-        return estimates.estimate_view(self.as_json())
-
-    def _table(self) -> Table:
-        return estimates.estimate_table(self.as_json())
-
-    def _numbers(self) -> Numbers:
-        return estimates.estimate_numbers(self.as_json())
 
 
 def error_from(estimator: str | Estimator, ranks: SampledRanks) -> ErrorFrom:
@@ -296,13 +167,124 @@ def evaluate(
     >>> recall.bounds.low <= recall.mean <= recall.bounds.high <= 0.5
     True
     """
-    fit, parsed = fit_of(ranks, estimator, "ranks"), read_measures(measures)
-    fit.require(parsed)
-    level = _check.open_fraction(level, "level")
-    n_bootstrap, seed = read_resamples(n_bootstrap), _check.seed(seed)
+    request = _Request.of(measures, level, n_bootstrap, bounds, seed)
+    fit = fit_of(ranks, estimator, "ranks")
+    fit.require(request.measures)
     with distinct_warnings():
-        means = [fit.mean(measure, level, bounds=bounds) for measure in parsed]
-        return evaluation_of(fit, means, parsed, level, n_bootstrap, seed)
+        return request.evaluation(fit, request.means(fit))
+
+
+def compare(
+    a: Observations,
+    b: Observations,
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    estimator: str | Estimator = "auto",
+    level: float = 0.95,
+    n_bootstrap: int = N_BOOTSTRAP,
+    bounds: bool = True,
+    seed: int = 0,
+) -> SampledComparison:
+    """Compare two models by observations of the same users: paired differences b - a.
+
+    Parameters
+    ----------
+    a, b : SampledRanks, SharedRanks or ScannedRanks
+        The observations of both models for the same users, of one kind. Users are matched by their
+        labels if they have any, otherwise by row. The samples may differ in size, and need not
+        share their items. Histories are read as in `evaluate`. Shared samples and scans must have
+        the same targets, in any order; the proxies and budgets may differ.
+    measures, estimator, level, n_bootstrap, bounds, seed
+        The options of `evaluate`.
+
+    Returns
+    -------
+    SampledComparison
+
+    Raises
+    ------
+    ArgumentError
+        If users, their targets, their catalogues or their weights differ, or for a reason listed in
+        `evaluate`.
+
+    Notes
+    -----
+    Users are resampled together for both models. Variation between users that affects both models
+    therefore does not count as an error of the difference. For an estimator with its own standard
+    errors (`Smooth`), the variances are the squares of these, and the covariance is computed from
+    the influence of each user on both estimates, without new fits. The other part of the
+    variances, which comes from the limited information in the samples, is treated as independent
+    between the models, although similar models share some of it.
+    The bounds of the difference follow from the bounds of each model at the level (1 + level) / 2.
+    The interval of `Smooth` ends at the bounds, or without them at the measure's largest value.
+    With one user there is no standard error, as in `evaluate`.
+    If the bounds allow either sign, no estimator can determine from these ranks alone which model
+    is better. A sign probability near 1 then rests on the assumptions of the estimator.
+    With scans and strata, if `prior_decides` for one of the models, the interval of the difference
+    contains all differences that the bounds of both models allow, and the probability of the sign
+    is undefined (nan).
+
+    Examples
+    --------
+    >>> a = SampledRanks([1, 2, 5, 9] * 20, 9, 100)
+    >>> b = SampledRanks([1, 1, 4, 7] * 20, 9, 100)
+    >>> found = compare(a, b, "recall@20", estimator="bv(gamma=0.1)").summary("recall@20")
+    >>> found.difference > 0, found.sign_probability > 0.99, found.either_sign
+    (True, True, True)
+    """
+    request = _Request.of(measures, level, n_bootstrap, bounds, seed)
+    first, second = request.fits({"a": a, "b": b}, estimator)
+    with distinct_warnings():
+        means = [request.means(fit, bounds=False) for fit in (first, second)]
+        return request.comparison((first, second), means)
+
+
+def compare_all(
+    models: Mapping[str, Observations],
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    estimator: str | Estimator = "auto",
+    level: float = 0.95,
+    n_bootstrap: int = N_BOOTSTRAP,
+    bounds: bool = True,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> SampledComparisons:
+    """Estimate measures of several models, and compare each with the first.
+
+    Parameters
+    ----------
+    models : mapping of str to SampledRanks, SharedRanks or ScannedRanks
+        Two or more observations of the same users, by the name of the model.
+    measures, estimator, level, n_bootstrap, bounds, seed
+        The options of `evaluate`.
+    progress : callable, optional
+        A function that is called with (done, total, name) before each model.
+
+    Returns
+    -------
+    SampledComparisons
+
+    Raises
+    ------
+    ArgumentError
+        If there are fewer than two models, or for a reason listed in `comparable` or `compare`.
+    """
+    require_several(models)
+    request, show = _Request.of(measures, level, n_bootstrap, bounds, seed), or_silent(progress)
+    fits = dict(zip(models, request.fits(models, estimator), strict=True))
+    (baseline, first), first_means = next(iter(fits.items())), list[MeanOfUsers]()
+    evaluations: dict[str, SampledEvaluation] = {}
+    comparisons: dict[str, SampledComparison] = {}
+    with distinct_warnings():
+        for n_done, (name, fit) in enumerate(fits.items()):
+            show(n_done, len(fits), name)
+            means = request.means(fit)
+            first_means = first_means or means
+            evaluations[name] = request.evaluation(fit, means)
+            if name != baseline:
+                comparisons[name] = request.comparison((first, fit), [first_means, means])
+    return SampledComparisons(evaluations, comparisons, first.observed.user is None)
 
 
 def fit_of(ranks: Observations, estimator: str | Estimator, name: str) -> Fit:
@@ -328,55 +310,123 @@ def fit_of(ranks: Observations, estimator: str | Estimator, name: str) -> Fit:
     )
 
 
-def evaluation_of(
-    fit: Fit,
-    means: Sequence[MeanOfUsers],
-    measures: Sequence[Measure],
-    level: float,
-    n_bootstrap: int,
-    seed: int,
-) -> SampledEvaluation:
-    """Return the estimates of one model from their means, before resamples."""
-    (means,) = with_resamples([fit], [means], measures, level, n_bootstrap, seed)
-    estimates = {
-        str(measure): Estimate(
-            mean.mean,
-            mean.std_error,
-            mean.interval,
+@dataclass(frozen=True, eq=False)
+class _Request:
+    """The checked options of an estimate."""
+
+    measures: list[Measure]
+    level: float
+    n_bootstrap: int
+    bounds: bool
+    seed: int
+
+    @classmethod
+    def of(cls, measures: Any, level: float, n_bootstrap: int, bounds: bool, seed: int) -> _Request:
+        parsed, level = read_measures(measures), _check.open_fraction(level, "level")
+        return cls(parsed, level, read_resamples(n_bootstrap), bounds, _check.seed(seed))
+
+    def fits(self, models: Mapping[str, Observations], estimator: str | Estimator) -> list[Fit]:
+        """Return the fits to models that can be compared."""
+        matched = same_rows(list(models.values()), list(models), estimator)
+        fits = [fit_of(ranks, estimator, name) for name, ranks in zip(models, matched, strict=True)]
+        for name, fit in zip(models, fits, strict=True):
+            fit.require(self.measures, name)
+        return fits
+
+    def means(self, fit: Fit, *, bounds: bool = True) -> list[MeanOfUsers]:
+        """Return the means of one model, with bounds if these are wanted."""
+        bounds = bounds and self.bounds
+        return [fit.mean(measure, self.level, bounds=bounds) for measure in self.measures]
+
+    def evaluation(self, fit: Fit, means: Sequence[MeanOfUsers]) -> SampledEvaluation:
+        """Return the estimates of one model."""
+        (means,) = self._with_resamples([fit], [means])
+        estimates = {
+            str(measure): Estimate(
+                mean.mean,
+                mean.std_error,
+                mean.interval,
+                self.level,
+                fit.n_users,
+                fit.method,
+                *fit.bias,
+                fit.source,
+                mean.bounds,
+                mean.prior_decides,
+                fit.orders(measure),
+            )
+            for measure, mean in zip(self.measures, means, strict=True)
+        }
+        return SampledEvaluation(estimates, self._conventions(fit, fit.source))
+
+    def comparison(
+        self, pair: tuple[Fit, Fit], means: Sequence[Sequence[MeanOfUsers]]
+    ) -> SampledComparison:
+        """Compare two models, whose users are resampled together."""
+        a, b = self._with_resamples(pair, means)
+        fit = pair[0] if pair[1].source == "users" else pair[1]  # whose errors are of a sample
+        differences = {
+            str(measure): self._difference(pair, fit, of_both, measure)
+            for measure, *of_both in zip(self.measures, a, b, strict=True)
+        }
+        conventions = {
+            name: self._conventions(of, fit.source) for name, of in zip("ab", pair, strict=True)
+        }
+        return SampledComparison(differences, conventions)
+
+    def _conventions(self, fit: Fit, source: ErrorFrom) -> dict[str, Any]:
+        return fit.conventions(self.seed, self.n_bootstrap if source == "bootstrap" else None)
+
+    def _difference(
+        self, pair: tuple[Fit, Fit], fit: Fit, means: Sequence[MeanOfUsers], measure: Measure
+    ) -> Difference:
+        (a, b), level, limits = means, self.level, None
+        difference, (error, size) = b.mean - a.mean, fit.error_of_difference(a, b)
+        sign_probability = 1.0 - t_p_value(t_statistic(difference, error), size) / 2
+        prior_decides = a.prior_decides or b.prior_decides
+        is_unknown = prior_decides and fit.omits_assumptions
+        if self.bounds or is_unknown:  # with this confidence, the bounds of both models hold
+            of_a, of_b = (of.bounds(measure, (1 + level) / 2) for of in pair)
+            limits = Bounds(of_b.low - of_a.high, of_b.high - of_a.low)
+        ends = fit.limits(limits, max(a.largest, b.largest))
+        interval = limited(t_interval(difference, error, size, level), ends, difference)
+        if is_unknown and limits is not None:
+            interval, sign_probability = covering(interval, limits), np.nan
+        biased, interval_of = zip(*(of.bias for of in pair), strict=True)
+        return Difference(
+            a.mean,
+            b.mean,
+            difference,
+            error,
+            interval,
             level,
             fit.n_users,
-            fit.method,
-            *fit.bias,
+            pair[1].method,
+            any(biased),
+            "expectation" if "expectation" in interval_of else "exact",
             fit.source,
-            mean.bounds,
-            mean.prior_decides,
-            fit.orders(measure),
+            sign_probability,
+            limits if self.bounds else None,
+            prior_decides,
         )
-        for measure, mean in zip(measures, means, strict=True)
-    }
-    n_used = n_bootstrap if fit.source == "bootstrap" else None
-    return SampledEvaluation(estimates, fit.conventions(seed, n_used))
 
-
-def with_resamples(
-    fits: Sequence[Fit],
-    means: Sequence[Sequence[MeanOfUsers]],
-    measures: Sequence[Measure],
-    level: float,
-    n_bootstrap: int,
-    seed: int,
-) -> Sequence[Sequence[MeanOfUsers]]:
-    """Add the errors of resampled users, who are the same for all models, if they are needed."""
-    if all(fit.source != "bootstrap" for fit in fits):
-        return means
-    n_users = fits[0].n_users
-    drawn = np.full((n_bootstrap, len(fits), len(measures)), np.nan)
-    if n_users > 1:  # one user gives no information about others
-        resampler = Resampler.of([fit.targets for fit in fits])
-        for row, counts in enumerate(resampler.counts_of_kinds(n_bootstrap, seed)):
-            for i, fit in enumerate(fits):
-                drawn[row, i] = fit.resampled(measures, resampler, i, counts)
-    return [
-        [mean.with_resamples(drawn[:, i, m], level, n_users) for m, mean in enumerate(of_fit)]
-        for i, of_fit in enumerate(means)
-    ]
+    def _with_resamples(
+        self, fits: Sequence[Fit], means: Sequence[Sequence[MeanOfUsers]]
+    ) -> Sequence[Sequence[MeanOfUsers]]:
+        """Add the errors of resampled users, who are the same for all models, if needed."""
+        if all(fit.source != "bootstrap" for fit in fits):
+            return means
+        n_users = fits[0].n_users
+        drawn = np.full((self.n_bootstrap, len(fits), len(self.measures)), np.nan)
+        if n_users > 1:  # one user gives no information about others
+            resampler = Resampler.of([fit.targets for fit in fits])
+            for row, counts in enumerate(resampler.counts_of_kinds(self.n_bootstrap, self.seed)):
+                for i, fit in enumerate(fits):
+                    drawn[row, i] = fit.resampled(self.measures, resampler, i, counts)
+        return [
+            [
+                mean.with_resamples(of, self.level, n_users)
+                for mean, of in zip(row, values.T, strict=True)
+            ]
+            for row, values in zip(means, drawn.transpose(1, 0, 2), strict=True)
+        ]

@@ -16,7 +16,7 @@ import numpy as np
 
 from podium.evaluation import stats
 from podium.evaluation.stats import Interval
-from podium.evaluation.stats.intervals import t_interval
+from podium.evaluation.stats.intervals import inside, t_interval
 from podium.metrics import Measure
 from podium.sampled._request import extent
 from podium.sampled._uncertainty import (
@@ -111,6 +111,17 @@ class MeanOfUsers:
 def standard_error(effects: Floats) -> float:
     """Return the standard error of a mean of users' values; nan with one user."""
     return stats.summarize(effects).std_error
+
+
+def limited(interval: Interval, bounds: tuple[float, float], value: float) -> Interval:
+    """Return the interval, cut off at the bounds, but not at the value that it is for."""
+    low, high = inside(interval, bounds)
+    return Interval(min(low, value), max(high, value))
+
+
+def covering(interval: Interval, bounds: Bounds) -> Interval:
+    """Return the interval, extended to the bounds."""
+    return Interval(min(interval.low, bounds.low), max(interval.high, bounds.high))
 
 
 class Fit(ABC):

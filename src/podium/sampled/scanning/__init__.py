@@ -3,14 +3,3 @@
 `scan` lets a model score as few items as possible. `draw_strata` chooses all items to score in
 advance.
 """
-
-from podium.sampled.scanning.ranks import ScannedRanks
-from podium.sampled.scanning.scan import scan
-from podium.sampled.scanning.strata import StratifiedCandidates, draw_strata
-
-__all__ = [
-    "ScannedRanks",
-    "StratifiedCandidates",
-    "draw_strata",
-    "scan",
-]

@@ -15,10 +15,9 @@ from podium.metrics import Measure
 from podium.sampled._uncertainty import IntervalOf
 from podium.sampled.bounds import Bounds
 from podium.sampled.design import Floats
-from podium.sampled.difference import covering
 from podium.sampled.distribution import RANK_AUC, rank_weights, require_defined, values_of
 from podium.sampled.estimators import ErrorFrom
-from podium.sampled.fits import Fit, MeanOfUsers, design_of
+from podium.sampled.fits import Fit, MeanOfUsers, covering, design_of
 from podium.sampled.scanning.bounds import scan_bounds
 from podium.sampled.scanning.open_targets import OpenTargets
 from podium.sampled.scanning.ranks import ScannedRanks

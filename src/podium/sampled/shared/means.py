@@ -15,7 +15,6 @@ from podium.metrics import Measure
 from podium.sampled._uncertainty import Resampler, linear_form
 from podium.sampled.bounds import Bounds, identification_bounds
 from podium.sampled.design import Floats, Ints
-from podium.sampled.difference import limited
 from podium.sampled.distribution import (
     RANK_AUC,
     RankDistribution,
@@ -25,7 +24,7 @@ from podium.sampled.distribution import (
 )
 from podium.sampled.estimators import Estimator
 from podium.sampled.estimators.smooth import SmoothFit
-from podium.sampled.fits import EstimatorFit, Fit, MeanOfUsers, design_of, standard_error
+from podium.sampled.fits import EstimatorFit, Fit, MeanOfUsers, design_of, limited, standard_error
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.shared.groups import Group, groups, user_values
 from podium.sampled.shared.ranks import SharedRanks

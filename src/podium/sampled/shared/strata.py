@@ -18,10 +18,9 @@ from podium.metrics import Measure
 from podium.sampled._uncertainty import IntervalOf
 from podium.sampled.bounds import Bounds
 from podium.sampled.design import Floats, Ints
-from podium.sampled.difference import covering
 from podium.sampled.distribution import values_of
 from podium.sampled.estimators import ErrorFrom
-from podium.sampled.fits import MeanOfUsers, design_of, standard_error
+from podium.sampled.fits import MeanOfUsers, covering, design_of, standard_error
 from podium.sampled.scanning.bounds import scan_bounds
 from podium.sampled.scanning.open_targets import OpenTargets
 from podium.sampled.scanning.ranks import ScannedRanks
