@@ -157,30 +157,6 @@ def test_single_targets_have_the_same_estimates_in_whole_rankings(name: str, see
     assert ours.bounds == pytest.approx(theirs.bounds, abs=1e-5)
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_bounds_of_a_model_are_its_own_in_a_comparison_of_whole_rankings(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    user = np.repeat(np.arange(12), rng.integers(1, 3, 12))
-    a, b = (
-        SharedRanks(rng.binomial(9, p, user.size), 9, 30, user=user, replacement=False)
-        for p in (0.1, 0.4)
-    )
-    measure, level = MEASURES[seed % len(MEASURES)], (0.95, 0.8)[seed % 2]
-    found = compare_all({"a": a, "b": b}, measure, level=level)
-    for name, shared in (("a", a), ("b", b)):
-        ours, alone = found.evaluations[name], evaluate(shared, measure, level=level)
-        assert_same(ours.summary(measure), alone.summary(measure))
-        hidden = evaluate(shared, measure, level=level, bounds=False).summary(measure)
-        assert hidden.mean == ours.means[measure] == alone.means[measure]
-    of_both = (
-        evaluate(shared, measure, level=(1 + level) / 2).summary(measure).bounds
-        for shared in (a, b)
-    )
-    (low_a, high_a), (low_b, high_b) = (bounds or (0, 0) for bounds in of_both)
-    bounds = found.comparisons["b"].summary(measure).bounds
-    assert bounds == pytest.approx((low_b - high_a, high_b - low_a), abs=1e-12)
-
-
 def test_mean_outside_the_bounds_is_moved_to_them_everywhere() -> None:
     """All targets come first in samples of 21 of 29 items, which the smooth density undervalues."""
     a = top_sample()
@@ -293,19 +269,6 @@ def test_mean_of_a_scan_does_not_depend_on_the_level(seed: int) -> None:
         assert difference.interval.low <= difference.difference <= difference.interval.high
 
 
-def test_effects_of_users_are_the_same_in_whole_rankings() -> None:
-    """The covariance of two models over users makes their difference more precise."""
-    rng = np.random.default_rng(0)
-    ranks = np.minimum(rng.geometric(0.2, 200), 50)
-    a = SampledRanks(ranks, 49, 500, user=np.arange(200))
-    b = replace(a, ranks=np.minimum(ranks + 1, 50))
-    measure = "recall@20"
-    expected = compare(a, b, measure, bounds=False).summary(measure).std_error
-    models = {"a": SharedRanks.of(a), "b": SharedRanks.of(b)}
-    found = compare_all(models, measure, bounds=False).comparisons["b"].summary(measure)
-    assert found.std_error == pytest.approx(expected, rel=1e-6)
-
-
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_numbers_that_are_not_finite_are_refused(value: float) -> None:
     sample = top_sample()
@@ -321,28 +284,3 @@ def test_numbers_that_are_not_finite_are_refused(value: float) -> None:
     ):
         with pytest.raises(ArgumentError, match=name):
             call()
-
-
-@each_estimator
-def test_command_line_measures_whole_rankings_as_the_library_does(
-    podium: Callable[..., Done], tmp_path: Path, name: str
-) -> None:
-    """Users are texts in the files and integers in the library."""
-    seed = sorted(REGISTRY).index(name)
-    sample, measure = drawn(seed), measure_of(name, seed)
-    sample = replace(sample, user=np.random.default_rng(seed).permutation(sample.n_rows))
-    models = {"a": sample, "b": other_model(sample, seed)}
-    files = [str(tmp_path / f"{model}.csv") for model in models]
-    for file, ranks in zip(files, models.values(), strict=True):
-        users = [f"user {label:03d}" for label in np.asarray(ranks.user).tolist()]
-        pl.DataFrame({"user": users, "rank": ranks.ranks}).write_csv(file)
-    words = f"-m {measure} --method {name} --items {sample.n_items} --shared --no-bounds"
-    argv = [*words.split(), "--negatives", str(sample.n_negatives), "--format", "json"]
-    argv += ["--no-replacement"] * (not sample.replacement)
-    argv += ["--resamples", str(BOOTSTRAP)] * (get(name).error_from == "bootstrap")
-    done = podium("estimate", *files, *argv)
-    assert done.status == 0, done.err
-    whole = {model: SharedRanks.of(ranks) for model, ranks in models.items()}
-    options: dict[str, Any] = {"estimator": name, "bounds": False, "n_bootstrap": BOOTSTRAP}
-    expected = compare_all(whole, measure, **options).as_json()
-    assert json.loads(done.out)["measures"] == expected["measures"]

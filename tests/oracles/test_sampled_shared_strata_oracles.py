@@ -14,7 +14,7 @@ import podium
 from podium.sampled import SharedRanks, evaluate, sample_shared
 from podium.sampled.scanning.ranks import ScannedRanks
 from podium.sampled.shared.groups import groups
-from podium.sampled.shared.strata import STRATA, StrataFits
+from podium.sampled.shared.strata import STRATA, StrataFit
 
 N_USERS, N_ITEMS = 30, 24
 RNG = np.random.default_rng(5)
@@ -96,7 +96,7 @@ def test_estimate_is_the_expectation_given_all_counts(measure: str) -> None:
     """The rest of each target is enumerated, with the fitted distribution of its group."""
     shared = sample_shared(SCORES, TARGETS, proxy=PROXY, certain=5, uniform=6)
     parsed = podium.metrics.parse(measure)
-    fits, expected = StrataFits(STRATA, shared), 0.0
+    fits, expected = StrataFit(STRATA, shared), 0.0
     for group in groups(shared, parsed):
         fit = fits._fit(group, 3)  # pyright: ignore[reportPrivateUsage]
         for row in group.rows.tolist():

@@ -25,7 +25,7 @@ LIST: Any = [SCANNED, SCANNED]
     ("call", "text"),
     [
         (lambda: sampled.evaluate(NINE, M), "ranks must be SampledRanks, SharedRanks or Scanned"),
-        (lambda: sampled.evaluate(SCANNED, M, estimator="bv"), "bv(gamma=0.1) cannot be used with"),
+        (lambda: sampled.evaluate(SCANNED, M, estimator="bv"), "bv cannot be used with scans"),
         (lambda: sampled.compare(SAMPLED, SCANNED, M), "one kind, got SampledRanks and ScannedR"),
         (lambda: sampled.compare_all({"a": SAMPLED, "b": SHARED}, M), "samples of one kind, got"),
         (lambda: sampled.compare_all(LIST, M), "models must be a mapping of names"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from podium.sampled import ScannedRanks, compare_all, evaluate
+from podium.sampled import ScannedRanks, evaluate
 
 N_LISTED, N_DRAWN, N_ITEMS, K = 20, 20, 500, 10
 
@@ -53,10 +53,3 @@ def test_targets_that_share_their_draws_add_no_information() -> None:
     assert often.mean == pytest.approx(twice.mean, rel=1e-2)
     assert often.std_error == pytest.approx(twice.std_error, rel=2e-2)
     assert often.std_error == pytest.approx(once.std_error, rel=0.1)
-
-
-def test_difference_of_a_model_from_itself_has_no_error() -> None:
-    ranks, _ = _strata(np.full(200, 3), np.full(200, 0.5), 2)
-    models = {"a": ranks, "b": _repeated(ranks, 1)}
-    found = compare_all(models, "recall@10").comparisons["b"].summary("recall@10")
-    assert (found.difference, found.std_error) == (0.0, 0.0)

@@ -35,24 +35,6 @@ def drawn(seed: int = 0, n_users: int = 300, hardness: float = 20.0) -> SharedRa
     return SharedRanks(sampled, 99, 996 + n_targets[user], user=user, replacement=False)
 
 
-def test_users_with_one_target_have_the_estimates_of_evaluate() -> None:
-    ranks = np.random.default_rng(0).geometric(0.1, 400).clip(max=100)
-    single = SampledRanks(ranks, 99, 1000, user=np.arange(400))
-    measures = ["ndcg@10", "recall@20", "pap@10"]
-    for method in ("auto", "naive", "bv(gamma=0.1)", "mle"):
-        options: dict[str, Any] = {"estimator": method, "n_bootstrap": 2, "bounds": True}
-        wanted = evaluate(single, measures, **options)
-        found = evaluate(SharedRanks.of(single), measures, **options)
-        for name in measures:
-            a, b = wanted.estimates[name], found.estimates[name]
-            assert b.mean == pytest.approx(a.mean, rel=1e-9), (method, name)
-            assert b.bounds == pytest.approx(a.bounds, rel=1e-6)
-            assert b.error_from == a.error_from
-            if method != "mle":  # other resamples
-                assert b.std_error == pytest.approx(a.std_error, rel=1e-6)
-                assert b.interval == pytest.approx(a.interval, rel=1e-6)
-
-
 @pytest.mark.parametrize("method", [name for name in sorted(REGISTRY) if name != "wmle"])
 def test_every_estimator_serves_whole_rankings(method: str) -> None:
     name = "recall@20"
@@ -88,16 +70,6 @@ def test_equal_models_do_not_differ() -> None:
         assert difference.difference == 0
         assert difference.bounds is not None
         assert difference.interval.low <= 0 <= difference.interval.high
-
-
-def test_pairs_of_users_make_differences_more_precise() -> None:
-    a, b = drawn(), drawn(hardness=22.0)
-    models = {"a": a, "b": b}
-    found = compare_all(models, "recall@20", estimator="bv(gamma=0.1)", bounds=False)
-    difference = found.comparisons["b"].summary("recall@20")
-    errors = [e.summary("recall@20").std_error for e in found.evaluations.values()]
-    assert difference.std_error < np.hypot(*errors)
-    assert difference.n_groups == 300
 
 
 def test_one_user_has_no_standard_error() -> None:
