@@ -46,7 +46,7 @@ class Columns:
         """Read the columns that a table has; `columns` are names that are not the usual ones."""
         table = open_table(source, noun, roles)
         names = resolve(table.names, roles, columns or {}, table.name)
-        kinds = {role.name: _KINDS[role.name] for role in roles}
+        kinds: dict[str, Kind] = {role.name: _KINDS[role.name] for role in roles}
         return cls(table, names, fetch(table, names, kinds))
 
     @property
