@@ -1,5 +1,5 @@
 # make demo    show podium's main job on real data
-# make test    run the tests except the long ones
+# make test    run the library's tests except the long ones
 # make docs    build the documentation site in build/docs
 # make check   run all checks of a change: all tests, lint, types, layers, docs, wheel, lines
 # make bench   compare podium's speed with other libraries
@@ -21,7 +21,7 @@ INSTALL_PODIUM = $(INSTALL) hatchling editables && $(INSTALL) --no-build-isolati
 # If `make bench` has created RecTools' environment, the parity tests run RecTools in it.
 export PODIUM_RECTOOLS_PYTHON ?= $(wildcard $(RECTOOLS)/bin/python)
 
-.PHONY: help demo test test-all coverage check lint types layers docs wheel budget bench format clean
+check: test-all studies lint types layers docs wheel budget
 .DELETE_ON_ERROR:
 
 help:
@@ -32,8 +32,8 @@ demo: $(VENV)/.demo
 
 # One process per processor, so that each has one thread; byte code is kept, which saves half of
 # the time to collect the tests.
-test test-all coverage: export OMP_NUM_THREADS = 1
-test test-all coverage: export OPENBLAS_NUM_THREADS = 1
+test test-all studies coverage: export OMP_NUM_THREADS = 1
+test test-all studies coverage: export OPENBLAS_NUM_THREADS = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 # In random order, with fewer examples per law.
@@ -43,12 +43,16 @@ test: $(VENV)/.dev
 test-all: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n auto
 
+# The tests of the papers' studies, a package of its own.
+studies: $(VENV)/.dev
+	$(BIN)/python -m pytest -q -n auto studies
+
 # All tests, slower: the share of lines and branches that they run.
 coverage: $(VENV)/.dev
 	$(BIN)/python -m pytest -q -n auto --cov --cov-report=
 	@echo "coverage of lines and branches: $$($(BIN)/python -m coverage report --format=total) %"
 
-check: test-all lint types layers docs wheel budget
+check: test-all studies lint types layers docs wheel budget
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check --quiet
@@ -87,16 +91,17 @@ format: $(VENV)/.dev
 
 clean:
 	rm -rf $(VENV) $(RECTOOLS) build dist docs/_generated demo-report .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests benchmarks tools docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src studies tests benchmarks tools docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.demo: $(VENV)/.python pyproject.toml constraints.txt
 	@echo "Installing podium into $(VENV) (about a minute) ..."
 	@$(INSTALL_PODIUM) '.[report]'
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
+$(VENV)/.dev: $(VENV)/.python pyproject.toml studies/pyproject.toml constraints.txt
 	@echo "Installing podium and its tools into $(VENV) (about two minutes) ..."
 	@$(INSTALL_PODIUM) '.[dev]'
+	@$(INSTALL_PODIUM) './studies[rivals]'
 	@$(BIN)/python -m pip check
 	@touch $@ $(VENV)/.demo
 

@@ -25,9 +25,9 @@ from threadpoolctl import threadpool_limits
 from benchmarks import _harness
 from podium.errors import ConvergenceWarning
 from podium.metrics import parse
-from podium.papers.xia2009.top_losses_data import synthetic
 from podium.rankers import LinearRanker
 from podium.ranking import Ranking
+from podium_studies.xia2009.top_losses_data import synthetic
 
 LOSSES = (
     "softmax",

@@ -53,6 +53,7 @@ numbers. All pages are generated from `podium.presets`.
 The table compares the conventions of users and lists. The pages add the conventions of single
 metrics. "open" means that the package does not define the order."""
 
+_NEXT = "Next: [why two numbers differ](../explain.md), or all [conventions](../conventions.md)."
 _START = """\
 # Coming from {title}
 
@@ -82,8 +83,8 @@ _DIFFERENCES = """\
 ## If your numbers still differ
 
 `podium explain truth.csv run.csv -m {example} --like {name}` shows the steps from podium's value to
-that of {title}. With `--value X`, it searches for the conventions that give the number X. See
-[why two numbers differ](../explain.md)."""
+that of {title}. With `--value X`, it searches for the conventions that give the number X.
+"""
 
 _BOOSTING = """\
 # Coming from LightGBM and XGBoost
@@ -121,6 +122,7 @@ def page(name: str) -> str:
         names_table(preset),
         *refused(preset),
         _DIFFERENCES.format(**text, example=chosen[0]),
+        _NEXT,
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -129,7 +131,8 @@ def boosting() -> str:
     """Return the page of LightGBM and XGBoost, whose commands state the conventions."""
     packages = " and ".join(preset.package for preset in BOOSTING)
     sections = [part for preset in BOOSTING for part in _boosting_section(preset)]
-    return "\n\n".join([_BOOSTING.format(packages=packages), *sections]) + "\n"
+    end = "Next: [boosted trees on podium's losses](../boosting.md)."
+    return "\n\n".join([_BOOSTING.format(packages=packages), *sections, end]) + "\n"
 
 
 def _boosting_section(preset: Preset) -> Iterator[str]:
@@ -170,7 +173,7 @@ def index() -> str:
         [f"`{name}`: {meaning}", *(_rule(name, rules[name]) for rules in all_rules)]
         for name, meaning in MEANINGS.items()
     ]
-    return f"{_INDEX}\n\n{table(header, rows)}\n"
+    return f"{_INDEX}\n\n{table(header, rows)}\n\n{_NEXT}\n"
 
 
 def pages() -> dict[Path, str]:

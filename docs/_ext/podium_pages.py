@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 import typer
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
-from tools import paper_figures
 
 import podium
 from podium.cli import COMMANDS, app
@@ -24,8 +23,86 @@ LOADED = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*(?:src|href)=\"ht
 _COMMANDS = """\
 # Commands and options
 
-Each page lists every argument and option, as `podium COMMAND --help` does.
-[The command line](../../cli.md) describes files, outputs and exit statuses."""
+Each page lists every argument and option, as `podium COMMAND --help-all` does, with links to the
+guides. [The command line](../../cli.md) describes outputs and exit statuses, and [files and
+splits](../../files.md) what the commands read."""
+GUIDES = {
+    "split": ("Files and splits", "files.md#split"),
+    "measure": ("Measure one run", "compare.md#measure-one-run"),
+    "compare": ("Measure and compare", "compare.md"),
+    "gate": ("Ship or not", "ship.md"),
+    "audit": ("Is my evaluation sound?", "sound.md"),
+    "explain": ("Why two numbers differ", "explain.md"),
+    "train": ("Train a ranker", "train.md"),
+    "rank": ("The model and its lists", "train.md#the-model-and-its-lists"),
+    "factorize": ("Factorization", "factorization.md#on-the-command-line"),
+    "recommend": ("Factorization", "factorization.md#on-the-command-line"),
+    "estimate": ("Sampled metrics", "sampled.md#on-the-command-line"),
+    "plan": ("Planning", "sampled.md#planning"),
+    "demo": ("The command line", "cli.md#demo"),
+    "reproduce": ("The command line", "cli.md#reproduce"),
+}
+"""The title and the place of the guide that explains a command."""
+
+EXPLAINED = {
+    "--budget": "tuning.md#recommenders",
+    "--by": "compare.md#segments",
+    "--catalogue": "conventions.md#items-shown",
+    "--cluster": "ship.md#clusters-and-weights",
+    "--device": "catalogue.md#on-a-gpu",
+    "--fail-on": "ship.md#exit-status-and-ci",
+    "--folds": "tuning.md#validation-rows",
+    "--grid": "tuning.md#grids",
+    "--grouped": "large.md#how-the-rows-of-a-user-come-together",
+    "--guard": "ship.md#guards",
+    "--history-col": "sampled.md#the-default-a-smooth-density",
+    "--interval": "conventions.md#intervals",
+    "--labels": "compare.md#unjudged-items",
+    "--like": "conventions.md#conventions-of-other-packages",
+    "--loss": "choosing.md#a-loss",
+    "--low-grades": "conventions.md#positives",
+    "--margin": "ship.md#choose-a-margin",
+    "--measure": "choosing.md#a-measure",
+    "--memory": "large.md#limits-of-memory-and-disk",
+    "--method": "sampled.md#estimators",
+    "--min-relevance": "conventions.md#positives",
+    "--missing": "conventions.md#missing-users",
+    "--model": "choosing.md#linear-models-trees-or-a-network",
+    "--n-items": "conventions.md#whole-lists",
+    "--pairs": "compare.md#several-runs",
+    "--pilot": "sampled.md#planning",
+    "--pooled": "conventions.md#mean-and-pooled",
+    "--ray": "ray.md",
+    "--report": "results.md#a-report",
+    "--score-above": "conventions.md#scores",
+    "--seen": "sampled.md#from-files",
+    "--sequential": "ship.md#repeated-looks",
+    "--shared": "sampled.md#whole-rankings-from-a-shared-sample",
+    "--single-precision": "conventions.md#scores",
+    "--solver": "choosing.md#a-solver",
+    "--spill-dir": "large.md#limits-of-memory-and-disk",
+    "--stages": "sampled.md#growing-samples",
+    "--stratum-col": "expensive.md#draw-once-score-elsewhere",
+    "--ties": "conventions.md#ties",
+    "--tune": "tuning.md",
+    "--undefined": "conventions.md#undefined-groups",
+    "--unjudged": "conventions.md#unjudged-items",
+    "--unretrieved": "conventions.md#unretrieved-items",
+    "--weight": "ship.md#clusters-and-weights",
+}
+"""The places of the guides that explain an option."""
+
+JOBS = {
+    "Read and split tables": ("data",),
+    "Measure and compare": ("evaluation", "metrics", "presets", "plots", "report", "ranking"),
+    "Decide": ("decide", "demo"),
+    "Train": ("rankers", "losses", "tuning", "torch"),
+    "Recommend": ("recommenders", "catalogue", "executors"),
+    "Estimate from sampled candidates": ("sampled",),
+}
+"""The packages of each job."""
+
+EXTEND = "Types, errors and extensions"
 FOLDER = Path(__file__).resolve().parents[1] / "_generated"
 WITHOUT_ALL = (
     *("podium.discounts", "podium.errors", "podium.groups", "podium.progress", "podium.ranking"),
@@ -106,28 +183,59 @@ def _constant(path: str, value: Any) -> list[str]:
     return [*directive, f"   ``{value!r}``"]
 
 
+def job_of(module: str) -> str:
+    """Return the job of a module."""
+    package = module.removeprefix("podium.").partition(".")[0]
+    return next((job for job, packages in JOBS.items() if package in packages), EXTEND)
+
+
+def _by_job(names: dict[str, str]) -> dict[str, list[str]]:
+    """Return the names of each job, from the module of each name."""
+    jobs: dict[str, list[str]] = {job: [] for job in (*JOBS, EXTEND)}
+    for name, module in names.items():
+        jobs[job_of(module)].append(name)
+    return {job: found for job, found in jobs.items() if found}
+
+
 def root_page() -> str:
-    """Return the table of the names of `podium` itself, with links to their descriptions."""
-    rows = [f"   * - ``podium.{name}``\n     - {_home(name)}" for name in podium.__all__]
+    """Return the names of `podium` itself by job, with links to their descriptions."""
     lines = ["podium", "======", "", ".. automodule:: podium", "   :no-members:", ""]
-    return "\n".join([*lines, ".. list-table::", "   :widths: 1 2", "", *rows, ""])
+    homes = {name: _module(name) for name in podium.__all__ if name != "__version__"}
+    for job, names in _by_job(homes).items():
+        rows = [f"   * - ``podium.{name}``\n     - {_home(name)}" for name in names]
+        lines += [job, "-" * len(job), "", ".. list-table::", "   :widths: 1 2", "", *rows, ""]
+    return "\n".join([*lines, "``podium.__version__`` is the version of podium.", ""])
+
+
+def _module(name: str) -> str:
+    value = getattr(podium, name)
+    return str(value.__name__ if inspect.ismodule(value) else podium._HOME[name])
 
 
 def _home(name: str) -> str:
-    value = getattr(podium, name)
-    if inspect.ismodule(value):
-        return f":doc:`{value.__name__}`"
-    home = podium._HOME.get(name)
-    return f":obj:`{home}.{name}`" if home else "the version of podium"
+    value, module = getattr(podium, name), _module(name)
+    return f":doc:`{module}`" if inspect.ismodule(value) else f":obj:`{module}.{name}`"
 
 
 def api_index(names: list[str]) -> str:
-    """Return the list of all modules."""
-    body = "\n".join(f"   {name}" for name in names)
-    return (
-        "Python reference\n================\n\nEach public name of each public module.\n\n"
-        f".. toctree::\n   :maxdepth: 1\n\n{body}\n"
-    )
+    """Return the list of all modules: the root, and the others by job."""
+    parts = [
+        "Python reference\n================",
+        "Each public name of each public module, by job.",
+        "Root names\n----------",
+        "- :doc:`podium`: The names that most users need, such as ``podium.measure``.",
+        ".. toctree::\n   :hidden:\n\n   podium",
+    ]
+    for job, modules in _by_job({name: name for name in names}).items():
+        rows = "\n".join(f"- :doc:`{name}`: {_summary(name)}" for name in modules)
+        toctree = "\n".join(f"   {name}" for name in modules)
+        parts += [f"{job}\n{'-' * len(job)}", rows, f".. toctree::\n   :hidden:\n\n{toctree}"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _summary(name: str) -> str:
+    """Return the first line of a module's docstring."""
+    return (import_module(name).__doc__ or "").partition("\n")[0]
 
 
 def command_page(name: str, command: Any) -> str:
@@ -140,16 +248,21 @@ def command_page(name: str, command: Any) -> str:
             if record:
                 panel = parameter.rich_help_panel or f"{parameter.param_type_name}s".capitalize()
                 panels.setdefault(panel, []).append(_row(*record))
-    parts = [f"# podium {name}", f"```text\npodium {name} {usage}\n```", _escape(command.help)]
+    title, guide = GUIDES[name]
+    see = f"The guide is [{title}](../../{guide})."
+    parts = [f"# podium {name}", f"```text\npodium {name} {usage}\n```", _escape(command.help), see]
     for panel, rows in panels.items():
         head = "| argument | meaning |" if panel == "Arguments" else "| option | effect |"
         parts.append("\n".join([f"## {panel}", "", head, "|---|---|", *rows]))
+    parts.append(f"Next: [{title}](../../{guide}), or the [other commands](index.md).")
     return "\n\n".join(parts) + "\n"
 
 
 def _row(names: str, text: str) -> str:
-    """Return a row of a table; a pipe in a cell would end it."""
-    row = [f"`{names.strip()}`", _escape(text).replace("\n\n", "<br>")]
+    """Return a row of a table, with a link to a guide; a pipe in a cell would end it."""
+    guides = [EXPLAINED[word] for word in re.findall(r"--[a-z-]+", names) if word in EXPLAINED]
+    more = f" [More](../../{guides[0]})." if guides else ""
+    row = [f"`{names.strip()}`", _escape(text).replace("\n\n", "<br>") + more]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
 
 
@@ -171,26 +284,16 @@ def commands_index() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def figures_index() -> str:
-    """Return the list of the recipes whose figures are stored."""
-    names = paper_figures.names()
-    toctree = "\n".join(["```{toctree}", ":hidden:", "", *names, "```"])
-    rows = [f"- [{name}]({name}.md)" for name in names]
-    return "\n\n".join(["# All figures", "\n".join(rows), toctree]) + "\n"
-
-
 def pages() -> dict[str, str]:
     """Return the text of each generated page by its path in the folder."""
     program: Any = typer.main.get_command(app)
     references = api_pages()
     return {
-        "api/index.rst": api_index(["podium", *references]),
+        "api/index.rst": api_index(list(references)),
         "api/podium.rst": root_page(),
         **{f"api/{name}.rst": text for name, text in references.items()},
         "commands/index.md": commands_index(),
         **{f"commands/{n}.md": command_page(n, c) for n, c in program.commands.items()},
-        "figures/index.md": figures_index(),
-        **{f"figures/{n}.md": paper_figures.all_figures(n) for n in paper_figures.names()},
         "changes.md": "```{include} ../../CHANGELOG.md\n:relative-docs: docs/\n```\n",
     }
 
@@ -209,6 +312,11 @@ def write_pages(_: Any = None) -> None:
             file.write_text(text, encoding="utf-8")
 
 
+def link_studies(_: Any, __: str, source: list[str]) -> None:
+    """Offer the pages of the studies, which lie outside of docs, as files."""
+    source[0] = re.sub(r"\]\(((?:\.\./)+studies/[^)#\s]+)(?:#[^)\s]*)?\)", r"](path:\1)", source[0])
+
+
 def check_offline(sphinx: Any, error: Exception | None) -> None:
     """Warn of each page that loads something from the network; `make docs` then fails."""
     for file in Path(sphinx.outdir).rglob("*.html") if error is None else ():
@@ -219,5 +327,6 @@ def check_offline(sphinx: Any, error: Exception | None) -> None:
 def setup(sphinx: Any) -> dict[str, bool]:
     """Connect the extension to a build of Sphinx."""
     sphinx.connect("builder-inited", write_pages)
+    sphinx.connect("source-read", link_studies)
     sphinx.connect("build-finished", check_offline)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -47,6 +47,19 @@ def cutoff(k: Any, *, name: str = "k", required: bool = True) -> int | None:
     return value
 
 
+def bounds(value: Any, name: str = "bounds") -> tuple[float, float]:
+    """Return value as a pair of floats, the lower one first; each may be infinite."""
+    try:
+        low, high = (float(bound) for bound in value)
+    except (TypeError, ValueError):
+        low, high = np.nan, np.nan
+    if not low <= high:
+        raise ArgumentError(
+            f"{name} must be two numbers, the lower one first, such as (0, 1), got {value!r}."
+        )
+    return low, high
+
+
 def number(
     value: Any, name: str, *, low: float, high: float = np.inf, strict: bool = False
 ) -> float:

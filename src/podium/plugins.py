@@ -5,20 +5,13 @@ Other packages name such modules in entry points of the group `GROUP`, see `podi
 
 from __future__ import annotations
 
-import importlib
 import importlib.metadata
-import importlib.util
 import threading
 
 from podium.errors import warn
 
 GROUP = "podium.plugins"
 """The entry point group in which other packages name their modules with entries."""
-
-OWN = ("podium.papers.plugin",)
-"""Modules of podium that register entries and that podium does not import elsewhere; each may be
-absent. They are not entry points, so that they are found in a source tree that was not installed
-again."""
 
 
 class _Plugins:
@@ -29,7 +22,7 @@ class _Plugins:
 
 
 def load_plugins() -> None:
-    """Import the modules of `OWN` and of the entry points, once per process.
+    """Import the modules of the entry points, once per process.
 
     Warns
     -----
@@ -40,9 +33,6 @@ def load_plugins() -> None:
         if _Plugins.loaded:
             return
         _Plugins.loaded = True
-        for name in OWN:
-            if _exists(name):
-                importlib.import_module(name)
         for point in importlib.metadata.entry_points(group=GROUP):
             try:
                 point.load()
@@ -51,10 +41,3 @@ def load_plugins() -> None:
                     f"The plugin {point.name} ({point.value}) could not be imported: {error!r}. "
                     "The names that it registers are unknown."
                 )
-
-
-def _exists(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:  # the parent package is absent
-        return False

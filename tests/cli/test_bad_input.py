@@ -286,7 +286,7 @@ def test_feature_that_is_not_finite_is_named(podium: Callable[..., Any]) -> None
 
 def test_model_that_is_never_scaled_has_no_use_for_no_scale(podium: Callable[..., Any]) -> None:
     Path("rows.csv").write_text(ROWS)
-    for model in ("rankboost", "lightgbm", "xgboost"):
+    for model in ("lightgbm", "xgboost"):
         refused(
             podium("train", "rows.csv", "--model", model, "--no-scale", "-o", "model"),
             rf"^--no-scale has no effect with --model {model}, which never scales features",

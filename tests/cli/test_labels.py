@@ -90,7 +90,6 @@ def test_row_numbers_of_pandas_are_no_features(podium: Run) -> None:
 
 
 def test_loss_of_grades_takes_ratings_as_grades(podium: Run) -> None:
-    assert podium("train", "ratings.csv", "-o", "m", "--model", "rankboost").status == 0
     assert podium("train", "ratings.csv", "-o", "m", "--loss", "softmax").status == 0
     options = ("--valid", "ratings.csv", "--loss", "softmax", "-o", "m")
     assert podium("train", "ratings.csv", *options).status == 0

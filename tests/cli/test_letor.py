@@ -110,7 +110,7 @@ def test_k_cuts_the_measure_and_the_loss(
 
 
 def test_losses_that_read_grades_are_measured_by_ndcg() -> None:
-    for name in ("softmax", "pairwise-hinge", "squared", "listnet-luce"):
+    for name in ("softmax", "pairwise-hinge", "squared"):
         assert _models.make(Model(loss=name), Solver(), None, 0).eval_metric == "ndcg@10"
 
 
@@ -388,7 +388,7 @@ def test_labels_below_0_are_refused_in_training_and_judged_in_a_truth(podium: Ru
 
 
 @pytest.mark.parametrize(
-    "loss", ["listmle", "listnet", "rankcosine", "softmax", "pairwise-logistic", "listnet-luce@2"]
+    "loss", ["listmle", "listnet", "rankcosine", "softmax", "pairwise-logistic"]
 )
 def test_queries_that_teach_nothing_leave_the_model_as_it_is(podium: Run, loss: str) -> None:
     """One document, one grade only: left out, and never a weight that is not a number."""
@@ -453,11 +453,6 @@ def test_dense_rows_are_validated_on_rows_of_few_values(podium: Run, loss: str) 
     argv = (*argv, "--eval-metric", "ndcg@10")
     assert podium(*argv).status == 0
     assert podium(*argv, "--tune", "--grid", "l2=0.1,1").status == 0
-
-
-def test_luce_loss_is_rehearsed_at_a_cost_that_it_can_bear(podium: Run) -> None:
-    done = podium("train", "train.txt", "--loss", "listnet-luce@4", "-o", "model")
-    assert done.status == 0, done.err
 
 
 def test_grid_of_losses_that_read_grades_is_measured_by_ndcg(podium: Run) -> None:

@@ -218,7 +218,7 @@ def test_failed_candidates_are_counted(podium: Callable[..., Any]) -> None:
         (("--solver", "stochastic", "--set", "batch_size=0"), "batch_size must be an integer >= 1"),
         (("--l2", "-1"), "--l2 must be a number >= 0, got -1"),
         (("--max-iter", "0"), "--max-iter must be an integer >= 1, got 0."),
-        (("--model", "svm-pauc"), "--model svm-pauc does not accept --loss."),
+        (("--model", "logistic-regression"), "--model logistic-regression does not accept --loss."),
     ],
 )
 def test_bad_option_is_refused_before_the_file_is_read(

@@ -16,8 +16,6 @@ from podium import catalogue, data, losses, metrics, recommenders, sampled
 from podium.data import splits
 from podium.evaluation import stats
 from podium.groups import Groups
-from podium.papers.hiranandani2020 import theory
-from podium.papers.xia2009 import consistency
 from podium.ranking import Ranking
 
 N = 12
@@ -183,23 +181,10 @@ def _splits(rng: random.Random) -> _Call:
     ))  # fmt: skip
 
 
-def _theory(rng: random.Random) -> _Call:
+def _margins(rng: random.Random) -> _Call:
     scores, relevance, qid = _numbers(rng), _whole(rng, 2), _whole(rng, 2)
-    shares = np.full(2**3, 1 / 8)
-    bound = {"n_pos": 9, "n_neg": 20, "k": 2, "vc_dim": 3, "rho": 0.1, "constant": 1.0}
-
-    def agree(loss: Any, k: Any, probabilities: Any) -> None:
-        space = consistency.Space(probabilities)
-        consistency.preserved_pairs(space, k)
-        consistency.minimise(space, loss, n_starts=1)
-
-    return rng.choice((
-        (theory.margins, {"scores": scores, "relevance": relevance, "qid": qid, "k": 1,
-                          "delta": 1.0, "clip": True}),
-        (theory.generalization_bound, bound),
-        (consistency.Space, {"probabilities": shares}),
-        (agree, {"loss": "listmle", "k": 1, "probabilities": np.full(6, 1 / 6)}),
-    ))  # fmt: skip
+    rows = {"scores": scores, "relevance": relevance, "qid": qid}
+    return losses.margins, {**rows, "k": 1, "delta": 1.0, "clip": True}
 
 
 def _recommend(rng: random.Random) -> _Call:
@@ -214,5 +199,5 @@ def _recommend(rng: random.Random) -> _Call:
 
 _CALLS: tuple[Callable[[random.Random], _Call], ...] = (
     *(_measure,) * 4, *(_ranking,) * 3, _groups, _parse, _loss, _loss, _top, _sampled, _sampled,
-    _draws, _stats, *(_splits,) * 3, _theory, _recommend,
+    _draws, _stats, *(_splits,) * 3, _margins, _recommend,
 )  # fmt: skip

@@ -130,7 +130,7 @@ def _train(files: Files) -> list[str]:
     models = (("--loss", "logistic"), ("--loss", "pap-avg"), ("--loss", "listmle"))
     models += (("--model", "lightgbm", "--set", "n_trees=2"), ("--loss", "softmax"))
     argv = ["train", data, "-k", "2", "--out", files.out("model")]
-    argv += [*rng.choice((*models, ("--model", "rankboost"), ()))]
+    argv += [*rng.choice((*models, ("--model", "neural"), ()))]
     argv += ["--max-iter", "5"] if "--model" not in argv else []
     if rng.random() < 0.2:
         argv += ["--valid", files.add("valid", tables.rows_to_learn(rng), "svmlight")]

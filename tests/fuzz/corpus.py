@@ -19,8 +19,6 @@ _MODELS = {
     "neural": ("--model", "neural", "-k", "2", "--max-iter", "2"),
     "lightgbm": ("--model", "lightgbm", "-k", "2", "--set", "n_trees=3"),
     "xgboost": ("--model", "xgboost", "-k", "2", "--set", "n_trees=3"),
-    "rankboost": ("--model", "rankboost", "-k", "2"),
-    "greedy-pap": ("--model", "greedy-pap", "-k", "2"),
     "logistic-regression": ("--model", "logistic-regression", "-k", "2"),
 }
 FACTORIZE = ("--factors", "3", "--epochs", "3", "--threads", "1", "--seed", "1")

@@ -10,7 +10,6 @@ from tests.fuzz.calls import odd
 from tests.fuzz.case import Case, Corpus
 
 from podium import rankers
-from podium.papers.hiranandani2020 import baselines
 from podium.recommenders import Factorization
 
 # Parameters that determine the amount of work, and so may take any time if large.
@@ -19,8 +18,6 @@ _WORK |= {"n_threads", "n_jobs", "patience", "batch_size", "n_blocks", "n_steps"
 _FEW = {
     rankers.LinearRanker: {"max_iter": 3},
     rankers.LogisticRanker: {},
-    baselines.GreedyPAp: {},
-    baselines.SVMpAUC: {},
     rankers.NeuralRanker: {"max_iter": 1},
     rankers.LightGBMRanker: {"n_trees": 2},
     rankers.XGBoostRanker: {"n_trees": 2},

@@ -29,7 +29,7 @@ def odd(rng: random.Random, usual: Any) -> Any:
         return _array(rng, usual)
     if sparse.issparse(usual) and rng.random() < 0.85:
         return _matrix(rng, usual)
-    if isinstance(usual, dict) and usual and rng.random() < 0.7:
+    if type(usual) is dict and usual and rng.random() < 0.7:
         key = rng.choice(list(usual))
         return {**usual, key: odd(rng, usual[key])}
     return rng.choice(_SCALARS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -85,7 +86,9 @@ def options(rng: random.Random, corpus: Corpus) -> Case:
     if command == "split":
         folders = ("made", *case.outputs)
         parts = ("train.parquet", "test.parquet", "valid.parquet", "split.json")
-        case.kept |= {*folders, *(f"{folder}/{part}" for folder in folders for part in parts)}
+        case.kept |= {*folders, *(Path(f, part).as_posix() for f in folders for part in parts)}
+    if command == "recommend":
+        case.outputs |= {f"{name}/part-00000.parquet" for name in case.outputs}
     if command == "reproduce":
         case.kept |= {"reproduce"}
     return case

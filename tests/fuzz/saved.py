@@ -17,7 +17,7 @@ from tests.fuzz.damage import spoil
 
 from podium._arrays import write_arrays
 
-_RANKERS = ("linear", "listmle", "neural", "rankboost", "greedy-pap", "logistic-regression")
+_RANKERS = ("linear", "listmle", "neural", "logistic-regression")
 _BOOSTED = ("lightgbm", "xgboost")
 
 _ODD: tuple[Any, ...] = (

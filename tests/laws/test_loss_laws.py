@@ -30,7 +30,7 @@ def usual(name: str) -> Any:
         return losses.get(name, k=2)
 
 
-VARIANTS: dict[str, Callable[[], Any]] = {
+_VARIANTS: dict[str, Callable[[], Any]] = {
     **{name: functools.partial(usual, name) for name in losses.REGISTRY},
     "pap-ramp clip": lambda: losses.PApRamp(3, clip=True, min_relevance=2),
     "pap-avg clip": lambda: losses.PApAverage(3, clip=True, min_relevance=2),
@@ -80,6 +80,8 @@ VARIANTS: dict[str, Callable[[], Any]] = {
 }
 
 NAMES = list(losses.REGISTRY)
+# Entries of losses that a plugin registers are left out where it is not installed.
+VARIANTS = {text: make for text, make in _VARIANTS.items() if text.partition(" ")[0] in NAMES}
 
 
 @pytest.mark.parametrize("variant", list(VARIANTS))
@@ -261,12 +263,12 @@ GRADES = {"robirank": [5.0, 1.0]}  # the grades of the positives; 1 for other lo
 
 
 def test_what_is_not_declared_has_a_witness() -> None:
-    assert {n for n in NAMES if not get(n, 1).convex} == set(NOT_CONVEX)
-    assert {n for n in NAMES if not get(n, 1).smooth} == set(NOT_SMOOTH)
-    assert {n for n in NAMES if get(n, 1).upper_bounds is None} == set(NOT_A_BOUND)
+    assert {n for n in NAMES if not get(n, 1).convex} == NOT_CONVEX.keys() & NAMES
+    assert {n for n in NAMES if not get(n, 1).smooth} == NOT_SMOOTH.keys() & NAMES
+    assert {n for n in NAMES if get(n, 1).upper_bounds is None} == NOT_A_BOUND.keys() & NAMES
 
 
-@pytest.mark.parametrize("name", list(NOT_CONVEX))
+@pytest.mark.parametrize("name", sorted(NOT_CONVEX.keys() & NAMES))
 def test_nonconvexity_has_a_midpoint_above(name: str) -> None:
     a, b, negatives = NOT_CONVEX[name]
     loss = get(name, 1)
@@ -274,7 +276,7 @@ def test_nonconvexity_has_a_midpoint_above(name: str) -> None:
     assert one(loss, middle, negatives) > (one(loss, a, negatives) + one(loss, b, negatives)) / 2
 
 
-@pytest.mark.parametrize("name", list(NOT_SMOOTH))
+@pytest.mark.parametrize("name", sorted(NOT_SMOOTH.keys() & NAMES))
 def test_kinks_have_two_slopes(name: str) -> None:
     loss, kink = get(name, 1), NOT_SMOOTH[name]
     value, left, right = (one(loss, [kink + step], [0.0]) for step in (0.0, -0.5, 0.5))
@@ -290,7 +292,7 @@ def test_smooth_top_has_a_kink_where_its_rows_change() -> None:
     assert (value - left) / step - (right - value) / step == pytest.approx(1 / 4 / 3, rel=1e-3)
 
 
-@pytest.mark.parametrize("name", list(NOT_A_BOUND))
+@pytest.mark.parametrize("name", sorted(NOT_A_BOUND.keys() & NAMES))
 def test_missing_bound_has_a_case_below_the_risk(name: str) -> None:
     positives, negatives, k = NOT_A_BOUND[name]
     value = one(get(name, k), positives, negatives, GRADES.get(name))

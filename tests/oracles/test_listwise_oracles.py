@@ -140,7 +140,7 @@ def test_ground_truth_scores_lie_within_half_a_gap_and_average_to_the_grades() -
 
 
 def test_list_of_one_grade_is_undefined_for_all() -> None:
-    for name in (*ORACLES, "listnet-luce", "softmax"):
+    for name in (*ORACLES, "softmax"):
         value, grad = run(losses.get(name), [1.0, 2.0, 3.0], [1.0, 1.0, 1.0])
         assert np.isnan(value)
         assert grad == [0.0, 0.0, 0.0]

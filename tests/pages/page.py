@@ -42,7 +42,7 @@ class Block(NamedTuple):
             return "session"
         if self.language == "python" and self.text.startswith(">>>"):
             return "doctest"
-        return self.language
+        return self.language.partition(" ")[0]
 
 
 def paths() -> list[str]:
@@ -50,6 +50,11 @@ def paths() -> list[str]:
     files = sorted(DOCS.rglob("*.md"))
     names = [path.relative_to(DOCS).as_posix() for path in files]
     return ["../README.md", *(n for n in names if not n.startswith(("_generated/", "notebooks/")))]
+
+
+def guides() -> list[str]:
+    """Return the pages that lead from one to the next: all but the README and the index."""
+    return [name for name in paths() if name not in ("../README.md", "index.md")]
 
 
 def page(name: str) -> str:
@@ -200,19 +205,45 @@ def shell(script: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def prose(text: str) -> str:
+    """Return a text without its blocks."""
+    return _BLOCK.sub("", text)
+
+
+def links(name: str) -> list[tuple[str, Path, str]]:
+    """Return the links of a page to files: the text, the file and the anchor."""
+    found: list[tuple[str, Path, str]] = []
+    for link in re.findall(r"\]\(([^)\s]+)\)", prose(page(name))):
+        path, _, anchor = link.partition("#")
+        if not link.startswith(_REMOTE) and "_generated/" not in link:
+            found.append((link, (DOCS / name).parent / path if path else DOCS / name, anchor))
+    return found
+
+
+def linked(name: str) -> set[str]:
+    """Return the pages to which a page links."""
+    targets = {target.resolve() for _, target, _ in links(name)}
+    return {path for path in paths() if (DOCS / path).resolve() in targets}
+
+
 def lost_links(name: str) -> list[str]:
     """Return the links of a page to files or titles that do not exist."""
-    lost: list[str] = []
-    for link in re.findall(r"\]\(([^)\s]+)\)", _BLOCK.sub("", page(name))):
-        path, _, anchor = link.partition("#")
-        target = (DOCS / name).parent / path if path else DOCS / name
-        if link.startswith(_REMOTE) or "_generated/" in link:
-            continue
-        if not target.exists() or (anchor and anchor not in _anchors(target)):
-            lost.append(link)
-    return lost
+    return [
+        link
+        for link, target, anchor in links(name)
+        if not target.exists() or (anchor and anchor not in _anchors(target))
+    ]
+
+
+def sections(text: str) -> list[str]:
+    """Return the anchors of the sections of a page, without those of subsections."""
+    return [_anchor(title) for title in re.findall(r"^## (.+)$", prose(text), re.M)]
 
 
 def _anchors(path: Path) -> set[str]:
     titles = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.M)
-    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+    return {_anchor(title) for title in titles}
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")

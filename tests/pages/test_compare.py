@@ -1,4 +1,4 @@
-"""docs/compare-unjudged.md and compare-splits.md: what their text says about the examples."""
+"""docs/compare.md: what its text says about the examples of unjudged items and of splits."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.pages.page import Runner, code, page, shell
+from tests.pages.page import Runner, code, section, shell
 
 import podium as package
 
-UNJUDGED, SPLITS = page("compare-unjudged.md"), page("compare-splits.md")
+UNJUDGED = section("compare.md", "Unjudged items")
+SPLITS = section("compare.md", "Several splits or seeds")
 JUDGED = [line for line in UNJUDGED.splitlines() if line.startswith("precision@2,")]
 
 

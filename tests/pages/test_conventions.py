@@ -1,4 +1,4 @@
-"""The pages of conventions name every rule, option and value that the code knows."""
+"""The page of conventions names every rule, option and value that the code knows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import asdict
 
 import pytest
-from tests.pages.page import page, paths
+from tests.pages.page import page
 from tools.coming_from import BOOSTING, PODIUM, TITLES
 
 from podium import presets
@@ -16,7 +16,7 @@ from podium.evaluation import from_rankings
 from podium.metrics import REGISTRY, choices, parse
 from podium.presets import Preset
 
-PAGE = "\n".join(page(name) for name in paths() if name.startswith("conventions"))
+PAGE = page("conventions.md")
 POLICIES = {
     "ties": TIES_OF_LISTS,
     "undefined": from_rankings.UNDEFINED,

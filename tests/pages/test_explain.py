@@ -1,4 +1,4 @@
-"""docs/explain.md, explain-search.md and podium explain: JSON, exit status, wrong input."""
+"""docs/explain.md and podium explain: JSON, exit status, wrong input."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 import jsonschema
 import pytest
-from tests.pages.page import DOCS, code, page, shell
+from tests.pages.page import DOCS, code, page, section, shell
 
 from podium.decide.explain.grid import SEPARATED_BY, conventions
 from podium.metrics import REGISTRY, Measure
 
-PAGE, SEARCH = page("explain.md"), page("explain-search.md")
+PAGE, SEARCH = page("explain.md"), section("explain.md", "What is searched")
 SCHEMA = json.loads((DOCS / "schemas" / "explanation.json").read_text(encoding="utf-8"))
 
 

@@ -1,4 +1,4 @@
-"""docs/factorization-parameters.md and docs/ray.md: the tables are those of the code."""
+"""docs/factorization.md and docs/ray.md: the tables are those of the code."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import inspect
 import re
 from typing import Any
 
-from tests.pages.page import code, page
+from tests.pages.page import code, page, section
 
 from podium.recommenders import Factorization
 from podium.recommenders.factorization._plan import choose_n_blocks
 
-PARAMETERS, RAY_PAGE = page("factorization-parameters.md"), page("ray.md")
+PARAMETERS, RAY_PAGE = section("factorization.md", "Parameters"), page("ray.md")
 
 
 def test_settings_of_the_page_are_the_models() -> None:

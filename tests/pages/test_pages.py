@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,33 +10,26 @@ import pytest
 from tests.pages import page as pages
 from tests.pages.page import Block, Runner
 
-TEXT = ("text", "{toctree}", "{glossary}")
+TEXT = ("text", "{toctree}", "{glossary}", "{literalinclude}")
 """The kinds of blocks that are no code."""
 
 NEEDS: dict[str, str] = {
     "../README.md": "demo long",
     "boosting.md": "rows xgboost long",
     "cli.md": "demo long",
-    "cli-decide.md": "demo long",
-    "cli-estimate.md": "sampled long",
-    "cli-measure.md": "demo long",
-    "cli-train.md": "feature_files purchases",
     "compare.md": "demo long",
-    "compare-segments.md": "demo long",
-    "compare-shown.md": "demo long",
-    "compare-splits.md": "long",
-    "factorization.md": "movielens long",
+    "factorization.md": "movielens purchases long",
     "letor.md": "ohsumed",
     "listwise.md": "torch",
     "processes.md": "days",
     "ray.md": "purchases ray long",
     "results.md": "mlflow",
+    "sampled.md": "sampled long",
     "ship.md": "demo long",
-    "ship-looks.md": "demo long",
     "sound.md": "shop_parts",
     "spark.md": "spark long",
     "start.md": "ratings_files",
-    "theory.md": "long",
+    "train.md": "feature_files",
     "tuning.md": "rows feature_files purchases grid_search long",
 }
 """The fixtures that a page needs, and "long"."""
@@ -43,10 +37,7 @@ NEEDS: dict[str, str] = {
 TOLERANCES: dict[str, float] = {"factorization.md": 5e-3, "letor.md": 2e-3}
 """The pages whose numbers depend on the type of the processor; see `Runner`."""
 
-OWN_DATA: dict[str, str] = {
-    "cli-estimate.md": "the outputs are of MovieLens 1M",
-    "cli-train.md": "the outputs are of Online Retail and of made-up rows",
-}
+OWN_DATA = ("factorization.md", "sampled.md", "train.md")
 """The pages whose commands run on small files, so that their outputs differ from those shown."""
 
 NOT_RUN: dict[tuple[str, str], str] = {
@@ -54,14 +45,12 @@ NOT_RUN: dict[tuple[str, str], str] = {
         "../README.md",
         "make demo                # which 10 products should be recommended to each customer?",
     ): "it installs podium",
-    ("cli-train.md", "$ podium factorize past.csv --out model"): "a signal interrupts it: "
+    ("factorization.md", "$ podium factorize past.csv --out model"): "a signal interrupts it: "
     "tests/cli/test_factorize.py",
-    ("experiments/pap.md", "pip install 'podium[boosting,report]'"): "it takes half an hour",
     ("ray.md", "$ podium measure truth/ run/ --ray local --workers 2"): "it "
     "needs a cluster: tests/unit/test_executors_ray.py",
     ("ray.md", "head$  ray start --head --port 6379"): "it needs several machines",
-    ("reproduce.md", "pip install 'podium[report,qp]'"): "it takes minutes: tests/papers",
-    ("ship-ci.md", "- name: Ship or not"): "tests/pages/test_ship.py runs the steps",
+    ("ship.md", "- name: Ship or not"): "tests/pages/test_ship.py runs the steps",
     ("start.md", "python3 -m venv .venv"): "it installs podium: make wheel",
     (
         "tuning.md",
@@ -71,7 +60,7 @@ NOT_RUN: dict[tuple[str, str], str] = {
         "tuning.md",
         "$ podium train ratings.parquet --loss pap-ramp -k 10 --tune --folds 5 --jobs -1 \\",
     ): "the Python of the page does the same",
-    ("ship-ci.md", "status=0"): "tests/pages/test_ship.py runs it for each decision",
+    ("ship.md", "status=0"): "tests/pages/test_ship.py runs it for each decision",
 }
 """The blocks that do not run, by page and first line, each with the reason."""
 
@@ -112,9 +101,24 @@ def test_links_lead_somewhere(name: str) -> None:
     assert pages.lost_links(name) == []
 
 
-@pytest.mark.parametrize("name", pages.paths())
-def test_page_is_short(name: str) -> None:
-    assert len(pages.page(name).splitlines()) < 200
+@pytest.mark.parametrize("name", pages.guides())
+def test_page_ends_with_where_to_go_next(name: str) -> None:
+    last = pages.prose(pages.page(name)).rstrip().rpartition("\n\n")[2]
+    assert last.startswith("Next: ")
+    assert "](" in last
+
+
+@pytest.mark.parametrize("name", pages.guides())
+def test_long_page_begins_with_its_sections(name: str) -> None:
+    text = pages.page(name)
+    if len(text.splitlines()) > 200:
+        contents = text.split("On this page:\n")[1].split("\n## ")[0]
+        assert set(pages.sections(text)) <= set(re.findall(r"\]\(#(.*?)\)", contents))
+
+
+def test_pages_are_two_clicks_from_the_index() -> None:
+    first = pages.linked("index.md")
+    assert set(pages.guides()) <= first.union(*(pages.linked(name) for name in first))
 
 
 def test_what_does_not_run_exists() -> None:

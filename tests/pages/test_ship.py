@@ -1,4 +1,4 @@
-"""docs/ship-ci.md and ship-intervals.md: scripts, statuses and shares of false claims."""
+"""docs/ship.md and evidence.md: scripts, statuses and shares of false claims."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from tests.pages.page import code, page, shell
+from tests.pages.page import code, section, shell
 
 from podium.evaluation import measure
 from podium.evaluation.stats import clustered_mean
 
-PAGE, INTERVALS = page("ship-ci.md"), page("ship-intervals.md")
+PAGE = section("ship.md", "Exit status and CI")
+INTERVALS = section("evidence.md", "Intervals of the gate")
 STATUSES = {0: "ship", 1: "keep the base", 3: "measure more users"}
 RUNS = (
     "popularity",

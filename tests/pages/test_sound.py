@@ -1,4 +1,4 @@
-"""docs/sound.md lists every check, and sound-data-sets.md what they find."""
+"""docs/sound.md lists every check, and evidence.md what they find."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import podium
 from podium import data
 
 ROOT = Path(__file__).parents[2]
-PAGE, DATA_SETS = page("sound.md"), page("sound-data-sets.md")
+PAGE, DATA_SETS = page("sound.md"), page("evidence.md")
 NAME = re.compile(r"check=(?:f?)\"([a-z{}-]+)\"(?: if .*? else \"([a-z-]+)\")?")
 
 

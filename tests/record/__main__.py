@@ -5,22 +5,23 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from pathlib import Path
 
 from tests.record import text
-from tests.record.parts import PARTS
+from tests.record.parts import PARTS, Parts
 
 
-def main() -> int:
-    """Compare or write the parts; return 1 if anything differs from the record, else 0."""
-    options = _parsed()
+def main(parts: Parts, folder: Path) -> int:
+    """Compare or write the parts in a folder; return 1 if anything differs from the record."""
+    options = _parsed(parts)
     n_rows = 0
-    for name in options.only or PARTS:
+    for name in options.only or parts:
         start = time.monotonic()
-        part = text.collect(PARTS[name]())
-        rows = text.differences(text.read(name), part, close=options.close)
+        part = text.collect(parts[name]())
+        rows = text.differences(text.read(name, folder), part, close=options.close)
         n_rows += len(rows)
         if options.write:
-            text.write(name, part)
+            text.write(name, part, folder)
         elif rows:
             print("\n".join([f"#### {name}", *rows]))
         seconds = time.monotonic() - start
@@ -31,10 +32,10 @@ def main() -> int:
     return int(n_rows > 0 and not options.write)
 
 
-def _parsed() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tests.record", description=__doc__)
+def _parsed(parts: Parts) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="replace the record")
-    parser.add_argument("--only", action="append", choices=sorted(PARTS), help="may be repeated")
+    parser.add_argument("--only", action="append", choices=sorted(parts), help="may be repeated")
     parser.add_argument(
         "--close",
         action="store_true",
@@ -44,4 +45,4 @@ def _parsed() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(PARTS, text.FOLDER))

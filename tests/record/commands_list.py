@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.record import names
+from tests.record.scores import of_package
 
 _FORMATS = ("table", "json", "csv", "latex", "markdown")
 _ALL_MEASURES = (
@@ -123,14 +123,9 @@ _MODELS = {
     "neural": "--max-iter 3 --set hidden=4",
     "lightgbm": "--set n_trees=4",
     "xgboost": "--set n_trees=4",
-    "rankboost": "--set n_rounds=6",
     "logistic-regression": "",
-    "svm-pauc": "",
-    "sgd-at-k": "--max-iter 9",
-    "greedy-pap": "",
-    "select-pap": "",
 }
-_LOSSES = tuple(sorted(names.losses.REGISTRY))
+_LOSSES = of_package("podium")
 _TRAIN = (
     "train rows.csv --out model",
     "rank model later.csv",
@@ -277,16 +272,6 @@ _PLAN = (
     "plan --items 300 --users 200 --error 0.05 --sizes 20,40 --seed 3",
 )
 
-_REPRODUCE = (
-    "reproduce",
-    "reproduce pap-table1 --out made",
-    "reproduce pap-table1 --out made --jobs 1",
-    "reproduce list --out made",
-    "reproduce pap-tabel1",
-    "reproduce robirank-msd",
-    "reproduce robirank-msd --data .",
-)
-
 _ERRORS = (
     "mesure truth.csv a.csv",
     "measure truth.csv",
@@ -355,7 +340,7 @@ _ERRORS = (
 
 QUICK = (
     *_MEASURE, *_COMPARE, *_GATE, *_TRAIN, *_SPLIT, *_FACTORIZE, *_ESTIMATE, *_PLAN,
-    *_REPRODUCE, *_ERRORS,
+    *_ERRORS,
 )  # fmt: skip
 
 _TRUTH, _RUNS = "demo/truth.parquet", "demo/run-popularity.parquet demo/run-pap-10-ranker.parquet"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from tests.record import names
+from tests.record.scores import of_package
 from tests.record.text import attempt, bits
 
 Entries = Iterator[tuple[str, list[str]]]
@@ -35,38 +36,43 @@ def problem(seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 def rankers() -> Entries:
-    """Yield linear rankers by loss and solver, neural rankers, trees and baselines."""
-    kinds, baselines = names.rankers, names.baselines
-    losses = [_with_cutoff(name) for name in sorted(names.losses.REGISTRY)]
-    for loss in losses:
-        for solver in sorted(kinds.SOLVERS):
-            options = {"loss": loss, "solver": solver, "max_iter": 12, "l2": 0.01}
-            yield _fit(kinds.LinearRanker, options)
-        yield _fit(kinds.LinearRanker, {"loss": loss, "max_iter": 12}, validate=True)
+    """Yield podium's rankers: each loss, options of each model, and logistic regressions."""
+    kinds = names.rankers
+    yield from with_losses("podium")
     for case in _LINEAR:
-        yield _fit(kinds.LinearRanker, {"loss": "pap-avg@3", "max_iter": 12, **case})
+        yield fit(kinds.LinearRanker, {"loss": "pap-avg@3", "max_iter": 12, **case})
     for loss in NEURAL if _is_there("torch") else ():
         options = {"loss": loss, "hidden": 5, "max_iter": 3, "batch_size": 4}
-        yield _fit(kinds.NeuralRanker, options, validate=True)
-    for package, kind in (("lightgbm", kinds.LightGBMRanker), ("xgboost", kinds.XGBoostRanker)):
-        for loss in dict.fromkeys((None, *losses, *OWN[package])) if _is_there(package) else ():
-            yield _fit(kind, {"loss": loss, "n_trees": 4, "n_leaves": 5, "n_threads": 1})
-        for case in _TREES if _is_there(package) else ():
+        yield fit(kinds.NeuralRanker, options, validate=True)
+    for package, kind in _boosted():
+        for loss in (None, *OWN[package]):
+            yield fit(kind, {"loss": loss, **_FEW_TREES})
+        for case in _TREES:
             options = {"loss": "group-logistic", "n_trees": 6, "n_leaves": 5, **case}
-            yield _fit(kind, options, validate=True)
-    yield _fit(kinds.LogisticRanker, {})
-    yield _fit(kinds.LogisticRanker, {"C": 0.1, "fit_intercept": False})
-    yield _fit(baselines.SVMpAUC, {"k": 3, "max_iter": 30})
-    for solver in ("subgradient", "stochastic"):
-        yield _fit(baselines.SGDAtK, {"k": 3, "max_iter": 12, "solver": solver}, validate=True)
-    yield _fit(baselines.GreedyPAp, {"k": 3})
-    yield _fit(baselines.SelectPAp, {"k": 3, "max_rounds": 4})
-    for per in ("pair", "group"):
-        options = {"n_rounds": 10, "per": per}
-        yield _fit(names.RankBoost, options, validate=True)
-        yield _fit(names.RankBoost, {**options, "n_thresholds": 5})
+            yield fit(kind, options, validate=True)
+    yield fit(kinds.LogisticRanker, {})
+    yield fit(kinds.LogisticRanker, {"C": 0.1, "fit_intercept": False})
 
 
+def with_losses(package: str) -> Entries:
+    """Yield linear rankers by solver, and trees, with each loss that a package registers."""
+    kinds = names.rankers
+    for loss in [_with_cutoff(name) for name in of_package(package)]:
+        for solver in sorted(kinds.SOLVERS):
+            options = {"loss": loss, "solver": solver, "max_iter": 12, "l2": 0.01}
+            yield fit(kinds.LinearRanker, options)
+        yield fit(kinds.LinearRanker, {"loss": loss, "max_iter": 12}, validate=True)
+        for booster, kind in _boosted():
+            if loss not in OWN[booster]:
+                yield fit(kind, {"loss": loss, **_FEW_TREES})
+
+
+def _boosted() -> list[tuple[str, Any]]:
+    kinds = {"lightgbm": names.rankers.LightGBMRanker, "xgboost": names.rankers.XGBoostRanker}
+    return [(package, kind) for package, kind in kinds.items() if _is_there(package)]
+
+
+_FEW_TREES = {"n_trees": 4, "n_leaves": 5, "n_threads": 1}
 _LINEAR: tuple[dict[str, Any], ...] = (
     {"start": "normal", "random_state": 3},
     {"start": "logistic", "keep": "last"},
@@ -90,7 +96,7 @@ def _is_there(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
-def _fit(kind: Any, parameters: dict[str, Any], *, validate: bool = False) -> tuple[str, list[str]]:
+def fit(kind: Any, parameters: dict[str, Any], *, validate: bool = False) -> tuple[str, list[str]]:
     parameters_text = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
     title = f"{kind.__name__}({parameters_text}){' with rows to validate on' if validate else ''}"
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
 
-from tests.record import commands, estimates, fits, recipes, scores
+from tests.record import commands, estimates, fits, scores
 
-PARTS: dict[str, Callable[[], Iterator[tuple[str, list[str]]]]] = {
+Parts: TypeAlias = Mapping[str, Callable[[], Iterator[tuple[str, list[str]]]]]
+
+PARTS: Parts = {
     "losses": scores.losses,
     "metrics": scores.metrics,
     "rankers": fits.rankers,
@@ -14,5 +17,4 @@ PARTS: dict[str, Callable[[], Iterator[tuple[str, list[str]]]]] = {
     "sampled": estimates.sampled,
     "commands": commands.commands,
     "demo": commands.demo,
-    "recipes": recipes.recipes,
 }

@@ -73,11 +73,17 @@ def lists(kind: str) -> tuple[Any, Any, Any]:
     return scores, grades, qid
 
 
-def losses() -> Entries:
-    """Yield every registered loss: value, gradient and curvature by list."""
-    for name in sorted(names.losses.REGISTRY):
+def losses(package: str = "podium") -> Entries:
+    """Yield every loss that a package registers: value, gradient and curvature by list."""
+    for name in of_package(package):
         for text in _texts(name, LOSS_OPTIONS.get(name, ()), CUTOFFS[:3]):
             yield text, attempt(partial(_loss, text))
+
+
+def of_package(package: str) -> list[str]:
+    """Return the names of the losses of podium, or of a package with plugins."""
+    registry = names.losses.REGISTRY
+    return sorted(n for n, loss in registry.items() if loss.__module__.startswith(f"{package}."))
 
 
 def _texts(name: str, options: tuple[str, ...], cutoffs: tuple[str, ...]) -> list[str]:

@@ -34,9 +34,9 @@ def collect(entries: Iterator[tuple[str, list[str]]]) -> Part:
     return part
 
 
-def read(name: str) -> Part:
+def read(name: str, folder: Path = FOLDER) -> Part:
     """Return the recorded part; {} if there is none."""
-    file = FOLDER / f"{name}.txt"
+    file = folder / f"{name}.txt"
     part: Part = {}
     lines: list[str] = []
     for row in file.read_text("utf-8").split("\n")[:-1] if file.exists() else ():
@@ -47,11 +47,11 @@ def read(name: str) -> Part:
     return part
 
 
-def write(name: str, part: Mapping[str, list[str]]) -> None:
+def write(name: str, part: Mapping[str, list[str]], folder: Path = FOLDER) -> None:
     rows: list[str] = []
     for title, lines in part.items():
         rows += [f"== {title}", *(f"  {line}" if line else "" for line in lines)]
-    (FOLDER / f"{name}.txt").write_text("\n".join(rows) + "\n", "utf-8")
+    (folder / f"{name}.txt").write_text("\n".join(rows) + "\n", "utf-8")
 
 
 def differences(

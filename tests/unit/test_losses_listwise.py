@@ -21,7 +21,6 @@ ALL: tuple[Any, ...] = (
     losses.ListMLE(3, head="relevant"),
     losses.ListNet(),
     losses.ListNet(2, ties="fixed"),
-    losses.get("listnet-luce@2"),
     losses.RankCosine(),
     losses.RankCosine(1, ties="fixed"),
     losses.SoftmaxCrossEntropy(),
@@ -500,7 +499,6 @@ def test_exponentials_of_differences_are_within_one_last_place() -> None:
 NAMES_AT_ANY_SCORE = (
     "listmle",
     "listnet",
-    "listnet-luce",
     "rankcosine",
     "softmax",
     "pairwise-hinge",

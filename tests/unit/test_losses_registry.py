@@ -36,13 +36,13 @@ def test_registered_name_is_seen_in_a_text(text: str, is_one: bool) -> None:
 
 
 def test_names_are_these() -> None:
-    assert sorted(losses.REGISTRY) == [
+    entries = losses.REGISTRY.items()
+    assert sorted(name for name, loss in entries if loss.__module__.startswith("podium.")) == [
         "approx-ndcg",
         "group-logistic",
         "lambdarank",
         "listmle",
         "listnet",
-        "listnet-luce",
         "logistic",
         "pairwise-exponential",
         "pairwise-hinge",
@@ -51,7 +51,6 @@ def test_names_are_these() -> None:
         "pap-logistic",
         "pap-max",
         "pap-ramp",
-        "pap-struct",
         "pap-tight-struct",
         "pap-tight-struct-exact",
         "pauc-hinge",
@@ -92,7 +91,7 @@ def test_declarations_follow_the_parameters() -> None:
     assert not losses.PApTightStruct(7).convex
 
 
-@pytest.mark.parametrize("name", ["pap-ramp", "pap-struct", "pauc-hinge", "pap-tight-struct"])
+@pytest.mark.parametrize("name", ["pap-ramp", "pauc-hinge", "pap-tight-struct"])
 def test_clip_must_be_a_flag(name: str) -> None:
     assert "clip=true" in str(losses.get(f"{name}(clip=true)@3"))
     with pytest.raises(ArgumentError, match="clip must be True or False, got 'no'"):

@@ -14,17 +14,12 @@ def exact_tight_struct(k: int, **kw: Any) -> losses.PApTightStruct:
     return losses.PApTightStruct(k, exact=True, **kw)
 
 
-def loose_struct(k: int, **kw: Any) -> Any:
-    return losses.get("pap-struct", k=k, **kw)
-
-
 PAP = [
     losses.PApRamp,
     losses.PApAverage,
     losses.PApMax,
     losses.PApTightStruct,
     exact_tight_struct,
-    loose_struct,
     losses.PAUCHinge,
 ]
 
@@ -97,7 +92,7 @@ def test_pauc_hinge_value_and_gradient() -> None:
     np.testing.assert_allclose(grad, np.array([-1, 3, -2, 2, -2, 0]) / 6)
 
 
-@pytest.mark.parametrize("cls", [cls for cls in PAP if cls is not loose_struct])
+@pytest.mark.parametrize("cls", PAP)
 def test_rows_outside_the_top_have_a_gradient_of_zero(cls: Any) -> None:
     """Exactly 0, so that a solver may pass over them; only the loose surrogate reaches further."""
     rng = np.random.default_rng(3)

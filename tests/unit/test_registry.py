@@ -193,17 +193,6 @@ def test_plugin_that_cannot_be_imported_is_named_and_left_out(
         metrics.parse("late@3")
 
 
-@pytest.mark.usefixtures("unread")
-def test_own_modules_are_imported_where_they_exist(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "own_plugin.py").write_text(PLUGIN)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(plugins, "OWN", ("no_such.module", "own_plugin"))
-    monkeypatch.setattr(importlib.metadata, "entry_points", points())
-    assert losses.get("late-2").name == "late-2"
-
-
 def test_known_names_read_no_plugin() -> None:
     code = (
         "from podium import losses, metrics, plugins, sampled\n"

@@ -268,8 +268,10 @@ def test_holm_ignores_nan_and_stops_at_one() -> None:
         (lambda: stats.summarize([1, 2], method="bootstrap", n_resamples=0), "n_resamples"),
         (
             lambda: stats.summarize([1, 2], method="wilson", bounds=(0, math.inf)),
-            "method='wilson' requires finite bounds, got 0 and inf. Use 't' or 'bootstrap'",
+            "method='wilson' requires two finite bounds, got 0.0 and inf. Use 't' or 'bootstrap'",
         ),
+        (lambda: stats.summarize([1, 2], bounds=3), "bounds must be two numbers"),
+        (lambda: stats.paired([1, 2], [1, 2], bounds=(1, 0)), "bounds must be two numbers"),
         (lambda: stats.summarize([1, 2], method="bootstrap", seed=-1), "seed must be an integer"),
         (lambda: stats.paired([1, 2], [1]), "a and b must have equal length, got 2 and 1"),
         (lambda: stats.paired([1, 2], [2, 1], power=0), "power"),

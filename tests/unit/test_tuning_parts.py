@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from podium.errors import ArgumentError
-from podium.papers.hiranandani2020.baselines import SGDAtK
-from podium.papers.xia2009.rankboost import RankBoost
 from podium.rankers import LinearRanker, NeuralRanker
 from podium.tuning import (
     Integers,
@@ -163,14 +161,13 @@ def test_default_grid_is_one_that_the_estimator_takes() -> None:
         for solver in ("auto", "subgradient", "stochastic", "lbfgs"):
             model = LinearRanker(loss, solver=solver)
             assert len(plan(model)) == np.prod([len(v) for v in default_grid(model).values()])
-    for model in (NeuralRanker("listmle@3"), RankBoost()):
-        assert len(plan(model)) == np.prod([len(v) for v in default_grid(model).values()]) > 1
+    model = NeuralRanker("listmle@3")
+    assert len(plan(model)) == np.prod([len(v) for v in default_grid(model).values()]) > 1
     assert default_grid(LinearRanker("pap-avg@7"))["loss__k"] == [7, 21, 70]
     assert "learning_rate" not in default_grid(LinearRanker("logistic"))  # L-BFGS has no steps
     assert "learning_rate" in default_grid(LinearRanker("pap-avg@7"))
     # A smooth loss has steps that its curvature tells.
     assert "learning_rate" not in default_grid(LinearRanker("listmle(ties=redrawn)@7"))
-    assert "learning_rate" in default_grid(SGDAtK(k=3))
 
 
 @pytest.mark.parametrize(

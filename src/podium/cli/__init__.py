@@ -22,6 +22,7 @@ from typer.exceptions import TyperException
 
 from podium import __version__
 from podium.cli import _messages, _reports
+from podium.cli._help import shorten
 from podium.cli._options import expand, paragraphs
 from podium.cli.audit import audit
 from podium.cli.compare import compare
@@ -145,9 +146,13 @@ def _run(argv: Sequence[str], *, debug: bool) -> int:
 
 def _call(argv: Sequence[str]) -> int:
     """Run a command; typer converts an interrupt and --help into a status."""
-    command = typer.main.get_command(app)
+    group: Any = typer.main.get_command(app)
+    if "--help-all" not in argv:
+        for name, command in group.commands.items():
+            shorten(name, command)
     _reports.ARGUMENTS.set(list(argv))
-    result = command.main(list(argv), prog_name="podium", standalone_mode=False)
+    words = ["--help" if word == "--help-all" else word for word in argv]
+    result = group.main(words, prog_name="podium", standalone_mode=False)
     return result if isinstance(result, int) else 0
 
 

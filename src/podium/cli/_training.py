@@ -25,9 +25,8 @@ class Model:
         typer.Option(
             metavar="MODEL",
             help="Model that learns from rows with features: linear, neural, lightgbm, xgboost, "
-            "or one of the baselines rankboost, logistic-regression, svm-pauc, sgd-at-k, "
-            "greedy-pap and select-pap. Or a recommender, which learns from events: factorization, "
-            "als, ease, item-knn, bpr, warp or popularity.",
+            "or the baseline logistic-regression. Or a recommender, which learns from events: "
+            "factorization, als, ease, item-knn, bpr, warp or popularity.",
         ),
     ] = "linear"
     loss: Annotated[

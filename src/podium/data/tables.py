@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
+import narwhals as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -95,38 +96,38 @@ def fetch(table: Source, names: Mapping[str, str], kinds: Mapping[str, Kind]) ->
 
 
 def _open_frame(source: Any, name: str, noun: str) -> Source:
-    if isinstance(source, pl.LazyFrame):
-        lazy = source
-        names = tuple(lazy.collect_schema().names())
-        return Source(name, names, lambda kinds: _collected(lazy, kinds))
-    if isinstance(source, pl.DataFrame):
-        return _open_columns(name, source.to_dict())
-    if hasattr(source, "__arrow_c_stream__"):
-        POLARS.refuse_lost()  # texts and categories need Polars' threads
-        try:
-            frame = pl.DataFrame(source)
-        except Exception as error:  # a foreign exporter can raise anything
-            if hasattr(source, "columns") and hasattr(source, "to_numpy"):
-                return _open_pandas(source, name)  # such as a frame with a sparse column
-            raise DataError(f"{name} can't be read as columns: {error_line(error)}") from error
-        column_names = [c for c in frame.columns if not c.startswith("__index_level_")]
-        return _open_columns(name, {column: frame[column] for column in column_names})
-    if hasattr(source, "columns") and hasattr(source, "to_numpy"):
-        return _open_pandas(source, name)
-    raise ArgumentError(
-        f"{noun} must be a path, a Polars, pandas or Arrow table, a mapping or tuple of columns, "
-        f"a mapping of users to {{item: value}}, or a sparse matrix, got {type(source).__name__}."
-    )
+    try:
+        frame: Any = nw.from_native(source, pass_through=True)
+        if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, nw.DataFrame):
+            frame = nw.from_native(pl.DataFrame(frame))
+        columns = [*frame.collect_schema()] if isinstance(frame, nw.LazyFrame) else frame.columns
+    except AttributeError:
+        raise ArgumentError(
+            f"{noun} must be a path, a Polars, pandas or Arrow table, a mapping or tuple of "
+            "columns, a mapping of users to {item: value}, or a sparse matrix, got "
+            f"{type(source).__name__}."
+        ) from None
+    except Exception as error:  # such as two columns of a name; a foreign exporter can raise any
+        raise DataError(f"{name} can't be read as columns: {error_line(error)}") from error
+    if isinstance(frame, nw.LazyFrame):
+        return Source(name, tuple(columns), lambda kinds: _collected(frame, kinds))
+    return _open_columns(name, {str(column): frame[column] for column in columns})
 
 
-def _open_pandas(frame: Any, name: str) -> Source:
-    """Open a frame column by column, so that columns of other types are errors only if read."""
-    return _open_columns(name, {str(c): frame[c].to_numpy() for c in frame.columns})
-
-
-def _collected(lazy: pl.LazyFrame, kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
+def _collected(lazy: Any, kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
     POLARS.enter()
-    return lazy.select(list(kinds)).collect().to_dict()
+    return lazy.select(list(kinds)).collect("polars").to_native().to_dict()
+
+
+def _native(values: Any) -> Any:
+    """Return a column of a frame as a Series, or as an array; other values stay as they are."""
+    if not isinstance(values, nw.Series):
+        return values
+    POLARS.refuse_lost()  # texts and categories need Polars' threads
+    try:
+        return values.to_polars()
+    except Exception:  # a column that Arrow lacks, such as a sparse one of pandas
+        return values.to_numpy()
 
 
 def _open_columns(name: str, columns: Mapping[str, Any]) -> Source:
@@ -142,7 +143,7 @@ def _open_columns(name: str, columns: Mapping[str, Any]) -> Source:
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
         read = {key: time_column if kind == "time" else as_column for key, kind in kinds.items()}
-        return {key: reader(named[key], key, unread) for key, reader in read.items()}
+        return {key: reader(_native(named[key]), key, unread) for key, reader in read.items()}
 
     return replace(unread, fetch=fetch)
 

@@ -87,7 +87,7 @@ def _wanted(
     todo = tasks(of_relevance, options, undefined=None, level=0.95, interval="t", like=like)
     groups = [(task.measures, task.options) for task in todo]
     if of_shown:
-        groups.append((of_shown, {**options, "unjudged": "negative"}))
+        groups.append((of_shown, dict(options)))
     for group, conventions in groups:
         is_dropped = conventions.get("unretrieved") == "drop"
         depths = [None if is_dropped else _depth(measure) for measure in group]

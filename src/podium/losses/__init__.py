@@ -8,6 +8,7 @@ loss. Declare its properties and register it. The tests in tests/laws then check
 properties.
 """
 
+from podium.losses._margins import Margin, Margins, margins
 from podium.losses.base import (
     REGISTRY,
     Loss,
@@ -42,6 +43,8 @@ __all__ = [
     "ListNet",
     "Logistic",
     "Loss",
+    "Margin",
+    "Margins",
     "PAUCHinge",
     "PApAverage",
     "PApLogistic",
@@ -61,6 +64,7 @@ __all__ = [
     "from_spec",
     "get",
     "is_registered",
+    "margins",
     "parse",
     "register",
     "register_as",

@@ -3,7 +3,7 @@
 `objective` makes the objective of a linear model from a loss of scores, and `solvers` minimise it.
 `linear` is the linear estimator, `neural` the one with hidden units, `boosting` passes losses to
 LightGBM and XGBoost, and `logistic` is the plain baseline. `save` and `load` keep a fitted ranker
-in a file without code. `podium.papers` has more baselines; `get` makes any ranker from its name.
+in a file without code. `get` makes any ranker from its name.
 """
 
 from podium.rankers._threads import idle_threads_sleep

@@ -103,8 +103,7 @@ def betting_interval(
 
 
 def _bounds(bounds: tuple[float, float]) -> tuple[float, float]:
-    low = _check.number(bounds[0], "bounds[0]", low=-np.inf)
-    high = _check.number(bounds[1], "bounds[1]", low=low, strict=True)
+    low, high = _check.bounds(bounds)
     _check.positive(high - low, "bounds[1] - bounds[0]")
     return low, high
 

@@ -116,6 +116,7 @@ def paired(
     """
     baseline_values, run_values = intervals.values(a, "a"), intervals.values(b, "b")
     _check.equal_length(a=baseline_values, b=run_values)
+    bounds = _check.bounds(bounds)
     scale = intervals.scale_of(baseline_values, run_values)
     if scale != 1:
         small = paired(

@@ -68,6 +68,9 @@ def crossed_mean(values: ArrayLike, users: ArrayLike, splits: ArrayLike) -> Clus
             raise ArgumentError(
                 f"{name} must have one label per value ({row_values.size}), got shape {shape}."
             )
+    scale = intervals.scale_of(row_values)
+    if scale != 1:
+        return crossed_mean(row_values / scale, users, splits).scaled(scale)
     by_user, by_split, by_row = (
         clustered_mean(row_values, clusters=clusters) for clusters in (users, splits, None)
     )

@@ -97,6 +97,7 @@ def summarize(
     (0.4, 0.115, 3, 1)
     """
     group_values = intervals.values(values, "values")
+    bounds = _check.bounds(bounds)
     scale = intervals.scale_of(group_values)
     if scale != 1:
         small = summarize(
@@ -141,12 +142,12 @@ def _scaled(summary: Summary, scale: float) -> Summary:
 
 def _finite(bounds: tuple[float, float]) -> tuple[float, float]:
     low, high = bounds
-    if low == -np.inf or high == np.inf:
+    if low == high or low == -np.inf or high == np.inf:
         raise ArgumentError(
-            f"method='wilson' requires finite bounds, got {low} and {high}. Use 't' or 'bootstrap'."
+            f"method='wilson' requires two finite bounds, got {low} and {high}. Use 't' or "
+            "'bootstrap'."
         )
-    least = _check.number(low, "bounds[0]", low=-np.inf)
-    return least, _check.number(high, "bounds[1]", low=least, strict=True)
+    return bounds
 
 
 def pooled(
@@ -194,6 +195,7 @@ def pooled(
     )
     _check.equal_length(values=group_values, weights=group_weights)
     level = _check.open_fraction(level, "level")
+    bounds = _check.bounds(bounds)
     scale = intervals.scale_of(group_values)
     if scale != 1:
         limits = (bounds[0] / scale, bounds[1] / scale)

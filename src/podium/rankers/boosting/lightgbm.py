@@ -143,7 +143,7 @@ class LightGBMRanker(BoostedRanker):
         self._keep_arguments(locals())
 
     def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training:
-        leaf = _check.cutoff(self.min_rows_in_leaf, name="min_rows_in_leaf")
+        leaf = min(_check.cutoff(self.min_rows_in_leaf, name="min_rows_in_leaf"), _MOST_ROWS)
         _require_values(train.features)
         if plan.options:
             _require_known_params(self._library(), _params(plan, leaf))
@@ -173,6 +173,7 @@ class LightGBMRanker(BoostedRanker):
 
 _STDERR = threading.Lock()  # two threads that redirect stderr would restore each other's
 _QUIET = {"verbosity": -1}
+_MOST_ROWS = 2**31 - 1  # LightGBM's limit of rows in a leaf
 _ZERO = 1e-35  # LightGBM treats values up to this size as 0
 
 

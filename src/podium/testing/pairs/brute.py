@@ -239,8 +239,8 @@ def compared(case: Case, draws: Draws) -> Facts:
 
 def of_all_runs(case: Case, m: Measured) -> Measured:
     """Return the lists that divide users into segments: the positives of the truth, of any run."""
-    counted = lists_of(case.tables, "a", {**m.rules, "unretrieved": "count", "missing": "zero"})
-    return replace(m, lists=counted)
+    counted = {**m.rules, "unretrieved": "count", "missing": "zero", "n_items": None}
+    return replace(m, lists=lists_of(case.tables, "a", counted))
 
 
 def _differences(

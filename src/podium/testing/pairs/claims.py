@@ -1,4 +1,4 @@
-"""The claims of `podium.gate`, by brute force from docs/ship.md and its pages."""
+"""The claims of `podium.gate`, by brute force from docs/ship.md."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from podium.testing.pairs import figures
 from podium.testing.pairs.brute import Measured, of_all_runs, places, ranges, values_of
 from podium.testing.pairs.cases import Case
 from podium.testing.pairs.figures import Facts
-from podium.testing.pairs.lists import Draws, Refused
+from podium.testing.pairs.lists import Draws, Refused, scores_of
 from podium.testing.pairs.refused import refuse_pairs
 
 
@@ -49,8 +49,12 @@ def gated(case: Case, draws: Draws) -> Facts:
 def same_lists(case: Case, a: Measured, b: Measured) -> bool:
     """Return whether both runs list the same items, with the same ties, to the depth that is read.
 
-    The depth is k, 2k - 1 for pap, and otherwise that of the whole lists.
+    The depth is k, 2k - 1 for pap, and otherwise that of the whole lists. Runs that have lists of
+    other users are not the same.
     """
+    in_a, in_b = (scores_of(case.tables, run, a.rules) for run in "ab")
+    if any((user in in_a) != (user in in_b) for user in case.tables.judged()):
+        return False
     reads_whole = a.measure.name == "pauc" or a.rules["unretrieved"] == "drop"
     k = None if reads_whole else a.measure.k
     depth = 2 * k - 1 if k and a.measure.name == "pap" else k

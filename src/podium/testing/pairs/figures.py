@@ -1,4 +1,4 @@
-"""Means, intervals and tests, as docs/conventions-means.md, compare.md and ship.md define them."""
+"""Means, intervals and tests, as docs/conventions.md, compare.md and ship.md define them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The value of each measure for one ranked list, as docs/conventions-measures.md defines it."""
+"""The value of each measure for one ranked list, as docs/conventions.md defines it."""
 
 from __future__ import annotations
 

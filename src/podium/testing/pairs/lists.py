@@ -1,4 +1,4 @@
-"""The lists of a run under conventions, as docs/conventions-lists.md and -users.md define them."""
+"""The lists of a run under conventions, as docs/conventions.md defines them."""
 
 from __future__ import annotations
 

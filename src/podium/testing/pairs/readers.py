@@ -118,13 +118,15 @@ def report(case: Case, draws: Draws) -> Any:
 
 
 def _listed(case: Case, users: Any) -> Facts:
-    raw = {(str(u), str(i)): s for u, i, s in case.tables.runs["a"]}
     facts: Facts = {}
-    for user in users["users"] if users else ():
+    if not users:
+        return facts
+    raw = reread.scores_as_read(case, users["measure"])
+    for user in users["users"]:
         name = user["user"]
         [(_, items)] = user["lists"]
         facts["listed", users["measure"], name, ""] = tuple(
-            (raw[name, i["text"]], i["relevant"]) for i in items
+            (raw[name][i["text"]], i["relevant"]) for i in items
         )
         facts["missed", users["measure"], name, ""] = user["n_missed"]
     return facts

@@ -11,8 +11,8 @@ from podium.testing.pairs.brute import Measured, values_of
 from podium.testing.pairs.cases import Case
 from podium.testing.pairs.figures import Facts
 from podium.testing.pairs.formulas import parse
-from podium.testing.pairs.lists import Draws, Refused, orders
-from podium.testing.pairs.refused import refuse_pairs
+from podium.testing.pairs.lists import Draws, Refused, orders, scores_of
+from podium.testing.pairs.refused import refuse_pairs, resolved
 
 EXPLAINED: Mapping[str, tuple[Any, ...]] = {
     "ties": (None, "best", "id", "average", "threshold"),
@@ -119,17 +119,22 @@ def _listed(case: Case, m: Measured, counts: Measured) -> Facts:
     """Return the top of each list as (score, is positive), and the positives missed."""
     depth = min(m.measure.k or LISTED, LISTED)
     own = case.tables.judged()
-    raw = {(str(u), str(i)): s for u, i, s in case.tables.runs["a"]}
+    raw = scores_as_read(case, m.text)
     facts: Facts = {}
     for user in m.users:
         if math.isnan(m.values[user]):
             continue
         items = _items(case, m, user)[:depth]
         positive = {i for i, r in own[user].items() if r >= m.lists[user].least}
-        facts["listed", m.text, user, ""] = tuple((raw[user, i], i in positive) for i in items)
+        facts["listed", m.text, user, ""] = tuple((raw[user][i], i in positive) for i in items)
         n_shown = len(positive.intersection(items))
         facts["missed", m.text, user, ""] = m.lists[user].n_pos - n_shown
     return facts
+
+
+def scores_as_read(case: Case, text: str) -> dict[str, dict[str, Any]]:
+    """Return the scores of each user's items under the conventions of a measure."""
+    return scores_of(case.tables, "a", resolved(text, case.options)[1])
 
 
 def _items(case: Case, m: Measured, user: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Measures of the items shown, as docs/conventions-measures.md defines them."""
+"""Measures of the items shown, as docs/conventions.md defines them."""
 
 from __future__ import annotations
 

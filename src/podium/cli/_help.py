@@ -1,0 +1,35 @@
+"""The help of commands: --help shows the options of most uses, --help-all shows every option."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SHOWN = {
+    "split": "out by test valid at seed least columns format user-col item-col time-col",
+    "measure": "measure by users catalogue items min-relevance ties undefined missing unjudged "
+    "like interval format report per-user",
+    "compare": "measure by users catalogue items pairs min-relevance ties undefined missing "
+    "unjudged like format report per-user",
+    "gate": "measure margin guard by users cluster catalogue sequential state min-relevance "
+    "unjudged like fail-on out report",
+    "train": "out model loss k min-relevance l2 set valid split eval-metric tune budget seed "
+    "features resume",
+    "factorize": "out factors loss min-relevance gain l2 set epochs seed valid eval-metric tune "
+    "budget columns resume",
+    "estimate": "measure method scores shared level seed format report items negatives "
+    "no-replacement negatives-file seen user-col item-col",
+    "plan": "users error measure method pilot seed format items negatives no-replacement "
+    "negatives-file seen user-col item-col",
+}
+"""The options that --help shows, for each command with more than 16."""
+
+
+def shorten(name: str, command: Any) -> None:
+    """Hide the options of a command that most uses do not need, and name --help-all instead."""
+    if name not in SHOWN:
+        return
+    shown = {"help", *SHOWN[name].split()}
+    for parameter in command.params:
+        if parameter.param_type_name == "option":
+            parameter.hidden = not shown & {text.lstrip("-") for text in parameter.opts}
+    command.epilog = f"More options: podium {name} --help-all"

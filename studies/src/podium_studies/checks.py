@@ -1,0 +1,85 @@
+"""Checks of arguments, with the messages that podium's own functions give."""
+
+from __future__ import annotations
+
+import difflib
+import operator
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium.errors import ArgumentError
+
+T = TypeVar("T", bound=str)
+
+
+def integer(value: Any, name: str, *, low: int = 0) -> int:
+    """Return value as an int of at least `low`; True and False are refused."""
+    try:
+        result = low - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        result = low - 1
+    if result < low:
+        raise ArgumentError(f"{name} must be an integer >= {low}, got {value!r}.")
+    return result
+
+
+def cutoff(value: Any, name: str = "k") -> int:
+    """Return value as an int >= 1."""
+    return integer(value, name, low=1)
+
+
+def number(
+    value: Any, name: str, *, low: float, high: float = np.inf, strict: bool = False
+) -> float:
+    """Return value as a finite float inside [low, high], or above `low` if strict."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        result = np.nan
+    if not (np.isfinite(result) and low <= result <= high and not (strict and result == low)):
+        sign = ">" if strict else ">="
+        top = "" if high == np.inf else f" and <= {high:g}"
+        raise ArgumentError(f"{name} must be a number {sign} {low:g}{top}, got {value!r}.")
+    return result
+
+
+def positive(value: Any, name: str) -> float:
+    """Return value as a float > 0."""
+    return number(value, name, low=0.0, strict=True)
+
+
+def open_fraction(value: Any, name: str) -> float:
+    """Return value as a float > 0 and < 1."""
+    result = number(value, name, low=0.0)
+    if not 0.0 < result < 1.0:
+        raise ArgumentError(f"{name} must be a number > 0 and < 1, got {value!r}.")
+    return result
+
+
+def choice(value: Any, name: str, options: Sequence[T]) -> T:
+    """Return value if it is one of the options, else raise with the nearest one."""
+    for option in options:
+        if value == option:
+            return option
+    by_lower_case = {option.lower(): option for option in options}
+    near = difflib.get_close_matches(str(value).lower(), by_lower_case, n=1)
+    hint = f" Did you mean {by_lower_case[near[0]]!r}?" if near else ""
+    known = " or ".join(", ".join(map(repr, options)).rsplit(", ", 1))
+    raise ArgumentError(f"{name} must be one of {known}, got {value!r}.{hint}")
+
+
+def scores(values: ArrayLike, name: str = "scores") -> NDArray[np.float64]:
+    """Return one-dimensional finite float64 values."""
+    try:
+        array = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} must hold numbers.") from None
+    if array.ndim != 1:
+        raise ArgumentError(f"{name} must have one dimension, got shape {array.shape}.")
+    if not np.isfinite(array).all():
+        row = int(np.argmax(~np.isfinite(array)))
+        raise ArgumentError(f"{name} must be finite, got {array[row]} at row {row}.")
+    return array

@@ -1,0 +1,120 @@
+"""What `podium reproduce` shows: the list of recipes, and the outcome of a run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from podium.errors import ArgumentError
+from podium.report import Table
+from podium.types import Progress
+from podium_studies import checkpoint, page, runner
+from podium_studies.recipe import load
+from podium_studies.study import Measured
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table with a note below it, and messages before and after it."""
+
+    table: Table
+    note: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+def recipes(out: Path) -> Table:
+    """Return all recipes with their requirements and their progress in a folder of results."""
+    columns = ["recipe", "makes", "needs", "status", "takes", "paper", "title"]
+    rows = [
+        [
+            status.recipe.name,
+            status.recipe.where,
+            ", ".join(data.folder for data in status.recipe.data),
+            status.text,
+            _time(status.recipe.minutes),
+            status.recipe.paper,
+            status.recipe.title,
+        ]
+        for status in runner.status(out)
+    ]
+    return {"columns": columns, "rows": rows}
+
+
+def run(
+    name: str,
+    out: Path,
+    *,
+    data: Path | None,
+    repeats: int | None,
+    jobs: int,
+    fresh: bool,
+    progress: Progress,
+) -> Shown:
+    """Run a recipe, and return its figures and claims, the verdict, and the path of the page.
+
+    Raises
+    ------
+    ArgumentError
+        If `data` is given to a recipe that needs none; see also `runner.reproduce`.
+    """
+    recipe = load(name)
+    if data is not None and not recipe.data:
+        raise ArgumentError(f"{name} needs no data. Leave --data out.")
+    outcome = runner.reproduce(
+        recipe, out, data=data, repeats=repeats, jobs=jobs, fresh=fresh, progress=progress
+    )
+    verdict, recipe = outcome.verdict, outcome.done.recipe
+    before: list[str] = []
+    if outcome.resumed:
+        before.append(f"{outcome.resumed} of {len(outcome.cells)} cells were already done.")
+    if outcome.others:
+        before.append(f"{outcome.others} cells of other settings or another version ignored.")
+    claims = [
+        f"{status}: {claim.text} Found {_signed(value)}." for claim, value, status in verdict.claims
+    ]
+    sentences = [*claims, f"{recipe.name}: {verdict.overall}. {verdict.text}", *recipe.notes]
+    # Figures that the paper does not print have no verdict and are only on the page.
+    table = page.figure_table(verdict, printed_only=bool(recipe.printed))
+    n_more = len(verdict.lines) - len(table["rows"])
+    if n_more:
+        sentences.append(f"The page has {n_more} more figures of podium.")
+    return Shown(_nested(table), "\n".join(sentences), (*before,), (f"wrote {outcome.page}",))
+
+
+def kept(name: str, out: Path) -> str:
+    """Return how many cells an interrupted run has finished, and how to continue."""
+    folder = out / name
+    state = checkpoint.last(folder)
+    if state is None:
+        return ""
+    plan, n_done = state
+    return (
+        f"{n_done} of {plan.cells} cells are kept in {folder / checkpoint.FILE}: "
+        "the same command continues from there."
+    )
+
+
+def _nested(table: Table) -> Table:
+    """Replace "group: figure" by a line for the group and an indented line for each figure."""
+    groups: dict[str, list[list[Any]]] = {}
+    for label, *cells in table["rows"]:
+        group, colon, name = label.rpartition(": ")
+        groups.setdefault(group, []).append([f"  {name}" if colon else label, *cells])
+    rows: list[list[Any]] = []
+    for group, lines in groups.items():
+        rows += [[group, *[""] * len(lines[0][1:])], *lines] if group else lines
+    return {"columns": table["columns"], "rows": rows}
+
+
+def _signed(measured: Measured) -> str:
+    error = "" if math.isnan(measured.std_error) else f" ± {measured.std_error:.2g}"
+    return f"{measured.value:+.4g}{error}"
+
+
+def _time(minutes: float) -> str:
+    if minutes < 1:
+        return "seconds"
+    return f"{minutes:g} min" if minutes < 90 else f"{minutes / 60:.0f} h"

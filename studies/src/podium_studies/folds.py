@@ -1,0 +1,290 @@
+"""Studies on LETOR collections: reading five folds, tuning on each, values per query.
+
+A method is tuned on a fold's validation queries and measured on its test queries. The values of
+every query are stored, so that two methods are compared on the same queries.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data import Features, Letor, letor
+from podium.errors import DataError
+from podium.evaluation.evaluation import fill
+from podium.losses import Loss
+from podium.metrics import parse
+from podium.rankers import LinearRanker
+from podium.ranking import Ranking
+from podium.types import PerGroup, PerRow
+from podium_studies.recipe import Recipe
+from podium_studies.rows import Parts, Rows
+from podium_studies.study import Cells, Figures, Measured, Result, key, product
+from podium_studies.views import paired
+
+N_FOLDS = 5
+FOLDS = range(1, N_FOLDS + 1)
+OVER_MEASURES = ", mean over measures"
+
+_DECIMALS = 6
+_parsed = functools.cache(parse)
+
+Options: TypeAlias = Mapping[str, Any]
+MakeLoss: TypeAlias = Callable[..., Loss]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """The scores of a model for the validation and test rows, and the model's options."""
+
+    options: Options
+    valid: PerRow
+    test: PerRow
+
+
+Candidates: TypeAlias = Callable[[Parts, Options, int], Iterator[Candidate]]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method and its tuning.
+
+    Attributes
+    ----------
+    kind : str
+        The kind of method, as named by its study.
+    candidates : (fold, parameters, seed) -> iterator of Candidate
+        The candidates among which tuning chooses.
+    is_random : bool
+        Whether the method depends on random numbers, such as random orders of equally graded
+        rows.
+    """
+
+    kind: str
+    candidates: Candidates
+    is_random: bool = False
+
+
+def read(path: Path, *, subfolder: str = "", n_queries: int | None = None) -> tuple[Parts, ...]:
+    """Read a collection's five folds.
+
+    Parameters
+    ----------
+    path : Path
+        The folder that contains Fold1 … Fold5, or their five parts S1.txt … S5.txt; see
+        `podium.data.letor`.
+    subfolder : str
+        The lower-case name of a subfolder, for collections with several forms of the same rows.
+        It is matched in any case, and ignored if it does not exist.
+    n_queries : int, optional
+        The expected number of queries in the collection.
+
+    Returns
+    -------
+    tuple of Parts, (5,)
+        ``y`` contains grades, 0 for rows that are not relevant. ``X`` is dense and as published:
+        the usual form has each feature in [0, 1] per query.
+
+    Raises
+    ------
+    DataError
+        If a fold is missing or malformed, if two test parts share a query, or if the number of
+        queries differs from `n_queries`.
+    """
+    folder = _inner(path, subfolder)
+    read = tuple(_parts(letor(folder, fold)) for fold in FOLDS)
+    test_queries = np.concatenate([np.unique(parts.test.qid) for parts in read])
+    if np.unique(test_queries).size != test_queries.size:
+        raise DataError(
+            f"{folder}: a query is in the test rows of two folds. Download the folds again."
+        )
+    if n_queries is not None and test_queries.size != n_queries:
+        raise DataError(
+            f"{folder} must have {n_queries} queries, got {test_queries.size}. It is another "
+            "collection, or only a part of this one. Pass the complete collection."
+        )
+    return read
+
+
+def _inner(path: Path, subfolder: str) -> Path:
+    """Return the subfolder of this name in `path`, in any case, or `path` if there is none."""
+    if not path.is_dir():
+        raise DataError(f"{path} is not a folder. Unpack the collection and pass its folder.")
+    matches = [
+        folder for folder in path.iterdir() if folder.is_dir() and folder.name.lower() == subfolder
+    ]
+    return matches[0] if matches else path
+
+
+def _parts(fold: Letor) -> Parts:
+    return Parts(*(_rows(part) for part in (fold.train, fold.valid, fold.test)))
+
+
+def _rows(part: Features) -> Rows:
+    X: Any = part.X
+    return Rows(
+        X.toarray() if hasattr(X, "toarray") else X,
+        np.asarray(part.y, np.float64),
+        np.asarray(part.qid),
+    )
+
+
+def linear(protocol: str, loss: MakeLoss) -> Candidates:
+    """Fit one linear ranker per point of the protocol's grid, with the best iterate on validation.
+
+    Parameters
+    ----------
+    protocol : str
+        The name of a table in the recipe's parameters: "fixed" options of the ranker, and a
+        "grid" of others.
+    loss : callable
+        A function that returns the loss; its arguments are the options in the "of_loss" grid.
+
+    Returns
+    -------
+    callable
+        The candidates of a `Method`.
+    """
+
+    def candidates(parts: Parts, parameters: Options, seed: int) -> Iterator[Candidate]:
+        settings = parameters[protocol]
+        valid = (parts.valid.X, parts.valid.y, parts.valid.qid)
+        for loss_options in product(settings.get("of_loss", {})):
+            for options in product(settings["grid"]):
+                ranker = LinearRanker(
+                    loss(**loss_options),
+                    random_state=seed,
+                    eval_metric=parameters["validation"],
+                    **settings["fixed"],
+                    **options,
+                )
+                ranker.fit(parts.train.X, parts.train.y, parts.train.qid, eval_set=valid)
+                chosen = {**loss_options, **options, "iterations": ranker.best_iteration_}
+                yield scored(chosen, ranker, parts)
+
+    return candidates
+
+
+def scored(options: Options, ranker: Any, parts: Parts) -> Candidate:
+    """Return the scores of a fitted ranker for the validation and test rows."""
+    return Candidate(options, ranker.predict(parts.valid.X), ranker.predict(parts.test.X))
+
+
+def draws(recipe: Recipe, method: Method) -> Sequence[int]:
+    """Return the numbers of a method's draws: only 0 if it draws nothing."""
+    return range((recipe.repeats or 1) if method.is_random else 1)
+
+
+def tuned(method: Method, parts: Parts, parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Choose the candidate with the largest validation mean, and measure it on the test queries.
+
+    Returns
+    -------
+    dict
+        "chosen": the options; "valid": their mean of the validation measure; "query": the ids of
+        the test queries; "values": for each measure's name, the values of these queries.
+    """
+    measure = parameters["validation"]
+    candidates = (
+        (float(values(candidate.valid, parts.valid, measure).mean()), candidate)
+        for candidate in method.candidates(parts, parameters, seed)
+    )
+    value, best = max(candidates, key=itemgetter(0))  # the first of equal ones
+    return {
+        "chosen": dict(best.options),
+        "valid": value,
+        "query": np.unique(parts.test.qid).tolist(),
+        "values": {
+            name: values(best.test, parts.test, text).round(_DECIMALS).tolist()
+            for name, text in parameters["measures"].items()
+        },
+    }
+
+
+def values(scores: PerRow, rows: Rows, measure: str) -> PerGroup:
+    """Return each query's value by the convention of LETOR's script: 0 without relevant rows.
+
+    The value is the mean over all orders of equally scored rows.
+    """
+    ranking = Ranking.from_scores(scores, rows.y, qid=rows.qid, ties="average")
+    return fill(_parsed(measure)(ranking), "zero")
+
+
+class Values:
+    """The values of one collection: a number per measure, method, draw and test query.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    cells : mapping
+        The results of `tuned`; a key has the parts data, method, draw and fold.
+    data : str
+        The name of the collection.
+    methods : mapping of str to Method
+
+    Attributes
+    ----------
+    prefix : str
+        The prefix of the names of its figures; empty if the recipe has one collection.
+    """
+
+    def __init__(
+        self, recipe: Recipe, cells: Cells, data: str, methods: Mapping[str, Method]
+    ) -> None:
+        self._recipe, self._cells, self.data, self._methods = recipe, cells, data, methods
+        self.prefix = f"{data} " if len(recipe.parameters["collections"]) > 1 else ""
+        first = recipe.parameters.get("methods", [*methods])[0]
+        sizes = [len(self._cell(first, 0, fold)["query"]) for fold in FOLDS]
+        self._fold = np.repeat(np.arange(N_FOLDS), sizes)
+        # A weighted sum over queries is the mean of the folds' means.
+        self._weights = 1.0 / (N_FOLDS * np.array(sizes, np.float64)[self._fold])
+
+    def query_values(self, method: str, measure: str) -> NDArray[np.float64]:
+        """Return the value of each query in each draw, (n_draws, n_queries)."""
+        return np.array([self._draw_values(method, measure, draw) for draw in self.draws(method)])
+
+    def _draw_values(self, method: str, measure: str, draw: int) -> NDArray[np.float64]:
+        fold_values = [self._cell(method, draw, fold)["values"][measure] for fold in FOLDS]
+        return np.concatenate(fold_values)
+
+    def draws(self, method: str) -> Sequence[int]:
+        """Return the numbers of the method's draws."""
+        return draws(self._recipe, self._methods[method])
+
+    def chosen(self, method: str) -> list[Mapping[str, Any]]:
+        """Return the chosen options, ordered by draw and fold."""
+        draws_and_folds = itertools.product(self.draws(method), FOLDS)
+        return [self._cell(method, draw, fold)["chosen"] for draw, fold in draws_and_folds]
+
+    def level(self, method: str, measure: str) -> Measured:
+        """Return the mean of the five folds' means, and its standard error over folds."""
+        by_query = self.query_values(method, measure).mean(axis=0)
+        by_fold = np.bincount(self._fold, by_query * self._weights) * N_FOLDS
+        error = float(by_fold.std(ddof=1)) / math.sqrt(N_FOLDS)
+        return Measured(float(by_fold.mean()), error, N_FOLDS)
+
+    def draw_means(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean of the five folds' means for each draw, (n_draws,)."""
+        return (values * self._weights).sum(axis=1)
+
+    def differences(self, one: str, other: str) -> Figures:
+        """Return the mean difference `one` − `other` by measure, and averaged over all measures."""
+        gaps = {
+            f" {measure}": self.query_values(one, measure) - self.query_values(other, measure)
+            for measure in self._recipe.parameters["measures"]
+        }
+        gaps[OVER_MEASURES] = np.mean([*gaps.values()], axis=0)
+        label = f"{self.prefix}{one} − {other}"
+        return {f"{label}{end}": paired(gap, self._weights) for end, gap in gaps.items()}
+
+    def _cell(self, method: str, draw: int, fold: int) -> Result:
+        return self._cells[key(data=self.data, method=method, draw=draw, fold=fold)]

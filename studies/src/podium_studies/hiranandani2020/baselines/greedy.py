@@ -1,0 +1,203 @@
+"""A greedy combination of linear classifiers that maximises a measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from podium.errors import ArgumentError
+from podium.metrics import Measure
+from podium.rankers.baseline import Coefficients, LinearBaseline, Task
+from podium.rankers.content import by_content
+from podium.rankers.logistic import Classifier, require_both_classes
+from podium.rankers.objective import times
+from podium.types import PerRow, Progress, RowIndex
+from podium_studies import checks
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """Coefficients with their scores, their measure, and their composition.
+
+    Attributes
+    ----------
+    coef : float64, (n_features,)
+        The coefficients.
+    scores : float64, (n_eval_rows,)
+        The scores of the rows on which the measure is computed.
+    value : float
+        The mean measure of the scores; higher is better.
+    shares : float64, (n_base,)
+        The weight of each base classifier in the coefficients.
+    """
+
+    coef: Coefficients
+    scores: PerRow
+    value: float
+    shares: Coefficients
+
+
+_FINEST = 1_000_000  # largest number of points of the grid, which bounds memory
+
+
+class GreedyPAp(LinearBaseline):
+    """Greedy-pAp@k: base classifiers that are combined one after the other to maximise pAp@k.
+
+    The base classifiers are logistic regressions, the first on all rows, the others on bootstrap
+    samples of the groups. They are combined in descending order of the measure. Each step replaces
+    the current coefficients w by ``a * w + v`` or ``w + a * v``, where v are the coefficients of
+    the next classifier and a is on a grid over [0, 1]. The step selects the combination with the
+    best mean measure over groups, and keeps w if none is better.
+
+    Parameters
+    ----------
+    k : int
+        The cutoff of the measure.
+    n_base : int
+        The number of base classifiers, at least 1.
+    C : float
+        The inverse of the penalty of the base classifiers, > 0, as in `LogisticRanker`.
+    n_grid : int
+        The number of values of a, from 0 to 1; at least 2 and at most 1,000,000.
+    eval_metric : str or Measure, optional
+        The measure that is maximised and that `score` returns. The default is pap@k.
+    clip : bool
+        Whether to include groups with fewer than k negatives, with the negatives they have.
+    min_relevance : float
+        The least relevance of a positive.
+    random_state : int
+        The seed of the bootstrap samples.
+    one_group : bool
+        Whether to treat all rows as one group if `qid` is missing, instead of raising an error.
+
+    Attributes
+    ----------
+    coef_ : float64, (n_features,)
+        The coefficients.
+    intercept_ : float
+        Always 0, because an intercept does not change the order.
+    weights_ : float64, (n_base,)
+        The weight of each base classifier in ``coef_``. The first was learned from all rows.
+    history_ : dict of float64, (n_base,)
+        "measure" is the mean measure after each step, on the eval_set if there is one.
+    n_features_in_, feature_names_in_
+        The attributes of scikit-learn.
+
+    Notes
+    -----
+    In the source, the base classifiers are given. Bootstrap samples are podium's way to make
+    them. A step never lowers the measure of the training rows, or with an eval_set the measure of
+    its rows. If there is only one group, its rows are sampled. Cost: n_base classifiers, and
+    2 n_grid evaluations of the measure for each.
+
+    References
+    ----------
+    ricamato2011.
+    hiranandani2020, section 7.3.2.
+
+    Examples
+    --------
+    >>> from podium_studies.hiranandani2020.baselines import GreedyPAp
+    >>> ranker = GreedyPAp(k=1, one_group=True).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+    >>> ranker.score([[0.0], [1.0]], [0, 1])
+    1.0
+    """
+
+    length_parameter: ClassVar[str] = "n_base"
+
+    def __init__(
+        self,
+        k: int = 10,
+        *,
+        n_base: int = 5,
+        C: float = 1.0,
+        n_grid: int = 20,
+        eval_metric: str | Measure | None = None,
+        clip: bool = False,
+        min_relevance: float = 1.0,
+        random_state: int = 0,
+        one_group: bool = False,
+    ) -> None:
+        self.k = k
+        self.n_base = n_base
+        self.C = C
+        self.n_grid = n_grid
+        self.eval_metric = eval_metric
+        self.clip = clip
+        self.min_relevance = min_relevance
+        self.random_state = random_state
+        self.one_group = one_group
+
+    def _learn(self, task: Task, progress: Progress) -> None:
+        n_base = checks.cutoff(self.n_base, name="n_base")
+        seed = checks.integer(self.random_state, "random_state")
+        grid = _grid(self.n_grid)
+        classifier = Classifier(C=self.C)
+        require_both_classes(task.positive, task.weights, self.min_relevance)
+        bases: list[Candidate] = []
+        for i, weights in enumerate(_bootstraps(task, n_base, np.random.default_rng(seed))):
+            coef, *_ = classifier.fit(task.rows.features, task.positive, weights)
+            scores = times(task.eval_features, coef)
+            bases.append(Candidate(coef, scores, task.evaluate(scores), np.eye(n_base)[i]))
+            progress(i + 1, 2 * n_base - 1, f"base classifier, {bases[-1].value:.4f}")
+        best_base, *other_bases = sorted(bases, key=lambda base: -base.value)
+        merged = [best_base]
+        for other_base in other_bases:
+            merged.append(_merged(merged[-1], other_base, grid, task.evaluate))
+            n_done = n_base + len(merged) - 1
+            progress(n_done, 2 * n_base - 1, f"merged, {merged[-1].value:.4f}")
+        self.coef_, self.intercept_, self.weights_ = merged[-1].coef, 0.0, merged[-1].shares
+        self.history_ = {"measure": np.array([step.value for step in merged])}
+
+
+def _merged(
+    one: Candidate, other: Candidate, grid: PerRow, evaluate: Callable[[PerRow], float]
+) -> Candidate:
+    """Return the best of a * one + other and one + a * other, or one itself if none is better."""
+    mixtures = [(float(a), 1.0) for a in grid] + [(1.0, float(a)) for a in grid]
+    values = [evaluate(a * one.scores + b * other.scores) for a, b in mixtures]
+    best = int(np.argmax(values))
+    if values[best] <= one.value:
+        return one
+    a, b = mixtures[best]
+    return Candidate(
+        a * one.coef + b * other.coef,
+        a * one.scores + b * other.scores,
+        values[best],
+        a * one.shares + b * other.shares,
+    )
+
+
+def _bootstraps(task: Task, n: int, rng: np.random.Generator) -> Iterator[PerRow | None]:
+    """Yield n row weights: first as given, then multiplied by the draws of the row's group."""
+    row_weights = np.ones(task.positive.size) if task.weights is None else task.weights
+    n_groups = task.rows.groups.n_groups
+    unit_of_row = task.rows.groups.index if n_groups > 1 else _content_positions(task)
+    n_units = n_groups if n_groups > 1 else row_weights.size
+    yield task.weights
+    for _ in range(n - 1):
+        draw_counts = np.bincount(rng.integers(0, n_units, n_units), minlength=n_units)
+        weights = row_weights * draw_counts[unit_of_row]
+        sampled_positives = task.positive[weights > 0]
+        # A sample with one class cannot be learned from, so it is replaced by all rows.
+        yield weights if sampled_positives.any() and not sampled_positives.all() else task.weights
+
+
+def _content_positions(task: Task) -> RowIndex:
+    """Return the position of each row of one group if its rows are sorted by content."""
+    rows = task.rows
+    positions = np.empty(rows.relevance.size, np.int64)
+    positions[by_content(rows.features, rows.relevance, rows.groups).order] = np.arange(
+        positions.size
+    )
+    return positions
+
+
+def _grid(n_grid: Any) -> PerRow:
+    n = checks.cutoff(n_grid, name="n_grid")
+    if not 2 <= n <= _FINEST:
+        raise ArgumentError(f"n_grid must be an integer from 2 to {_FINEST}, got {n}.")
+    return np.linspace(0.0, 1.0, n)

@@ -1,0 +1,226 @@
+"""Figure 1 of hiranandani2020: four surrogates while one of them is minimised, by margin.
+
+The rows of one user are drawn and then thinned so that a margin holds. There are three settings,
+which differ in the location of the negatives: the paper's code (with the same random numbers, so
+that the curves can be compared digit by digit), the paper's text, and its slides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.groups import Groups
+from podium.losses import Margin, PApAverage, PApMax, PApRamp, PApTightStruct, margins
+from podium.rankers.objective import LinearObjective, times
+from podium.report import Figure, Table
+from podium.types import Mask
+from podium_studies import views
+from podium_studies.recipe import Recipe
+from podium_studies.study import Cells, Figures, Measured, Result, Study, generator, key, parts
+
+Rows = NDArray[np.float64]  # (n_rows, n_features)
+Scores = NDArray[np.float64]
+
+LOSSES: dict[str, Callable[[int], Any]] = {
+    "max": PApMax,
+    "avg": PApAverage,
+    "TS": PApTightStruct,
+    "ramp": PApRamp,
+}
+"""The surrogates by their names in the figure."""
+
+
+def cells(recipe: Recipe) -> Sequence[str]:
+    """Return one key per setting and margin."""
+    return [
+        key(setting=setting, margin=margin)
+        for setting in recipe.parameters["settings"]
+        for margin in recipe.parameters["margins"]
+    ]
+
+
+def run(recipe: Recipe, context: Any, cell: str) -> Result:
+    """Draw rows with the margin, descend, and evaluate every surrogate at every iterate."""
+    fields, parameters = parts(cell), recipe.parameters
+    setting, margin = parameters["settings"][fields["setting"]], fields["margin"]
+    rng: Any = generator(recipe, "rows")
+    if setting["seed"] >= 0:
+        rng = np.random.RandomState(setting["seed"])  # the generator of the paper's code
+    positives, negatives, direction, middle = drawn(rng, setting, parameters["n_features"])
+    is_kept = THIN[margin](positives @ direction, negatives @ direction, parameters["k"], middle)
+    positives, negatives = positives[is_kept[0]], negatives[is_kept[1]]
+    margins_held = _margins_that_hold(positives @ direction, negatives @ direction, parameters["k"])
+    features, y = _training_rows(rng, positives, negatives, setting["train_share"])
+    start = np.zeros(features.shape[1])
+    if setting["start_seed"] >= 0:
+        start_rng = np.random.RandomState(setting["start_seed"])
+        start = np.asarray(start_rng.normal(0.0, 1.0, features.shape[1]), np.float64)
+    curves = descended(_scaled(features), y, start, parameters["margins"][margin], parameters)
+    n_pos = int(y.sum())
+    return {**curves, "held": margins_held, "n_pos": n_pos, "n_neg": int(y.size) - n_pos}
+
+
+def drawn(rng: Any, setting: Mapping[str, Any], d: int) -> tuple[Rows, Rows, Scores, float]:
+    """Draw positives and negatives; return both, the unit vector w, and the middle.
+
+    w points from the centre of the negatives to the centre of the positives. The middle is the
+    score by w of the point half-way between the centres.
+    """
+    eye = np.eye(d)
+    n_pos = setting["n_pos"]
+    if setting["random_centres"]:
+        n_pos = int(rng.randint(n_pos - 20, n_pos + 20, size=1)[0])
+    centres: list[NDArray[np.float64]] = []
+    samples: list[Rows] = []
+    for mean, n in ((0.0, n_pos), (setting["negative_mean"], setting["n_neg"])):
+        centre = mean * np.ones(d)
+        if setting["random_centres"]:
+            centre = rng.multivariate_normal(centre, 0.2 * eye)
+        centres.append(centre)
+        samples.append(rng.multivariate_normal(centre, eye, size=n))
+    w = centres[0] - centres[1]
+    w = w / np.linalg.norm(w)
+    return samples[0], samples[1], w, float((centres[0] + centres[1]) / 2 @ w)
+
+
+def _training_rows(rng: Any, positives: Rows, negatives: Rows, share: float) -> tuple[Rows, Scores]:
+    """Stack and label the rows; if share < 1, shuffle them and keep each with this probability."""
+    rows = np.concatenate([positives, negatives])
+    y = np.repeat([1.0, 0.0], [len(positives), len(negatives)])
+    if share >= 1.0:
+        return rows, y
+    order = rng.permutation(len(rows))
+    is_kept = rng.random_sample(len(rows)) < share
+    return rows[order][is_kept], y[order][is_kept]
+
+
+def _strong(s: Scores, t: Scores, k: int, middle: float) -> tuple[Mask, Mask]:
+    """Keep rows on their own side of the middle, at least half a margin from it."""
+    return s - middle >= 0.5, t - middle <= -0.5
+
+
+def _moderate(s: Scores, t: Scores, k: int, middle: float) -> tuple[Mask, Mask]:
+    """Keep negatives a margin below the k-th best positive, and positives not below them."""
+    is_kept_negative = t - np.sort(s)[-k] <= -1.0
+    return s >= np.max(t[is_kept_negative]), is_kept_negative
+
+
+def _mean(s: Scores, t: Scores, k: int, middle: float) -> tuple[Mask, Mask]:
+    """Keep negatives a margin below the mean of all positives."""
+    return np.ones(s.size, np.bool_), t - np.mean(s) <= -1.0
+
+
+THIN: dict[str, Callable[[Scores, Scores, int, float], tuple[Mask, Mask]]] = {
+    "strong": _strong,
+    "beta": _mean,
+    "moderate": _moderate,
+}
+"""Functions that return the positives and negatives that the paper's code keeps, by margin."""
+
+
+def descended(
+    X: Rows, y: Scores, start: Scores, descent: Mapping[str, Any], parameters: Mapping[str, Any]
+) -> dict[str, list[float]]:
+    """Return the value of every surrogate at each iterate of subgradient descent on one of them."""
+    groups, k = Groups.single(y.size), parameters["k"]
+    losses = {name: make(k) for name, make in LOSSES.items()}
+    targets = {name: loss.prepare(y, groups) for name, loss in losses.items()}
+    name = descent["loss"]
+    objective = LinearObjective(X, losses[name], targets[name], parameters["l2"])
+    curves: dict[str, list[float]] = {name: [] for name in LOSSES}
+    w = start
+    for step in range(parameters["n_iter"]):
+        scores = times(X, w)
+        for surrogate, loss in losses.items():
+            curves[surrogate].append(float(loss.value_and_grad(scores, targets[surrogate])[0][0]))
+        grad = objective.evaluate(w).grad
+        w = w - descent["learning_rate"] / np.sqrt(step + 1) * grad
+    return curves
+
+
+def _margins_that_hold(positive: Scores, negative: Scores, k: int) -> list[str]:
+    """Return the names of the margins of width 1 that hold for these scores."""
+    scores = np.concatenate([positive, negative])
+    labels = np.repeat([1.0, 0.0], [positive.size, negative.size])
+    measured = margins(scores, labels, k=k, delta=1.0 - 1e-9)
+    names: tuple[Margin, ...] = ("weak", "plain", "moderate", "strong")
+    return [name for name in names if bool(measured.holds(name)[0])]
+
+
+def _scaled(X: Rows) -> Rows:
+    """Return features scaled to [-1/2, 1/2], as all data of the paper."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    return (X - (low + high) / 2) / (high - low)
+
+
+_ZERO = {"strong": tuple(LOSSES), "beta": ("avg", "ramp"), "moderate": ("TS", "ramp")}
+_TITLES = {"strong": "strong margin", "beta": "beta-margin", "moderate": "moderate margin"}
+
+
+def fold(recipe: Recipe, cells: Cells) -> Figures:
+    """Return the last value of each surrogate, and the values that the paper's claims concern."""
+    figures: dict[str, Measured] = {}
+    for cell, curves in cells.items():
+        setting, margin = parts(cell).values()
+        for name, value in _last_values(curves, margin).items():
+            figures[f"{setting}, {margin}: {name}"] = Measured(value)
+    return figures
+
+
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
+    """Return one plot per setting and margin."""
+    line_plots: list[Figure] = []
+    for cell, curves in cells.items():
+        setting, margin = parts(cell).values()
+        loss = recipe.parameters["margins"][margin]["loss"]
+        line_plots.append(
+            views.lines(
+                f"{setting}: {loss} minimised under the {_TITLES[margin]}",
+                [views.curve(name, range(len(curves[name])), curves[name]) for name in LOSSES],
+                "iteration",
+                "value of the surrogate",
+            )
+        )
+    return line_plots
+
+
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
+    """Return a table of the margins that hold and of the numbers of rows after thinning."""
+    rows = [
+        [
+            *parts(cell).values(),
+            result["n_pos"],
+            result["n_neg"],
+            ", ".join(result["held"]) or "none",
+        ]
+        for cell, result in cells.items()
+    ]
+    return [
+        {
+            "columns": ["setting", "thinned to", "positives", "negatives", "margins that hold"],
+            "rows": rows,
+            "caption": "Margins of 1 along the direction of the thinning, before features were "
+            "scaled. The plain margin is the beta-margin of the paper (definition 3).",
+        }
+    ]
+
+
+def _last_values(curves: Result, margin: str) -> dict[str, float]:
+    zero_surrogates = _ZERO[margin]
+    listed_names = "all" if zero_surrogates == tuple(LOSSES) else " and ".join(zero_surrogates)
+    ends = {f"{name} at the end": curves[name][-1] for name in LOSSES}
+    ends["TS at its least"] = min(curves["TS"])
+    ends[f"worst of {listed_names}"] = max(curves[name][-1] for name in zero_surrogates)
+    if margin == "beta":
+        other_curves = [curves[name] for name in ("max", "TS")]
+        ends["least of max and TS"] = min(curve[-1] for curve in other_curves)
+        ends["rise of max and TS"] = min(curve[-1] - min(curve) for curve in other_curves)
+    return ends
+
+
+STUDY = Study(cells, run, fold, plots=plots, tables=tables)
+"""Figure 1."""

@@ -1,0 +1,373 @@
+"""Table 3 of hiranandani2020: every method on MovieLens, citations and Behance.
+
+To add a method, add its line to METHODS, and its name to the recipes that run it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from podium import losses
+from podium.rankers import LinearRanker, LogisticRanker
+from podium.report import Figure, Table
+from podium.types import PerRow
+from podium_studies import checks, views
+from podium_studies.hiranandani2020 import behance, citation, movielens
+from podium_studies.hiranandani2020.baselines import GreedyPAp, PrecisionAverage, SelectPAp, SVMpAUC
+from podium_studies.hiranandani2020.splits import (
+    PERCENT,
+    Run,
+    by_split,
+    difference,
+    gains,
+    levels,
+    tested,
+)
+from podium_studies.recipe import Recipe
+from podium_studies.rows import Parts, Rows, drawn
+from podium_studies.study import (
+    Cells,
+    Figures,
+    Measured,
+    Result,
+    Study,
+    generator,
+    key,
+    mean,
+    methods,
+    parts,
+    product,
+    seed_of,
+)
+
+PAPER, ZERO = "paper", "zero"
+"""The protocols: as in the paper's code, or from zero with the iterate chosen on validation."""
+
+RANDOM, FROM_ZERO = "random weights", " (w0 = 0)"
+_SURROGATES = ("GD-max", "GD-avg", "GD-TS")
+_BASELINES = ("SVM-pAUC", "Greedy", "SGD@k-avg", "Select")
+
+Choice: TypeAlias = Mapping[str, Any]
+
+
+# The data
+
+
+def _movielens(path: Path, seed: int) -> tuple[Rows, str]:
+    features = f"{movielens.RANK} factors of the user, of the item, and their products"
+    return movielens.fives(path)[0], features
+
+
+def _citation(path: Path, seed: int) -> tuple[Parts, str]:
+    features = f"{len(citation.SIDE)} counts, both papers' embeddings and their products"
+    return citation.read(path), features
+
+
+def _behance(path: Path, seed: int) -> tuple[Rows, str]:
+    features = f"user, image and their products; image features {behance.reduction(path)}"
+    return behance.read(path, seed=seed), features
+
+
+SOURCES: dict[str, Callable[[Path, int], tuple[Rows | Parts, str]]] = {
+    "movielens": _movielens,
+    "citation": _citation,
+    "behance": _behance,
+}
+"""Functions that read a data set and describe its features, by the recipe's `dataset`."""
+
+
+class Context:
+    """The data. `scaled` returns the parts of a repeat and caches those of the last repeat."""
+
+    def __init__(self, recipe: Recipe, source: Rows | Parts, features: str) -> None:
+        self._recipe, self._source, self._features = recipe, source, features
+        self.scaled = lru_cache(maxsize=1)(self._scaled)
+
+    def counts(self) -> dict[str, Any]:
+        """Return the numbers of rows, positives and users in all parts, and text on features."""
+        all_parts = [self._source] if isinstance(self._source, Rows) else list(self._source)
+        return {
+            "rows": sum(part.y.size for part in all_parts),
+            "positives": sum(int(np.count_nonzero(part.y)) for part in all_parts),
+            "users": np.unique(np.concatenate([part.qid for part in all_parts])).size,
+            "features": self._features,
+        }
+
+    def _scaled(self, seed: int) -> Parts:
+        """Return the scaled parts of one repeat, drawn from the rows or as published."""
+        source = self._source
+        if isinstance(source, Rows):
+            source = drawn(source, generator(self._recipe, "split", seed))
+        return source.scaled()
+
+
+def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
+    """Read the recipe's data set."""
+    name = checks.choice(recipe.parameters["dataset"], "dataset", list(SOURCES))
+    (path,) = paths.values()
+    return Context(recipe, *SOURCES[name](path, recipe.seed))
+
+
+# The methods
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method with its protocols and its grid, of which the best on the validation rows is kept.
+
+    Attributes
+    ----------
+    make : (k, protocol, options) -> estimator
+        The function that makes the estimator; `options` are keyword arguments of the estimator.
+    protocols : tuple of str
+        The protocols. If both are equivalent, only ZERO.
+    descends : bool
+        If True, the method uses the grid of the protocol, and PAPER fits once more with the
+        chosen options and more iterations. The grid of other methods is the recipe's "C" by name.
+    seeded : bool
+        Whether the estimator has a random_state.
+    uses_all_rows : bool
+        Whether to train on all rows, including groups on which pap@k is undefined.
+    """
+
+    make: Callable[[int, str, Choice], Any]
+    protocols: tuple[str, ...] = (PAPER, ZERO)
+    descends: bool = False
+    seeded: bool = False
+    uses_all_rows: bool = False
+
+
+def _descent(loss: Callable[[int], Any]) -> Method:
+    def make(k: int, protocol: str, options: Choice) -> LinearRanker:
+        start, keep = ("normal", "best_loss") if protocol == PAPER else ("zero", "best")
+        fixed: dict[str, Any] = {"start": start, "keep": keep, "eval_metric": f"pap@{k}"}
+        return LinearRanker(loss(k), solver="subgradient", **fixed, **options)
+
+    return Method(make, descends=True, seeded=True)
+
+
+def _svm(k: int, protocol: str, options: Choice) -> SVMpAUC:
+    return SVMpAUC(k, max_iter=100, tol=1e-3, patience=20, **options)
+
+
+def _select(k: int, protocol: str, options: Choice) -> SelectPAp:
+    return SelectPAp(k, start="normal" if protocol == PAPER else "logistic", **options)
+
+
+METHODS: dict[str, Method] = {
+    "GD-max": _descent(losses.PApMax),
+    "GD-avg": _descent(losses.PApAverage),
+    "GD-TS": _descent(losses.PApTightStruct),
+    "GD-TS-exact": _descent(lambda k: losses.PApTightStruct(k, exact=True)),
+    "GD-ramp": _descent(losses.PApRamp),
+    "SVM-pAUC": _descent(losses.PAUCHinge),
+    "SVM-pAUC-exact": Method(_svm, (ZERO,)),
+    "Greedy": Method(lambda k, _, options: GreedyPAp(k, **options), seeded=True),
+    "SGD@k-avg": _descent(PrecisionAverage),
+    "Select": Method(_select, seeded=True),
+    "logistic": Method(
+        lambda k, _, options: LogisticRanker(eval_metric=f"pap@{k}", **options),
+        (ZERO,),
+        uses_all_rows=True,
+    ),
+}
+"""Every method by its name in tables, except random weights, which learn nothing."""
+
+
+def grid(name: str, protocol: str, parameters: Mapping[str, Any]) -> Sequence[Choice]:
+    """Return the options in the grid of a method."""
+    if not METHODS[name].descends:
+        return [*product({"C": parameters["C"][name]})]
+    settings = parameters[protocol]
+    combinations = product({option: settings[option] for option in ("learning_rate", "l2")})
+    return [{**options, "max_iter": settings["max_iter"]} for options in combinations]
+
+
+def runs(recipe: Recipe) -> dict[str, Run]:
+    """Return the method and protocol of each row of the table, by label.
+
+    A method with both protocols has two rows. The label of the row with PAPER is the method's
+    name.
+    """
+    method_runs = {RANDOM: (RANDOM, PAPER)}
+    for name in methods(recipe, METHODS):
+        for protocol in METHODS[name].protocols:
+            has_both_protocols = len(METHODS[name].protocols) > 1
+            label = name + FROM_ZERO if has_both_protocols and protocol == ZERO else name
+            method_runs[label] = (name, protocol)
+    return method_runs
+
+
+# The loop
+
+
+def cells(recipe: Recipe) -> Sequence[str]:
+    """Return the keys: the counts of the data, then every run by repeat and cutoff."""
+    return [key(data="counts")] + [
+        key(seed=seed, k=k, method=name, protocol=protocol)
+        for seed in range(recipe.repeats or 1)
+        for k in recipe.parameters["cutoffs"]
+        for name, protocol in runs(recipe).values()
+    ]
+
+
+def run(recipe: Recipe, context: Context, cell: str) -> Result:
+    """Count the data, or tune and test one method.
+
+    The result of a method has "pap" (ties count as errors), "half" (ties count half), "users"
+    (their number), "user" (their ids), "gain" (their values), "chosen" (the options) and "valid"
+    (the validation pap by which they were chosen).
+    """
+    fields = parts(cell)
+    if "data" in fields:
+        return context.counts()
+    seed, k, name = int(fields["seed"]), int(fields["k"]), fields["method"]
+    scaled = context.scaled(seed)
+    cutoff_parts = scaled.for_cutoff(k)  # without the groups on which pap@k is undefined
+    if name == RANDOM:
+        shape = (recipe.parameters["random_draws"], cutoff_parts.test.X.shape[1])
+        coefs = generator(recipe, "weights", seed).standard_normal(shape)
+        scores = [np.einsum("ij,j->i", cutoff_parts.test.X, coef) for coef in coefs]
+        return {"chosen": {}, **_tested(scores, cutoff_parts.test, k)}
+    if METHODS[name].uses_all_rows:
+        cutoff_parts = cutoff_parts.training_on(scaled.train)
+    start_seed = seed_of(recipe, "start", seed)
+    return tuned(name, fields["protocol"], k, cutoff_parts, recipe.parameters, start_seed)
+
+
+def tuned(
+    name: str, protocol: str, k: int, rows: Parts, parameters: Mapping[str, Any], seed: int
+) -> dict[str, Any]:
+    """Fit a method with all options of its grid, select the best on validation, and test it."""
+    method, (train, valid, test) = METHODS[name], rows
+    seeded = {"random_state": seed} if method.seeded else {}
+    validation = {} if protocol == PAPER else {"eval_set": (valid.X, valid.y, valid.qid)}
+
+    def fitted(options: Choice) -> tuple[float, Any, Choice]:
+        model = method.make(k, protocol, {**options, **seeded})
+        model.fit(train.X, train.y, train.qid, **validation)
+        return float(np.mean(gains(model.predict(valid.X), valid, [k])[0])), model, options
+
+    fits = [fitted(options) for options in grid(name, protocol, parameters)]
+    value, model, options = max(fits, key=itemgetter(0))  # the first of equal ones
+    if method.descends and protocol == PAPER:
+        value, model, options = fitted({**options, "max_iter": parameters[PAPER]["final"][name]})
+    return {"chosen": dict(options), "valid": value, **_tested([model.predict(test.X)], test, k)}
+
+
+def _tested(scores: Sequence[PerRow], test: Rows, k: int) -> dict[str, Any]:
+    """Return the test results of scores; those of random weights are averaged over the draws."""
+    gain, half = (
+        np.mean([gains(draw_scores, test, [k], ties)[0] for draw_scores in scores], axis=0)
+        for ties in ("worst", "average")
+    )
+    results = tested(gain, test)
+    return {"pap": results.pop("pap"), "half": float(half.mean()), "users": gain.size, **results}
+
+
+# The page
+
+
+def fold(recipe: Recipe, cells: Cells) -> Figures:
+    """Return the counts of the data, the percentages by row, and the differences in the claims."""
+    counts = cells[key(data="counts")]
+    figures = {name: Measured(float(counts[name])) for name in ("rows", "positives", "users")}
+    for label, method_run in runs(recipe).items():
+        for k in recipe.parameters["cutoffs"]:
+            results = _results(recipe, cells, method_run, k)
+            figures[f"{label} k={k}"] = mean(PERCENT * result["pap"] for result in results)
+    differences = {
+        label: difference(recipe, cells, *compared_runs) for label, *compared_runs in _pairs(recipe)
+    }
+    return {**figures, **differences, **_above_printed(recipe, figures)}
+
+
+def _results(recipe: Recipe, cells: Cells, run: Run, k: int) -> list[Result]:
+    return by_split(recipe, cells, k=k, method=run[0], protocol=run[1])
+
+
+def _pairs(recipe: Recipe) -> list[tuple[str, Run, Run]]:
+    """Return the label and the two runs of each comparison of the paper's methods with others."""
+    available = {RANDOM, *recipe.parameters["methods"]}
+    protocols = {**dict.fromkeys((*_BASELINES, RANDOM), PAPER), "logistic": ZERO}
+    return [
+        (f"{method} − {baseline}", (method, PAPER), (baseline, protocol))
+        for method in _SURROGATES
+        for baseline, protocol in protocols.items()
+        if {method, baseline} <= available
+    ]
+
+
+def _above_printed(recipe: Recipe, figures: Figures) -> Figures:
+    """Return the least difference over k of logistic regression from the best printed figure."""
+    excesses: list[Measured] = []
+    for k in recipe.parameters["cutoffs"]:
+        printed = [value for label, value in recipe.printed.items() if label.endswith(f" k={k}")]
+        logistic = figures.get(f"logistic k={k}")
+        if printed and logistic:
+            excesses.append(Measured(logistic.value - max(printed), logistic.std_error, logistic.n))
+    label = "logistic − best printed, least over k"
+    return {label: min(excesses, key=lambda excess: excess.value)} if excesses else {}
+
+
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
+    """Return figures of pap against k by method, one for each protocol."""
+    labels = [*runs(recipe)]
+    zero_labels = [label for label in labels if label.endswith(FROM_ZERO)]
+    paper_labels = [label for label in labels if label not in zero_labels]
+    shared_labels = [label for label in paper_labels if f"{label}{FROM_ZERO}" not in zero_labels]
+    titles = {
+        "The paper's protocol: random start, lowest training loss": paper_labels,
+        "Start at zero, iterate chosen on validation": [*shared_labels, *zero_labels],
+    }
+    return [
+        levels(
+            recipe, figures, title, {label: label.removesuffix(FROM_ZERO) for label in shown_labels}
+        )
+        for title, shown_labels in titles.items()
+    ]
+
+
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield tables of pap by method and k, half-credit values, users, and chosen options."""
+    cutoffs, method_runs = {f"k={k}": k for k in recipe.parameters["cutoffs"]}, runs(recipe)
+
+    def value(label: str, k: int) -> str:
+        name = f"{label} k={k}"
+        return views.level(figures[name], 1, recipe.printed.get(name))
+
+    def average(name: str, label: str, k: int) -> float:
+        return float(
+            np.mean([result[name] for result in _results(recipe, cells, method_runs[label], k)])
+        )
+
+    def half(label: str, k: int) -> str:
+        return f"{PERCENT * average('half', label, k):.1f}"
+
+    def users(_: str, k: int) -> str:
+        return f"{average('users', RANDOM, k):.0f}"
+
+    def chosen(label: str, k: int) -> str:
+        options = _results(recipe, cells, method_runs[label], k)[0]["chosen"]
+        return ", ".join(f"{name} {value:g}" for name, value in options.items())
+
+    method_table = partial(views.table, head="method", names=method_runs, columns=cutoffs)
+    yield method_table("pap@k, per cent: mean over splits ± standard error (printed)", cell=value)
+    yield method_table(
+        "The same with half of each tied pair counted, as in the paper's code", cell=half
+    )
+    features = f"Features: {cells[key(data='counts')]['features']}."
+    title = f"Number of test users with a defined pap@k, mean over splits. {features}"
+    yield views.table(title, "", ["users"], cutoffs, users)
+    yield method_table("Options chosen in the first split", cell=chosen)
+
+
+STUDY = Study(cells, run, fold, prepare, plots, tables)
+"""Table 3 on the data set in the recipe's parameter `dataset`."""

@@ -1,0 +1,263 @@
+"""The distribution of ranks as estimated from samples, compared with the exact one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from podium.report import Figure, Table
+from podium_studies import views
+from podium_studies.jin2021.evaluations import Evaluations, prepare, quiet
+from podium_studies.jin2021.protocol import Floats
+from podium_studies.recipe import Recipe
+from podium_studies.study import Cells, Figures, Measured, Result, Study, key, mean, parts
+
+_DIGITS = 7  # decimals of a share of users: 1/100 of one user in 100,000
+
+
+EXACT, SAMPLE = "exact", "sample"
+"""The two kinds of cells: the exact curve of a recommender, or the estimates of one sample."""
+
+CDF, PMF = "cdf distance", "pmf distance"
+"""The distances of the mean curve from the exact one: the mean absolute difference over ranks, of
+recall and of the shares of users at each rank, divided by the mean of the exact curve."""
+
+ONE, APART = "cdf distance of one sample", "cdf apart"
+"""The mean distance of single samples' recall curves, and that of two estimators' mean curves."""
+
+CHANCE = "users' chance"
+"""The expected distance of the shares of this many users from those of infinitely many users."""
+
+
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield the keys: the exact ranks and the samples of each recommender."""
+    for method in recipe.parameters["methods"]:
+        yield key(part=EXACT, method=method)
+        for repeat in range(recipe.repeats or 1):
+            yield key(part=SAMPLE, method=method, repeat=repeat)
+
+
+def run(recipe: Recipe, context: Evaluations, cell: str) -> Result:
+    """Return recall at each rank: the exact one, or the estimates from one sample."""
+    key_parts, depth = parts(cell), recipe.parameters["depth"]
+    method = key_parts["method"]
+    if key_parts["part"] == EXACT:
+        recall = context.exact(method).cdf[:depth].round(_DIGITS)
+        return {"users": context.held_out.n_users, "recall": recall}
+    samples = context.sample(method, recipe.parameters["n_negatives"], int(key_parts["repeat"]))
+    with quiet():
+        recall = {
+            label: estimator.fit(ranks).cdf[:depth].round(_DIGITS)
+            for label, estimator, ranks in context.readings(samples)
+        }
+    return {"recall": recall}
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """The recall of a recommender at ranks 1 .. depth.
+
+    Attributes
+    ----------
+    exact : float64, (depth,)
+    runs : dict of str to float64, (n_runs, depth)
+        The estimates by estimator, with a row for each sample.
+    users : int
+        The number of users.
+    """
+
+    exact: Floats
+    runs: dict[str, Floats]
+    users: int
+
+
+def curves(recipe: Recipe, cells: Cells, method: str) -> Curves:
+    """Collect the cells of a recommender."""
+    results = [
+        (key_parts["part"], result) for key_parts, result in views.select(cells, method=method)
+    ]
+    exact = next(result for part, result in results if part == EXACT)
+    samples = [result["recall"] for part, result in results if part == SAMPLE]
+    runs = {
+        label: np.array([recall[label] for recall in samples], np.float64)
+        for label in recipe.parameters["estimators"]
+    }
+    return Curves(np.array(exact["recall"], np.float64), runs, int(exact["users"]))
+
+
+def fold(recipe: Recipe, cells: Cells) -> Figures:
+    """Return errors at a few ranks, distances of mean curves, and differences of both."""
+    return {
+        f"{method}, {name}": figure
+        for method in recipe.parameters["methods"]
+        for name, figure in _method_figures(recipe, curves(recipe, cells, method)).items()
+    }
+
+
+def _method_figures(recipe: Recipe, method_curves: Curves) -> dict[str, Measured]:
+    noise, k = chance(method_curves.exact, method_curves.users), recipe.parameters["cutoffs"][0]
+
+    def distance_gap(pair: Floats) -> float:
+        return distance(pair[0], method_curves.exact) - distance(pair[1], method_curves.exact)
+
+    figures = {f"{CHANCE} {PMF}": Measured(noise, n=method_curves.users)}
+    for label, runs in method_curves.runs.items():
+        for rank in recipe.parameters["cutoffs"]:
+            figures[f"{label} − exact recall@{rank}"] = mean(
+                runs[:, rank - 1] - method_curves.exact[rank - 1]
+            )
+        figures |= {
+            f"{label} {name}": figure
+            for name, figure in _distances(runs, method_curves.exact).items()
+        }
+        shares = figures[f"{label} {PMF}"]
+        figures[f"{label} {PMF} / {CHANCE}"] = Measured(
+            shares.value / noise, shares.std_error / noise, shares.n
+        )
+    for one, other in recipe.parameters["compared"]:
+        pairs = np.stack([method_curves.runs[one], method_curves.runs[other]], axis=1)
+        label = f"{one} − {other}"
+        figures[f"{label} recall@{k}"] = mean(pairs[:, 0, k - 1] - pairs[:, 1, k - 1])
+        figures[f"{label} {CDF}"] = statistic_of_mean(pairs, distance_gap)
+        figures[f"{label} {ONE}"] = mean(distance_gap(pair) for pair in pairs)
+        figures[f"{label} {APART}"] = statistic_of_mean(
+            pairs, lambda pair: distance(pair[0], pair[1])
+        )
+    return figures
+
+
+def _distances(runs: Floats, exact: Floats) -> dict[str, Measured]:
+    return {
+        CDF: statistic_of_mean(runs, lambda curve: distance(curve, exact)),
+        PMF: statistic_of_mean(runs, lambda curve: rankwise(curve, exact)),
+        f"{PMF} − {CDF}": statistic_of_mean(
+            runs, lambda curve: rankwise(curve, exact) - distance(curve, exact)
+        ),
+        ONE: mean(distance(run, exact) for run in runs),
+    }
+
+
+def distance(curve: Floats, exact: Floats) -> float:
+    """Return the mean distance of two curves, divided by the mean of the second."""
+    return float(np.abs(curve - exact).mean() / exact.mean())
+
+
+def rankwise(curve: Floats, exact: Floats) -> float:
+    """Return the distance of two curves, computed on their shares at each rank."""
+    return distance(*(np.diff(recall, prepend=0.0) for recall in (curve, exact)))
+
+
+def chance(exact: Floats, users: int) -> float:
+    """Return the expected distance of the users' shares from those of infinitely many users.
+
+    It is the mean absolute value of normal errors with the variance of a Poisson count.
+    """
+    share = np.diff(exact, prepend=0.0)
+    return float(np.sqrt(2.0 * share / (math.pi * users)).mean() / share.mean())
+
+
+def statistic_of_mean(runs: Floats, statistic: Callable[[Floats], float]) -> Measured:
+    """Return a statistic of the mean over runs, with its jackknife standard error."""
+    n = runs.shape[0]
+    value = statistic(runs.mean(axis=0))
+    if n < 2:
+        return Measured(value, n=n)
+    total = runs.sum(axis=0)
+    left_out = np.array([statistic((total - curve) / (n - 1)) for curve in runs])
+    return Measured(value, float(left_out.std() * math.sqrt(n - 1)), n)
+
+
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
+    """Yield for each recommender plots of the shares at each rank, recall, and relative recall."""
+    for method in recipe.parameters["methods"]:
+        yield from _plots(recipe, method, curves(recipe, cells, method))
+
+
+def _plots(recipe: Recipe, method: str, method_curves: Curves) -> Iterator[Figure]:
+    apart: Sequence[str] = recipe.parameters["apart"]
+    mean = {label: runs.mean(axis=0) for label, runs in method_curves.runs.items()}
+    near = {label: curve for label, curve in mean.items() if label not in apart}
+    n_runs, axis = next(iter(method_curves.runs.values())).shape[0], "rank R among all items"
+    caption = (
+        f"Each curve is the mean over {n_runs} samples of {recipe.parameters['n_negatives']} "
+        f"items per user. Exact: the ranks of {method_curves.users:,} users among all items."
+    )
+    not_shown = "; ".join(f"{label} begins at {mean[label][0]:.3f}" for label in apart)
+    yield views.lines(
+        f"{method}: share of users at each rank",
+        _lines({EXACT: method_curves.exact, **near}, lambda curve: np.diff(curve, prepend=0.0)),
+        axis,
+        "share of users with the target at rank R",
+        caption=f"{caption} Not shown: {not_shown}." if not_shown else caption,
+    )
+    yield views.lines(
+        f"{method}: recall@R, the share of users with a rank of at most R",
+        _lines({EXACT: method_curves.exact, **mean}, np.asarray),
+        axis,
+        "share of users with the target at rank R or better",
+        caption=caption,
+    )
+
+    def ratio(curve: Floats) -> Floats:
+        """Return a curve divided by the exact one; nan at ranks where the exact recall is 0."""
+        reached = method_curves.exact > 0
+        return np.divide(curve, method_curves.exact, out=np.full(curve.size, np.nan), where=reached)
+
+    ones = _lines({EXACT: np.ones(method_curves.exact.size)}, np.asarray)
+    yield views.lines(
+        f"{method}: estimated recall@R divided by the exact one",
+        [*ones, *_lines(near, ratio)],
+        axis,
+        "estimate / exact",
+        log_x=True,
+        caption=caption if not apart else f"{caption} Not shown: {', '.join(apart)}, far above.",
+    )
+
+
+def _lines(
+    curves_by_label: Mapping[str, Floats], transform: Callable[[Floats], Floats]
+) -> Iterator[views.Row]:
+    for label, curve in curves_by_label.items():
+        heights = transform(curve).tolist()
+        rounded = (round(value, 7) if math.isfinite(value) else None for value in heights)
+        yield views.curve(label, range(1, len(heights) + 1), rounded)
+
+
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield for each recommender a table of recall at a few ranks and the distances of curves."""
+    for method in recipe.parameters["methods"]:
+        yield _table(recipe, figures, method, curves(recipe, cells, method))
+
+
+def _table(recipe: Recipe, figures: Figures, method: str, method_curves: Curves) -> Table:
+    noise = figures[f"{method}, {CHANCE} {PMF}"].value
+    distances = {"recall, one sample": ONE, "recall, mean of all": CDF, "shares, mean of all": PMF}
+    levels = {f"recall@{k}": k for k in recipe.parameters["cutoffs"]}
+
+    def cell(label: str, column: str | int) -> str:
+        if isinstance(column, str):
+            if label == EXACT:
+                return f"{noise:.3f}" if column == PMF else ""
+            return f"{figures[f'{method}, {label} {column}'].value:.3f}"
+        if label == EXACT:
+            return f"{method_curves.exact[column - 1]:.4f}"
+        values = method_curves.runs[label][:, column - 1]
+        spread = f"{values.std(ddof=1):.4f}" if values.size > 1 else "–"
+        return f"{values.mean():.4f} ± {spread}"
+
+    return views.table(
+        f"{method}: recall (mean ± standard deviation of one sample), and distances from the "
+        "exact curve divided by its mean, of recall and of the shares at each rank. In the row "
+        "exact: the expected distance from the shares of infinitely many users.",
+        "",
+        [EXACT, *method_curves.runs],
+        {**levels, **distances},
+        cell,
+    )
+
+
+STUDY = Study(cells, run, fold, prepare, plots, tables)
+"""The study of estimators' curves, each of them the mean over a recipe's repeats."""

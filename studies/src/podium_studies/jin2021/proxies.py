@@ -1,0 +1,192 @@
+"""Errors of scans with a proxy, beside the best estimator from as many random items."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from podium.catalogue import ScoreFunction
+from podium.errors import PodiumWarning
+from podium.report import Figure, Table
+from podium.sampled import evaluate, scan
+from podium_studies import views
+from podium_studies.jin2021 import evaluations
+from podium_studies.jin2021.evaluations import Evaluations, estimates
+from podium_studies.jin2021.protocol import Floats, Ints
+from podium_studies.jin2021.tables_values import geometric_mean
+from podium_studies.recipe import Recipe
+from podium_studies.study import Cells, Figures, Measured, Result, Study, key, parts, seed_of
+
+BASELINE = "random items"
+"""The cells in which each target is ranked among random items, without a proxy."""
+RANDOM, POPULARITY, OWN = "random list", "popularity", "own items first"
+_FIRST = 1e9  # is added to the popularity of own items, which then come first
+
+
+@dataclass(frozen=True, eq=False)
+class Proxies:
+    """Fitted methods, which serve as expensive models and as proxies."""
+
+    evaluations: Evaluations
+    _fitted: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def fitted(self, method: str) -> Any:
+        """Return a method, fitted once with one thread."""
+        if method not in self._fitted:
+            with threadpool_limits(1):
+                self._fitted[method] = self.evaluations.fitted(method)
+        return self._fitted[method]
+
+    def order(self, proxy: str, depth: int) -> Mapping[str, Any]:
+        """Return the arguments of `scan` that give the order of a proxy."""
+        train = self.evaluations.held_out.train
+        popularity: Floats = np.bincount(train.indices, minlength=train.shape[1]).astype(float)
+        if proxy == POPULARITY:
+            return {"proxy": popularity}
+        if proxy == RANDOM:
+            rng = np.random.default_rng(self.evaluations.recipe.seed)
+            return {"proxy": rng.permutation(popularity.size).astype(float)}
+        if proxy == OWN:
+
+            def own_first(users: Ints) -> Floats:
+                return popularity + _FIRST * train[users].toarray()
+
+            return {"proxy": ScoreFunction(own_first, *train.shape)}
+        depth = min(depth, train.shape[1])
+        return {"lists": self.fitted(proxy).recommend(k=depth, exclude_seen=False)[0]}
+
+
+def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Proxies:
+    """Read the data, and check that every method can be fitted."""
+    return Proxies(evaluations.prepare(recipe, paths))
+
+
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield the keys: each method with each proxy but itself, and with random items."""
+    for method in recipe.parameters["compared"]:
+        for proxy in (BASELINE, *recipe.parameters["proxies"]):
+            for repeat in range(recipe.repeats or 1) if proxy != method else ():
+                yield key(method=method, proxy=proxy, repeat=repeat)
+
+
+def run(recipe: Recipe, context: Proxies, cell: str) -> Result:
+    """Estimate the measures once, by each estimator from random items or by a scan."""
+    of, parameters = parts(cell), recipe.parameters
+    method, proxy, repeat = of["method"], of["proxy"], int(of["repeat"])
+    exact, measures = context.evaluations.exact(method), parameters["measures"]
+    result = {"exact": [exact.expect(measure) for measure in measures]}
+    seed = seed_of(recipe, f"{method} by {proxy}", repeat)
+    budget = parameters["budget"]
+    if proxy == BASELINE:
+        samples = context.evaluations.drawn(method, budget, seed)
+        readings = context.evaluations.readings(samples)
+        return result | {
+            "estimates": {label: estimates(by, ranks, measures) for label, by, ranks in readings}
+        }
+    with warnings.catch_warnings():
+        # The study also has useless proxies and small budgets.
+        warnings.simplefilter("ignore", PodiumWarning)
+        ranks = scan(
+            context.fitted(method).score_pairs,
+            context.evaluations.held_out.targets,
+            k=parameters["k"],
+            **context.order(proxy, parameters["depth"]),
+            budget=budget,
+            seed=seed,
+        )
+        evaluation = evaluate(ranks, measures)
+    return result | {
+        "estimates": {"scan": [evaluation.means[measure] for measure in measures]},
+        "scored": float(ranks.n_scored.mean()),
+        "open": float(ranks.is_open.mean()),
+    }
+
+
+def errors(recipe: Recipe, cells: Cells) -> dict[tuple[str, str], Floats]:
+    """Return the relative error by method and proxy; without a proxy, that of the best estimator.
+
+    Returns
+    -------
+    dict of (method, proxy) to float64, (n_measures,)
+        The root mean square over repeats of estimate / exact - 1. The best estimator is chosen
+        afterwards for each measure.
+    """
+    result: dict[tuple[str, str], Floats] = {}
+    for method in recipe.parameters["compared"]:
+        for proxy in (BASELINE, *recipe.parameters["proxies"]):
+            chosen = [cell for _, cell in views.select(cells, method=method, proxy=proxy)]
+            if chosen:
+                exact = np.array(chosen[0]["exact"])
+                by_estimator = [
+                    np.array([cell["estimates"][name] for cell in chosen]) / exact - 1
+                    for name in chosen[0]["estimates"]
+                ]
+                squares = [(relative**2).mean(axis=0) for relative in by_estimator]
+                result[method, proxy] = np.sqrt(np.min(squares, axis=0))
+    return result
+
+
+def fold(recipe: Recipe, cells: Cells) -> Figures:
+    """Return the ratio of errors by method, proxy and measure, and its means over methods."""
+    relative, least = errors(recipe, cells), recipe.parameters["least_error"]
+    n, figures = recipe.repeats or 1, dict[str, Measured]()
+    ratios: dict[str, list[float]] = {}
+    for (method, proxy), error in relative.items():
+        if proxy == BASELINE:
+            continue
+        ratio = np.maximum(error, least) / np.maximum(relative[method, BASELINE], least)
+        kind = RANDOM if proxy == RANDOM else "proxies"
+        for measure, value in zip(recipe.parameters["measures"], ratio.tolist(), strict=True):
+            figures[f"{method} by {proxy}: {measure}"] = Measured(value, n=n)
+            ratios.setdefault(proxy, []).append(value)
+            if kind == "proxies":
+                ratios.setdefault(kind, []).append(value)
+    for name, values in ratios.items():
+        array = np.array(values)
+        figures[f"{name}: geometric mean"] = Measured(float(geometric_mean(array)), n=array.size)
+        figures[f"{name}: largest"] = Measured(float(array.max()), n=array.size)
+    return figures
+
+
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
+    """Yield a plot of the relative errors by method for each measure."""
+    relative = errors(recipe, cells)
+    for k, measure in enumerate(recipe.parameters["measures"]):
+        yield views.intervals(
+            f"{measure}: relative error with {recipe.parameters['budget']} scored items",
+            {
+                method: [
+                    views.point_row(proxy, float(relative[method, proxy][k]))
+                    for proxy in (BASELINE, *recipe.parameters["proxies"])
+                    if (method, proxy) in relative
+                ]
+                for method in recipe.parameters["compared"]
+            },
+            axis_label="root-mean-square error / exact value",
+            digits=3,
+            caption=f"{BASELINE}: the estimator that is best afterwards.",
+        )
+
+
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield the relative errors by method and proxy for each measure."""
+    relative = errors(recipe, cells)
+    proxies = {proxy: proxy for proxy in (BASELINE, *recipe.parameters["proxies"])}
+    for k, measure in enumerate(recipe.parameters["measures"]):
+
+        def error(method: str, proxy: str, k: int = k) -> str:
+            value = relative.get((method, proxy))
+            return "" if value is None else f"{100 * value[k]:.1f}"
+
+        caption = f"{measure}: relative error in per cent, by proxy"
+        yield views.table(caption, "model", recipe.parameters["compared"], proxies, error)
+
+
+STUDY = Study(cells, run, fold, prepare, plots, tables)
+"""The study of errors by model and proxy."""

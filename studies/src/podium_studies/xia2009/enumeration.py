@@ -1,0 +1,391 @@
+"""The theory of xia2009 by enumeration: the losses that find the best top k, by space.
+
+There are three kinds of cells: a loss in a form on random spaces of a size, the theory's condition
+on spaces of a size, and a loss on the three-object space of proposition 10 as p1 varies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from podium.losses import Loss
+from podium.report import Figure, Table
+from podium_studies import views
+from podium_studies.recipe import Recipe
+from podium_studies.study import (
+    Cells,
+    Figures,
+    Measured,
+    Result,
+    Study,
+    generator,
+    key,
+    mean,
+    parts,
+)
+from podium_studies.views import select
+from podium_studies.xia2009.consistency import (
+    Minimum,
+    Space,
+    agreement,
+    is_order_preserving,
+    meets_theorem_6,
+    minimise,
+    preserved_pairs,
+    sensitivity,
+)
+from podium_studies.xia2009.enumeration_curves import curve
+from podium_studies.xia2009.enumeration_losses import NAMES, make_loss
+
+_N_STARTS = 3  # enough for RankCosine, whose starts all lead to the same direction
+_LISTWISE = ("listmle", "listnet", "rankcosine", "permutation-cross-entropy")
+_KINKED = "pairwise-hinge"
+
+Row = tuple[Mapping[str, str], Result]
+"""The fields of a cell's key, and the result of the cell."""
+
+
+def cells(recipe: Recipe) -> Sequence[str]:
+    """Return one key per size, loss and form, per size, and per curve of a loss."""
+    sizes = [tuple(size) for size in recipe.parameters["sizes"]]
+    losses = recipe.parameters["losses"]
+    return [
+        *(
+            key(part="loss", n=n, k=k, loss=name, form=form)
+            for n, k in sizes
+            for name, forms in losses.items()
+            for form in forms
+        ),
+        *(key(part="spaces", n=n, k=k) for n, k in sizes),
+        *(
+            key(part="proposition 10", loss=name, form=form)
+            for name, form in recipe.parameters["curves"]
+        ),
+    ]
+
+
+def run(recipe: Recipe, context: Any, cell: str) -> Result:
+    """Return the result of one cell."""
+    fields = parts(cell)
+    if fields["part"] == "proposition 10":
+        return curve(recipe, make_loss(fields["loss"], fields["form"], 1))
+    n, k = int(fields["n"]), int(fields["k"])
+    if fields["part"] == "spaces":
+        return conditions(recipe, n, k)
+    return on_spaces(recipe, make_loss(fields["loss"], fields["form"], k), n, k)
+
+
+def on_spaces(recipe: Recipe, loss: Loss, n: int, k: int) -> dict[str, Any]:
+    """Search for counter-examples to a loss, and minimise it on every drawn space."""
+    search_result = sensitivity(loss, n, k, n_random=recipe.parameters["n_random_scores"])
+    results: dict[str, Any] = {
+        "violated": list(search_result.violated),
+        "n_scores": search_result.n_scores,
+    }
+    for kind in ("preserving", "arbitrary"):
+        spaces = drawn(recipe, kind, n, k)
+        minima = [minimise(space, loss, n_starts=_N_STARTS) for space in spaces]
+        agreements = [
+            agreement(space, loss, k, minimum=minimum)
+            for space, minimum in zip(spaces, minima, strict=True)
+        ]
+        results[kind] = {
+            "consistent": [float(comparison.consistent) for comparison in agreements],
+            "regret": [comparison.regret for comparison in agreements],
+            "tied": sum(comparison.tied for comparison in agreements),
+            "unbounded": sum(not comparison.minimum.finite for comparison in agreements),
+        }
+        if kind == "preserving":
+            results["pairs"], results["wrong pairs"] = theorem_7(spaces, minima, k)
+    return results
+
+
+def theorem_7(spaces: Sequence[Space], minima: Sequence[Minimum], k: int) -> tuple[int, int]:
+    """Return the number of order preserving pairs, and of those that minimisers order wrongly."""
+    n_pairs = n_wrong = 0
+    for space, minimum in zip(spaces, minima, strict=True):
+        pairs = preserved_pairs(space, k)
+        n_pairs += len(pairs)
+        n_wrong += sum(bool(minimum.gaps[i, j] <= 0.0) for i, j in pairs)
+    return n_pairs, n_wrong
+
+
+def drawn(recipe: Recipe, kind: str, n: int, k: int) -> list[Space]:
+    """Draw the spaces of one kind and size, which are the same for all losses."""
+    rng = generator(recipe, kind, n, k)
+    shape = recipe.parameters["concentration"]
+    return [
+        Space.random(n, rng, concentration=shape)
+        if kind == "arbitrary"
+        else Space.random_order_preserving(n, k, rng, concentration=shape)
+        for _ in range(recipe.parameters["spaces"])
+    ]
+
+
+def conditions(recipe: Recipe, n: int, k: int) -> dict[str, Any]:
+    """Measure how often arbitrary spaces meet theorem 6, and how often proposition 8 holds."""
+    rng = generator(recipe, "conditions", n, k)
+    arbitrary = [Space.random(n, rng) for _ in range(recipe.parameters["many_spaces"])]
+    deeper = min(k + 1, n)
+    n_up_held, n_pairs_up = _count_preserved(arbitrary, k, deeper)
+    n_down_held, n_pairs_down = _count_preserved(
+        [*arbitrary, *drawn(recipe, "preserving", n, deeper)], deeper, k
+    )
+    return {
+        "meets": [float(meets_theorem_6(space, k)) for space in arbitrary],
+        "pairs": n_pairs_up / (len(arbitrary) * n * (n - 1) / 2),
+        "proposition 8, pairs": n_pairs_down,
+        "proposition 8, broken": n_pairs_down - n_down_held,
+        "converse, pairs": n_pairs_up,
+        "converse, holds": n_up_held,
+    }
+
+
+def _count_preserved(spaces: Iterable[Space], k: int, other_k: int) -> tuple[int, int]:
+    """Return (kept, total): order preserving pairs at k that are so at `other_k` too, and all."""
+    is_preserved = [
+        is_order_preserving(space, i, j, other_k)
+        for space in spaces
+        for i, j in preserved_pairs(space, k)
+    ]
+    return sum(is_preserved), len(is_preserved)
+
+
+def fold(recipe: Recipe, cells: Cells) -> Figures:
+    """Return the figures of the paper's claims."""
+    rows, curves = select(cells, part="loss"), select(cells, part="proposition 10")
+    figures = (
+        _loss_figures(rows)
+        | _minimiser_figures(rows)
+        | _space_figures(select(cells, part="spaces"))
+    )
+    for fields, result in curves:
+        first_label = f"{_name(fields)}: object 1 first from p1 ="
+        figures[first_label] = Measured(result["first from"])
+    for fields, result in curves:
+        is_behind = [lead_at_p1 <= 0.0 for lead_at_p1 in result["lead"]]
+        share_label = f"{_name(fields)}: share of p1 > p2 with another object first"
+        figures[share_label] = Measured(sum(is_behind) / len(is_behind), n=len(is_behind))
+    return figures
+
+
+def _loss_figures(rows: Sequence[Row]) -> dict[str, Measured]:
+    """Return the numbers of violations of definition 3 by the losses in the paper's claims."""
+    violated = [(fields, len(result["violated"])) for fields, result in rows]
+    top = [(fields["loss"], n) for fields, n in violated if fields["form"] == "top-k"]
+    luce = [(fields, n) for fields, n in violated if fields["loss"] == "listnet-luce"]
+    original = [n for fields, n in violated if _is_original(fields) and _is_short(fields)]
+
+    def share(counts: Iterable[int]) -> Measured:
+        return mean(float(n > 0) for n in counts)
+
+    return {
+        **{
+            f"conditions that {NAMES[name]} at the top k violates": _count(
+                n for loss, n in top if loss == name
+            )
+            for name in _LISTWISE
+        },
+        "original listwise losses, k < n - 1: share that violates definition 3": share(original),
+        **{
+            f"Luce cross entropy, {condition}: share that violates definition 3": share(
+                n for fields, n in luce if _is_short(fields) == short
+            )
+            for condition, short in (("k < n - 1", True), ("k = n - 1", False))
+        },
+        "conditions that smooth pointwise and pairwise losses at the top k violate": _count(
+            n for loss, n in top if loss not in (*_LISTWISE, _KINKED)
+        ),
+    }
+
+
+def _minimiser_figures(rows: Sequence[Row]) -> dict[str, Measured]:
+    """Return how often minimisers find the Bayes rankers' head on spaces that meet theorem 6."""
+    original = [(fields, result) for fields, result in rows if _is_original(fields)]
+    short_mean, long_mean = (
+        _consistent(result for fields, result in original if _is_short(fields) == is_short)
+        for is_short in (True, False)
+    )
+    top = [(fields, result) for fields, result in rows if fields["form"] == "top-k"]
+    smooth = [result for fields, result in top if fields["loss"] != _KINKED]
+    return {
+        "theorem 6: share of spaces, smooth losses at the top k": _consistent(smooth),
+        "theorem 7: pairs that smooth losses at the top k have wrong": _count(
+            result["wrong pairs"] for result in smooth
+        ),
+        "theorem 7: pairs tried": _count(result["pairs"] for result in smooth),
+        "theorem 7: pairs that the hinge at the top k has wrong": _count(
+            result["wrong pairs"] for fields, result in top if fields["loss"] == _KINKED
+        ),
+        "original listwise losses, k < n - 1: share of spaces": short_mean,
+        "original listwise losses, k = n - 1: share of spaces missed": Measured(
+            1.0 - long_mean.value
+        ),
+    }
+
+
+def _consistent(results: Iterable[Result]) -> Measured:
+    """Return the share of spaces on which minimisers find the Bayes rankers' head."""
+    return mean(flag for result in results for flag in result["preserving"]["consistent"])
+
+
+def _space_figures(rows: Sequence[Row]) -> dict[str, Measured]:
+    meets = {
+        f"arbitrary spaces that meet theorem 6, n = {fields['n']}, k = {fields['k']}": mean(
+            result["meets"]
+        )
+        for fields, result in rows
+    }
+    short_rows = [result for fields, result in rows if _is_short(fields)]
+    n_pairs, n_held = (
+        sum(result[f"converse, {quantity}"] for result in short_rows)
+        for quantity in ("pairs", "holds")
+    )
+    return {
+        **meets,
+        "proposition 8: pairs lost from the top k + 1 to the top k": _count(
+            result["proposition 8, broken"] for _, result in rows
+        ),
+        "proposition 8: pairs lost from the top k to the top k + 1, k < n - 1": Measured(
+            float(n_pairs - n_held), n=n_pairs
+        ),
+    }
+
+
+def _is_original(fields: Mapping[str, str]) -> bool:
+    return fields["form"] == "original" and fields["loss"] in _LISTWISE
+
+
+def _is_short(fields: Mapping[str, str]) -> bool:
+    return int(fields["k"]) < int(fields["n"]) - 1
+
+
+def _count(values: Iterable[float]) -> Measured:
+    return Measured(float(sum(values)))
+
+
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
+    """Return figures of proposition 10's curves, and of how often losses find the best object."""
+    return [
+        _curves(select(cells, part="proposition 10")),
+        _share_figure(cells, "preserving"),
+        _share_figure(cells, "arbitrary"),
+    ]
+
+
+def _curves(rows: Sequence[Row]) -> Figure:
+    """Return a figure of the original losses and one top-1 loss; all top-1 losses coincide."""
+    drawn_rows = [
+        (fields, result)
+        for fields, result in rows
+        if fields["form"] == "original" or fields["loss"] == "listmle"
+    ]
+    return views.lines(
+        "Proposition 10: the lead of object 1, which is most probably first",
+        [views.curve(_name(fields), result["p1"], result["lead"]) for fields, result in drawn_rows],
+        "p1 = p(123); p(213) = p(321) = (1 − p1) / 2",
+        "score of object 1 less the best other, divided by the spread",
+        caption="Below 0, another object ranks first, although object 1 is the most probable "
+        "first object for p1 above 1/3. RankCosine, squared and pairwise logistic nearly coincide.",
+    )
+
+
+def _share_figure(cells: Cells, kind: str) -> Figure:
+    n, k = "4", "1"
+    rows = select(cells, part="loss", n=n, k=k)
+    title = "spaces that meet theorem 6" if kind == "preserving" else "arbitrary spaces"
+    return views.intervals(
+        f"Top {k} of {n} objects: {title}",
+        {
+            NAMES[name]: [
+                _interval(fields["form"], result[kind])
+                for fields, result in rows
+                if fields["loss"] == name
+            ]
+            for name in dict.fromkeys(fields["loss"] for fields, _ in rows)
+        },
+        axis_label="share of spaces in which the minimiser has the Bayes top k",
+        caption="95 % intervals by Wilson's method.",
+    )
+
+
+def _interval(form: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
+    share, n = mean(result["consistent"]).value, len(result["consistent"])
+    correction = views.Z**2 / n
+    centre = (share + correction / 2) / (1 + correction)
+    half_width = (
+        (views.Z / n**0.5) * (share * (1 - share) + correction / 4) ** 0.5 / (1 + correction)
+    )
+    low, high = min(share, centre - half_width), max(share, centre + half_width)
+    return {"label": form, "value": share, "low": low, "high": high, "series": form}
+
+
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
+    """Return a table of conditions on spaces, and a table of losses per size."""
+    sizes = dict.fromkeys((fields["n"], fields["k"]) for fields, _ in select(cells, part="loss"))
+    return [_condition_table(cells), *(_loss_table(cells, n, k) for n, k in sizes)]
+
+
+def _loss_table(cells: Cells, n: str, k: str) -> Table:
+    rows = [
+        [
+            NAMES[fields["loss"]],
+            fields["form"],
+            ", ".join(result["violated"]) or "none found",
+            *(_percent(result[kind]["consistent"]) for kind in ("preserving", "arbitrary")),
+            *(max(result[kind]["regret"]) for kind in ("preserving", "arbitrary")),
+            result["preserving"]["tied"] + result["arbitrary"]["tied"],
+        ]
+        for fields, result in select(cells, part="loss", n=n, k=k)
+    ]
+    return {
+        "columns": [
+            "loss",
+            "form",
+            "violated conditions of definition 3",
+            "% Bayes, theorem 6",
+            "% Bayes, arbitrary",
+            "regret, theorem 6",
+            "regret, arbitrary",
+            "ties decide",
+        ],
+        "rows": rows,
+        "caption": f"n = {n}, k = {k}. % Bayes: spaces in which every minimiser has a most "
+        f"probable head of {k}, however ties are broken. Regret: the largest loss of probability. "
+        "Ties decide: number of spaces in which only some ways to break ties give such a head.",
+        "digits": 3,
+    }
+
+
+def _condition_table(cells: Cells) -> Table:
+    return {
+        "columns": ["n", "k", "% that meet theorem 6", "% of pairs order preserving", "at k + 1"],
+        "rows": [
+            [
+                int(fields["n"]),
+                int(fields["k"]),
+                _percent(result["meets"]),
+                100 * result["pairs"],
+                100 * result["converse, holds"] / result["converse, pairs"],
+            ]
+            for fields, result in select(cells, part="spaces")
+        ],
+        "caption": "Arbitrary spaces: the share that has the n − 1 pairs of theorem 6, the share "
+        "of pairs that are order preserving at the top k, and the share of these that are order "
+        "preserving at the top k + 1 too.",
+        "digits": 1,
+    }
+
+
+def _percent(flags: Sequence[float]) -> float:
+    return 100.0 * sum(flags) / len(flags)
+
+
+def _name(fields: Mapping[str, str]) -> str:
+    name = NAMES[fields["loss"]]
+    return f"{name}, top 1" if fields["form"] == "top-k" else name
+
+
+STUDY = Study(cells, run, fold, plots=plots, tables=tables)
+"""The study of top-k consistency by enumeration."""

@@ -1,0 +1,388 @@
+"""The experiments of xia2009 on LETOR: ListMLE and others at the top k, on five folds.
+
+Losses that break ties of the grades by a drawn order are trained on several draws, the recipe's
+repeats. To add a method, add its line to METHODS, and its name to the recipes that run it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from podium import losses
+from podium.groups import Groups
+from podium.report import Figure, Table
+from podium_studies import folds, views
+from podium_studies.folds import (
+    FOLDS,
+    OVER_MEASURES,
+    Candidate,
+    MakeLoss,
+    Method,
+    Options,
+    Values,
+    draws,
+    linear,
+    scored,
+    tuned,
+)
+from podium_studies.recipe import Recipe
+from podium_studies.rows import Parts
+from podium_studies.study import (
+    Cells,
+    Figures,
+    Measured,
+    Result,
+    Study,
+    key,
+    methods,
+    parts,
+    product,
+    seed_of,
+)
+from podium_studies.xia2009.rankboost import RankBoost
+
+Context: TypeAlias = Mapping[str, tuple[Parts, ...]]
+Levels: TypeAlias = Mapping[tuple[str, str], Measured]
+"""The mean by method and measure."""
+
+PAPER, FUTURE, PODIUM = "paper", "future work of the paper", "podium"
+"""The origin of a method: compared in the paper, announced in the paper, or neither."""
+
+CUTOFFS = (1, 3, 10)
+LISTMLE, TOP_10 = "ListMLE", "Top-10 ListMLE"
+FAMILIES = (LISTMLE, "ListNet", "RankCosine")
+RIVALS = ("RankBoost", "Ranking SVM", "ListNet", "RankCosine")
+SHOWING = "intervals that exclude 0"
+DRAWN = "share of places that an irrelevant row has by chance"
+BEST = "measures in which Top-10 ListMLE is no worse than the four baselines"
+ORDERED = "pairs of methods in the printed order, share"
+
+
+def rankboost(parts: Parts, parameters: Options, seed: int) -> Iterator[Candidate]:
+    """Fit RankBoost with each point of the grid, with the number of rounds chosen on validation.
+
+    Nothing is random, so that `seed` is not used.
+    """
+    settings, measure = parameters["rankboost"], parameters["validation"]
+    valid = (parts.valid.X, parts.valid.y, parts.valid.qid)
+    for options in product(settings["grid"]):
+        ranker = RankBoost(eval_metric=measure, **settings["fixed"], **options)
+        ranker.fit(parts.train.X, parts.train.y, parts.train.qid, eval_set=valid)
+        yield scored({**options, "rounds": ranker.best_iteration_ + 1}, ranker, parts)
+
+
+def _top_k_name(name: str, k: int | None) -> str:
+    return name if k is None else f"Top-{k} {name}"
+
+
+def _at_each_size(
+    name: str, protocol: str, loss: MakeLoss, *, is_random: bool = False
+) -> dict[str, Method]:
+    """Return the methods of a loss without a cutoff and with each k, by name.
+
+    The paper compares all of them for ListMLE, and only those without a cutoff for other losses.
+    """
+    return {
+        _top_k_name(name, k): Method(
+            FUTURE if k and name != LISTMLE else PAPER,
+            linear(protocol, partial(loss, k=k)),
+            is_random=is_random,
+        )
+        for k in (None, *CUTOFFS)
+    }
+
+
+_averaged = partial(losses.ListMLE, ties="averaged")
+_OWN: dict[str, MakeLoss] = {
+    "ListMLE (mean over orders)": _averaged,
+    "Top-10 ListMLE (mean over orders)": partial(_averaged, k=10),
+    "Top-10 ListMLE (relevant rows)": partial(_averaged, k=10, head="relevant"),
+    "softmax of grades": losses.SoftmaxCrossEntropy,
+    "pairwise logistic": losses.PairwiseLogistic,
+    "pap-logistic@10": partial(losses.PApLogistic, k=10),
+    "logistic regression": losses.Logistic,
+}
+METHODS: dict[str, Method] = {
+    **_at_each_size(LISTMLE, "sgd", losses.ListMLE, is_random=True),
+    **_at_each_size("ListNet", "listnet", losses.ListNet),
+    **_at_each_size("RankCosine", "rankcosine", losses.RankCosine),
+    "RankBoost": Method(PAPER, rankboost),
+    "Ranking SVM": Method(PAPER, linear("ranking_svm", losses.PairwiseHinge)),
+    **{name: Method(PODIUM, linear("podium", loss)) for name, loss in _OWN.items()},
+}
+"""Every method by its name in tables."""
+
+
+def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
+    """Return the five folds of each collection, by the collection's name in tables."""
+    return {
+        name: folds.read(
+            paths[collection["folder"]],
+            subfolder=collection.get("within", ""),
+            n_queries=collection["queries"],
+        )
+        for name, collection in recipe.parameters["collections"].items()
+    }
+
+
+def cells(recipe: Recipe) -> Sequence[str]:
+    """Return the keys: the counts, then each fold by collection, method and draw."""
+    count_keys = [key(data=data, count="drawn") for data in recipe.parameters["collections"]]
+    return count_keys + [
+        key(data=data, method=name, draw=draw, fold=fold_number)
+        for data in recipe.parameters["collections"]
+        for name in methods(recipe, METHODS)
+        for draw in draws(recipe, METHODS[name])
+        for fold_number in FOLDS
+    ]
+
+
+def run(recipe: Recipe, context: Context, cell: str) -> Result:
+    """Return the shares of drawn places, or tune and test a method on one fold."""
+    fields = parts(cell)
+    if "count" in fields:
+        return drawn_shares(context[fields["data"]])
+    fold_number, draw = int(fields["fold"]), int(fields["draw"])
+    fold_parts = context[fields["data"]][fold_number - 1]
+    start_seed = seed_of(recipe, "draw", fold_number, draw)
+    return tuned(METHODS[fields["method"]], fold_parts, recipe.parameters, start_seed)
+
+
+def drawn_shares(folds: Sequence[Parts]) -> dict[str, float]:
+    """Return by loss the share of places in its heads that an irrelevant row has by chance.
+
+    The loss learns such a place as if the row were better than all rows below it.
+    """
+    test_rows = [parts.test for parts in folds]
+    relevance = np.concatenate([rows.y for rows in test_rows])
+    groups = Groups.from_qid(np.concatenate([rows.qid for rows in test_rows]))
+    shares: dict[str, float] = {}
+    for k in (None, *CUTOFFS):
+        prepared = losses.ListMLE(k=k).prepare(relevance, groups)
+        shares[_top_k_name(LISTMLE, k)] = float(prepared.n_drawn.sum() / prepared.n_head.sum())
+    return shares
+
+
+def fold(recipe: Recipe, cells: Cells) -> Figures:
+    """Return the means of the methods, the differences between methods, and summaries of both."""
+    figures: dict[str, Measured] = {}
+    for values in collections(recipe, cells):
+        levels = {
+            (name, measure): values.level(name, measure)
+            for name in recipe.parameters["methods"]
+            for measure in recipe.parameters["measures"]
+        }
+        figures |= {f"{values.prefix}{name} {m}": level for (name, m), level in levels.items()}
+        for method, baseline in pairs(recipe):
+            figures |= values.differences(method, baseline)
+        figures |= _modifications(recipe, figures, values.prefix)
+        shares = cells[key(data=values.data, count="drawn")]
+        figures |= {f"{values.prefix}{name}: {DRAWN}": Measured(shares[name]) for name in shares}
+        figures |= _summaries(recipe, levels, values.prefix)
+    return figures
+
+
+def collections(recipe: Recipe, cells: Cells) -> list[Values]:
+    """Return the values of each collection."""
+    return [Values(recipe, cells, name, METHODS) for name in recipe.parameters["collections"]]
+
+
+def pairs(recipe: Recipe) -> list[tuple[str, str]]:
+    """Return the pairs of the recipe's methods that are compared."""
+    available = set(recipe.parameters["methods"])
+    modified = [(f"Top-{k} {name}", name) for name in FAMILIES for k in CUTOFFS]
+    rivals = [(TOP_10, rival) for rival in RIVALS]
+    own_pairs = [(name, TOP_10) for name in _OWN]
+    return [pair for pair in (*modified, *rivals, *own_pairs) if {*pair} <= available]
+
+
+def _modifications(recipe: Recipe, figures: Figures, prefix: str) -> Figures:
+    """Return summaries of the top-k modifications: the lowest gains, and the significant ones."""
+    summaries: dict[str, Measured] = {}
+    for name in FAMILIES:
+        all_gains: list[Measured] = []
+        for method, baseline in pairs(recipe):
+            if baseline == name and method.endswith(f" {name}"):
+                label = f"{prefix}{method} − {baseline}"
+                gains = [figures[f"{label} {measure}"] for measure in recipe.parameters["measures"]]
+                summaries[f"{label}, lowest interval of all measures"] = min(gains, key=views.low)
+                all_gains += gains
+        if all_gains:
+            n_significant = sum(abs(gain.value) > views.Z * gain.std_error for gain in all_gains)
+            summaries[f"{prefix}Top-k {name} − {name}, {SHOWING}"] = Measured(float(n_significant))
+    return summaries
+
+
+def _summaries(recipe: Recipe, levels: Levels, prefix: str) -> Figures:
+    """Return the number of measures in which top-10 ListMLE leads, and the agreement in order."""
+    figures: dict[str, Measured] = {}
+    if {TOP_10, *RIVALS} <= set(recipe.parameters["methods"]):
+        leads = [
+            all(levels[TOP_10, measure].value >= levels[rival, measure].value for rival in RIVALS)
+            for measure in recipe.parameters["measures"]
+        ]
+        figures[prefix + BEST] = Measured(float(sum(leads)))
+    agreements = [*_agreements(recipe, levels, prefix)]
+    if agreements:
+        figures[prefix + ORDERED] = Measured(float(np.mean(agreements)), n=len(agreements))
+    return figures
+
+
+def _agreements(recipe: Recipe, levels: Levels, prefix: str) -> Iterator[bool]:
+    """Yield for each pair of different printed figures whether ours are in the same order."""
+    for measure in recipe.parameters["measures"]:
+        labels = {name: f"{prefix}{name} {measure}" for name in recipe.parameters["methods"]}
+        printed_names = [name for name, label in labels.items() if label in recipe.printed]
+        for method, baseline in itertools.combinations(printed_names, 2):
+            printed_difference = recipe.printed[labels[method]] - recipe.printed[labels[baseline]]
+            if printed_difference:
+                difference = levels[method, measure].value - levels[baseline, measure].value
+                yield difference * printed_difference > 0
+
+
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
+    """Return figures by collection: the paper's methods by measure, and the differences."""
+    paper_methods = [name for name in recipe.parameters["methods"] if METHODS[name].kind == PAPER]
+    modified = [name for name in paper_methods if name.endswith(LISTMLE)]
+    compared = [name for name in paper_methods if name in (*RIVALS, TOP_10)]
+    interval_figures: list[Figure] = []
+    for prefix in [values.prefix for values in collections(recipe, cells)]:
+        interval_figures += [
+            _levels(recipe, figures, prefix, modified, "ListMLE at the top k"),
+            _levels(recipe, figures, prefix, compared, f"{TOP_10} and other methods"),
+            *_gains(recipe, figures, prefix),
+        ]
+    return interval_figures
+
+
+def _levels(
+    recipe: Recipe, figures: Figures, prefix: str, names: Sequence[str], title: str
+) -> Figure:
+    def rows(measure: str) -> Iterator[views.Row]:
+        for name in names:
+            label = f"{prefix}{name} {measure}"
+            yield views.row(name, figures[label], series="podium")
+            if label in recipe.printed:
+                yield views.point_row("  printed", recipe.printed[label], series="paper")
+
+    return views.intervals(
+        prefix + title,
+        {measure: rows(measure) for measure in recipe.parameters["measures"]},
+        share_axis=False,
+        digits=3,
+        caption="Mean of five folds ± 1.96 standard errors over folds. Below: the printed figure.",
+    )
+
+
+def _gains(recipe: Recipe, figures: Figures, prefix: str) -> Iterator[Figure]:
+    """Yield figures of the differences: top-k modifications, rivals, and podium's methods."""
+    same = "on the same queries; intervals of 95 %."
+    for name in FAMILIES:
+        labels = {f"Top-{k} {name}": f"Top-{k} {name} − {name}" for k in CUTOFFS}
+        title, caption = f"{name}: gain by the top-k modification", f"Difference from {name} {same}"
+        yield from _differences(recipe, figures, prefix, labels, title, caption)
+    rival_labels = {rival: f"{TOP_10} − {rival}" for rival in RIVALS}
+    own_labels = {method: f"{method} − {TOP_10}" for method in _OWN}
+    for labels, title in (
+        (rival_labels, f"Gain of {TOP_10} over others"),
+        (own_labels, f"Gain of podium's methods over {TOP_10}"),
+    ):
+        yield from _differences(recipe, figures, prefix, labels, title, f"Differences {same}")
+
+
+def _differences(
+    recipe: Recipe,
+    figures: Figures,
+    prefix: str,
+    labels: Mapping[str, str],
+    title: str,
+    caption: str,
+) -> Iterator[Figure]:
+    """Yield a plot of the differences in `figures`; `labels` maps a name to a figure's label."""
+    available = {
+        name: prefix + label
+        for name, label in labels.items()
+        if prefix + label + OVER_MEASURES in figures
+    }
+    panels = {
+        m: [views.row(name, figures[f"{label} {m}"]) for name, label in available.items()]
+        for m in recipe.parameters["measures"]
+    }
+    if available:
+        yield views.intervals(
+            prefix + title, panels, caption=caption, axis_label="difference", digits=3
+        )
+
+
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
+    """Return tables by collection: methods, differences, variation over draws, chosen options."""
+    return [table for v in collections(recipe, cells) for table in _tables(recipe, figures, v)]
+
+
+def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]:
+    names: Sequence[str] = recipe.parameters["methods"]
+    measures, prefix = [*recipe.parameters["measures"]], values.prefix
+    compared = {f"{method} − {baseline}": (method, baseline) for method, baseline in pairs(recipe)}
+    drawn = [name for name in names if len(values.draws(name)) > 1]
+
+    def level(name: str, column: str) -> str:
+        if column == "origin":
+            return METHODS[name].kind
+        label = f"{prefix}{name} {column}"
+        return views.level(figures[label], 3, recipe.printed.get(label))
+
+    def spread(name: str, measure: str) -> str:
+        return f"{values.draw_means(values.query_values(name, measure)).std(ddof=1):.4f}"
+
+    def extremes(label: str, measure: str) -> str:
+        method, baseline = (values.query_values(name, measure) for name in compared[label])
+        gaps = values.draw_means(method - baseline)
+        return f"{gaps.min():+.3f} to {gaps.max():+.3f}"
+
+    yield views.table(
+        f"{values.data}: mean of five folds ± its standard error over folds (printed)",
+        "method",
+        names,
+        ["origin", *measures],
+        level,
+    )
+    yield views.table(
+        f"{values.data}: differences on the same queries, with intervals of 95 %",
+        "difference",
+        compared,
+        {**{measure: f" {measure}" for measure in measures}, "mean": OVER_MEASURES},
+        lambda label, suffix: views.gap(figures[f"{prefix}{label}{suffix}"]),
+    )
+    yield views.table(
+        f"{values.data}: standard deviation of the five-fold mean over draws, which is the "
+        "variation between runs",
+        "method",
+        drawn,
+        measures,
+        spread,
+    )
+    yield views.table(
+        f"{values.data}: least and greatest difference in a single draw",
+        "difference",
+        [pair for pair, (method, _) in compared.items() if method in drawn and method not in _OWN],
+        measures,
+        extremes,
+    )
+    yield views.table(
+        f"{values.data}: options chosen on validation: median over draws and folds (least to "
+        "greatest), or number of times",
+        "method",
+        names,
+        ["options"],
+        lambda name, _: views.options(values.chosen(name)),
+    )
+
+
+STUDY = Study(cells, run, fold, prepare, plots, tables)
+"""Tables 1 to 6 on the collections in a recipe's parameters."""

@@ -1,0 +1,281 @@
+"""RoBiRank on LETOR: comparison with podium's other losses with features, on five folds.
+
+To add a method, add its line to METHODS, and its name to the recipe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from podium import losses
+from podium.report import Figure, Table
+from podium_studies import views
+from podium_studies.folds import (
+    FOLDS,
+    OVER_MEASURES,
+    Candidate,
+    Candidates,
+    MakeLoss,
+    Method,
+    Options,
+    Values,
+    linear,
+    scored,
+    tuned,
+)
+from podium_studies.hiranandani2020.baselines import GreedyPAp, PrecisionAverage, SelectPAp
+from podium_studies.hiranandani2020.loose_struct import PApStruct
+from podium_studies.recipe import Recipe
+from podium_studies.rows import Parts
+from podium_studies.study import (
+    Cells,
+    Figures,
+    Measured,
+    Result,
+    Study,
+    key,
+    methods,
+    parts,
+    product,
+    seed_of,
+)
+from podium_studies.xia2009.letor import Context, prepare, rankboost
+
+K = 10  # the cutoff of losses that have one, equal to that of the validation measure
+
+FORM, PLAIN, OTHER = "form of RoBiRank", "robust binary", "other"
+"""The kinds of methods: RoBiRank and its forms, the poster's binary losses, and all others."""
+
+ROBIRANK = "RoBiRank"
+TYPE_2, IDENTITY = "RoBiRank, type II", "RoBiRank, no rho"
+
+
+def _baseline(make: Callable[..., Any]) -> Candidates:
+    """Return the candidates of a baseline, whose only tuned options are in the "baselines" grid."""
+
+    def candidates(parts: Parts, parameters: Options, seed: int) -> Iterator[Candidate]:
+        for options in product(parameters["baselines"]["grid"]):
+            ranker = make(K, clip=True, random_state=seed, **options)
+            ranker.fit(parts.train.X, parts.train.y, parts.train.qid)
+            yield scored(options, ranker, parts)
+
+    return candidates
+
+
+def _select(k: int, *, random_state: int, **options: Any) -> SelectPAp:
+    del random_state  # this method draws nothing
+    return SelectPAp(k, **options)
+
+
+def _form(protocol: str, **options: Any) -> Method:
+    return Method(FORM, linear(protocol, partial(losses.RoBiRank, **options)))
+
+
+def _binary(protocol: str, **options: Any) -> Method:
+    return Method(PLAIN, linear(protocol, partial(losses.RobustBinary, **options)))
+
+
+def _other(loss: MakeLoss, protocol: str = "lbfgs", **options: Any) -> Method:
+    return Method(OTHER, linear(protocol, partial(loss, **options)))
+
+
+def _pap(loss: MakeLoss) -> Method:
+    return _other(loss, "subgradient", k=K, clip=True)
+
+
+METHODS: dict[str, Method] = {
+    ROBIRANK: _form("lbfgs"),
+    TYPE_2: _form("lbfgs", type=2),
+    IDENTITY: _form("lbfgs", type="identity"),
+    "RoBiRank, hinge": _form("subgradient", sigma="hinge"),
+    "RoBiRank, not normalised": _form("lbfgs", normalize=False),
+    "RoBiRank, linear gain": _form("lbfgs", gain="linear"),
+    "RoBiRank, stopped early": _form("stopped"),
+    "RoBiRank, type II, stopped early": _form("stopped", type=2),
+    "RoBiRank, no rho, stopped early": _form("stopped", type="identity"),
+    "binary, type I": _binary("lbfgs"),
+    "binary, type II": _binary("lbfgs", type=2),
+    "binary, type I, hinge": _binary("subgradient", sigma="hinge"),
+    "binary, type II, hinge": _binary("subgradient", type=2, sigma="hinge"),
+    "binary, hinge": _binary("subgradient", type="identity", sigma="hinge"),
+    "Ranking SVM": _other(losses.PairwiseHinge, "subgradient"),
+    "pairwise logistic": _other(losses.PairwiseLogistic),
+    "pairwise exponential": _other(losses.PairwiseExponential),
+    "RankBoost": Method(OTHER, rankboost),
+    "ListMLE": _other(losses.ListMLE, ties="averaged"),
+    "Top-10 ListMLE": _other(losses.ListMLE, k=K, ties="averaged"),
+    "Top-10 ListMLE (relevant rows)": _other(losses.ListMLE, k=K, ties="averaged", head="relevant"),
+    "ListNet": Method(OTHER, linear("listnet", losses.ListNet)),
+    "Top-10 ListNet": Method(OTHER, linear("listnet", partial(losses.ListNet, k=K))),
+    "RankCosine": _other(losses.RankCosine, "rankcosine"),
+    "Top-10 RankCosine": _other(losses.RankCosine, "rankcosine", k=K),
+    "softmax of grades": _other(losses.SoftmaxCrossEntropy),
+    "logistic regression": _other(losses.Logistic),
+    "logistic by group": _other(losses.GroupLogistic),
+    "squared error": _other(losses.Squared),
+    "pap-logistic@10": _other(losses.PApLogistic, k=K),
+    "pap-ramp@10": _pap(losses.PApRamp),
+    "pap-avg@10": _pap(losses.PApAverage),
+    "pap-max@10": _pap(losses.PApMax),
+    "pap-tight-struct@10": _pap(losses.PApTightStruct),
+    "pap-struct@10": _pap(PApStruct),
+    "pauc-hinge@10": _pap(losses.PAUCHinge),
+    "precision average@10": _pap(PrecisionAverage),
+    "greedy pap@10": Method(OTHER, _baseline(GreedyPAp)),
+    "select pap@10": Method(OTHER, _baseline(_select)),
+}
+"""Every method by its name in tables."""
+
+
+BEST = "RoBiRank − the best of the others"
+ABOVE = "others that RoBiRank is above"
+BELOW = "others that RoBiRank is below"
+SHOWN = ", the interval without 0"
+
+_LINES = 6  # the number of lines that one figure can show
+
+
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield the keys: the folds by method. There are no repeats, since no method draws ties."""
+    for data in recipe.parameters["collections"]:
+        for name in methods(recipe, METHODS):
+            for fold in FOLDS:
+                yield key(data=data, method=name, draw=0, fold=fold)
+
+
+def run(recipe: Recipe, context: Context, cell: str) -> Result:
+    """Tune a method on a fold's validation queries and test it."""
+    key_parts = parts(cell)
+    fold = int(key_parts["fold"])
+    fold_parts, seed = context[key_parts["data"]][fold - 1], seed_of(recipe, "fold", fold)
+    return tuned(METHODS[key_parts["method"]], fold_parts, recipe.parameters, seed)
+
+
+def values_of(recipe: Recipe, cells: Cells) -> Values:
+    """Return the values of the recipe's only collection."""
+    (data,) = recipe.parameters["collections"]
+    return Values(recipe, cells, data, METHODS)
+
+
+def fold(recipe: Recipe, cells: Cells) -> Figures:
+    """Return means by method, RoBiRank's differences, and counts of rivals below and above it.
+
+    The figures contain the measures in "shown"; the table contains all of them.
+    """
+    figures: dict[str, Measured] = {}
+    values, shown_measures = values_of(recipe, cells), recipe.parameters["shown"]
+    for measure in shown_measures:
+        for name in recipe.parameters["methods"]:
+            figures[f"{name} {measure}"] = values.level(name, measure)
+    shown_ends = (*(f" {measure}" for measure in shown_measures), OVER_MEASURES)
+    for other in compared(recipe):
+        gaps = values.differences(ROBIRANK, other)
+        figures |= {label: gap for label, gap in gaps.items() if label.endswith(shown_ends)}
+    for measure in shown_measures:
+        figures |= _standing(recipe, figures, measure)
+    return figures
+
+
+def compared(recipe: Recipe) -> list[str]:
+    """Return the methods that RoBiRank is compared with: all others."""
+    return [name for name in recipe.parameters["methods"] if name != ROBIRANK]
+
+
+def rivals(recipe: Recipe) -> list[str]:
+    """Return the methods that are neither forms of RoBiRank nor binary losses of its poster."""
+    return [name for name in recipe.parameters["methods"] if METHODS[name].kind == OTHER]
+
+
+def _standing(recipe: Recipe, figures: Figures, measure: str) -> Figures:
+    """Return the difference from the best rival on the test queries, and counts of rivals."""
+    names = rivals(recipe)
+    best, *_ = views.falling(names, figures, measure)
+    gaps = [figures[f"{ROBIRANK} − {name} {measure}"] for name in names]
+    counts = {
+        ABOVE: [gap.value > 0.0 for gap in gaps],
+        ABOVE + SHOWN: [views.low(gap) > 0.0 for gap in gaps],
+        BELOW + SHOWN: [gap.value < -views.Z * gap.std_error for gap in gaps],
+    }
+    return {f"{BEST} {measure}": figures[f"{ROBIRANK} − {best} {measure}"]} | {
+        f"{label} {measure}": Measured(float(sum(flags)), n=len(flags))
+        for label, flags in counts.items()
+    }
+
+
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
+    """Yield curves of ndcg by cutoff, of forms and of rivals, and differences from them."""
+    names, shown_measures = recipe.parameters["methods"], recipe.parameters["shown"]
+    curve_names = [name for name in recipe.parameters["curves"] if name in names]
+    forms = [name for name in names if METHODS[name].kind == FORM]
+    values = values_of(recipe, cells)
+    yield _curves(recipe, values, [ROBIRANK, *curve_names], "RoBiRank and others")
+    yield _curves(recipe, values, forms[:_LINES], "RoBiRank and its other forms")
+    forms_and_binary = [name for name in compared(recipe) if name not in rivals(recipe)]
+    for title, others in (
+        ("Gain of RoBiRank over others", rivals(recipe)),
+        ("Gain of RoBiRank over its other forms and the binary losses", forms_and_binary),
+    ):
+        falling = views.falling(others, figures, shown_measures[-1])
+        caption = "RoBiRank less the other method on the same queries, with 95 % intervals."
+        yield views.gaps(title, figures, ROBIRANK, falling, shown_measures, caption=caption)
+
+
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield the means of all methods at all cutoffs, the differences, and the chosen options."""
+    values, names = values_of(recipe, cells), recipe.parameters["methods"]
+    measures, shown_measures = [*recipe.parameters["measures"]], recipe.parameters["shown"]
+    ends = {
+        **{measure: f" {measure}" for measure in shown_measures},
+        "mean of all measures": OVER_MEASURES,
+    }
+    largest_error = "largest standard error over folds"
+
+    def level(name: str, column: str) -> str:
+        if column == largest_error:
+            return f"{max(values.level(name, m).std_error for m in measures):.3f}"
+        return f"{values.level(name, column).value:.3f}"
+
+    yield views.table(
+        f"{values.data}: mean of five folds, best first by {shown_measures[-1]}",
+        "method",
+        views.falling(names, figures, shown_measures[-1]),
+        [*measures, largest_error],
+        level,
+    )
+    yield views.table(
+        f"{values.data}: RoBiRank less another method on the same queries, with intervals of 95 %",
+        "other",
+        views.falling(compared(recipe), figures, shown_measures[-1]),
+        ends,
+        lambda name, end: views.gap(figures[f"{ROBIRANK} − {name}{end}"]),
+    )
+    yield views.table(
+        f"{values.data}: options chosen on validation: median over folds (least to greatest), or "
+        "number of times",
+        "method",
+        names,
+        ["options"],
+        lambda name, _: views.options(values.chosen(name)),
+    )
+
+
+def _curves(recipe: Recipe, values: Values, names: Sequence[str], title: str) -> Figure:
+    measures = [*recipe.parameters["measures"]]
+    cutoffs = [int(measure.partition("@")[2]) for measure in measures]
+    return views.lines(
+        title,
+        [
+            views.curve(name, cutoffs, [values.level(name, m).value for m in measures])
+            for name in names
+        ],
+        "cutoff k",
+        "ndcg@k",
+        caption="Mean of five folds. The standard errors of these levels over folds are about 0.02 "
+        "or more. Those of differences are smaller: see the figures below.",
+    )
+
+
+STUDY = Study(cells, run, fold, prepare, plots, tables)
+"""The study of all methods in a recipe's parameters, on its collection."""

@@ -1,0 +1,203 @@
+"""RoBiRank's factorization of the Million Song Dataset's taste profile: quality against seconds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from podium.catalogue import rank_blocks
+from podium.data.archive import members, required
+from podium.evaluation import evaluate
+from podium.executors import Threads
+from podium.recommenders import Factorization
+from podium.report import Figure, Table
+from podium_studies import views
+from podium_studies.recipe import Recipe
+from podium_studies.study import (
+    Cells,
+    Figures,
+    Measured,
+    Result,
+    Study,
+    generator,
+    key,
+    mean,
+    parts,
+)
+from podium_studies.yun2014.msd_data import Split, hold_out, read
+
+FILE = "train_triplets.txt"
+POPULARITY = "popularity"
+"""The method that recommends the most popular songs to every user."""
+
+
+Factors = tuple[NDArray[np.float32], NDArray[np.float32]]
+"""The factors of users and of items; their products are the scores."""
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """The split, and the users on whom methods are measured, in rising order."""
+
+    split: Split
+    judged: NDArray[np.int64]
+
+
+def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
+    """Read the triplets, hold out songs, and draw the users on whom methods are measured."""
+    (data,) = recipe.data
+    path = paths[data.folder]
+    member = required(members(path, data.title, data.url), [FILE], path, data.url)
+    with member.open() as lines:
+        plays = read(lines, member.name)
+    share = recipe.parameters["held_out"]
+    split = hold_out(plays, share, lambda block: generator(recipe, "split", block))
+    users_with_test = np.flatnonzero(np.diff(split.test.indptr))
+    n_judged = min(recipe.parameters["judged"], users_with_test.size)
+    drawn = generator(recipe, "judged").choice(users_with_test, n_judged, replace=False)
+    return Context(split, np.sort(drawn).astype(np.int64))
+
+
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield the keys: each seed, method and number of passes."""
+    for seed in range(recipe.repeats or 1):
+        for name, method in recipe.parameters["methods"].items():
+            for passes in method["passes"]:
+                yield key(seed=seed, method=name, passes=passes)
+
+
+def run(recipe: Recipe, context: Context, cell: str) -> Result:
+    """Fit a method, and measure it on the held-out songs of the judged users."""
+    key_parts, settings = parts(cell), recipe.parameters
+    train, test, judged = context.split.train, context.split.test, context.judged
+    start = time.perf_counter(), time.process_time()
+    if key_parts["method"] == POPULARITY:
+        users, items = _popularity(train)
+    else:
+        users, items = _fitted(recipe, train, key_parts)
+    seconds, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
+    scores = (users[judged], items)
+    lists = rank_blocks(scores, test[judged], exclude=train[judged], depth=settings["depth"])
+    evaluation = evaluate(lists, settings["measures"])
+    values = {name: np.round(evaluation.values[name], 6) for name in settings["measures"]}
+    return {"seconds": seconds, "cpu": cpu, **values}
+
+
+def _fitted(recipe: Recipe, train: csr_array[Any], key_parts: Mapping[str, str]) -> Factors:
+    options: Mapping[str, Any] = recipe.parameters["methods"][key_parts["method"]]["options"]
+    model = Factorization(
+        **{**recipe.parameters["model"], **options},
+        n_epochs=int(key_parts["passes"]),
+        random_state=int(key_parts["seed"]),
+    )
+    model.fit(train, executor=Threads(recipe.parameters["threads"]))
+    ones = np.ones((train.shape[0], 1), np.float32)
+    return (
+        np.hstack([model.user_factors_, ones]),
+        np.hstack([model.item_factors_, model.item_bias_[:, None]]),
+    )
+
+
+def _popularity(train: csr_array[Any]) -> Factors:
+    n_users, n_items = train.shape
+    n_listeners = np.bincount(train.indices, minlength=n_items).astype(np.float32)
+    return np.ones((n_users, 1), np.float32), n_listeners[:, None]
+
+
+Fits = Mapping[str, Mapping[int, Sequence[Result]]]
+"""The results of all seeds by method and number of passes."""
+
+
+def fold(recipe: Recipe, cells: Cells) -> Figures:
+    """Return means over judged users, and paired differences of the first method from others."""
+    fits = _fits(cells)
+    measures: Sequence[str] = recipe.parameters["measures"]
+    figures: dict[str, Measured] = {}
+    for name, by_passes in fits.items():
+        for passes, results in by_passes.items():
+            label = _label(name, passes)
+            figures |= {f"{label}: {m}": mean(_per_user(results, m)) for m in measures}
+            figures[f"{label}: seconds"] = mean(result["seconds"] for result in results)
+    (first, first_results), *others = ((name, by[max(by)]) for name, by in fits.items())
+    for name, other_results in others:
+        for measure in measures:
+            gaps = np.subtract(_per_user(first_results, measure), _per_user(other_results, measure))
+            figures[f"{first} − {name}: {measure}"] = mean(gaps.tolist())
+    return figures
+
+
+def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
+    """Yield plots of each measure against threads × seconds, as on the poster."""
+    threads = recipe.parameters["threads"]
+
+    def curve(name: str, passes: Iterable[int], measure: str) -> views.Row:
+        labels = [_label(name, n) for n in passes]
+        seconds = (threads * figures[f"{label}: seconds"].value for label in labels)
+        return views.curve(name, seconds, (figures[f"{fit}: {measure}"].value for fit in labels))
+
+    for measure in recipe.parameters["measures"]:
+        yield views.lines(
+            f"{measure} against threads × seconds",
+            [curve(name, by_passes, measure) for name, by_passes in _fits(cells).items()],
+            "threads × seconds of a complete fit",
+            measure,
+            log_x=True,
+            caption="Each point is a separate fit with a step that decreases to zero over its "
+            "passes, not an intermediate state of a longer fit.",
+        )
+
+
+def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+    """Yield a table of all fits, and a table of the differences."""
+    fits, measures = _fits(cells), recipe.parameters["measures"]
+    first, *others = fits
+    yield {
+        "columns": ["method", "passes", *measures, "seconds", "CPU seconds"],
+        "rows": [
+            [
+                name,
+                passes,
+                *(views.level(figures[f"{_label(name, passes)}: {m}"], 4) for m in measures),
+                *(f"{mean(r[clock] for r in results).value:.1f}" for clock in ("seconds", "cpu")),
+            ]
+            for name, by_passes in fits.items()
+            for passes, results in by_passes.items()
+        ],
+        "caption": "Means over the judged users ± standard errors, and seconds of a complete fit.",
+    }
+    yield views.table(
+        f"{first} less another method on the same users, each with its largest number of passes, "
+        "± standard errors.",
+        "other",
+        others,
+        measures,
+        lambda name, measure: views.level(figures[f"{first} − {name}: {measure}"], 4),
+    )
+
+
+def _fits(cells: Cells) -> Fits:
+    fits: dict[str, dict[int, list[Result]]] = {}
+    for key_parts, result in views.select(cells):
+        by_passes = fits.setdefault(key_parts["method"], {})
+        by_passes.setdefault(int(key_parts["passes"]), []).append(result)
+    return fits
+
+
+def _per_user(results: Sequence[Result], measure: str) -> list[float]:
+    """Return the mean over seeds for each judged user."""
+    return np.mean([result[measure] for result in results], axis=0).tolist()
+
+
+def _label(name: str, passes: int) -> str:
+    return f"{name}, {passes} passes" if passes else name
+
+
+STUDY = Study(cells, run, fold, prepare, plots, tables)
+"""The study of quality against seconds. Times are results here, and differ between runs."""

@@ -1,0 +1,380 @@
+"""The LETOR study: its folds, LETOR's way to evaluate, and both recipes on made-up files."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from podium.errors import DataError
+from podium_studies import folds
+from podium_studies.folds import values
+from podium_studies.recipe import Recipe, load
+from podium_studies.rows import Rows
+from podium_studies.runner import reproduce
+from podium_studies.study import parts
+from podium_studies.views import paired
+from podium_studies.xia2009 import letor
+from podium_studies.xia2009.letor import METHODS
+
+pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
+
+DATA = Path(os.environ.get("PODIUM_DATA", Path(__file__).parents[3] / "shared" / "data"))
+OHSUMED = DATA / "letor-ohsumed"
+needs_ohsumed = pytest.mark.skipif(
+    not OHSUMED.exists(), reason=f"no letor-ohsumed in {DATA} (set PODIUM_DATA)"
+)
+MEASURES: Mapping[str, str] = load("topk-ohsumed").parameters["measures"]
+N_QUERIES, N_ROWS = 15, 25
+
+
+def part(number: int, shift: int = 0) -> str:
+    """Return three queries of made-up lines; one query of the first part has nothing relevant."""
+    rng = np.random.default_rng([number, shift])
+    lines: list[str] = []
+    for query in range(3 * number, 3 * number + 3):
+        X = rng.random((N_ROWS, 4))
+        relevant = (X[:, 0] + 0.3 * rng.normal(size=N_ROWS) > 0.7) & (query != 0)
+        for y, x in zip(relevant, X, strict=True):
+            features = " ".join(f"{i}:{v:.6f}" for i, v in enumerate(x, 1))
+            lines.append(f"{int(y)} qid:{query + shift} {features} #docid = {len(lines)}")
+    return "\n".join(lines) + "\n"
+
+
+def write_folds(folder: Path, shift: int = 0) -> Path:
+    """Write the five folds of such parts, as LETOR has them."""
+    for fold in range(5):
+        place = folder / f"Fold{fold + 1}"
+        place.mkdir(parents=True)
+        turned = [part((fold + i) % 5, shift) for i in range(5)]
+        (place / "train.txt").write_text("".join(turned[:3]))
+        (place / "vali.txt").write_text(turned[3])
+        (place / "test.txt").write_text(turned[4])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with two collections."""
+    folder = tmp_path_factory.mktemp("letor")
+    write_folds(folder / "TD2003")
+    write_folds(folder / "TD2004", shift=100)
+    return folder
+
+
+def small(**parameters: Any) -> Recipe:
+    """Return topk-td with as many queries as the made-up files have, and short grids."""
+    recipe = load("topk-td")
+    settings = dict(recipe.parameters)
+    settings["collections"] = {
+        name: {**each, "queries": N_QUERIES} for name, each in settings["collections"].items()
+    }
+    for name, each in settings.items():
+        if isinstance(each, Mapping) and "grid" in each:
+            few: dict[str, Any] = {"grid": _last(each["grid"])}
+            if "of_loss" in each:
+                few["of_loss"] = _last(each["of_loss"])
+            fixed = {n: min(v, 6) if n in _STEPS else v for n, v in each["fixed"].items()}
+            settings[name] = {**each, **few, "fixed": fixed}
+    return replace(recipe, parameters={**settings, **parameters}, repeats=2)
+
+
+def _last(grid: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    return {name: column[-1:] for name, column in grid.items()}
+
+
+_STEPS = ("max_iter", "n_rounds")
+
+
+# The folds
+
+
+def test_folds_of_the_parts_are_the_published_folds(tmp_path: Path) -> None:
+    for number in range(5):
+        (tmp_path / f"S{number + 1}.txt").write_text(part(number))
+    published = folds.read(write_folds(tmp_path / "folds"))
+    (tmp_path / "parts").mkdir()
+    for file in tmp_path.glob("S*.txt"):
+        shutil.move(file, tmp_path / "parts")
+    for one, other in zip(folds.read(tmp_path / "parts"), published, strict=True):
+        for rows, same in zip(one, other, strict=True):
+            assert np.array_equal(rows.X, same.X)
+            assert np.array_equal(rows.y, same.y)
+            assert np.array_equal(rows.qid, same.qid)
+
+
+def test_every_query_is_tested_once_and_never_where_it_was_trained_on(files: Path) -> None:
+    actual = folds.read(files / "TD2003", n_queries=N_QUERIES)
+    tested = np.concatenate([np.unique(each.test.qid) for each in actual])
+    assert sorted(tested) == list(range(N_QUERIES))
+    for each in actual:
+        queries = [set(rows.qid.tolist()) for rows in each]
+        assert [len(q) for q in queries] == [9, 3, 3]
+        assert len(set.union(*queries)) == N_QUERIES
+
+
+def test_another_collection_is_told_by_its_queries(files: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"TD2003 must have 50 queries, got 15\. It is another collection"
+    ):
+        folds.read(files / "TD2003", n_queries=50)
+
+
+def test_folds_that_share_a_test_query_are_refused(files: Path, tmp_path: Path) -> None:
+    shutil.copytree(files / "TD2003", tmp_path / "copy")
+    shutil.copy(tmp_path / "copy/Fold1/test.txt", tmp_path / "copy/Fold2/test.txt")
+    with pytest.raises(DataError, match="a query is in the test rows of two folds"):
+        folds.read(tmp_path / "copy")
+
+
+def test_an_archive_is_to_be_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "OHSUMED.rar").write_bytes(b"Rar!")
+    with pytest.raises(DataError, match=r"OHSUMED\.rar is not a folder\. Unpack"):
+        folds.read(tmp_path / "OHSUMED.rar")
+
+
+def test_one_of_several_forms_is_taken_by_its_name(tmp_path: Path) -> None:
+    write_folds(tmp_path / "Feature-min", shift=50)
+    write_folds(tmp_path / "QueryLevelNorm")
+    actual = folds.read(tmp_path, subfolder="querylevelnorm")
+    assert actual[0].test.qid.max() < N_QUERIES
+
+
+@needs_ohsumed
+def test_ohsumed_is_what_was_published() -> None:
+    actual = folds.read(OHSUMED, subfolder="querylevelnorm", n_queries=106)
+    grades = np.concatenate([each.test.y for each in actual])
+    assert [np.count_nonzero(grades == g) for g in (0, 1, 2)] == [11303, 2585, 2252]
+    assert all(rows.X.shape[1] == 45 for each in actual for rows in each)
+    empty = [
+        np.count_nonzero(np.bincount(np.unique(t.qid, return_inverse=True)[1], t.y) == 0)
+        for t in (each.test for each in actual)
+    ]
+    assert sum(empty) == 1
+
+
+# Evaluation
+
+
+def letor_ndcg(scores: Sequence[float], grades: Sequence[float], k: int) -> float:
+    """NDCG of one query as LETOR's script defines it, written out."""
+
+    def gained(order: Sequence[float]) -> float:
+        total = 0.0
+        for position, grade in enumerate(order[:k], 1):
+            total += (2**grade - 1) / (math.log2(position) if position > 2 else 1.0)
+        return total
+
+    ranked = [g for _, g in sorted(zip(scores, grades, strict=True), key=lambda pair: -pair[0])]
+    ideal = gained(sorted(grades, reverse=True))
+    return gained(ranked) / ideal if ideal else 0.0
+
+
+def letor_precision(scores: Sequence[float], grades: Sequence[float], k: int) -> float:
+    """Precision of one query: relevant ones among the k first, over k."""
+    ranked = [g for _, g in sorted(zip(scores, grades, strict=True), key=lambda pair: -pair[0])]
+    return sum(grade in (1, 2) for grade in ranked[:k]) / k
+
+
+SCRIPT = {"N": letor_ndcg, "P": letor_precision}
+
+
+@pytest.mark.parametrize("name", list(MEASURES))
+def test_queries_have_what_letors_script_gives_them(name: str) -> None:
+    rng = np.random.default_rng(3)
+    sizes = [1, 2, 3, 8, 12, 40, 40]
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    grades = rng.integers(0, 3, qid.size).astype(float)
+    grades[qid == 5] = 0.0
+    assert all(grades[qid == query].any() for query in (2, 3, 4, 6))
+    scores = rng.permutation(qid.size).astype(float)
+    actual = values(scores, Rows(scores[:, None], grades, qid), MEASURES[name])
+    of_query, k = SCRIPT[name[0]], int(name.partition("@")[2])
+    expected = [of_query(scores[qid == q], grades[qid == q], k) for q in range(len(sizes))]
+    assert actual == pytest.approx(expected, abs=1e-12)
+    assert actual[5] == 0.0
+
+
+@pytest.mark.parametrize("name", list(MEASURES))
+def test_equal_scores_count_as_the_mean_over_their_orders(name: str) -> None:
+    grades, scores = np.array([0.0, 2.0, 1.0, 0.0]), np.array([1.0, 1.0, 1.0, 5.0])
+    of_query, k = SCRIPT[name[0]], int(name.partition("@")[2])
+    orders = [
+        of_query(scores + 0.1 * np.array([*order, 0]), grades, k)
+        for order in itertools.permutations(range(3))
+    ]
+    actual = values(scores, Rows(scores[:, None], grades, np.zeros(4, int)), MEASURES[name])
+    assert actual[0] == pytest.approx(sum(orders) / 6, abs=1e-12)
+
+
+# Figures
+
+
+def test_a_difference_has_the_error_of_a_mean_over_queries() -> None:
+    gap = np.array([[0.0, 1.0, 2.0, 5.0]])
+    actual = paired(gap, np.full(4, 0.25))
+    assert actual.value == 2.0
+    assert actual.std_error == pytest.approx(np.sqrt((4 + 1 + 0 + 9) / 3 / 4))
+    assert actual.n == 4
+
+
+def test_draws_add_their_own_error_to_a_difference() -> None:
+    gap = np.array([[0.0, 1.0, 2.0, 5.0]])
+    actual = paired(np.vstack([gap - 1, gap, gap + 1]), np.full(4, 0.25))
+    assert actual.value == 2.0
+    assert actual.std_error == pytest.approx(np.sqrt((4 + 1 + 0 + 9) / 3 / 4 + 1 / 3))
+
+
+def made_up_cells(recipe: Recipe, better: str) -> dict[str, Any]:
+    """Return cells in which one method has 0.6 for every query, and the others have 0.5."""
+    cells: dict[str, Any] = {}
+    for cell in letor.cells(recipe):
+        if "count" in parts(cell):
+            cells[cell] = {"ListMLE": 0.7}
+            continue
+        value = 0.6 if parts(cell)["method"] == better else 0.5
+        cells[cell] = {
+            "query": [1, 2, 3],
+            "values": {name: [value] * 3 for name in recipe.parameters["measures"]},
+            "chosen": {"l2": 1.0},
+        }
+    return cells
+
+
+def test_figures_are_means_of_folds_and_claims_count_what_leads() -> None:
+    recipe = small()
+    figures = letor.fold(recipe, made_up_cells(recipe, "Top-10 ListMLE"))
+    assert figures["TD2003 Top-10 ListMLE N@3"].value == pytest.approx(0.6)
+    assert figures["TD2004 Top-10 ListMLE − ListMLE, mean over measures"].value == pytest.approx(
+        0.1
+    )
+    assert figures[f"TD2003 {letor.BEST}"].value == 5
+    other = letor.fold(recipe, made_up_cells(recipe, "ListNet"))
+    assert other[f"TD2003 {letor.BEST}"].value == 0
+    lowest = "TD2003 Top-3 ListNet − ListNet, lowest interval of all measures"
+    assert other[lowest].value == pytest.approx(-0.1)
+    showing = {"TD2003 Top-k ListNet − ListNet": 15, "TD2003 Top-k ListMLE − ListMLE": 0}
+    for label, count in showing.items():
+        assert other[f"{label}, {letor.SHOWING}"].value == count
+
+
+@pytest.mark.parametrize(
+    ("name", "leads"),
+    # OHSUMED: N@1, P@1 and, tied with ListNet, P@10; TD2003: all but ListNet's .222 at P@10
+    [("topk-ohsumed", {"": 3}), ("topk-td", {"TD2003 ": 4, "TD2004 ": 5})],
+)
+def test_the_paper_s_own_figures_have_its_order_and_leads(
+    name: str, leads: Mapping[str, int]
+) -> None:
+    recipe = replace(load(name), repeats=1)
+    cells = made_up_cells(recipe, "none")
+    for cell, actual in cells.items():
+        key_parts = parts(cell)
+        before = f"{key_parts['data']} " if len(leads) > 1 else ""
+        for measure in actual.get("values", ()):
+            printed = recipe.printed.get(f"{before}{key_parts['method']} {measure}", 0.0)
+            actual["values"][measure] = [printed] * 3
+    figures = letor.fold(recipe, cells)
+    for before, count in leads.items():
+        assert figures[before + letor.ORDERED].value == 1.0
+        assert figures[before + letor.BEST].value == count
+
+
+# The recipes
+
+
+@pytest.mark.parametrize("name", ["topk-ohsumed", "topk-td"])
+def test_recipe_prints_figures_of_the_methods_and_measures_that_it_has(name: str) -> None:
+    recipe = load(name)
+    named = {
+        f"{before}{method} {measure}"
+        for before in (("",) if name == "topk-ohsumed" else ("TD2003 ", "TD2004 "))
+        for method in recipe.parameters["methods"]
+        for measure in recipe.parameters["measures"]
+    }
+    assert set(recipe.printed) <= named
+    assert set(recipe.parameters["methods"]) <= set(METHODS)
+
+
+@pytest.mark.parametrize("name", ["topk-ohsumed", "topk-td"])
+def test_without_data_one_line_says_what_to_fetch(name: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError) as raised:
+        reproduce(name, tmp_path)
+    text = str(raised.value)
+    assert "\n" not in text
+    data = load(name).data[0]
+    assert all(each in text for each in (data.title, data.url, data.licence))
+
+
+def test_one_collection_in_place_of_two_is_refused(files: Path, tmp_path: Path) -> None:
+    other = dict(small().parameters["collections"])
+    other["TD2004"] = {**other["TD2004"], "queries": N_QUERIES + 1}
+    with pytest.raises(DataError, match="16 queries, got 15"):
+        reproduce(small(collections=other), tmp_path, data=files / "TD2003")
+
+
+@pytest.fixture(scope="module")
+def done(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return reproduce(small(), tmp_path_factory.mktemp("out"), data=files)
+
+
+@pytest.mark.long
+def test_recipe_runs_on_a_users_files_and_resumes(done: Any, files: Path) -> None:
+    assert done.page.exists()
+    n_cells = len(done.cells)
+    rerun = reproduce(small(), done.page.parents[1], data=files)
+    assert rerun.resumed == n_cells
+    assert rerun.cells == done.cells
+    names = {path.name for path in done.page.parent.glob("plot-*.svg")}
+    assert any("td2003" in name for name in names)
+    assert any("td2004" in name for name in names)
+    stored = json.loads((done.page.parent / "results.json").read_text())
+    assert {each["standing"] for each in stored["claims"]} <= {"holds", "open", "fails"}
+
+
+@pytest.mark.long
+def test_methods_learn_and_only_those_that_draw_differ_by_draw(done: Any) -> None:
+    by_method: dict[str, set[str]] = {}
+    tried = {cell: actual for cell, actual in done.cells.items() if "method" in parts(cell)}
+    for cell, actual in tried.items():
+        key_parts = parts(cell)
+        assert all(len(column) == 3 for column in actual["values"].values())
+        by_method.setdefault(key_parts["method"], set()).add(key_parts["draw"])
+    assert {name: METHODS[name].is_random for name in by_method} == {
+        name: len(draws) == 2 for name, draws in by_method.items()
+    }
+    n_relevant = 0.35  # about the share of relevant rows, hence a random order's precision
+    for name in by_method:
+        actual = done.done.figures[f"TD2003 {name} P@3"].value
+        assert actual > n_relevant + 0.1, name
+
+
+@pytest.mark.long
+def test_drawn_places_are_those_below_what_is_relevant(done: Any, files: Path) -> None:
+    shares = done.cells["data=TD2003/count=drawn"]
+    tests = [each.test for each in folds.read(files / "TD2003")]
+    qid = np.concatenate([rows.qid for rows in tests])
+    relevant = np.bincount(qid, np.concatenate([rows.y for rows in tests]))[1:]
+    assert relevant.min() > 0  # but query 0, which has one grade and is left out
+    for name, k in (("Top-1 ListMLE", 1), ("Top-10 ListMLE", 10), ("ListMLE", N_ROWS)):
+        irrelevant = np.maximum(k - relevant, 0).sum()
+        assert shares[name] == pytest.approx(irrelevant / (k * relevant.size))
+
+
+@pytest.mark.long
+def test_a_cell_does_not_depend_on_those_before_it(done: Any, files: Path) -> None:
+    recipe = small()
+    paths = {name: files / name for name in ("TD2003", "TD2004")}
+    for cell in list(done.cells)[3::40]:
+        context = letor.prepare(recipe, paths)
+        rerun = json.loads(json.dumps(letor.run(recipe, context, cell)))
+        assert rerun == done.cells[cell]
