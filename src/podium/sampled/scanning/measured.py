@@ -165,7 +165,7 @@ def _correction(
     """
     audited, n_open = np.flatnonzero(ranks.is_audited), int(ranks.is_open.sum())
     exact = values_of(weights, ranks.above_all[audited])
-    scales = n_open * ranks.shares_of_users
+    scales = n_open * ranks.weights
     errors = scales[audited] * (exact - values[audited])
     freedom = audited.size - 1
     expected = float((scales**2 * variances)[ranks.is_open].mean())
