@@ -352,11 +352,6 @@ def test_scan_with_other_excluded_items_is_not_resumed(
         scan(scores, targets, exclude=hidden[1], resume=True, **options)
 
 
-def test_measure_named_twice_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="measures names recall@5 twice"):
-        evaluate(_random_scan(), ["recall@5", "recall@5"])
-
-
 def test_impossible_counts_are_refused() -> None:
     with pytest.raises(ArgumentError, match="1 targets have more drawn items above the target"):
         ScannedRanks([0], [3], [5], [4], 100, k=5)
@@ -370,19 +365,6 @@ def test_impossible_counts_are_refused() -> None:
         ScannedRanks([0], [60], [1], [40], 100, k=5, user=cast("Any", [None]))
     with pytest.raises(ArgumentError, match="row_weights must hold a weight above 0"):
         ScannedRanks([0], [60], [1], [40], 100, k=5, row_weights=[0])
-
-
-def test_scans_of_other_targets_are_not_compared() -> None:
-    a = _random_scan()
-    with pytest.raises(ArgumentError, match="b lacks 1 of the 4000 users of a, first 0"):
-        compare_all({"a": a, "b": replace_users(a)}, "recall@5")
-    with pytest.raises(ArgumentError, match="models must be at least two, got 1"):
-        compare_all({"a": a}, "recall@5")
-
-
-def replace_users(ranks: ScannedRanks) -> ScannedRanks:
-    counts = (ranks.above_listed, ranks.n_listed, ranks.above_drawn, ranks.n_drawn)
-    return ScannedRanks(*counts, ranks.n_items, k=ranks.k, user=ranks.user + 1)
 
 
 def test_draws_stop_where_a_target_has_no_more_candidates() -> None:

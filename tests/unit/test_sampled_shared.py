@@ -126,13 +126,6 @@ def test_measures_that_are_no_sum_are_refused() -> None:
         evaluate(drawn(), "pap@997")
 
 
-def test_models_with_other_targets_are_refused() -> None:
-    a = SharedRanks([0, 1, 2], 9, 100, user=["a", "a", "b"])
-    b = SharedRanks([0, 1, 2], 9, 100, user=["a", "b", "b"])
-    with pytest.raises(ArgumentError, match="must have the same targets"):
-        compare_all({"a": a, "b": b}, "recall@10")
-
-
 def scores_of(drawn_items: Any) -> dict[str, Any]:
     """Return a table of one target per user and the given candidates of each."""
     n_users, n_drawn = drawn_items.shape

@@ -41,7 +41,6 @@ def plan(
     *,
     pilot: SampledRanks | None = None,
     expect: float | None = None,
-    relative: bool = False,
     ignore_bias: bool = False,
     method: str | Estimator = "auto",
     replacement: bool = True,
@@ -72,8 +71,6 @@ def plan(
         history influences this fit, but the planned evaluations are assumed to have none.
     expect : float, optional
         The expected value of the measure, if there is no pilot.
-    relative : bool
-        Whether the goal is a share of the expected value.
     ignore_bias : bool
         Whether only the standard error must be within the goal.
     method : str or Estimator
@@ -151,14 +148,14 @@ def plan(
         _check.flag(ignore_bias, "ignore_bias"),
         _check.flag(replacement, "replacement"),
     )
-    is_relative, seed = _check.flag(relative, "relative"), _check.seed(seed)
+    seed = _check.seed(seed)
     repeats, families = _read_repeats(n_repeats), ladders(sizes, n_items, grows=estimator.grows)
     cells = layout(Design(largest_size(families), n_items, with_replacement))
     expected = _expected(parsed, cells, pilot, expect, repeats, seed)
     planned_estimate = PlannedEstimate(estimator, parsed, n_users_checked, expected, repeats, seed)
     table = Table(
         planned_estimate,
-        goal * (expected.value if is_relative else 1.0),
+        goal,
         only_std_error,
         with_replacement,
     )

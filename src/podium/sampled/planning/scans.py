@@ -33,7 +33,6 @@ def plan_scan(
     measure: str | Measure,
     error: float,
     *,
-    relative: bool = False,
     seed: int = 0,
 ) -> Plan:
     """Choose a scan, or the sizes of strata, that give a standard error, from one or more pilots.
@@ -49,8 +48,6 @@ def plan_scan(
         The measure to estimate, with a cutoff of at most the `k` of each pilot.
     error : float
         The goal: the largest acceptable standard error, in units of the measure.
-    relative : bool
-        Whether the goal is a share of the expected value.
     seed : int
         The seed of the simulations.
 
@@ -104,7 +101,6 @@ def plan_scan(
         everything.append(simulation.exact(parsed))
         designs += [simulation.design(times, parsed, n_planned) for times in _MULTIPLES]
     value, variance = np.mean(everything, axis=0)
-    goal *= float(value) if _check.flag(relative, "relative") else 1.0
     designs.append(_all_items(several, float(np.sqrt(variance / n_planned))))
     designs.sort(key=lambda design: (design.kind == "all", design.n_scored))
     return Plan(
