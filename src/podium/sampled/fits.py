@@ -267,17 +267,21 @@ class RanksFit(EstimatorFit):
         return design_of(ranks.n_items, ranks.n_negatives, **drawing, history=history)
 
     def require(self, measures: Sequence[Measure], name: str = "") -> None:
+        """Raise for measures that cannot be estimated; see `Fit.require`."""
         self.estimator.check(self.observed)
         require_defined(measures, self.observed.fewest_items)
 
     def bounds(self, measure: Measure, confidence: float) -> Bounds:
+        """Return the range of a measure that the observations allow."""
         return identification_bounds(self.observed, measure, confidence=confidence)
 
     def orders(self, measure: Measure) -> bool:
+        """Return whether the order of the first ranks is assumed; see `Fit.orders`."""
         n_first = min(design.n_items // design.n_negatives for design, _ in self.observed.designs)
         return depends_on_order(measure, self.observed.most_items, n_first)
 
     def mean(self, measure: Measure, level: float, *, bounds: bool) -> MeanOfUsers:
+        """Estimate one measure; see `Fit.mean`."""
         limits = self.bounds(measure, level) if bounds else None
         largest = float(rank_weights(measure, self.observed.most_items).max())
         ends: dict[str, Any] = {"bounds": limits, "largest": largest}
@@ -304,6 +308,7 @@ class RanksFit(EstimatorFit):
     def resampled(
         self, measures: Sequence[Measure], resampler: Resampler, number: int, counts: Ints
     ) -> Floats:
+        """Estimate measures from resampled users; see `Fit.resampled`."""
         tally = resampler.parts[number].tally(counts)
         known = self.estimator.fit(tally) if self.estimator.gives_distribution else None
         return np.array([estimated(self.estimator, tally, known, m) for m in measures])

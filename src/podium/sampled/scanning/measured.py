@@ -84,6 +84,7 @@ class ScanFit(Fit):
         return design_of(self.observed.n_items, self.observed.n_scored)
 
     def require(self, measures: Sequence[Measure], name: str = "") -> None:
+        """Raise for measures that cannot be estimated; see `Fit.require`."""
         k = self.observed.k
         for measure in measures:
             if measure.k is None and measure.name != RANK_AUC:
@@ -101,9 +102,11 @@ class ScanFit(Fit):
         self.observed.warn_of_random_list(name)
 
     def bounds(self, measure: Measure, confidence: float) -> Bounds:
+        """Return the range of a measure that the observations allow."""
         return scan_bounds(self.observed, self._weights(measure), self.open_targets, confidence)
 
     def mean(self, measure: Measure, level: float, *, bounds: bool) -> MeanOfUsers:
+        """Estimate one measure; see `Fit.mean`."""
         ranks, weights = self.observed, self._weights(measure)
         values = self.open_targets.values(ranks, weights)
         of_users, largest = ranks.means_of_users(values), float(weights.max(initial=0.0))
@@ -130,10 +133,12 @@ class ScanFit(Fit):
         return MeanOfUsers(mean, error, interval, effects, *other, prior_decides, shown, largest)
 
     def error_of_difference(self, a: MeanOfUsers, b: MeanOfUsers) -> tuple[float, float]:
+        """Return the error of a difference; see `Fit.error_of_difference`."""
         others = (ErrorPart(mean.other, mean.freedom) for mean in (a, b))
         return combined((spread(b.effects - a.effects), *others))
 
     def limits(self, bounds: Bounds | None, largest: float) -> tuple[float, float]:
+        """Return where intervals of differences end; see `Fit.limits`."""
         return -largest, largest
 
     def _weights(self, measure: Measure) -> Floats:

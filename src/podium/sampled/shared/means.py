@@ -42,6 +42,7 @@ class WholeFit(Fit):
     observed: SharedRanks
 
     def require(self, measures: Sequence[Measure], name: str = "") -> None:
+        """Raise for measures that cannot be estimated; see `Fit.require`."""
         for measure in measures:
             if measure.name == RANK_AUC:
                 raise ArgumentError(
@@ -77,10 +78,12 @@ class SharedFit(WholeFit, EstimatorFit):
         return design_of(ranks.n_items, ranks.n_negatives, replacement=ranks.replacement)
 
     def require(self, measures: Sequence[Measure], name: str = "") -> None:
+        """Raise for measures that cannot be estimated; see `Fit.require`."""
         super().require(measures)
         self.estimator.check(self.targets)
 
     def orders(self, measure: Measure) -> bool:
+        """Return whether the order of the first ranks is assumed; see `Fit.orders`."""
         targets = self.targets
         n_first = int(np.min(np.asarray(targets.n_items) // np.asarray(targets.n_negatives)))
         return depends_on_order(measure, targets.most_items, n_first)
@@ -92,10 +95,12 @@ class SharedFit(WholeFit, EstimatorFit):
         return self._groups[measure]
 
     def bounds(self, measure: Measure, confidence: float) -> Bounds:
+        """Return the range of a measure that the observations allow."""
         parts = self.groups(measure)
         return _summed(self._bounds(parts, confidence), self._shares(parts))
 
     def mean(self, measure: Measure, level: float, *, bounds: bool) -> MeanOfUsers:
+        """Estimate one measure; see `Fit.mean`."""
         parts = self.groups(measure)
         shares = self._shares(parts)
         limits = self._bounds(parts, level) if bounds else None
@@ -115,6 +120,7 @@ class SharedFit(WholeFit, EstimatorFit):
     def resampled(
         self, measures: Sequence[Measure], resampler: Resampler, number: int, counts: Ints
     ) -> list[float]:
+        """Estimate measures from resampled users; see `Fit.resampled`."""
         users, owner, means = resampler.spread(counts), self.observed.owner, list[float]()
         known: dict[_Key, RankDistribution] = {}
         for measure in measures:

@@ -66,12 +66,14 @@ class StrataFit(WholeFit):
         return design_of(self.observed.n_items, n_ranked, n_listed=n_listed)
 
     def bounds(self, measure: Measure, confidence: float) -> Bounds:
+        """Return the range of a measure that the observations allow."""
         parts = [part for _, of_group in self._parts(measure) for part in of_group]
         of_part = 1.0 - (1.0 - confidence) / max(len(parts), 1)
         low, high = sum((part.share * part.bounds(of_part) for part in parts), np.zeros(2)).tolist()
         return Bounds(low, high)
 
     def mean(self, measure: Measure, level: float, *, bounds: bool) -> MeanOfUsers:
+        """Estimate one measure; see `Fit.mean`."""
         ranks, k, n = self.observed, measure.k or 1, self.n_users
         values, influences, largest = np.zeros((3, n))
         for group, parts in self._parts(measure):
@@ -143,4 +145,5 @@ class _Part:
         return np.zeros(4) if self.is_naive else self.fit.gradient(self.ranks, self.weights)
 
     def bounds(self, confidence: float) -> Floats:
+        """Return the range of a measure that the observations allow."""
         return np.array(scan_bounds(self.ranks, self.weights, self.fit, confidence))
