@@ -6,17 +6,12 @@ several sizes, several targets of a user, weights.
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
-from tests.conftest import Done
 
 from podium.errors import ArgumentError
 from podium.sampled import (
@@ -209,35 +204,6 @@ def test_weight_of_a_user_is_that_of_as_many_users(name: str, seed: int) -> None
     weighted = replace(sample, row_weights=3.0 * copies)
     found = evaluated(weighted, measure, estimator=name, bounds=False).mean
     assert found == pytest.approx(mean, abs=1e-9)
-
-
-@each_estimator
-@pytest.mark.parametrize("seed", range(2))
-def test_command_line_gives_the_answers_of_the_library(
-    podium: Callable[..., Done], tmp_path: Path, name: str, seed: int
-) -> None:
-    """From ranks in text and parquet files; the pairs of options are those of the other laws."""
-    a, measure, endings = drawn(seed), measure_of(name, seed), ("csv", "parquet")[:: 1 - 2 * seed]
-    models, paths = {"a": a, "b": other_model(a, seed)}, list[str]()
-    for (model, ranks), ending in zip(models.items(), endings, strict=True):
-        table = pl.DataFrame({"user": np.arange(a.n_rows), "rank": ranks.ranks})
-        paths.append(str(tmp_path / f"{model}.{ending}"))
-        table.write_csv(paths[-1]) if ending == "csv" else table.write_parquet(paths[-1])
-    bounds, level = seed == 0, (0.95, 0.8)[seed]
-    options: dict[str, Any] = {"bounds": bounds, "level": level, "n_bootstrap": BOOTSTRAP}
-    expected = {model: replace(ranks, user=np.arange(a.n_rows)) for model, ranks in models.items()}
-    argv = ["--items", str(a.n_items), "--negatives", str(a.n_negatives), "-m", measure]
-    argv += ["--method", name, "--level", str(level), "--format", "json"]
-    argv += [] if a.replacement else ["--no-replacement"]
-    argv += [] if bounds else ["--no-bounds"]
-    argv += ["--resamples", str(BOOTSTRAP)] if get(name).error_from == "bootstrap" else []
-    options["estimator"] = name
-    alone, both = (podium("estimate", *given, *argv) for given in (paths[:1], paths))
-    assert (alone.status, both.status) == (0, 0), alone.err + both.err
-    found = evaluate(expected["a"], measure, **options).as_json()
-    assert json.loads(alone.out)["measures"] == found["measures"]
-    found = compare_all(expected, measure, **options).as_json()
-    assert json.loads(both.out)["measures"] == found["measures"]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,9 @@ from podium.sampled.ranks import SampledRanks
 from podium.sampled.shared.ranks import SharedRanks
 
 
-def same_rows(
-    samples: Sequence[Any], names: Sequence[str], estimator: str | Estimator
-) -> list[Any]:
+def same_rows(models: Mapping[str, Any], estimator: str | Estimator) -> list[Any]:
     """Return samples of one kind whose models can be compared, with labels of one type."""
+    samples, names = list(models.values()), list(models)
     kinds = {type(ranks).__name__ for ranks in samples}
     if len(kinds) > 1:
         raise ArgumentError(

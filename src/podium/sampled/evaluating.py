@@ -327,10 +327,12 @@ class _Request:
 
     def fits(self, models: Mapping[str, Observations], estimator: str | Estimator) -> list[Fit]:
         """Return the fits to models that can be compared."""
-        matched = same_rows(list(models.values()), list(models), estimator)
-        fits = [fit_of(ranks, estimator, name) for name, ranks in zip(models, matched, strict=True)]
-        for name, fit in zip(models, fits, strict=True):
-            fit.require(self.measures, name)
+        for name, ranks in models.items():
+            fit_of(ranks, estimator, name)  # refuses other kinds before they are compared
+        fits: list[Fit] = []
+        for name, ranks in zip(models, same_rows(models, estimator), strict=True):
+            fits.append(fit_of(ranks, estimator, name))
+            fits[-1].require(self.measures, name)
         return fits
 
     def means(self, fit: Fit, *, bounds: bool = True) -> list[MeanOfUsers]:
