@@ -112,8 +112,8 @@ def span(size: int | Ints) -> str:
 class RowsOfUsers:
     """Rows of users, who have the same weight unless rows have weights."""
 
-    user: NDArray[Any] | None
-    row_weights: Floats | None
+    user: Any
+    row_weights: Floats | None = None
 
     @property
     def n_rows(self) -> int:
