@@ -113,7 +113,7 @@ class RowsOfUsers:
     """Rows of users, who have the same weight unless rows have weights."""
 
     user: Any
-    row_weights: Floats | None = None
+    row_weights: Floats | None
 
     @property
     def n_rows(self) -> int:

@@ -78,6 +78,8 @@ class SharedRanks(_columns.RowsOfUsers):
     n_listed: Ints | None
     item: NDArray[Any] | None
 
+    row_weights = None  # users have the same weight
+
     def __init__(
         self,
         above: ArrayLike,
