@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from podium._files import replacing
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 
 Arrays: TypeAlias = dict[str, NDArray[Any]]
 
@@ -76,10 +76,10 @@ def write_arrays(
 def check_target(target: Path, name: str = "path") -> None:
     """Raise if a path can't be that of a new file."""
     if target.is_dir():
-        raise ArgumentError(f"{name} {target} is a folder. Give the path of a file.")
+        raise ArgumentError(f"{arg[name]} {target} is a folder. Give the path of a file.")
     if not target.parent.is_dir():
         raise ArgumentError(
-            f"{name} {target} is in a folder that does not exist. Create the folder."
+            f"{arg[name]} {target} is in a folder that does not exist. Create the folder."
         )
 
 
@@ -126,7 +126,8 @@ def read_arrays(
             f", only a {others[0].removeprefix('podium_').replace('_', ' ')}" if others else ""
         )
         raise DataError(
-            f"{place} is a safetensors file, but contains no {noun} saved by podium{contents}."
+            f"{place} is a safetensors file, but contains no {noun} saved by "
+            f"podium{contents}. Pass another file."
         )
     if header.get("format") != format:
         raise DataError(

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar, cast, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from podium.errors import ArgumentError, MissingExtraError
+from podium.errors import ArgumentError, MissingExtraError, arg, hint
 
 T = TypeVar("T", bound=str)
 
@@ -38,12 +38,11 @@ def cutoff(k: Any, *, name: str = "k", required: bool = True) -> int | None:
     except TypeError:
         value = 0
     if value > _LARGEST:
-        raise ArgumentError(f"{name} must be below 2 ** 63, got {value}.")
+        raise ArgumentError(f"{arg[name]} must be below 2 ** 63, got {value}.")
     if value < 1:
-        alternative = (
-            "" if required else " or None" + " (the whole list)" * (name in ("k", "depth"))
-        )
-        raise ArgumentError(f"{name} must be an integer >= 1{alternative}, got {k!r}.")
+        whole = " (the whole list)" if name in ("k", "depth") else ""
+        alternative = "" if required else hint(f" or None{whole}")
+        raise ArgumentError(f"{arg[name]} must be an integer >= 1{alternative}, got {k!r}.")
     return value
 
 
@@ -72,7 +71,7 @@ def number(
         sign = ">" if strict else ">="
         least = "finite number" if low == -np.inf else f"number {sign} {low:g}"
         top = "" if high == np.inf else f" and <= {high:g}"
-        raise ArgumentError(f"{name} must be a {least}{top}, got {value!r}.")
+        raise ArgumentError(f"{arg[name]} must be a {least}{top}, got {value!r}.")
     return result
 
 
@@ -88,7 +87,7 @@ def choice(value: Any, name: str, options: Sequence[T]) -> T:
             if value == option:
                 return option
     raise ArgumentError(
-        f"{name} must be one of {listed(options)}, got {value!r}.{nearest(value, options)}"
+        f"{arg[name]} must be one of {listed(options)}, got {value!r}.{nearest(value, options)}"
     )
 
 
@@ -96,7 +95,7 @@ def flag(value: Any, name: str) -> bool:
     """Return value if it is True or False; a text such as "false" would count as True."""
     if isinstance(value, bool | np.bool_):
         return bool(cast("Any", value))
-    raise ArgumentError(f"{name} must be True or False, got {value!r}.")
+    raise ArgumentError(f"{arg[name]} must be True or False, got {value!r}.")
 
 
 def is_sparse(value: object) -> bool:
@@ -269,7 +268,7 @@ def grouped(qid: Any, reader: str, *, request: str, where: str = "") -> None:
     how = "Pass eval_set=(X, y, qid)" if where else f"Pass qid (in scikit-learn's tools: {routed})"
     raise ArgumentError(
         f"{where}qid is missing, but {reader} needs groups. {how}, or construct the estimator with "
-        "one_group=True if all rows are one list."
+        f"{arg.one_group(True)} if all rows are one list."
     )
 
 
@@ -321,7 +320,7 @@ def open_fraction(value: Any, name: str) -> float:
     except (TypeError, ValueError):
         result = np.nan
     if not 0.0 < result < 1.0:
-        raise ArgumentError(f"{name} must be a number > 0 and < 1, got {value!r}.")
+        raise ArgumentError(f"{arg[name]} must be a number > 0 and < 1, got {value!r}.")
     return result
 
 
@@ -358,7 +357,7 @@ def count(value: Any, name: str) -> int:
     except TypeError:
         result = -1
     if result < 0:
-        raise ArgumentError(f"{name} must be an integer >= 0, got {value!r}.")
+        raise ArgumentError(f"{arg[name]} must be an integer >= 0, got {value!r}.")
     return result
 
 

@@ -1,4 +1,4 @@
-"""Numbers as text with consistent decimals, and ticks at round values."""
+"""Numbers as text with consistent decimals."""
 
 from __future__ import annotations
 
@@ -62,22 +62,6 @@ def p_value(value: Any) -> str:
     """Return a p value as text with three decimals, "<0.001" below that."""
     number = to_float(value)
     return f"<{_SMALLEST_P}" if number < _SMALLEST_P else fixed(number, 3)
-
-
-def ticks(low: float, high: float, n_ticks: int) -> list[float]:
-    """Return about `n_ticks` multiples of 1, 2 or 5 × 10^n in [low, high], at least one.
-
-    The number may be up to a quarter larger than `n_ticks`, to avoid half as many.
-    """
-    span = high - low
-    if not span > 0:
-        return [low]
-    rough = span / max(n_ticks, 1)
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(m * power for m in (1, 2, 5, 10) if m * power >= 0.75 * rough)
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    values = [i * step for i in range(first, last + 1)]
-    return values or [(low + high) / 2]
 
 
 def tick_labels(values: Sequence[float], *, signed: bool = False) -> list[str]:

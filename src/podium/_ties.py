@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups, encode
 from podium.types import Labels, PerRow, Ties
 
@@ -79,7 +79,9 @@ def tie_keys(
     if rule in ("average", "threshold"):
         return relevance, 1.0  # sums over a tie must not depend on the order of its rows
     if item is None:
-        raise ArgumentError("ties='id' needs item, the id of each row. Pass it, or use 'worst'.")
+        raise ArgumentError(
+            f"{arg.ties('id')} needs item, the id of each row. Pass it, or use 'worst'."
+        )
     return encode(item)[0].astype(np.float64), -1.0
 
 

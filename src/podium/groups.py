@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.types import Counts, Offsets
 
 A = TypeVar("A", bound=np.generic)
@@ -69,7 +69,9 @@ class Groups:
         """Group consecutive rows by group sizes (LightGBM's form), with labels from 0."""
         counts = _check.array(sizes, "sizes")
         if counts.ndim != 1 or counts.dtype.kind not in "iu" or (counts.size and counts.min() < 0):
-            raise ArgumentError(f"sizes must be integers >= 0 in one dimension, got {sizes!r}.")
+            raise ArgumentError(
+                f"{arg.sizes} must be integers >= 0 in one dimension, got {sizes!r}."
+            )
         return cls(np.arange(counts.size), row_offsets(counts))
 
     @classmethod

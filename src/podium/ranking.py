@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium._ties import TIES_OF_LISTS, in_order, text_order, tie_keys
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups, row_offsets
 from podium.types import Counts, LowGrades, Mask, Offsets, PerRow, Ties
 
@@ -348,7 +348,9 @@ def _unretrieved(
     is_known[is_known] = groups.labels[group_number[is_known]] == labels[is_known]
     if not is_known.all():
         first_label = _check.label(labels[~is_known][0])
-        raise ArgumentError(f"unretrieved contains qid {first_label}, which has no row in scores.")
+        raise ArgumentError(
+            f"unretrieved contains qid {first_label}, which has no row in scores. Leave it out."
+        )
     is_relevant = grades > 0
     counts = np.bincount(group_number[is_relevant], minlength=groups.n_groups)
     order = np.argsort(group_number[is_relevant], kind="stable")
@@ -379,8 +381,8 @@ def _totals(groups: Groups, n_items: int | None, extra: tuple[Offsets, PerRow] |
     longer = np.flatnonzero(lengths > total)
     if longer.size:
         raise ArgumentError(
-            "n_items must be at least the number of listed and unretrieved items of each group, "
-            f"got {total}, but qid {_check.label(groups.labels[longer[0]])} has "
+            f"{arg.n_items} must be at least the number of listed and unretrieved items of each "
+            f"group, got {total}, but qid {_check.label(groups.labels[longer[0]])} has "
             f"{lengths[longer[0]]}."
         )
     return np.full(groups.n_groups, total)

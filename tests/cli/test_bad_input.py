@@ -172,7 +172,7 @@ def test_list_too_short_for_auc_names_the_option(podium: Callable[..., Any]) -> 
         (("measure", ".", "a.csv"), r"^\. is a folder\."),
         (
             ("measure", "truth.csv", "strange"),
-            r"strange has an unknown format.* Give the file one of the suf",
+            r"strange has an unknown format.* Give it one of the suf",
         ),
         (("compare", "truth.csv", "a.csv"), r"at least two runs, got 1\. For one run, use podium"),
         (("rank", "none", "rows.csv"), r"^none is not a file\."),

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from podium import sampled
-from podium.cli._messages import of_plan
 
 ASKED = ("--items", "2000", "--users", "3000", "--error", "0.01")
 PILOT = ("--pilot", "ranks.csv", "--negatives", "9")
@@ -218,10 +217,3 @@ def test_refused_in_one_line(
     assert done.status == 2
     assert done.out == ""
     assert message in done.message
-
-
-@pytest.mark.parametrize(
-    "text", ["a.csv has no column 'n_users'.", "pilot.csv is empty.", "error in line 3"]
-)
-def test_what_is_no_argument_stays(text: str) -> None:
-    assert of_plan(text) == text

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from podium import sampled
-from podium.cli._messages import of_estimate
 
 DESIGN = ("--items", "200", "--negatives", "9")
 FAST = (*DESIGN, "--no-bounds")
@@ -259,7 +258,7 @@ def test_other_forms_have_the_same_numbers(
             ("all.csv", *ALL, "--resamples", "9", "--method", "mle"),
             "and mle does not need them here.",
         ),
-        (("ranks.csv", *DESIGN, "-m", "rr", "-m", "mrr"), "-m names mrr twice. Keep one."),
+        (("ranks.csv", *DESIGN, "-m", "rr", "-m", "mrr"), "--measure names mrr twice. Keep one."),
         (("twice.csv", *TWICE), "twice.csv: user 3 has item 1 in two rows, but --no-replacement"),
         (("scores.csv", *DESIGN, "--rank-col", "x", "--scores"), "the file is read as scores."),
         (("ranks.csv", *DESIGN, "--level", "2"), "--level must be"),
@@ -298,13 +297,6 @@ def test_warning_names_this_commands_options(podium: Callable[..., Any], files: 
     assert done.status == 0
     assert done.err.count("no distribution of ranks gives") == 1
     assert "were drawn uniformly from --items" in done.err
-
-
-@pytest.mark.parametrize(
-    "text", ["a.csv has no column 'n_items'.", "n_items.csv is empty.", "data/stages is a folder."]
-)
-def test_what_is_no_argument_stays(text: str) -> None:
-    assert of_estimate(text) == text
 
 
 def test_table_says_which_measures_depend_on_an_order_that_is_assumed(

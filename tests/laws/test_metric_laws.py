@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from tests.raised import raises
 
 from podium.errors import ArgumentError, UnsettledError
 from podium.groups import Groups
@@ -150,7 +151,7 @@ def test_averaged_metric_stays_in_its_bounds(name: str, case: Case) -> None:
 def test_average_is_refused_where_it_is_not_exact(name: str) -> None:
     ranking = Ranking.from_scores([1.0, 1.0], [1, 0], ties="average")
     for measure in MEASURES[name]:
-        with pytest.raises(ArgumentError, match="ties='average' is undefined for"):
+        with raises(ArgumentError, "ties"):
             measure(ranking)
 
 

@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.raised import raises
 
 from podium import data, losses
 from podium.errors import ArgumentError, DataError, MissingExtraError
@@ -295,9 +296,9 @@ def test_wrong_data_is_named(make: Any) -> None:
         ranker(make).fit(X, y, qid[1:])
     with pytest.raises(ArgumentError, match="y must be >= 0"):
         ranker(make).fit(X, y - 1, qid)
-    with pytest.raises(ArgumentError, match="eval_set has no group on which pap@3 is defined"):
+    with raises(ArgumentError, "eval_set", "eval_metric"):
         ranker(make).fit(X, y, qid, eval_set=(X, 0 * y, qid))
-    with pytest.raises(ArgumentError, match="needs rows of both classes, got 0 positives"):
+    with raises(ArgumentError, "start"):
         ranker(make, "logistic", start="log-odds").fit(X, 0 * y, qid)
 
 
@@ -506,7 +507,7 @@ def test_groups_of_weight_zero_are_not_pooled(make: Any) -> None:
 def test_items_need_a_loss_that_takes_soft_labels(make: Any) -> None:
     X, y, qid, item = recurring()
     for loss in ("pap-ramp@3", OWN[make][0], losses.GroupLogistic(soft=True)):
-        with pytest.raises(ArgumentError, match="item requires the loss 'group-logistic'"):
+        with raises(ArgumentError, "item"):
             ranker(make, loss).fit(X, y, qid, item=item)
     with pytest.raises(ArgumentError, match="pool_share must be a number"):
         ranker(make, None, pool_share=1.5).fit(X, y, qid, item=item)

@@ -9,6 +9,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from tests.raised import raises
 
 from podium.catalogue import ScoreFunction, device_scores, rank_all, target_ranks, top_k
 from podium.catalogue.counting import CountedProducts
@@ -122,7 +123,7 @@ def test_lists_by_counting_are_those_of_the_exact_scores(ties: Any, depth: int |
     sources = factors, tensors(factors), tensor(scores), function(tensor(scores))
     if depth is None or ties == "average":  # these are not counted
         assert rank_all(factors, truth, **options).n_items.tolist() == expected.n_items.tolist()
-        with pytest.raises(ArgumentError, match="On a device, rankings need depth="):
+        with raises(ArgumentError, "depth", "ties"):
             rank_all(tensors(factors), truth, **options)
         return
     for source in sources:
@@ -175,7 +176,7 @@ def test_too_little_memory_for_any_tile_is_an_error(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(device_scores, "product", product)
     users, items = tensors(close_factors(np.float32))
-    with pytest.raises(ArgumentError, match="cpu has too little memory"):
+    with raises(ArgumentError, "device"):
         top_k((users, items), 5)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 from tests.cli.conftest import SCHEMAS
+from tests.raised import raises
 
 import podium
 from podium import evaluation
@@ -193,7 +194,7 @@ def test_open_ties_are_said_of_each_run() -> None:
 
 def test_a_difference_that_was_not_tested_names_the_option() -> None:
     comparison = podium.compare(truth(), RUNS, "rr")
-    with pytest.raises(ArgumentError, match="pairs='all' compares all pairs"):
+    with raises(ArgumentError, "pairs"):
         comparison.difference("rr", "good", "fair")
 
 
@@ -267,7 +268,7 @@ def test_ranges_of_runs_with_ids_of_two_kinds_are_equal() -> None:
 
 def test_bounds_need_one_truth() -> None:
     runs = {"a": [RUNS["weak"]] * 2, "b": RUNS["good"]}
-    with pytest.raises(ArgumentError, match="requires a single truth and run per system"):
+    with raises(ArgumentError, "unjudged"):
         podium.compare(truth(), runs, "rr", unjudged="bounds")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.raised import raises
 
 from podium.data.appending import append_table, text_appender
 from podium.errors import ArgumentError, DataError
@@ -102,7 +103,7 @@ def test_columns_of_text_must_be_those_of_the_first_call() -> None:
     file = io.BytesIO()
     append = text_appender(file)
     append(PARTS[0])
-    with pytest.raises(ArgumentError, match="columns must be those of the first call"):
+    with raises(ArgumentError, "columns"):
         append({"score": np.array([1.0]), "user": np.array(["c"])})
     assert file.getvalue() == b"user,score\na,0.1\nb,0.2\n"
 
@@ -113,7 +114,7 @@ def test_table_that_nothing_was_appended_to_has_no_columns(tmp_path: Path, suffi
     with pytest.raises(ArgumentError, match="Nothing was appended to run"), append_table(path):
         pass
     with (
-        pytest.raises(ArgumentError, match="columns must contain at least one"),
+        raises(ArgumentError, "columns"),
         append_table(path) as append,
     ):
         append({})

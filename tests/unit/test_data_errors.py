@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from tests.raised import raises
 
 import podium
 from podium import data
@@ -72,7 +73,7 @@ def test_two_columns_for_one_role_are_refused() -> None:
 
 
 def test_run_in_the_truths_place_is_noticed() -> None:
-    with pytest.raises(DataError, match="Pass the truth first and the run second"):
+    with raises(DataError, "relevance"):
         data.read_truth({"user": [1], "item": [1], "score": [1.0]})
 
 
@@ -369,7 +370,7 @@ def test_trec_of_another_width_is_refused(tmp_path: Path) -> None:
 
 
 def test_unknown_content_asks_for_the_format(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="Pass format= as 'parquet'"):
+    with raises(DataError, "format", "columns"):
         data.read_run(put(tmp_path, "run.xyz", "hello\n"))
     with pytest.raises(
         ArgumentError, match=r"format must be one of.*got 'cvs'.*Did you mean 'csv'"

@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy import sparse
+from tests.raised import raises
 
 import podium
 from podium import data
@@ -327,7 +328,7 @@ def test_features_name_what_is_not_there() -> None:
 def test_other_objects_are_refused() -> None:
     with pytest.raises(ArgumentError, match=r"run must be a path.*got int"):
         data.read_run(7)
-    with pytest.raises(ArgumentError, match="format applies only to files"):
+    with raises(ArgumentError, "format"):
         data.read_run(COLUMNS, format="csv")
     with pytest.raises(ArgumentError, match=r"tuple must be \(user, item, relevance\), got 1"):
         data.read_truth((USER,))

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.raised import raises
 
 from podium import data
 from podium.errors import ArgumentError, PodiumWarning
@@ -167,11 +168,11 @@ def test_whole_shares_are_not_lost_to_rounding() -> None:
 
 
 def test_splits_check_their_arguments() -> None:
-    with pytest.raises(ArgumentError, match=r"test \+ valid must be < 1, got 0.6 \+ 0.5"):
+    with raises(ArgumentError, "test", "valid"):
         data.splits.random(10, test=0.6, valid=0.5)
     with pytest.raises(ArgumentError, match="equal length, got 2 and 1"):
         data.splits.leave_last_out([1, 1], [1])
-    with pytest.raises(ArgumentError, match="user must have n_rows=3 values, got 2"):
+    with raises(ArgumentError, "user"):
         data.splits.random(3, user=[1, 2])
     with pytest.raises(ArgumentError, match="timestamp must hold numbers"):
         data.splits.by_time(["yesterday"])
@@ -235,10 +236,10 @@ def test_times_with_a_zone_count_by_their_moment() -> None:
 def test_moments_must_be_of_the_timestamps_kind() -> None:
     days = np.array(["2020-01-01", "2020-01-02"], "datetime64[D]")
     for at in ("foo", 5, float("nan"), np.datetime64("NaT")):
-        with pytest.raises(ArgumentError, match="at must be a date or time such as"):
+        with raises(ArgumentError, "at"):
             data.splits.by_time(days, at=at)
     for at in ("foo", np.inf, np.nan, np.datetime64("2020-01-01"), True):
-        with pytest.raises(ArgumentError, match="at must be a number, as the timestamps are"):
+        with raises(ArgumentError, "at"):
             data.splits.by_time([1, 2, 3], at=at)
     with pytest.raises(ArgumentError, match="valid_at must be a number"):
         data.splits.by_time([1, 2, 3], at=3, valid_at="soon")

@@ -100,7 +100,9 @@ def test_query_that_comes_back_is_named(
 
 def test_feature_beyond_the_width_is_named(tmp_path: Path) -> None:
     path = put(tmp_path, ["1 qid:1 1:1 7:2"])
-    with pytest.raises(DataError, match=r"rows\.svm has feature 7 at line 1, but n_features is 3"):
+    with pytest.raises(
+        DataError, match=r"rows\.svm has feature 7 at line 1, but 3 features are required"
+    ):
         list(data.stream_features(path, 3))
 
 

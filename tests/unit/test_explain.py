@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.raised import raises
 
 import podium
 from podium import presets
@@ -14,7 +15,7 @@ from podium.data import ranking, read_run, read_truth
 from podium.decide.explain.grid import SEPARATED_BY
 from podium.decide.explain.lists import Lists
 from podium.decide.explain.table import ValueTable, changes
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, DataError
 from podium.metrics import parse
 
 MEASURES = (
@@ -120,7 +121,7 @@ def test_steps_lead_to_the_value_of_the_package(like: str, measure: str) -> None
     try:
         expected = podium.measure(truth, run, measure, like=like).means[measure]
     except ArgumentError:
-        with pytest.raises(ArgumentError, match="refuses"):
+        with raises(ArgumentError, "like"):
             podium.explain(truth, run, measure, like=like)
         return
     (steps,) = podium.explain(truth, run, measure, like=like).packages
@@ -223,9 +224,9 @@ def test_option_of_another_package_has_data_that_show_it(monkeypatch: pytest.Mon
 def test_scores_beyond_single_precision_stay_double() -> None:
     truth, run = tables(6)
     run["score"] = run["score"] * 1e39
-    with pytest.raises(ArgumentError, match=r"3\.4e38"):
+    with raises(DataError, "single_precision"):
         podium.measure(truth, run, "ap@5", missing="zero", single_precision=True)
-    with pytest.raises(ArgumentError, match=r"3\.4e38"):
+    with raises(DataError, "single_precision"):
         podium.explain(truth, run, "ap@5", like="trec_eval")
     found = podium.explain(truth, run, "ap@5", value="0.9999").search
     assert found is not None

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
+from tests.raised import raises
 
 from podium.data import read_interactions
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
@@ -75,7 +76,7 @@ def test_allowed_and_denied_items() -> None:
     assert set(everything) == {-1, *range(24)} - {4}
     seen = np.flatnonzero(_tastes().toarray()[0])
     assert (model.recommend([0], 3, allow=seen)[0] == -1).all()  # allowed, but seen
-    with pytest.raises(ArgumentError, match="allow and deny leave no item"):
+    with raises(ArgumentError, "allow", "deny"):
         model.recommend([0], 1, allow=[3], deny=[3])
 
 
@@ -230,7 +231,7 @@ def test_eval_set_of_a_table_and_one_that_does_not_fit() -> None:
     assert model.history_["validation"].size == 2
     with pytest.raises(ArgumentError, match="user of eval_set 'c' is unknown"):
         model.fit(table, eval_set={"user": ["c"], "item": [1]})
-    with pytest.raises(ArgumentError, match="eval_set has no user for which rr is defined"):
+    with raises(ArgumentError, "eval_set", "eval_metric"):
         model.fit(table, eval_set=table, executor=ONE)
     with pytest.raises(ArgumentError, match=r"shape of user_items, \(40, 24\)"):
         Factorization().fit(_tastes(), eval_set=csr_array((3, 24)))
@@ -276,24 +277,24 @@ def test_divergence_stops_and_keeps_the_pass_before(monkeypatch: pytest.MonkeyPa
 
 
 def test_step_that_diverges_at_once_is_an_error() -> None:
-    with pytest.raises(ArgumentError, match=r"learning_rate=1e\+08 diverges in the first pass"):
+    with raises(ArgumentError, "learning_rate"):
         Factorization(4, learning_rate=1e8, l2=0, similarity="dot").fit(_tastes(), executor=ONE)
 
 
 @pytest.mark.parametrize("rate", [1e2, 1e4, 1e6, 1e7, 1e8, 1e9])
 def test_first_pass_with_exploded_factors_is_an_error(rate: float) -> None:
     likes = csr_array([[5.0, 4, 1, 0], [5, 0, 4, 0], [0, 5, 2, 5], [4, 5, 0, 0]])
-    with pytest.raises(ArgumentError, match="diverges in the first pass"):
+    with raises(ArgumentError, "learning_rate"):
         Factorization(n_factors=4, n_epochs=3, learning_rate=rate).fit(likes, executor=ONE)
 
 
 def test_catalogue_of_one_item_is_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"has one item, which can't be ranked"):
+    with raises(ArgumentError, "user_items"):
         Factorization(n_factors=4).fit(csr_array([[1.0], [1.0]]), executor=ONE)
 
 
 def test_step_beyond_float32_diverges_without_a_warning_of_numpys() -> None:
-    with pytest.raises(ArgumentError, match=r"learning_rate=1e\+300 diverges in the first pass"):
+    with raises(ArgumentError, "learning_rate"):
         Factorization(2, learning_rate=1e300).fit(csr_array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]))
 
 
@@ -346,7 +347,7 @@ def test_positions_and_widths_are_checked() -> None:
         model.recommend([0, 40])
     with pytest.raises(ArgumentError, match="items must be a list of integers below 24"):
         model.similar_items(["x"])
-    with pytest.raises(ArgumentError, match="must have the 24 items of the model, got 9"):
+    with raises(ArgumentError, "user_items"):
         model.fold_in(csr_array((2, 9)))
     with pytest.raises(ArgumentError, match="k must be an integer >= 1"):
         model.recommend([0], 0)
@@ -374,9 +375,9 @@ def test_changed_parameters_do_not_change_the_width_of_folded_users() -> None:
 
 
 def test_blocks_without_another_item_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="has no pair to learn from"):
+    with raises(ArgumentError, "user_items", "n_blocks", "negatives"):
         Factorization(4, n_blocks=24).fit(_tastes(), executor=ONE)
-    with pytest.raises(ArgumentError, match="has no pair to learn from"):
+    with raises(ArgumentError, "user_items", "n_blocks", "negatives"):
         Factorization(4, negatives="unseen").fit(csr_array(np.ones((3, 4))), executor=ONE)
 
 
@@ -434,15 +435,13 @@ def test_numbers_of_numpy_are_parameters_too(tmp_path: Path) -> None:
 
 
 def test_more_items_than_there_are_are_refused() -> None:
-    with pytest.raises(
-        ArgumentError, match=r"k must be at most 24, the number of items .*, got 25"
-    ):
+    with raises(ArgumentError, "k"):
         _fitted().recommend([0], 25)
 
 
 @pytest.mark.parametrize("executor", ["ray", 2, Threads])
 def test_invalid_executor_is_refused(executor: Any) -> None:
-    with pytest.raises(ArgumentError, match=r"executor must be an executor such as Threads\(2\)"):
+    with raises(ArgumentError, "executor"):
         Factorization(2).fit(_tastes(), executor=executor)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from tests.raised import raises
 
 import podium
 from podium._arrays import read_arrays, write_arrays
@@ -89,7 +90,7 @@ def test_resume_without_a_file_warns_and_starts_from_the_first_pass(tmp_path: Pa
     with pytest.warns(PodiumWarning, match=r"no checkpoint .*none\. The fit starts from the first"):
         model = _model().fit(_likes(), executor=ONE, checkpoint=tmp_path / "none", resume=True)
     assert _bits(model) == _bits(_model().fit(_likes(), executor=ONE))
-    with pytest.raises(ArgumentError, match="resume=True requires a checkpoint"):
+    with raises(ArgumentError, "resume", "checkpoint"):
         _model().fit(_likes(), resume=True)
 
 

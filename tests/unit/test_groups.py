@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.raised import raises
 
 from podium.errors import ArgumentError
 from podium.groups import Groups, encode
@@ -83,7 +84,7 @@ def test_sizes_label_groups_by_number_and_may_be_zero() -> None:
 
 @pytest.mark.parametrize("sizes", [[-1], [1.5], [[1]], ["a"]])
 def test_sizes_must_be_counts(sizes: list[object]) -> None:
-    with pytest.raises(ArgumentError, match="sizes must be integers >= 0"):
+    with raises(ArgumentError, "sizes"):
         Groups.from_sizes(sizes)
 
 

@@ -12,12 +12,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.raised import raises
 
 from podium import losses
 from podium.errors import ArgumentError, ConvergenceWarning, PodiumWarning
 from podium.groups import Groups
 from podium.metrics import make_scorer, parse
 from podium.rankers import LinearRanker, LogisticRanker
+from podium.rankers.fitting import NothingLearnedError
 from podium.ranking import Ranking
 
 quiet = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
@@ -208,7 +210,7 @@ def test_a_loss_that_is_least_at_zero_starts_from_logistic_regression(loss: str)
     X, qid = rng.standard_normal((480, 2)), np.repeat(np.arange(40), 12)
     y = (rng.random(480) < 1 / (1 + np.exp(2.2 - X[:, 0]))).astype(float)
     ranker = LinearRanker(loss, eval_metric="pap@2", max_iter=30)
-    with pytest.raises(ArgumentError, match=r"nothing better than zero.*eval_set"):
+    with raises(NothingLearnedError, "eval_set"):
         ranker.fit(X, y, qid)
     ranker.fit(X, y, qid, eval_set=(X, y, qid))
     first = clone(ranker).set_params(start="logistic", max_iter=1).fit(X, y, qid)

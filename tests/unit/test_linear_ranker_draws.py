@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from tests.raised import raises
 
 from podium import losses
 from podium.errors import ArgumentError
@@ -210,7 +211,7 @@ def test_auto_descends_stochastically_where_the_objective_is_random(name: str) -
 def test_solvers_of_one_objective_refuse_a_loss_that_draws_anew(solver: str) -> None:
     X, y, qid = problem()
     ranker = LinearRanker(losses.ListMLE(ties="redrawn"), solver=solver)
-    with pytest.raises(ArgumentError, match=r"another one in each pass.*solver='stochastic'"):
+    with raises(ArgumentError, "solver"):
         ranker.fit(X, y, qid)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.raised import raises
 
 from podium import losses
 from podium.errors import ArgumentError, ConvergenceWarning, CostWarning
@@ -194,7 +195,7 @@ def test_solvers_stop_as_diverged_where_the_exponential_overflows(solver: str) -
     X[0] = -1e6
     qid = np.repeat(np.arange(6), 10)
     ranker = LinearRanker(EXPONENTIAL, solver=solver, l2=0.0, start=[1.0], max_iter=20)
-    with pytest.raises(ArgumentError, match="start has no finite objective"):
+    with raises(ArgumentError, "start"):
         ranker.fit(X, y, qid)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

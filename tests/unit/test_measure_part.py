@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.raised import raises
 from tests.unit.test_in_buckets import FEW, OPTIONS, assert_equal, computable, tables
 
 import podium
@@ -96,7 +97,7 @@ def test_lists_of_absent_users_are_whole_if_the_caller_says_so(whole: bool) -> N
     options: dict[str, Any] = {"missing": "zero"}
     actual = parts_of(frames["truth"], run, measures, lists_whole=whole, **options)
     assert_equal(without_rules_of_means(expected), actual)
-    with pytest.raises(ArgumentError, match="lists_whole is required with missing='zero'"):
+    with raises(ArgumentError, "missing"):
         parts_of(frames["truth"], run, measures, **options)
     if whole:
         wrong = parts_of(frames["truth"], run, measures, lists_whole=False, **options)

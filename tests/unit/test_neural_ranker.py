@@ -14,6 +14,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.raised import raises
 
 from podium import losses
 from podium.errors import ArgumentError, ConvergenceWarning, DataError, MissingExtraError
@@ -135,7 +136,7 @@ def test_same_bits_for_any_number_of_threads_which_are_given_back() -> None:
             found.append(bits(ranker))
             assert torch.get_num_threads() == n_threads
         assert inside == {1}
-        with pytest.raises(ArgumentError, match="eval_set has no group"):
+        with raises(ArgumentError, "eval_set", "eval_metric"):
             small().fit(X, y, qid, eval_set=(X[:9], y[:9] * 0, qid[:9]))
         assert torch.get_num_threads() == 2
     finally:
@@ -270,7 +271,7 @@ def test_it_says_why_it_stopped() -> None:
         warnings.simplefilter("error")
         assert small().fit(X, y, qid).stop_reason_ == "max_iter"
     assert small(tol=1e9, max_iter=50).fit(X, y, qid).stop_reason_ == "converged"
-    with pytest.raises(ArgumentError, match=r"learning_rate=1e\+200 made scores overflow"):
+    with raises(ArgumentError, "learning_rate"):
         small(learning_rate=1e200).fit(X, y, qid)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import sparse
+from tests.raised import raises
 
 from podium.errors import ArgumentError, DataError, MissingExtraError
 from podium.recommenders import (
@@ -148,7 +149,7 @@ def test_ease_is_the_same_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_ease_without_an_inverse_says_what_to_change() -> None:
-    with pytest.raises(ArgumentError, match="l2 is too small for these pairs"):
+    with raises(ArgumentError, "l2", "precision"):
         EASE(l2=1e-12, precision="single").fit(sparse.csr_array(np.full((9, 3), 1000.0)))
 
 

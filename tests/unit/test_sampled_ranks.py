@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from tests.raised import raises
 
 from podium import catalogue
 from podium.errors import ArgumentError
@@ -169,9 +170,7 @@ def test_distribution_of_half_ranks_counts_both_neighbours() -> None:
     found = RankDistribution.of_ranks([1.5, 3.0], 4)
     assert found.probabilities.tolist() == [1 / 4, 1 / 4, 1 / 2, 0]
     assert found.cdf.tolist() == [1 / 4, 1 / 2, 1, 1]
-    with pytest.raises(
-        ArgumentError, match="ranks must be one or more ranks from 1 to n_items = 4"
-    ):
+    with raises(ArgumentError, "n_items"):
         RankDistribution.of_ranks([5], 4)
 
 
@@ -220,5 +219,5 @@ def test_simulated_full_sample_is_the_rank_itself() -> None:
     grown = simulate_ranks(exact, 20, (3, 7, 19), replacement=False, seed=5)
     assert set(np.unique(grown.n_negatives)) == {3, 7, 19}
     assert grown.ranks[0] == 1
-    with pytest.raises(ArgumentError, match="ranks must lie from 1 to n_items = 20, got 21"):
+    with raises(ArgumentError, "n_items"):
         simulate_ranks([21], 20, 5)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.raised import raises
 
 from podium.errors import ArgumentError
 from podium.sampled import (
@@ -116,5 +117,5 @@ def test_other_targets_and_catalogues_are_not_compared(read: Any) -> None:
     fewer = {**a, "target": np.where(a["item"] == 14, 0, a["target"])}
     with pytest.raises(ArgumentError, match="but users have different numbers of them"):
         _compared_tables(read, a, fewer)
-    with pytest.raises(ArgumentError, match="must rank the same items, got n_items = 500 and 400"):
+    with raises(ArgumentError, "n_items"):
         compare_all({"a": read(a, n_items=400), "b": read(a, n_items=500)}, "recall@5")

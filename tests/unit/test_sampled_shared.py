@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from tests.raised import raises
 
 from podium.catalogue import ScoreFunction
 from podium.errors import ArgumentError, PodiumWarning
@@ -101,16 +102,16 @@ def test_impossible_observations_are_refused() -> None:
         SharedRanks([0, 1], [3, 4], 100, user=["a", "a"])
     with pytest.raises(ArgumentError, match="n_items must be the same for all targets"):
         SharedRanks([0, 1], 3, [90, 91], user=["a", "a"])
-    with pytest.raises(ArgumentError, match="10 items, 9 of them drawn, and 2 targets of user 'a'"):
+    with raises(ArgumentError, "n_items", "n_negatives"):
         SharedRanks([0, 1], 9, 10, user=["a", "a"])
-    with pytest.raises(ArgumentError, match="need their users"):
+    with raises(ArgumentError, "user"):
         SharedRanks.of(SampledRanks([1, 2], 9, 100))
     grown = SampledRanks([2, 1], [5, 10], 100, stages=(5, 10), user=["a", "a"])
-    with pytest.raises(ArgumentError, match="grow for each target"):
+    with raises(ArgumentError, "stages"):
         SharedRanks.of(grown)
     with pytest.raises(ArgumentError, match="row_weights is only for separate samples"):
         SharedRanks.of(SampledRanks([1, 2], 9, 100, user=["a", "b"], row_weights=[1, 2]))
-    with pytest.raises(ArgumentError, match="ties='average' is undefined"):
+    with raises(ArgumentError, "ties"):
         sample_shared([[0.1, 0.2, 0.3]], csr_array([[1, 0, 0]]), 1, ties="average")
 
 
@@ -206,7 +207,7 @@ def test_strata_that_are_not_supported_are_refused() -> None:
         SharedRanks([0, 1], 3, 100, n_listed=2, **options)
     with pytest.raises(ArgumentError, match="n_listed must be the same for all targets"):
         SharedRanks([0, 1], 3, 100, above_listed=[0, 1], n_listed=[2, 3], **options)
-    with pytest.raises(ArgumentError, match="replacement must be False"):
+    with raises(ArgumentError, "replacement"):
         SharedRanks([0, 1], 3, 100, above_listed=[0, 1], n_listed=2, user=["a", "a"])
     with pytest.raises(ArgumentError, match="more listed items above the target than listed"):
         SharedRanks([0, 1], 3, 100, above_listed=[0, 3], n_listed=2, **options)
@@ -218,7 +219,7 @@ def test_candidates_of_a_proxy_are_checked() -> None:
     scores, held_out = [[0.1, 0.2, 0.3, 0.4]], csr_array([[1, 0, 0, 0]])
     with pytest.raises(ArgumentError, match="uniform is missing"):
         sample_shared(scores, held_out, 2, proxy=[3, 4, 2, 1])
-    with pytest.raises(ArgumentError, match="n_negatives and uniform are both"):
+    with raises(ArgumentError, "n_negatives"):
         sample_shared(scores, held_out, 2, proxy=[3, 4, 2, 1], certain=1, uniform=1)
     with pytest.raises(ArgumentError, match="Give either proxy"):
         sample_shared(scores, held_out, certain=1, uniform=1)
@@ -269,5 +270,5 @@ def test_ranks_between_two_items_are_refused() -> None:
     assert above == [[2, 1], [1, 1]]
     halves = rank(ties="average")
     assert (halves.n_rows, halves.half_ranks, rank(ties="worst").half_ranks) == (4, True, False)
-    with pytest.raises(ArgumentError, match="ties='average' is undefined for targets that share"):
+    with raises(ArgumentError, "ties"):
         SharedRanks.of(halves)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.raised import raises
 
 from podium import losses
 from podium.errors import ArgumentError, MissingExtraError
@@ -280,7 +281,7 @@ def test_what_does_not_fit_is_refused(call: Any, message: str) -> None:
 
 
 def test_what_is_no_loss_is_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"loss must be a podium\.losses\.Loss or .*got 3"):
+    with raises(ArgumentError, "loss"):
         as_torch(3)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ArgumentError, match="Did you mean 'softmax'"):
         as_torch("softmx")

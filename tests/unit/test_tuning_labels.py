@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.raised import raises
 
 from podium.data import read_features
 from podium.data.feature_checks import check_finite, check_scalable, labels
@@ -18,7 +19,7 @@ def test_ratings_need_a_threshold_of_each_loss_of_a_grid() -> None:
     graded = LinearRanker("softmax", eval_metric="ndcg@3")
     check_ratings("r.csv", graded, {}, validated=True)
     check_ratings("r.csv", LinearRanker("logistic(min_relevance=4)"), {}, validated=False)
-    with pytest.raises(ArgumentError, match=r"r\.csv contains ratings, so min_relevance is"):
+    with raises(ArgumentError, "min_relevance"):
         check_ratings(
             "r.csv", graded, [{"loss": ["softmax"]}, {"loss": ["pap-ramp"]}], validated=False
         )
@@ -39,7 +40,7 @@ def test_rows_that_no_ranker_could_learn_from_name_their_source() -> None:
         DataError, match=r"rows: 1 feature value missing .* 'x' at row 1 \(user 1\)"
     ):
         check_finite("rows", rows)
-    with pytest.raises(DataError, match="rows has no relevance column, which training"):
+    with raises(DataError, "relevance"):
         labels("rows", rows)
     with pytest.raises(DataError, match="a, b: feature 'x' has values up to 1e\\+200, too large"):
         check_scalable(["a", "b"], read_features({"qid": [1], "x": [1e200]}))

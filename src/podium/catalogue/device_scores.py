@@ -21,7 +21,7 @@ from podium.catalogue.counting import Counter
 from podium.catalogue.exact import Floats, Ints, Products, Proposed
 from podium.catalogue.source import refuse_score
 from podium.catalogue.sparse import Rows
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.types import PerRow
 
 Result = TypeVar("Result")
@@ -84,7 +84,7 @@ class Device:
                 if self.n_scores <= _LEAST:
                     raise ArgumentError(
                         f"{self.place} has too little memory. Free memory on it, or pass "
-                        "device='cpu'."
+                        f"{arg.device('cpu')}."
                     ) from error
                 self.n_scores //= 2
 

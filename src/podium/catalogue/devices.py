@@ -13,7 +13,7 @@ from podium import _check
 from podium.catalogue.device_scores import Device, DeviceScores, GivenScores, ProductScores
 from podium.catalogue.exact import Ints, Products
 from podium.catalogue.source import ScoreFunction, read_factors, read_function
-from podium.errors import ArgumentError, MissingExtraError
+from podium.errors import ArgumentError, MissingExtraError, arg
 
 
 def read_on_device(scores: Any, device: str | None) -> DeviceScores | None:
@@ -79,8 +79,8 @@ def _device(torch: Any, name: str | None, parts: tuple[Any, ...]) -> Any:
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise ArgumentError(
-            f"torch cannot use device={name!r}: {reason}. Pass 'cpu', or 'auto' for a GPU if there "
-            "is one."
+            f"torch cannot use {arg.device(name)}: {reason}. Pass 'cpu', or 'auto' for a GPU if "
+            "there is one."
         ) from error
 
 

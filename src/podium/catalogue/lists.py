@@ -17,7 +17,7 @@ from podium.catalogue.counting import Counter, count_above
 from podium.catalogue.devices import read_on_device
 from podium.catalogue.source import Floats, Scores, Source, read
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups, row_offsets
 from podium.ranking import Ranking, kept_offsets, relevance_rule
 from podium.types import LowGrades, Offsets, PerRow, Ties
@@ -115,8 +115,8 @@ def rank_blocks(
         return plan.counted_rankings(counter, size)
     if not can_count:
         raise ArgumentError(
-            "On a device, rankings need depth=, the largest cutoff, and another rule than "
-            "ties='average'. Pass these, or scores on the CPU."
+            f"On a device, rankings need {arg.depth()}, the largest cutoff, and another rule than "
+            f"{arg.ties('average')}. Pass these, or scores on the CPU."
         )
     return plan.counted_rankings(table, size)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.catalogue import _kernels
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import row_offsets
 from podium.ranking import kept_offsets
 
@@ -131,8 +131,8 @@ def split_overlap(
         first = int(np.argmax(is_common))
         raise ArgumentError(
             f"exclude contains {int(is_common.sum())} of the pairs in {name}, first user "
-            f"{truth.user(first)} and item {truth.items[first]}. Pass overlap='drop' to remove "
-            f"them from {name}, or remove them from exclude to rank them."
+            f"{truth.user(first)} and item {truth.items[first]}. Pass {arg.overlap('drop')} to "
+            f"remove them from {name}, or remove them from exclude to rank them."
         )
     return truth.without(is_common), is_common
 

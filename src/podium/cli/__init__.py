@@ -136,7 +136,7 @@ def _run(argv: Sequence[str], *, debug: bool) -> int:
     except (PodiumError, OSError) as error:
         if debug:
             traceback.print_exc()
-        return _fail(_messages.of_command(_messages.one_line(error), argv[0] if argv else ""))
+        return _fail(_messages.one_line(error))
     except KeyboardInterrupt:
         status = _INTERRUPTED
     if status == _INTERRUPTED:
@@ -173,8 +173,8 @@ def _plain_warnings() -> Generator[None]:
     shown_texts: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *place: object) -> None:
-        if issubclass(category, PodiumWarning):
-            text = _messages.warning(str(message))
+        if isinstance(message, PodiumWarning):
+            text = _messages.one_line(message)
             if text not in shown_texts:
                 _messages.say(f"warning: {text}")
             shown_texts.add(text)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
+from podium.cli._options import Sets
+
 if TYPE_CHECKING:
     from podium.executors import Executor
 
@@ -21,6 +23,8 @@ class Cluster:
 
     ray: Annotated[
         str | None,
+        Sets("executor"),
+        Sets("address"),
         typer.Option(
             metavar="ADDRESS|local",
             help="Address of the Ray cluster to work on, or local to start Ray on this machine.",
@@ -28,6 +32,7 @@ class Cluster:
     ] = None
     workers: Annotated[
         int | None,
+        Sets("n_workers"),
         typer.Option(
             metavar="N",
             help="Number of workers with --ray. Default: the number of processors of the cluster.",

@@ -17,6 +17,7 @@ from podium.cli._options import (
     Gain,
     ItemColumn,
     Resume,
+    Sets,
     UserColumn,
     ValueColumn,
     gain_of,
@@ -128,6 +129,7 @@ class HeldOut:
 
     valid: Annotated[
         Path | None,
+        Sets("eval_set"),
         typer.Option(
             metavar="FILE",
             help="Table of validation pairs, which are not used for training. The model is "
@@ -169,6 +171,7 @@ class Work(Cluster):
 
     threads: Annotated[
         int | None,
+        Sets("n_threads"),
         typer.Option(metavar="N", help="Number of threads. Default: the number of processors."),
     ] = None
     resume: Resume = False

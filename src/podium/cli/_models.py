@@ -6,21 +6,16 @@ import dataclasses
 import inspect
 from typing import TYPE_CHECKING, Any, cast
 
-from podium.cli._options import OWN_OPTIONS, texts_by_name
+from podium.cli import _messages
+from podium.cli._options import texts_by_name
 from podium.cli._training import DEFAULT_K, Model, Solver
+from podium.errors import arg
 
 if TYPE_CHECKING:
     from podium.types import PerRow
 
 OF_RECOMMENDERS = frozenset({"loss", "l2", "learning_rate", "gain"})
 """Parameters of recommenders that have an option of the same name."""
-_OPTIONS = {
-    **{f.name: f"--{f.name.replace('_', '-')}" for f in dataclasses.fields(Solver)},
-    **{name: f"--{name.replace('_', '-')}" for name in ("loss", "l2", "clip", "min_relevance")},
-    "k": "-k",
-    "fit_intercept": "--no-intercept",
-    **OWN_OPTIONS,
-}
 
 
 def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
@@ -50,7 +45,7 @@ def make(model: Model, solver: Solver, measure: str | None, seed: int) -> Any:
         params.setdefault("random_state", seed)
     estimator = cls(**params)
     if model.model == "linear":
-        refuse_idle_steps(estimator, {n: _OPTIONS.get(n, f"--set {n}") for n in params})
+        refuse_idle_steps(estimator, {name: _option_of(name) or f"--set {name}" for name in params})
     if "eval_metric" in model_parameters:
         measure_text = measure or measure_of(model, estimator)
         estimator.set_params(eval_metric=str(parse_relevance(measure_text)))
@@ -123,7 +118,7 @@ def _refuse_both(by_option: dict[str, Any], set_parameters: dict[str, Any]) -> N
 
     for name in set_parameters:
         if name in by_option:
-            raise ArgumentError(f"{name} is given as an option and by --set. Keep one.")
+            raise ArgumentError(f"{arg[name]} and --set {name} were both given. Keep one.")
 
 
 def graded_loss(model: Model, relevance: PerRow, grid: Any, measure: str | None) -> str | None:
@@ -200,7 +195,7 @@ def _refuse_options_of_other_losses(model: Model, base: str) -> None:
         ]
         if base not in losses_with_option:
             raise ArgumentError(
-                f"{_OPTIONS[name]} has no effect with the loss {base}. Leave it out, or use it "
+                f"{arg[name]} has no effect with the loss {base}. Leave it out, or use it "
                 f"with {', '.join(sorted(losses_with_option))}."
             )
 
@@ -332,7 +327,7 @@ def _refuse_unknown(model: str, params: dict[str, Any], parameter_names: list[st
 
     for name in params:
         if name not in parameter_names:
-            option = _OPTIONS.get(name, f"--set {name}")
+            option = _option_of(name) or f"--set {name}"
             raise ArgumentError(
                 f"--model {model} does not accept {option}.{_check.nearest(name, parameter_names)} "
                 f"It accepts {_accepted_options(parameter_names)}."
@@ -341,6 +336,11 @@ def _refuse_unknown(model: str, params: dict[str, Any], parameter_names: list[st
 
 def _accepted_options(parameter_names: list[str]) -> str:
     """Return the parameters of a model as text: options, and the names for --set."""
-    options = [_OPTIONS[name] for name in parameter_names if name in _OPTIONS]
-    others = [name for name in parameter_names if name not in _OPTIONS]
+    options = [option for name in parameter_names if (option := _option_of(name))]
+    others = [name for name in parameter_names if not _option_of(name)]
     return f"{', '.join(options)}; with --set {', '.join(others)}" if others else ", ".join(options)
+
+
+def _option_of(name: str) -> str | None:
+    """Return the option of this command that sets a parameter; others are set by --set."""
+    return _messages.SPELLING.get()(arg[name])

@@ -12,11 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import typer
+from typer.models import ArgumentInfo, OptionInfo
+
+from podium.cli import _messages
+from podium.errors import alternatives
 
 if TYPE_CHECKING:
     from podium._files import Named
+    from podium.errors import Parameter, Spelling
 
 FORMATS = ("table", "json", "csv", "markdown", "latex")
+_QUOTES = "'\"]"
 _FORMAT_OF = {".json": "json", ".md": "markdown", ".xml": "junit"}
 OWN_OPTIONS = {"random_state": "--seed", "eval_metric": "--eval-metric", "gain": "--gain"}
 """Options of parameters that --set and --grid refuse: other parts of a command read them too."""
@@ -34,6 +40,18 @@ class Written:
 
 
 WRITTEN = Written()
+
+
+@dataclass(frozen=True)
+class Sets:
+    """A mark in the annotation of an option: the parameter of the library that it sets.
+
+    An option without this mark sets the parameter of its name, and --user-col sets user. `value` is
+    that of a flag, unless it is True.
+    """
+
+    name: str
+    value: object = True
 
 
 @dataclass(frozen=True)
@@ -57,7 +75,8 @@ def format_option(formats: tuple[str, ...]) -> Any:
     )
 
 
-Format: TypeAlias = Annotated[str, format_option(FORMATS)]
+OF_RESULT = Sets("result_format")  # the library's parameter format is that of a table
+Format: TypeAlias = Annotated[str, OF_RESULT, format_option(FORMATS)]
 UserColumn: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -181,12 +200,38 @@ def _mark(parameter: inspect.Parameter) -> Written | None:
 def _option_name(parameter: inspect.Parameter) -> str:
     """Return the name of a parameter on the command line, such as --out or TRUTH."""
     for item in _metadata(parameter):
-        declared = [name for name in getattr(item, "param_decls", None) or () if "--" in name]
-        if declared:
-            return declared[0]
-        if type(item).__name__ == "ArgumentInfo":
+        if isinstance(item, ArgumentInfo):
             return str(item.metavar)
+        if isinstance(item, OptionInfo):  # in an annotation, `default` is the first declaration
+            words = [str(word) for word in (item.default, *(item.param_decls or ()))]
+            declared = [word.partition("/")[0] for word in words if word.startswith("-")]
+            if declared:
+                return declared[0]
     return f"--{parameter.name.replace('_', '-')}"
+
+
+def spelling(parameters: Iterable[inspect.Parameter]) -> Spelling:
+    """Return how a command shows the parameters of the library: as the options that set them."""
+    options: dict[str, tuple[str, str]] = {}
+    for parameter in parameters:
+        role = parameter.name.removesuffix("_col")
+        marks = [item for item in _metadata(parameter) if isinstance(item, Sets)]
+        for mark in marks or [Sets(role)]:
+            options[mark.name] = _option_name(parameter), str(mark.value)
+        if role != parameter.name:
+            options[f"columns[{role!r}]"] = options[role] = _option_name(parameter), ""
+
+    def spell(parameter: Parameter) -> str | None:
+        name, _, key = parameter.name.partition("[")
+        if parameter.name not in options and key and name in options:
+            return f"{options[name][0]} {key.strip(_QUOTES).removeprefix('loss__')}"
+        option, value = options.get(parameter.name, (None, ""))
+        texts = parameter.plain_values()
+        if option is None or not texts or texts == [value]:
+            return option
+        return None if {"None", "True", "False"} & {*texts} else f"{option} {alternatives(texts)}"
+
+    return spell
 
 
 def _metadata(parameter: inspect.Parameter) -> tuple[Any, ...]:
@@ -314,6 +359,7 @@ def expand(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def command(**values: Any) -> Any:
+        _messages.SPELLING.set(spelling(options))
         check_paths(options, values)
         option_groups: dict[str, object] = {
             name: cls(**{field.name: values.pop(field.name) for field in _fields(cls)})

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from podium.cli import _messages
 from podium.cli._factorizing import Work
 from podium.cli._models import OF_RECOMMENDERS, make_recommender
 from podium.cli._options import gain_of
@@ -25,9 +23,6 @@ _SHARED = frozenset(
     }
 )
 """Options of podium train that recommenders have too."""
-
-# Names that other messages replace by options of podium factorize, which train does not have.
-_FACTORIZE_NAMES = re.compile(r"(?<!['\w])(n_factors|n_negatives|n_epochs|n_blocks)\b(?!')")
 
 
 def train(
@@ -64,13 +59,12 @@ def train(
         seed=tuning.seed,
         named=OF_RECOMMENDERS,
     )
-    with _messages.naming_options(_quoted):
-        job.check()
-        if solver.patience is not None and validation.valid is None:
-            raise ArgumentError("--patience needs --valid, the validation pairs.")
-        fitting = _of_fit(model, validation, tuning, interactions)
-        recommender = make_recommender(model, solver, fitting, tuning.seed)
-        fit(recommender, job)
+    job.check()
+    if solver.patience is not None and validation.valid is None:
+        raise ArgumentError("--patience needs --valid, the validation pairs.")
+    fitting = _of_fit(model, validation, tuning, interactions)
+    recommender = make_recommender(model, solver, fitting, tuning.seed)
+    fit(recommender, job)
 
 
 def refuse_options(context: typer.Context, model: str, *, recommender: bool = False) -> None:
@@ -130,9 +124,7 @@ def _only(data: list[Path]) -> Path:
     from podium.errors import ArgumentError
 
     if len(data) > 1:
-        raise ArgumentError(f"a recommender is trained on one file of events, got {len(data)}.")
+        raise ArgumentError(
+            f"a recommender is trained on one file of events, got {len(data)}. Put them into one."
+        )
     return data[0]
-
-
-def _quoted(text: str) -> str:
-    return _FACTORIZE_NAMES.sub(r"'\1'", text)

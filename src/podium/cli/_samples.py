@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 import typer
 
 from podium.cli import _messages
-from podium.cli._options import ColumnNames
+from podium.cli._options import ColumnNames, Sets
 from podium.errors import ArgumentError, warn
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Samples:
 
     items: Annotated[
         int,
+        Sets("n_items"),
         typer.Option(
             metavar="N",
             help="Number of items to draw from, including the target: the size of the catalogue.",
@@ -40,6 +41,7 @@ class Samples:
     ]
     negatives: Annotated[
         int | None,
+        Sets("n_negatives"),
         typer.Option(
             metavar="N",
             help="Number of items drawn in addition to each target. Default: the column "
@@ -48,18 +50,21 @@ class Samples:
     ] = None
     no_replacement: Annotated[
         bool,
+        Sets("replacement", False),
         typer.Option(
             "--no-replacement", help="Sample without replacement: no item is drawn twice."
         ),
     ] = False
     mixed: Annotated[
         bool,
+        Sets("mixed", True),
         typer.Option(
             "--mixed", help="Allow samples of different sizes. By default, they are an error."
         ),
     ] = False
     negatives_file: Annotated[
         Path | None,
+        Sets("negatives"),
         typer.Option(
             metavar="FILE",
             help="File of targets and candidates in the format of neural collaborative filtering: "
@@ -69,6 +74,7 @@ class Samples:
     ] = None
     drop_own: Annotated[
         bool,
+        Sets("own_target", "drop"),
         typer.Option(
             "--drop-own",
             help="Drop candidates that are the target of their own line. By default, they are an "
@@ -86,6 +92,7 @@ class Samples:
     ] = None
     drop_seen: Annotated[
         bool,
+        Sets("seen_candidates", "drop"),
         typer.Option(
             "--drop-seen",
             help="Drop candidates that are in --seen. The others are then a sample of the "

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 from podium._grammar import divided
-from podium.cli._options import WRITTEN, check_target, texts_by_name
+from podium.cli._options import WRITTEN, Sets, check_target, texts_by_name
 
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 _OF_TUNE = ("grid", "budget", "tune_table")
@@ -43,6 +43,7 @@ class Search:
     ] = None
     budget: Annotated[
         str | None,
+        Sets("n_trials"),
         typer.Option(
             metavar="TIME|N",
             help="Number of random candidates to try. For a recommender, also the processor time "
@@ -81,7 +82,7 @@ class Search:
                 values_by_name[name] = losses_of(text) if name == "loss" else parse_values(text)
             except ArgumentError as error:
                 entry = f"{name}={text}"
-                raise ArgumentError(f"--grid {entry!r}: {error}") from None
+                raise ArgumentError(f"--grid {entry!r}: {error.message.text}") from None
         return values_by_name
 
     def check_grid(self, fixed: Collection[str]) -> None:

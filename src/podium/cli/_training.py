@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from podium.cli._options import EventFile, Gain, ItemColumn, Resume, UserColumn, ValueColumn
+from podium.cli._options import EventFile, Gain, ItemColumn, Resume, Sets, UserColumn, ValueColumn
 from podium.cli._searching import Search
 
 DEFAULT_K = 10
@@ -70,10 +70,13 @@ class Model:
         ),
     ] = None
     no_intercept: Annotated[
-        bool, typer.Option("--no-intercept", help="Train without an intercept.")
+        bool,
+        Sets("fit_intercept", False),
+        typer.Option("--no-intercept", help="Train without an intercept."),
     ] = False
     no_scale: Annotated[
         bool,
+        Sets("standardize", False),
         typer.Option(
             "--no-scale",
             help="Train on the original features. By default, linear and neural models are "
@@ -189,12 +192,14 @@ class Validation:
 
     valid: Annotated[
         Path | None,
+        Sets("eval_set"),
         typer.Option(
             metavar="FILE", help="Table of validation rows, which are not used for training."
         ),
     ] = None
     valid_share: Annotated[
         float | None,
+        Sets("valid"),
         typer.Option(
             metavar="P",
             help="Share of DATA to validate on, instead of --valid. The final model is trained on "
@@ -216,6 +221,7 @@ class Validation:
     ] = None
     folds: Annotated[
         int | None,
+        Sets("n_folds"),
         typer.Option(
             metavar="N",
             help="Number of folds for cross-validation, instead of --valid. Each user of DATA is "
@@ -242,12 +248,16 @@ class Tuning(Search):
 
     jobs: Annotated[
         int | None,
+        Sets("n_jobs"),
         typer.Option(
             metavar="N", help="Number of fits at a time; -1 for one per core. Default: 1."
         ),
     ] = None
     seed: Annotated[
-        int, typer.Option(metavar="N", help="Seed of splits, random candidates and random solvers.")
+        int,
+        Sets("seed"),
+        Sets("random_state"),
+        typer.Option(metavar="N", help="Seed of splits, random candidates and random solvers."),
     ] = 0
 
 

@@ -136,7 +136,7 @@ def tried(search: Search) -> str:
     text = f"tried {counted(len({trial.number for trial in search.trials}), 'candidates')}"
     if not errors:
         return text
-    return f"{text}, of which {len(errors)} failed ({_messages.as_options(tally(errors.values()))})"
+    return f"{text}, of which {len(errors)} failed ({tally(errors.values())})"
 
 
 def value_of(search: Search, trial: Trial) -> str:
@@ -154,7 +154,7 @@ def grades_unread(rows: Features, model: Model, estimator: Any, grid: Any) -> It
 
     if model.min_relevance is None:
         message = library.grades_unread(labels("DATA", rows), estimator, grid, name=model.model)
-        yield from filter(None, [_messages.as_options(message)])
+        yield from filter(None, [message])
 
 
 def grades_learned(relevance: PerRow, loss: str) -> str:
@@ -187,7 +187,7 @@ def head_drawn(loss: Any, rows: Features) -> str:
     if not isinstance(loss, Loss):
         return ""
     groups = Groups.from_qid(np.asarray(rows.qid))
-    return _messages.as_options(loss.remark(labels("DATA", rows), groups))
+    return loss.remark(labels("DATA", rows), groups)
 
 
 def _given_grid(model: Model, tuning: Tuning, estimator: Any) -> Any:

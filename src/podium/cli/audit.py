@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from podium.cli import _reports
-from podium.cli._options import WRITTEN, check_results, format_option
+from podium.cli._options import OF_RESULT, WRITTEN, Sets, check_results, format_option
 from podium.cli._reports import ReportFile
 from podium.cli.compare import run_names
 from podium.cli.measure import Columns
@@ -65,6 +65,7 @@ def audit(
     ] = None,
     negatives: Annotated[
         int | None,
+        Sets("n_negatives"),
         typer.Option(
             metavar="N",
             help="Number of sampled items in addition to the targets, if lists are samples.",
@@ -72,6 +73,7 @@ def audit(
     ] = None,
     time_col: Annotated[
         str | None,
+        Sets("timestamp"),
         typer.Option(
             metavar="NAME",
             help="Column of times in TRAIN and TEST. Default: timestamp or time.",
@@ -95,7 +97,7 @@ def audit(
             rich_help_panel="Output",
         ),
     ] = "error",
-    format: Annotated[str, format_option(FORMATS)] = "table",
+    format: Annotated[str, OF_RESULT, format_option(FORMATS)] = "table",
     out: Annotated[
         list[Path] | None,
         WRITTEN,
@@ -117,23 +119,22 @@ def audit(
     check_results(fail_on, FAIL_ON, format, FORMATS, out or [])
     _reports.check(report)
     from podium import decide
-    from podium.cli import _messages, _render
+    from podium.cli import _render
     from podium.report import audit as writers
 
     names = run_names(runs or [])
-    with _messages.naming_options(_as_options):
-        result = decide.audit(
-            train,
-            test,
-            dict(zip(names, runs or [], strict=True)),
-            measure,
-            min_relevance=min_relevance,
-            candidates=candidates,
-            n_negatives=negatives,
-            **columns.names_by_role(),
-            timestamp=time_col,
-            memory=memory,
-        )
+    result = decide.audit(
+        train,
+        test,
+        dict(zip(names, runs or [], strict=True)),
+        measure,
+        min_relevance=min_relevance,
+        candidates=candidates,
+        n_negatives=negatives,
+        **columns.names_by_role(),
+        timestamp=time_col,
+        memory=memory,
+    )
     _reports.write(result, report, (train, test, *(runs or [])))
     content = result.as_json()
     _render.write_result(
@@ -144,15 +145,3 @@ def audit(
         markdown=partial(writers.to_markdown, content),
     )
     return _FAULTY if result.fails(fail_on) else _SOUND
-
-
-def _as_options(text: str) -> str:
-    """Replace the library's arguments by options of this command."""
-    options = {
-        "n_negatives must": "--negatives must",
-        "candidates must": "--candidates must",
-        "candidates and n_negatives": "--candidates and --negatives",
-    }
-    for argument, option in options.items():
-        text = text.replace(argument, option)
-    return text.replace("timestamp=", "--time-col")

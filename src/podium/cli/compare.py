@@ -92,7 +92,7 @@ def compare(
     from podium.evaluation import compare as compare_runs
     from podium.metrics import parse_all
     from podium.report import measured
-    from podium.report.flat import comparison_table
+    from podium.report.measured import comparison_table
     from podium.report.views import headed
 
     if len(runs) < 2:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from podium.cli import _messages, _reports
-from podium.cli._options import FORMATS, Format
+from podium.cli._options import FORMATS, Format, Sets
 from podium.cli._reports import ReportFile
 from podium.cli._samples import Samples, StratifiedColumns
 from podium.cli.compare import run_names
@@ -37,6 +37,7 @@ def estimate(
     columns: StratifiedColumns,
     measures: Annotated[
         list[str] | None,
+        Sets("measures"),
         typer.Option(
             "--measure",
             "-m",
@@ -47,6 +48,7 @@ def estimate(
     ] = None,
     method: Annotated[
         str,
+        Sets("estimator"),
         typer.Option(
             metavar="METHOD",
             help="Method: auto (smooth), or another one such as mle or 'bv(gamma=0.1)'; naive is "
@@ -55,6 +57,7 @@ def estimate(
     ] = "auto",
     scores: Annotated[
         bool,
+        Sets("kind", "scores"),
         typer.Option(
             "--scores",
             help="Use the scores of a file that also has a column of ranks.",
@@ -90,6 +93,7 @@ def estimate(
     ] = _LEVEL,
     resamples: Annotated[
         int | None,
+        Sets("n_bootstrap"),
         typer.Option(
             metavar="N",
             help="Number of resamples of users, for methods whose standard error needs them. "
@@ -120,37 +124,36 @@ def estimate(
     from podium.cli._samples import largest_cutoff, read_all, read_scans, read_shared_strata, reader
     from podium.report import estimates
 
-    with _messages.naming_options():
-        estimator = sampled.get(method)
-        options: dict[str, Any] = {"estimator": method, "level": level, "seed": seed}
-        options |= {"bounds": bounds, **({} if resamples is None else {"n_bootstrap": resamples})}
-        names = measures or _DEFAULT
-        reading: dict[str, Any] = {"ties": ties, "refused": {"--resamples": resamples is not None}}
-        if shared:
-            models = read_shared_strata(files, samples, columns, **reading)
-            if models is None:
-                _refuse_unshared(samples, columns, ties)
-        else:
-            reading["refused"] |= {"--method": method != "auto", "--no-bounds": not bounds}
-            models = read_scans(files, samples, columns, k=largest_cutoff(names), **reading)
-        by_row = False
+    estimator = sampled.get(method)
+    options: dict[str, Any] = {"estimator": method, "level": level, "seed": seed}
+    options |= {"bounds": bounds, **({} if resamples is None else {"n_bootstrap": resamples})}
+    names = measures or _DEFAULT
+    reading: dict[str, Any] = {"ties": ties, "refused": {"--resamples": resamples is not None}}
+    if shared:
+        models = read_shared_strata(files, samples, columns, **reading)
         if models is None:
-            ranks = read_all(files, reader(samples, columns, scores=scores, ties=ties, seed=seed))
-            if resamples is not None:
-                _refuse_resamples(estimator, ranks)
-            if len(files) > 1 and not shared:
-                paths = list(map(str, files))
-                ranks = sampled.comparable(ranks, paths, estimator, noun="file")
-            models = [sampled.SharedRanks.of(each) for each in ranks] if shared else ranks
-            by_row = ranks[0].user is None
-        evaluated: Result
-        if len(files) == 1:
-            evaluated = sampled.evaluate(models[0], names, **options)
-        else:
-            by_name = dict(zip(run_names(files), models, strict=True))
-            with _messages.progress("comparing") as show:
-                evaluated = sampled.compare_all(by_name, names, progress=show, **options)
-        result = evaluated.as_json()
+            _refuse_unshared(samples, columns, ties)
+    else:
+        reading["refused"] |= {"--method": method != "auto", "--no-bounds": not bounds}
+        models = read_scans(files, samples, columns, k=largest_cutoff(names), **reading)
+    by_row = False
+    if models is None:
+        ranks = read_all(files, reader(samples, columns, scores=scores, ties=ties, seed=seed))
+        if resamples is not None:
+            _refuse_resamples(estimator, ranks)
+        if len(files) > 1 and not shared:
+            paths = list(map(str, files))
+            ranks = sampled.comparable(ranks, paths, estimator, noun="file")
+        models = [sampled.SharedRanks.of(each) for each in ranks] if shared else ranks
+        by_row = ranks[0].user is None
+    evaluated: Result
+    if len(files) == 1:
+        evaluated = sampled.evaluate(models[0], names, **options)
+    else:
+        by_name = dict(zip(run_names(files), models, strict=True))
+        with _messages.progress("comparing") as show:
+            evaluated = sampled.compare_all(by_name, names, progress=show, **options)
+    result = evaluated.as_json()
     read = (*files, samples.negatives_file, samples.seen)
     _reports.write(evaluated, report, read, seed=seed)
     options_given = _given(samples, columns, scores, ties, level)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from podium.cli._options import format_option
+from podium.cli._options import OF_RESULT, format_option
 from podium.cli.measure import Columns, RunTable, TruthTable
 
 FORMATS = ("table", "json")
@@ -54,7 +54,7 @@ def explain(
             "the column is named rating.",
         ),
     ] = None,
-    format: Annotated[str, format_option(FORMATS)] = "table",
+    format: Annotated[str, OF_RESULT, format_option(FORMATS)] = "table",
 ) -> int:
     """Explain why your number differs from another one, on the same data.
 
@@ -62,22 +62,21 @@ def explain(
     The exit status is 1 if no conventions give the value.
     """
     from podium import _check, decide
-    from podium.cli import _messages, _render
+    from podium.cli import _render
     from podium.report import explanation
 
     _check.choice(format, "--format", FORMATS)
-    with _messages.naming_options(_as_options):
-        result = decide.explain(
-            truth,
-            run,
-            measure,
-            value=value,
-            like=like,
-            other_truth=other_truth,
-            other_run=other_run,
-            min_relevance=min_relevance,
-            **columns.names_by_role(),
-        )
+    result = decide.explain(
+        truth,
+        run,
+        measure,
+        value=value,
+        like=like,
+        other_truth=other_truth,
+        other_run=other_run,
+        min_relevance=min_relevance,
+        **columns.names_by_role(),
+    )
     options = {"min_relevance": min_relevance, **vars(columns)}
     given_options = {name: option for name, option in options.items() if option is not None}
     files = (str(truth), str(run))
@@ -87,8 +86,3 @@ def explain(
     )
     is_lost = result.search is not None and not result.search.matches
     return _NOT_FOUND if is_lost else _FOUND
-
-
-def _as_options(text: str) -> str:
-    """Replace the library's arguments by options of this command."""
-    return text.replace("value must", "--value must").replace("Pass value=", "Pass --value")

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from podium.cli._factorizing import HeldOut, Objective, PairColumns, Passes, Tuning, Work, make
-from podium.cli._options import Written, gain_of
+from podium.cli._options import Sets, Written, gain_of
 from podium.cli._recommending import Job, fit
 
 
@@ -17,6 +17,7 @@ def factorize(
     context: typer.Context,
     interactions: Annotated[
         Path,
+        Sets("user_items"),
         typer.Argument(
             help="Table with one row per event: user, item and, optionally, a value (value, "
             "rating, …). The values of rows with the same pair are added.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from podium.cli import _messages, _reports
-from podium.cli._options import WRITTEN, check_results, check_target, format_option
+from podium.cli._options import OF_RESULT, WRITTEN, Sets, check_results, check_target, format_option
 from podium.cli._reports import ReportFile
 from podium.cli._tables import LargeTables
 from podium.cli.compare import run_names
@@ -59,6 +59,8 @@ def gate(
     ] = 0.0,
     guard: Annotated[
         list[str] | None,
+        Sets("guards"),
+        Sets("guard"),
         typer.Option(
             metavar="MEASURE:LIMIT",
             help="Another measure, and the difference that it must stay above, such as "
@@ -139,7 +141,7 @@ def gate(
             rich_help_panel="Output",
         ),
     ] = "cannot-tell",
-    format: Annotated[str, format_option(FORMATS)] = "table",
+    format: Annotated[str, OF_RESULT, format_option(FORMATS)] = "table",
     out: Annotated[
         list[Path] | None,
         WRITTEN,
@@ -172,7 +174,6 @@ def gate(
     options = conventions.conventions()
     options = cast("RankingOptions", {**options, **columns.names_by_role()})
     with (
-        _messages.naming_options(_messages.of_gate),
         large.limits() as limits,
         _messages.progress("deciding", unit="rows") as show,
     ):

@@ -296,7 +296,7 @@ def measure(
     from podium.evaluation import per_user_columns
     from podium.metrics import parse_all
     from podium.report import measured
-    from podium.report.flat import evaluation_table
+    from podium.report.measured import evaluation_table
     from podium.report.views import headed
 
     measures = parse_all(scoring.names)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from podium.cli import _messages, _render
-from podium.cli._options import FORMATS, Format
+from podium.cli._options import FORMATS, Format, Sets
 from podium.cli._samples import SampleColumns, Samples, StratifiedColumns, is_given
 from podium.errors import ArgumentError
 
@@ -23,7 +23,9 @@ def plan(
     samples: Samples,
     columns: StratifiedColumns,
     users: Annotated[
-        int, typer.Option(metavar="M", help="Number of users whose held-out items will be ranked.")
+        int,
+        Sets("n_users"),
+        typer.Option(metavar="M", help="Number of users whose held-out items will be ranked."),
     ],
     error: Annotated[
         float,
@@ -51,6 +53,7 @@ def plan(
     ] = False,
     method: Annotated[
         str,
+        Sets("estimator"),
         typer.Option(
             metavar="METHOD",
             help="Method that podium estimate will use: auto (smooth), or another one such as mle "
@@ -85,6 +88,7 @@ def plan(
     ] = None,
     repeats: Annotated[
         int | None,
+        Sets("n_repeats"),
         typer.Option(
             metavar="N",
             help="Number of draws from the posterior of the pilot, and of simulations for methods "
@@ -108,25 +112,24 @@ def plan(
     from podium import sampled
     from podium.cli._samples import read_numbers
 
-    with _messages.naming_options(_messages.of_plan):
-        refused = {"--ignore-bias": ignore_bias, "--method": method != "auto"}
-        refused |= {"--expect": expect, "--sizes": sizes, "--repeats": repeats}
-        scans = None if pilot is None else _read_scans(pilot, samples, columns, measure, refused)
-        options: dict[str, Any] = {"seed": seed}
-        if scans is not None:
-            with _messages.progress("planning"):
-                _show(sampled.plan_scan(scans, users, measure, error, **options), format)
-            return
-        options |= {} if repeats is None else {"n_repeats": repeats}
-        options |= {"ignore_bias": ignore_bias, "method": method, "expect": expect}
-        options |= {"replacement": not samples.no_replacement}
-        options |= {"pilot": _read_pilot(pilot, samples, columns, seed)}
-        if sizes is not None:
-            options["sizes"] = read_numbers(sizes, "--sizes", "50,100,200")
-        if repeats is not None and pilot is None:
-            _refuse_repeats(sampled.get(method))
-        with _messages.progress("planning") as show:
-            result = sampled.plan(samples.items, users, measure, error, progress=show, **options)
+    refused = {"--ignore-bias": ignore_bias, "--method": method != "auto"}
+    refused |= {"--expect": expect, "--sizes": sizes, "--repeats": repeats}
+    scans = None if pilot is None else _read_scans(pilot, samples, columns, measure, refused)
+    options: dict[str, Any] = {"seed": seed}
+    if scans is not None:
+        with _messages.progress("planning"):
+            _show(sampled.plan_scan(scans, users, measure, error, **options), format)
+        return
+    options |= {} if repeats is None else {"n_repeats": repeats}
+    options |= {"ignore_bias": ignore_bias, "method": method, "expect": expect}
+    options |= {"replacement": not samples.no_replacement}
+    options |= {"pilot": _read_pilot(pilot, samples, columns, seed)}
+    if sizes is not None:
+        options["sizes"] = read_numbers(sizes, "--sizes", "50,100,200")
+    if repeats is not None and pilot is None:
+        _refuse_repeats(sampled.get(method))
+    with _messages.progress("planning") as show:
+        result = sampled.plan(samples.items, users, measure, error, progress=show, **options)
     _show(result, format)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from podium.cli import _messages
-from podium.cli._options import WRITTEN, EventFile, ItemColumn, UserColumn
+from podium.cli._options import WRITTEN, EventFile, ItemColumn, Sets, UserColumn
 
 if TYPE_CHECKING:
     import polars as pl
@@ -82,6 +82,7 @@ class Columns(EventFile):
     item_col: ItemColumn = None
     time_col: Annotated[
         str | None,
+        Sets("timestamp"),
         typer.Option(metavar="NAME", help="Column of times. Default: timestamp or time."),
     ] = None
     group_col: Annotated[
@@ -124,17 +125,16 @@ def split(
     from podium.data.splitting import How, split_events
 
     options = {field.name: getattr(parts, field.name) for field in fields(parts)}
-    with _messages.naming_options(_messages.of_split):
-        result = split_events(
-            events,
-            How(**options, group=columns.group_col),
-            user=columns.user_col,
-            item=columns.item_col,
-            timestamp=columns.time_col,
-            format=columns.format,
-            columns=columns.names,
-        )
-        result.write(out)
+    result = split_events(
+        events,
+        How(**options, group=columns.group_col),
+        user=columns.user_col,
+        item=columns.item_col,
+        timestamp=columns.time_col,
+        format=columns.format,
+        columns=columns.names,
+    )
+    result.write(out)
     typer.echo(_table(result.record["parts"]))
     for note in _notes(result.record, result.frames):
         _messages.say(note)

@@ -14,7 +14,7 @@ from podium.data.convert import EXACT, as_integers, to_ids
 from podium.data.delimited import typed
 from podium.data.source import Column, Kind, Source
 from podium.data.times import Times, read_times
-from podium.errors import DataError
+from podium.errors import DataError, arg
 
 
 def refuse_lacking(
@@ -43,7 +43,8 @@ def refuse_lacking(
         raise missing(table.names, absent, table.name)
     if group is not None and group not in table.names:
         raise DataError(
-            f"{table.name} has no column {group!r} for group.{_check.nearest(group, table.names)}"
+            f"{table.name} has no column {group!r} for "
+            f"{arg.group}.{_check.nearest(group, table.names)}"
         )
 
 
@@ -72,7 +73,7 @@ def read_events(
             frame[name] = _value(pl.Series(column)) if table.text else column
     read = pl.DataFrame(frame)
     if not read.height:
-        raise DataError(f"{table.name} has no rows.")
+        raise DataError(f"{table.name} has no rows. Pass a table with rows.")
     return read, times
 
 

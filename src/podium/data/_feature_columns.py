@@ -13,7 +13,7 @@ from podium import _check
 from podium.data.columns import ITEM, USER, column_list, is_usual
 from podium.data.convert import holds_numbers, one_chunk, to_numbers
 from podium.data.source import POLARS, Column, Source
-from podium.errors import DataError
+from podium.errors import DataError, arg
 
 # These match neither watch_time, which is a duration, nor valid.
 _TIME = re.compile(r"^time$|(^|_)date$|(timestamp|datetime)$", re.IGNORECASE)
@@ -64,8 +64,8 @@ def _distinct(table: Source, column_of_role: Mapping[str, str], features: list[s
         if name in roles:
             raise DataError(
                 f"{table.name}: {name!r} is the {roles[name]} column, and can't also be a feature. "
-                f"Remove it from features=, or name another {roles[name]} column with "
-                f"{roles[name]}=."
+                f"Remove it from {arg.features()}, or name another {roles[name]} column with "
+                f"{arg[roles[name]]()}."
             )
         if name in features[:position]:
             raise DataError(f"features contains {name!r} twice. Keep one.")
@@ -86,7 +86,7 @@ def is_feature(column: Column, name: str, table: Source) -> bool:
     row = int((numbers.is_null() & series.is_not_null()).arg_max() or 0)
     raise DataError(
         f"{table.name}: {name} must hold numbers, got {series[row]!r} at {table.place_of(row)}. "
-        f"Correct the value, or leave {name} out with ignore=."
+        f"Correct the value, or leave {name} out with {arg.ignore()}."
     )
 
 

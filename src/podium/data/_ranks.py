@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from podium.data.convert import Ids, of_user
 from podium.data.ids import codes_of
 from podium.data.source import Column, Source
-from podium.errors import DataError
+from podium.errors import DataError, arg
 from podium.groups import Groups
 
 
@@ -55,9 +55,9 @@ def refuse_contradiction(
         score, rank = names
         raise DataError(
             f"{table.name}: {score} and {rank} contradict each other: {table.place_of(first)} has "
-            f"{score} {scores[first]:g} and {rank} {values[first]:g}, {table.place_of(second)} "
-            f"has {scores[second]:g} and {values[second]:g}{of_user(user, first)}. Choose one "
-            "column with score= or rank=."
+            f"{score} {scores[first]:g} and {rank} {values[first]:g}, {table.place_of(second)} has "
+            f"{scores[second]:g} and {values[second]:g}{of_user(user, first)}. Choose one column "
+            f"with {arg.score()} or {arg.rank()}."
         )
 
 

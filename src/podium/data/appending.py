@@ -14,7 +14,7 @@ import polars as pl
 from podium.data.source import POLARS
 from podium.data.trec import append_trec
 from podium.data.write import SEPARATORS, atomic, table_suffix, to_frame
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 
 TREC = (".trec", ".trec.gz")
 Append: TypeAlias = Callable[[Mapping[str, Any]], None]
@@ -88,14 +88,14 @@ class _Frames:
 
     def of(self, columns: Mapping[str, Any]) -> pl.DataFrame:
         if not columns:
-            raise ArgumentError("columns must contain at least one column, got none.")
+            raise ArgumentError(f"{arg.columns} must contain at least one column, got none.")
         frame = to_frame(columns)
         schema = list(frame.schema.items())
         if self.schema is None:
             self.schema = schema
         if schema != self.schema:
             raise ArgumentError(
-                f"columns must be those of the first call, {_shown(self.schema)}, got "
+                f"{arg.columns} must be those of the first call, {_shown(self.schema)}, got "
                 f"{_shown(schema)}. Use the same names, order and types in all calls."
             )
         return frame

@@ -29,7 +29,7 @@ from podium.data.runs import read_run, read_truth
 from podium.data.sides import Grades, Side
 from podium.data.spilling import divided, shown, spill_folder
 from podium.data.storage import Storage
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 
 _COPIES = 4  # memory that measuring takes, as a multiple of the columns
 _MOST = 4096  # buckets
@@ -77,9 +77,9 @@ class Buckets:
         for side, paths in zip(self._sides, paths_of_sides, strict=True):
             if len(paths) != first or not first:
                 raise ArgumentError(
-                    "grouped=True requires folders with the same number of files, whose i-th files "
-                    f"contain the same users, but {self.truth.name} has {first} and {side.name} "
-                    f"has {len(paths)}. Leave it out."
+                    f"{arg.grouped(True)} requires folders with the same number of files, whose "
+                    f"i-th files contain the same users, but {self.truth.name} has {first} and "
+                    f"{side.name} has {len(paths)}. Leave it out."
                 )
             blocks = side.stored_on_disk.blocks()
             self.rows.direct.append([[b for b in blocks if b.path == path] for path in paths])
@@ -106,9 +106,9 @@ class Buckets:
         user = names[codes[pair[0]]]
         first, second = (self._file_with(user, users, bucket) for bucket in places)
         raise DataError(
-            f"grouped=True requires files whose i-th ones contain the same users, but user "
-            f"{_check.label(user)} is in {first} and in {second}. Leave it out, or write the "
-            "files again."
+            f"{arg.grouped(True)} requires files whose i-th ones contain the same users, but user "
+            f"{_check.label(user)} is in {first} and in {second}. Leave it out, or write the files "
+            "again."
         )
 
     def _file_with(self, user: Any, users: Sequence[Sequence[Ids]], bucket: int) -> Path:
@@ -319,10 +319,10 @@ def refuse_large(truth: Any, runs: Mapping[str, Any], storage: Storage, what: st
     if storage.always_in_parts:
         raise ArgumentError(
             f"{what} needs all tables in memory, and an executor measures them in parts. Leave out "
-            "executor."
+            f"{arg.executor}."
         )
     if is_large(truth, runs, storage):
         raise ArgumentError(
-            f"{what} needs all tables in memory, and they need more than "
-            f"{shown(storage.memory)}. Increase memory=, or pass fewer users."
+            f"{what} needs all tables in memory, and they need more than {shown(storage.memory)}. "
+            f"Increase {arg.memory()}, or pass fewer users."
         )

@@ -25,7 +25,7 @@ from podium.data.join import (
 from podium.data.runs import Run, Truth, read_run, read_truth
 from podium.data.sample_signs import SampleSigns
 from podium.data.shared_names import with_shared_names
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 from podium.groups import Groups
 from podium.ranking import Ranking, relevance_rule
 from podium.types import LowGrades, PerRow, Ties
@@ -212,7 +212,7 @@ def ranking_of_some(
     listed = rules.prepared(run, has_rows=False)
     join = rules.joined(truth, listed)
     if rules.missing == "error":
-        join.refuse_absent()
+        join.refuse_absent(listed.name)
     return rules.ranked(join, truth, listed, rules.threshold(truth), whole)
 
 
@@ -250,13 +250,14 @@ class ListRules(NamedTuple):
             least = _check.number(least, "score_above", low=-np.inf)
         if rules.unjudged == "bounds" and (rules.unretrieved == "drop" or least is not None):
             raise ArgumentError(
-                "unjudged='bounds' can't be combined with unretrieved='drop' or score_above, "
-                "because a judgement would also change which items count. Leave one of them out."
+                f"{arg.unjudged('bounds')} can't be combined with {arg.unretrieved('drop')} or "
+                f"{arg.score_above}, because a judgement would also change which items count. "
+                "Leave one of them out."
             )
         if total is not None and rules.unretrieved == "drop":
             raise ArgumentError(
-                f"n_items={total} can't be combined with unretrieved='drop', which makes each list "
-                "whole. Leave one of them out."
+                f"{arg.n_items(total)} can't be combined with {arg.unretrieved('drop')}, which "
+                "makes each list whole. Leave one of them out."
             )
         if rules.unjudged == "bounds":
             _check.choice(rules.ties, "ties with unjudged='bounds'", TIES)
@@ -349,8 +350,8 @@ def refuse_order(run: Run) -> None:
     """Raise if a run has an order of items, but no scores, where score_above is passed."""
     if run.is_order:
         raise ArgumentError(
-            f"score_above requires scores, but {run.name} has ranks, or integers beyond 2 ** 53. "
-            "Pass a run with scores, or leave score_above out."
+            f"{arg.score_above} requires scores, but {run.name} has ranks, or integers beyond 2 ** "
+            f"53. Pass a run with scores, or leave {arg.score_above} out."
         )
 
 
@@ -370,9 +371,9 @@ def in_single_precision(run: Run, *, has_rows: bool = True) -> Run:
     wrong_rows = np.flatnonzero(np.isinf(scores))
     if wrong_rows.size:
         raise DataError(
-            f"{run.name}: single_precision=True requires scores up to 3.4e38, got "
-            f"{run.score[wrong_rows[0]]:g}{f' at row {wrong_rows[0]}' if has_rows else ''}. "
-            "Scale the scores."
+            f"{run.name}: {arg.single_precision(True)} requires scores up to 3.4e38, got "
+            f"{run.score[wrong_rows[0]]:g}{f' at row {wrong_rows[0]}' if has_rows else ''}. Scale "
+            "the scores."
         )
     return replace(run, score=scores)
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from podium import _check
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg, hint
 
 if TYPE_CHECKING:
     from podium.data.source import Kind
 
 NO_HEADER = (
-    "If its first line is data, insert a line with the column names above it, or pass columns= of "
-    "read_interactions."
+    "If its first line is data, insert a line with the column names above it"
+    f"{hint(f', or name them with {arg.columns()}')}{hint(' of read_interactions')}."
 )
 """The advice for a text file whose first line contains numbers."""
 
@@ -130,7 +130,7 @@ def _refuse_shared(column_of_role: Mapping[str, str], source: str) -> None:
         if column in roles:
             raise DataError(
                 f"{source}: column {column!r} can't be both the {roles[column]} and the {role}. "
-                f"Name the two columns with {roles[column]}= and {role}=."
+                f"Name the two columns with {arg[roles[column]]()} and {arg[role]()}."
             )
         roles[column] = role
 
@@ -138,17 +138,24 @@ def _refuse_shared(column_of_role: Mapping[str, str], source: str) -> None:
 def missing(names: Sequence[str], roles: Sequence[Role], source: str) -> DataError:
     """Return the error for a table without a column for any of these roles."""
     usual_names = [name for role in roles for name in role.usual]
-    if any(_NUMBER.fullmatch(name.strip()) for name in names):
-        hint_text = f" {NO_HEADER}"
-    else:
-        hint_text = next(
-            (suggestion for name in usual_names if (suggestion := _check.nearest(name, names))), ""
-        )
+    hint_text = f" {NO_HEADER}" if _has_numbers(names) else misspelt(names, roles)
     return DataError(
         f"{source} has no {' or '.join(role.name for role in roles)} column: "
         f"{column_list(names)}. Name the column {_check.listed(usual_names)}, "
-        f"or pass {' or '.join(f'{role.name}=' for role in roles)}.{hint_text}"
+        f"or pass {' or '.join(str(arg[role.name]()) for role in roles)}.{hint_text}"
     )
+
+
+def misspelt(names: Sequence[str], roles: Sequence[Role]) -> str:
+    """Return " Did you mean 'x'?" for a column whose name is similar to a role's, else ""."""
+    if _has_numbers(names):
+        return ""
+    usual_names = [name for role in roles for name in role.usual]
+    return next(filter(None, (_check.nearest(name, names) for name in usual_names)), "")
+
+
+def _has_numbers(names: Sequence[str]) -> bool:
+    return any(_NUMBER.fullmatch(name.strip()) for name in names)
 
 
 def column_list(names: Sequence[str]) -> str:
@@ -196,7 +203,7 @@ def _usual(names: Sequence[str], role: Role, source: str) -> str | None:
         if len(matches) > 1:
             raise DataError(
                 f"{source} has {len(matches)} columns that could be the {role.name}: "
-                f"{', '.join(map(repr, matches))}. Choose one with {role.name}=."
+                f"{', '.join(map(repr, matches))}. Choose one with {arg[role.name]()}."
             )
         if matches:
             return matches[0]
@@ -239,9 +246,8 @@ def threshold(name: str, min_relevance: float | None, *, ratings: bool) -> float
     """
     if min_relevance is None and ratings:
         raise ArgumentError(
-            f"{name} contains ratings, so min_relevance is required: the smallest rating of a "
-            "positive item. For ratings from 1 to 5, pass for example min_relevance=4 "
-            "(--min-relevance 4)."
+            f"{name} contains ratings, so {arg.min_relevance} is required: the smallest rating of "
+            f"a positive item. For ratings from 1 to 5, pass for example {arg.min_relevance(4)}."
         )
     value = 1.0 if min_relevance is None else min_relevance
     return _check.positive(value, "min_relevance")

@@ -115,7 +115,7 @@ def _read_delimited(
         _explain_delimited(path, names, separator, kinds)
         raise unreadable(path, "text with a header", error) from error
     if frame.height == 0:
-        raise DataError(f"{path} has a header but no rows.")
+        raise DataError(f"{path} has a header but no rows. Pass a table with rows.")
     return {c: typed(frame[c]) if kind == "any" else frame[c] for c, kind in kinds.items()}
 
 
@@ -183,7 +183,9 @@ def _explain_row(
     row: Sequence[str], place: str, names: Sequence[str], numbers: Iterable[int]
 ) -> None:
     if len(row) > len(names):
-        raise DataError(f"{place}: {len(row)} fields, but the header has {len(names)}.")
+        raise DataError(
+            f"{place}: {len(row)} fields, but the header has {len(names)}. Correct the line."
+        )
     for i in numbers:
         if i < len(row) and row[i] and not is_number(row[i]):
             raise DataError(f"{place}: {names[i]} must be a number, got {row[i][:_QUOTED]!r}.")
@@ -254,7 +256,8 @@ def _explain_fields(
 ) -> None:
     if len(fields) != len(columns):
         raise DataError(
-            f"{place}: {len(columns)} columns expected ({' '.join(columns)}), got {len(fields)}."
+            f"{place}: {len(columns)} columns expected ({' '.join(columns)}), got {len(fields)}. "
+            "Correct the line."
         )
     for i in numbers:
         if not is_number(fields[i]):

@@ -15,7 +15,7 @@ import numpy as np
 from podium import _check
 from podium.data.features import Features
 from podium.data.normalize import normalize_by_query
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 from podium.types import PerRow
 
 _LARGEST = 1e140  # the sum of squares of all rows that fit in memory stays below 1e308
@@ -32,7 +32,7 @@ def labels(source: str | Path, rows: Features) -> PerRow:
     if rows.y is None:
         raise DataError(
             f"{source} has no relevance column, which training requires. Name the column "
-            "relevance, rating or label, or pass relevance=."
+            f"relevance, rating or label, or pass {arg.relevance()}."
         )
     return rows.y
 
@@ -59,7 +59,7 @@ def check_scalable(sources: Sequence[str | Path], rows: Features) -> None:
     raise DataError(
         f"{', '.join(map(str, sources))}: feature {rows.feature_names[column]!r} has values up to "
         f"{peak[column]:.3g}, too large to be standardised. Divide it by a constant or take its "
-        "logarithm, or use rankers.LightGBMRanker, which needs no standardised features."
+        "logarithm, or train trees, which need no standardised features."
     )
 
 
@@ -74,4 +74,4 @@ def normalized(rows: Features, source: str | Path) -> Features:
     try:
         return replace(rows, X=normalize_by_query(rows.X, rows.qid, copy=False))
     except ArgumentError as error:
-        raise DataError(f"{source}: {error}") from error
+        raise DataError(f"{source}: {error.message.text}") from error

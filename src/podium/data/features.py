@@ -18,7 +18,7 @@ from podium.data.columns import ANY_ITEM, RELEVANCE, USER, column_list, is_ratin
 from podium.data.convert import Ids, finite, of_user, to_ids, to_numbers
 from podium.data.source import Column, Kind, Source
 from podium.data.tables import format_of, open_table
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg, hint
 from podium.groups import Groups
 
 if TYPE_CHECKING:
@@ -170,7 +170,10 @@ def read_features(
         return source
     kind = check_dtype(dtype)
     if features is not None and n_features not in (None, len(features)):
-        raise ArgumentError(f"n_features is {n_features}, but features has {len(features)} names.")
+        raise ArgumentError(
+            f"{arg.n_features} is {n_features}, but {arg.features} has {len(features)} names. "
+            "Leave one of them out."
+        )
     paths = _svmlight_paths(source, format)
     if paths:
         unnamed = {"user": user, "item": item, "relevance": relevance, "ignore": ignore or None}
@@ -206,7 +209,8 @@ def read_features(
     )
     if n_features is not None and len(rows.feature_names) != n_features:
         raise DataError(
-            f"{table.name} has {len(rows.feature_names)} features, but n_features is {n_features}."
+            f"{table.name} has {len(rows.feature_names)} features, but {n_features} features are "
+            f"required{hint(' (n_features)')}. Pass a table with these features."
         )
     return rows
 
@@ -224,9 +228,14 @@ def width_of(name: str, rows: Rows | Piece, n_features: int | None) -> int:
     """Return the number of features: the argument, or the highest id."""
     width = _check.cutoff(n_features, name="n_features", required=False) or rows.highest
     if not width:
-        raise DataError(f"{name} has no feature: its lines end after the qid.")
+        raise DataError(
+            f"{name} has no feature: its lines end after the qid. Pass a file with features."
+        )
     if width < rows.highest:
-        raise DataError(f"{_beyond(rows)}, but n_features is {width}.")
+        raise DataError(
+            f"{_beyond(rows)}, but {width} features are required"
+            f"{hint(' (n_features)')}. Pass a file with these features."
+        )
     return width
 
 
@@ -268,7 +277,10 @@ def check_dtype(dtype: Any) -> Any:
 def check_numbered(expected: Sequence[str] | None, name: str) -> None:
     """Raise unless the requested features are the numbers from 1."""
     if expected is not None and tuple(expected) != numbered(len(expected)):
-        raise DataError(f"{name} has numbered features, but {_few(expected)} are required.")
+        raise DataError(
+            f"{name} has numbered features, but {_few(expected)} are required. Pass a "
+            "table with these names."
+        )
 
 
 def _refuse_names(name: str, arguments: Mapping[str, Any]) -> None:
@@ -276,7 +288,7 @@ def _refuse_names(name: str, arguments: Mapping[str, Any]) -> None:
         if value is not None:
             raise ArgumentError(
                 f"{name} has numbered features, which can't be ignored, and no column names. Leave "
-                f"out {argument}."
+                f"out {arg[argument]}."
             )
 
 
@@ -297,7 +309,7 @@ def _of_columns(
 ) -> Features:
     qid = to_ids(columns[column_of_role["user"]], column_of_role["user"], table)
     if not len(qid):
-        raise DataError(f"{table.name} has no rows.")
+        raise DataError(f"{table.name} has no rows. Pass a table with rows.")
     label = column_of_role.get("relevance")
     target = None
     if label is not None:

@@ -29,7 +29,9 @@ from podium.data._swelling import (
 )
 from podium.data.columns import NO_HEADER
 from podium.data.source import FORMATS, POLARS, Column, Kind, Source
-from podium.errors import DataError
+from podium.errors import DataError, arg, hint
+
+_USUAL_SUFFIXES = ".parquet, .csv, .tsv, .arrow, .trec or .svmlight"
 
 # On some damaged files Polars panics; a PanicException is not a PolarsError.
 BROKEN = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -97,9 +99,9 @@ def sniff(path: Path) -> str:
         if separator in line:
             return format
     raise DataError(
-        f"{path} has an unknown format: neither its name nor its first line determines it. Pass "
-        "format= as "
-        f"{_check.listed(FORMATS)}. {NO_HEADER}"
+        f"{path} has an unknown format: neither its name nor its first line determines it. Give "
+        f"it one of the suffixes {_USUAL_SUFFIXES}"
+        f"{hint(f', or pass {arg.format()} as {_check.listed(FORMATS)}')}. {NO_HEADER}"
     )
 
 
@@ -310,8 +312,9 @@ def arrow_frame(table: Any) -> pl.DataFrame:
 def unreadable(path: Path, format: str, error: BaseException) -> DataError:
     """Return the error for a file that the reader of its format rejects."""
     return DataError(
-        f"{path} can't be read as {format} ({error_line(error)}). "
-        "It may be truncated or have another format. Write it again, or pass format=."
+        f"{path} can't be read as {format} ({error_line(error)}). It may be truncated or have "
+        f"another format. Write it again, or give it the suffix of its format ({_USUAL_SUFFIXES})"
+        f"{hint(f' or pass {arg.format()}')}."
     )
 
 

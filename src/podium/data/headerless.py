@@ -22,7 +22,7 @@ from podium.data.files import (
     utf8_text,
 )
 from podium.data.source import POLARS, Column, Kind, Source
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 
 _UNIT = b"\x1f"  # one byte in place of "::", because Polars separates fields by one byte
 _SEPARATORS = {"::": "two colons", "\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
@@ -45,8 +45,8 @@ def open_headerless(path: Path, columns: Sequence[str]) -> Source:
     names = tuple(name.strip() for name in columns)
     if len(names) < 2 or not all(names) or len(set(names)) < len(names):
         raise ArgumentError(
-            "columns must name at least two columns, each once, such as user,item,rating, got "
-            f"{','.join(names)!r}."
+            f"{arg.columns} must name at least two columns, each once, such as user,item,rating, "
+            f"got {','.join(names)!r}."
         )
     separator = _separator(path, names)
 
@@ -67,9 +67,9 @@ def _separator(path: Path, names: Sequence[str]) -> str:
     separator = next((text for text in _SEPARATORS if text in line), _BLANK)
     n_fields = len(_fields(line, separator))
     raise DataError(
-        f"{path}, line 1: columns has {len(names)} names, but the line has "
+        f"{path}, line 1: {arg.columns} has {len(names)} names, but the line has "
         f"{counted(n_fields, 'fields')} separated by {_SEPARATORS.get(separator, 'blanks')}: "
-        f"{line[:60]!r}."
+        f"{line[:60]!r}. Name all of them."
     )
 
 
@@ -81,8 +81,8 @@ def _refuse_header(path: Path, fields: Sequence[str]) -> None:
     names = [field.strip(' "') for field in fields]
     if any(is_usual(name, USER, ITEM, VALUE, TIMESTAMP) for name in names):
         raise DataError(
-            f"{path} has column names in its first line ({', '.join(names)[:60]}). Leave columns= "
-            "out."
+            f"{path} has column names in its first line ({', '.join(names)[:60]}). Leave "
+            f"{arg.columns()} out."
         )
 
 
@@ -167,5 +167,5 @@ def refuse_columns(columns: Sequence[str] | None, reason: str) -> None:
     """Raise if columns are named for a source whose columns have names."""
     if columns is not None:
         raise ArgumentError(
-            f"columns must be left out for {reason}, got {_check.listed(list(columns))}."
+            f"{arg.columns} must be left out for {reason}, got {_check.listed(list(columns))}."
         )

@@ -44,7 +44,7 @@ def read_ids(path: Path, kind: Literal["user", "item"], column: str | None = Non
     name = resolve(table.names, (role,), {kind: column}, table.name)[kind]
     ids = to_ids(table.fetch({name: "id"})[name], name, table)
     if not len(ids):
-        raise DataError(f"{path} has no rows.")
+        raise DataError(f"{path} has no rows. Pass a table with rows.")
     return ids
 
 
@@ -64,7 +64,7 @@ def _read_lines(path: Path, header: Sequence[str]) -> Ids:
     if lines and lines[0][1].lower() in header:
         del lines[0]
     if not lines:
-        raise DataError(f"{path} has no rows.")
+        raise DataError(f"{path} has no rows. Pass a table with rows.")
     table = Source(str(path), (), lambda kinds: {}, lambda row: lines[row][0])
     return to_ids(to_frame({"id": [line for _, line in lines]})["id"], "id", table)
 

@@ -17,7 +17,7 @@ from podium.data.role_columns import RoleColumns
 from podium.data.source import Source
 from podium.data.tables import open_table
 from podium.data.times import Times
-from podium.errors import DataError
+from podium.errors import DataError, arg
 
 _LARGEST_GRADE = 60  # the limit with gain="exp2"
 _ALL = (USER, ITEM, VALUE, TIMESTAMP)
@@ -87,14 +87,15 @@ class Interactions:
             return self, None
         if self.value is None:
             raise DataError(
-                f"{self.name} has no column of values, which min_relevance requires. Name one with "
-                "value=, or leave min_relevance out to make every row positive."
+                f"{self.name} has no column of values, which {arg.min_relevance} requires. Name "
+                f"one with {arg.value()}, or leave {arg.min_relevance} out to make every row "
+                "positive."
             )
         high = self.value >= min_relevance
         if not high.any():
             raise DataError(
-                f"{self.name}: {self.value_name} is below min_relevance {min_relevance:g} in every "
-                f"row: the highest is {self.value.max():g}."
+                f"{self.name}: {self.value_name} is below {arg.min_relevance} {min_relevance:g} in "
+                f"every row: the highest is {self.value.max():g}. Lower {arg.min_relevance}."
             )
         return self._keep(high), None if high.all() else self._keep(~high)
 
@@ -110,7 +111,7 @@ class Interactions:
         is_known = users & items
         if not is_known.any():
             raise DataError(
-                f"{self.name} has no row whose user and item are both in user_items. Of its "
+                f"{self.name} has no row whose user and item are both in {arg.user_items}. Of its "
                 f"{is_known.size} rows, {int(users.sum())} have a known user and "
                 f"{int(items.sum())} a known item. Create both tables by splitting one table."
             )
@@ -296,18 +297,18 @@ def _check_weights(
         raise DataError(
             f"{table.name}: {name} is the weight of a pair and must be >= 0, got {values[row]:g} "
             f"at {table.place_of(row)}{of_user(users, row)}. Drop those rows, or name another "
-            "column with value=."
+            f"column with {arg.value()}."
         )
     if not values.max() > 0:
         raise DataError(
             f"{table.name}: {name} is 0 in every row, so there are no pairs. Name another column "
-            "with value=."
+            f"with {arg.value()}."
         )
     if gain == "exp2" and values.max() > _LARGEST_GRADE:
         row = int(np.argmax(values))
         raise DataError(
-            f"{table.name}: gain='exp2' takes grades up to {_LARGEST_GRADE}, got {name} "
-            f"{values[row]:g} at {table.place_of(row)}. Pass gain='value' or 'one' for counts."
+            f"{table.name}: {arg.gain('exp2')} takes grades up to {_LARGEST_GRADE}, got {name} "
+            f"{values[row]:g} at {table.place_of(row)}. Pass {arg.gain('value', 'one')} for counts."
         )
 
 

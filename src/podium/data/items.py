@@ -19,7 +19,7 @@ from podium.data.role_columns import is_whole
 from podium.data.runs import Run
 from podium.data.source import POLARS
 from podium.data.tables import open_table
-from podium.errors import DataError
+from podium.errors import DataError, arg
 from podium.groups import find
 
 SEPARATOR = "|"
@@ -64,7 +64,7 @@ class ItemTable:
         """
         listed, items = compared(run, self, "item")
         shared = share(listed, items)
-        sides = Side("the run", run.name, listed), Side("items=", self.name, items)
+        sides = Side("the run", run.name, listed), Side(str(arg.items()), self.name, items)
         check_common(shared, "item", *sides, min_share=0.0)
         order = np.argsort(shared.right, kind="stable")
         position = find(shared.right[order], shared.left)
@@ -176,7 +176,7 @@ def read_items(source: Any, *, item: str | None = None) -> ItemTable:
     columns = table.fetch({item_column: "id", **dict.fromkeys(others, "any")})
     ids = to_ids(columns[item_column], item_column, table, guess=not table.text_ids)
     if not len(ids):
-        raise DataError(f"{table.name} has no rows.")
+        raise DataError(f"{table.name} has no rows. Pass a table with rows.")
     _refuse_repeated(ids, table.name)
     whole = ("item",) if is_whole(columns[item_column], lambda: ids, table) else ()
     return ItemTable(table.name, ids, {name: pl.Series(columns[name]) for name in others}, whole)

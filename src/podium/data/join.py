@@ -18,7 +18,7 @@ from podium.data.ids import Shared, compared, share
 from podium.data.overlap import CommonIds, Side, check_common
 from podium.data.runs import Run, Truth
 from podium.data.tables import place_in
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 from podium.groups import Groups, find, row_offsets
 from podium.ranking import count_between, kept_offsets
 from podium.types import Counts, Labels, Mask, Offsets, PerRow, Ties
@@ -153,15 +153,15 @@ class Join:
         users = replace(self.users, left=self.truths.labels, right=self.runs.labels)
         check_common(users, "user", *_sides(truth, run, "user"))
         if missing == "error":
-            self.refuse_absent()
+            self.refuse_absent(run.name)
         return check_common(self.items, "item", *_sides(truth, run, "item"))
 
-    def refuse_absent(self) -> None:
+    def refuse_absent(self, run: str) -> None:
         """Raise if the run lacks users of the truth."""
         is_absent = find(self.runs.labels, self.truths.labels) < 0
         if is_absent.any():
             first = self.users.label(self.truths.labels[is_absent.argmax()])
-            raise missing_users(int(is_absent.sum()), is_absent.size, first)
+            raise missing_users(run, int(is_absent.sum()), is_absent.size, first)
 
     @property
     def result_is_run(self) -> bool:
@@ -244,8 +244,9 @@ class Join:
         over = np.flatnonzero(n_distinct > total)
         if over.size:
             raise ArgumentError(
-                f"n_items must be at least the number of items of each user in run and truth, got "
-                f"{total}, but user {_check.label(self.labels[over[0]])} has {n_distinct[over[0]]}."
+                f"{arg.n_items} must be at least the number of items of each user in run and "
+                f"truth, got {total}, but user {_check.label(self.labels[over[0]])} has "
+                f"{n_distinct[over[0]]}."
             )
         return np.full(n_distinct.size, total)
 
@@ -260,9 +261,9 @@ class Join:
         if kind == _kernels.UNJUDGED:
             place = f" ({place_in(table.name, row)})" if has_rows else ""
             return ArgumentError(
-                f"{table.name} lists item {item} for user {user}{place}, which the "
-                "truth does not judge. Pass unjudged='negative' to count such items as not "
-                "relevant, or unjudged='skip' to leave them out."
+                f"{table.name} lists item {item} for user {user}{place}, which the truth does not "
+                f"judge. Pass {arg.unjudged('negative')} to count such items as not relevant, or "
+                f"{arg.unjudged('skip')} to leave them out."
             )
         users = self.users.left if of_truth else self.users.right
         duplicates = np.flatnonzero((users == users[row]) & (codes == codes[row]))
@@ -291,11 +292,11 @@ def _truth_labels(truth: Truth, users: Shared, codes: NDArray[np.int64]) -> Labe
     return one_chunk(numbers)
 
 
-def missing_users(n_missing: int, n_users: int, first: Any) -> ArgumentError:
+def missing_users(run: str, n_missing: int, n_users: int, first: Any) -> ArgumentError:
     """Return the error for users of the truth that the run lacks."""
     return ArgumentError(
-        f"The run lacks {n_missing} of {n_users} users, first {_check.label(first)}. "
-        "Pass missing='zero' to score them 0, or missing='skip' to leave them out."
+        f"{run} lacks {n_missing} of {n_users} users, first {_check.label(first)}. Pass "
+        f"{arg.missing('zero')} to score them 0, or {arg.missing('skip')} to leave them out."
     )
 
 
@@ -312,8 +313,8 @@ def refuse_tied(rows: Rows, labels: Labels, ties: Ties) -> None:
     if wrong_rows.size:
         groups = np.unique(np.searchsorted(rows.offsets, wrong_rows, side="right") - 1)
         raise ArgumentError(
-            f"unjudged='bounds' requires an order that no judgement changes, but {groups.size} of "
-            f"{labels.size} users, first {_check.label(labels[groups[0]])}, have unjudged items "
-            f"with equal scores, which ties='{ties}' orders by relevance. Use ties='id' or "
-            "'random'."
+            f"{arg.unjudged('bounds')} requires an order that no judgement changes, but "
+            f"{groups.size} of {labels.size} users, first {_check.label(labels[groups[0]])}, have "
+            f"unjudged items with equal scores, which {arg.ties(ties)} orders by relevance. Use "
+            f"{arg.ties('id', 'random')}."
         )

@@ -90,7 +90,7 @@ def _object(line: str | bytes, path: Path, number: int) -> Mapping[str, Any]:
         value = json.loads(line, parse_float=Decimal)
     except (ValueError, RecursionError) as error:
         reason = str(error).partition(":")[0]
-        raise DataError(f"{path}, line {number}: not JSON ({reason}).") from None
+        raise DataError(f"{path}, line {number}: not JSON ({reason}). Correct the line.") from None
     if not isinstance(value, dict):
         raise DataError(
             f"{path}, line {number}: each line must be a JSON object with the columns as keys, got "

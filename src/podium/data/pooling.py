@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import encode
 from podium.types import PerRow, RowIndex
 
@@ -273,8 +273,8 @@ def _share_of_positives(rows: _Rows) -> float:
     if not 0.0 < share < 1.0:
         description = f"{n_rows} rows of one class" if n_rows else "no rows"
         raise ArgumentError(
-            f"relevance must have positives and negatives to pool, got {description}. Check "
-            "min_relevance."
+            f"{arg.relevance} must have positives and negatives to pool, got {description}. Check "
+            f"{arg.min_relevance}."
         )
     return share
 

@@ -19,6 +19,7 @@ from podium.data.columns import (
     is_rating,
     is_usual,
     missing,
+    misspelt,
     resolve,
 )
 from podium.data.convert import Ids, to_scores
@@ -26,7 +27,7 @@ from podium.data.frames import NO_FRAMES, Origin, kind_of
 from podium.data.role_columns import RoleColumns
 from podium.data.source import Source
 from podium.data.tables import open_table
-from podium.errors import DataError, warn
+from podium.errors import DataError, arg, warn
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,8 +239,7 @@ def _all_positive(table: Source) -> None:
         raise DataError(
             f"{table.name} has scores or ranks, but no relevance column: "
             f"{column_list(table.names)}. Pass the truth first and the run second. If this table "
-            "is the truth, pass relevance= or drop the scores and ranks."
+            f"is the truth, pass {arg.relevance()} or drop the scores and ranks."
         )
-    error = missing(table.names, (RELEVANCE,), table.name)
-    if "Did you mean" in str(error):
-        raise error
+    if misspelt(table.names, (RELEVANCE,)):
+        raise missing(table.names, (RELEVANCE,), table.name)

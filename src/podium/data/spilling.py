@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from podium._files import scratch_folder
 from podium._kernels import read_only
 from podium.data import _kernels
-from podium.errors import DataError
+from podium.errors import DataError, arg
 
 
 @contextmanager
@@ -37,20 +37,27 @@ def spill_folder(parent: Path, n_bytes: int) -> Generator[Path]:
         If the disk has less space or fills up, or the folder can't be written.
     """
     if not parent.is_dir():
-        raise DataError(f"spill_dir {parent} is not a folder. Create it, or pass another one.")
+        raise DataError(
+            f"{arg.spill_dir} {parent} is not a folder. Create it, or pass another one."
+        )
     n_free = shutil.disk_usage(parent).free
     if n_free < n_bytes:
         raise DataError(
             f"Spill files need {shown(n_bytes)}, but {parent} has {shown(n_free)} free. Pass "
-            "spill_dir=, a folder on a larger disk, or more memory=."
+            f"{arg.spill_dir()}, a folder on a larger disk, or more {arg.memory()}."
         )
     try:
         with scratch_folder(parent) as folder:
             yield folder
     except OSError as error:
-        advice = "Pass spill_dir=, a folder on a disk with enough space, or more memory=."
+        advice = (
+            f"Pass {arg.spill_dir()}, a folder on a disk with enough space, or more {arg.memory()}."
+        )
         if isinstance(error, FileNotFoundError):
-            advice = "All nodes of a cluster must have this folder. Pass spill_dir=, a shared one."
+            advice = (
+                f"All nodes of a cluster must have this folder. Pass {arg.spill_dir()}, a shared "
+                "one."
+            )
         raise DataError(
             f"Spill files in {parent} can't be written or read ({error.strerror or error}). "
             f"{advice}"

@@ -20,7 +20,7 @@ from podium.data.convert import as_integers, to_ids
 from podium.data.ids import codes_of
 from podium.data.source import Source, as_column
 from podium.data.times import Times, keys_of, read_times
-from podium.errors import ArgumentError, warn
+from podium.errors import ArgumentError, arg, warn
 from podium.types import RowIndex
 
 _TEST = 0.2  # the share of the rows for testing
@@ -99,8 +99,8 @@ def by_time(
         if (is_test & ~is_valid).any():
             first = int(np.flatnonzero(is_test)[np.argmin(keys[is_test])])
             raise ArgumentError(
-                f"valid_at must come before the test part, got {valid_at!r}, but the test part "
-                f"begins at {times.label(first)}."
+                f"{arg.valid_at} must come before the test part, got {valid_at!r}, but the test "
+                f"part begins at {times.label(first)}."
             )
     else:
         n_last = int(is_test.sum()) + int(n_valid[0])
@@ -214,7 +214,7 @@ def random(
         (np.zeros(count, np.int64), np.array([count])) if user is None else _users(user, "user")
     )
     if codes.size != count:
-        raise ArgumentError(f"user must have n_rows={count} values, got {codes.size}.")
+        raise ArgumentError(f"{arg.user} must have n_rows={count} values, got {codes.size}.")
     n_test, n_valid = _shares(sizes, test, valid)
     draw = np.random.default_rng([_check.seed(seed), _ROWS]).random(count)
     return _last(codes, sizes, np.lexsort((draw, codes)), n_test, n_valid)
@@ -263,7 +263,7 @@ def refuse_both(shares: Mapping[str, Any], moments: Mapping[str, Any]) -> None:
     """Raise if the size of a part is given and also the time at which it begins."""
     for (share, size), (moment, at) in zip(shares.items(), moments.items(), strict=True):
         if size is not None and at is not None:
-            raise ArgumentError(f"{share} and {moment} exclude each other. Keep one.")
+            raise ArgumentError(f"{arg[share]} and {arg[moment]} exclude each other. Keep one.")
 
 
 def _checked(split: Split, last: str, *, requires_test: bool) -> Split:
@@ -271,13 +271,14 @@ def _checked(split: Split, last: str, *, requires_test: bool) -> Split:
     n_rows = split.train.size + split.valid.size + split.test.size
     if not split.train.size:
         raise ArgumentError(
-            f"by_time leaves no rows for training: all {n_rows} rows are in the later parts. "
-            "Rows of equal time stay together. Pass smaller shares, or a later at= or valid_at=."
+            f"by_time leaves no rows for training: all {n_rows} rows are in the later parts. Rows "
+            f"of equal time stay together. Pass smaller shares, or a later {arg.at()} or "
+            f"{arg.valid_at()}."
         )
     if requires_test and not split.test.size:
         raise ArgumentError(
-            f"by_time leaves none of the {n_rows} rows for testing. Pass a larger test=, or an "
-            f"at= that is not after the last time, {last}."
+            f"by_time leaves none of the {n_rows} rows for testing. Pass a larger {arg.test()}, or "
+            f"an earlier {arg.at()}: the last time is {last}."
         )
     return split
 
@@ -342,7 +343,9 @@ def _shares(
     test_share = _check.number(test, "test", low=0.0, high=1.0)
     valid_share = _check.number(valid, "valid", low=0.0, high=1.0)
     if test_share + valid_share >= 1:
-        raise ArgumentError(f"test + valid must be < 1, got {test_share:g} + {valid_share:g}.")
+        raise ArgumentError(
+            f"{arg.test} + {arg.valid} must be < 1, got {test_share:g} + {valid_share:g}."
+        )
     return _rounded(sizes, test_share), _rounded(sizes, valid_share)
 
 
@@ -365,5 +368,5 @@ def _times(timestamp: Any) -> Times:
     """Return times, of which there is at least one."""
     times = read_times(timestamp, "timestamp", _SPLIT)
     if not len(times):
-        raise ArgumentError("timestamp must hold numbers or dates and times, got 0 values.")
+        raise ArgumentError(f"{arg.timestamp} must hold numbers or dates and times, got 0 values.")
     return times

@@ -24,7 +24,7 @@ from podium.data.source import POLARS, Source
 from podium.data.tables import open_table
 from podium.data.times import Times
 from podium.data.write import atomic
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 from podium.types import RowIndex
 
 BY = ("time", "user-time", "leave-last", "random", "user-random", "group")
@@ -76,8 +76,8 @@ class How:
         for name, ways in readers.items():
             if getattr(self, name) is not None and self.by not in ways:
                 raise ArgumentError(
-                    f"{name} has no effect with by={self.by!r}. Leave it out, or use it with "
-                    f"{_check.listed(ways)}."
+                    f"{arg[name]} has no effect with {arg.by(self.by)}. Leave it out, or use it "
+                    f"with {_check.listed(ways)}."
                 )
         splits.refuse_both(
             {"test": self.test, "valid": self.valid}, {"at": self.at, "valid_at": self.valid_at}
@@ -86,7 +86,9 @@ class How:
             for name in ("test", "valid"):
                 _whole(getattr(self, name), name)
         elif self.test == 0:
-            raise ArgumentError("test must be > 0, because the test part would have no rows.")
+            raise ArgumentError(
+                f"{arg.test} must be > 0, because the test part would have no rows."
+            )
 
     def sizes(self) -> dict[str, Any]:
         """Return the sizes of the parts as arguments of the functions in `splits`."""
@@ -238,7 +240,9 @@ def _frequent(users: pl.Series, name: str, least: int) -> RowIndex | None:
     codes = codes_of(to_ids(users, name, Source(name, (), lambda kinds: {})))[0]
     rows = np.flatnonzero(np.bincount(codes)[codes] >= least)
     if not rows.size:
-        raise ArgumentError(f"least={least} leaves no rows: every user has fewer events.")
+        raise ArgumentError(
+            f"{arg.least(least)} leaves no rows: every user has fewer events. Lower {arg.least}."
+        )
     return rows
 
 
@@ -265,9 +269,10 @@ def _frames(frame: pl.DataFrame, split: splits.Split, how: How) -> dict[str, pl.
     empty = next((part for part in names if not rows[part].size), None)
     if empty is not None:
         raise ArgumentError(
-            f"The {empty} part would have no rows: by={how.by!r} divides {frame.height} rows into "
-            f"{split.train.size} for training, {split.valid.size} for validation and "
-            f"{split.test.size} for testing. Change test and valid, or the way to split."
+            f"The {empty} part would have no rows: {arg.by(how.by)} divides {frame.height} rows "
+            f"into {split.train.size} for training, {split.valid.size} for validation and "
+            f"{split.test.size} for testing. Change {arg.test} and {arg.valid}, or the way to "
+            "split."
         )
     return {part: frame[positions] for part, positions in rows.items()}
 
@@ -294,7 +299,8 @@ def _whole(number: float | None, name: str) -> int:
         return 0
     if not (1 <= number < EXACT and float(number).is_integer()):
         raise ArgumentError(
-            f"{name} must be a number of rows per user with by='leave-last', got {number!r:.20}."
+            f"{arg[name]} must be a number of rows per user with {arg.by('leave-last')}, got "
+            f"{number!r:.20}."
         )
     return int(number)
 

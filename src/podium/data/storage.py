@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.executors import Executor, Threads, or_threads
 from podium.progress import or_silent, silent
 from podium.types import Progress
@@ -63,7 +63,9 @@ class Storage:
         """
         folder = Path(tempfile.gettempdir() if spill_dir is None else spill_dir)
         if spill_dir is not None and not folder.is_dir():
-            raise ArgumentError(f"spill_dir must be a folder, got {str(folder)!r}. Create it.")
+            raise ArgumentError(
+                f"{arg.spill_dir} must be a folder, got {str(folder)!r}. Create it."
+            )
         size = available_memory() // 2 if memory is None else size_in_bytes(memory, "memory")
         return cls(
             size,
@@ -95,7 +97,7 @@ def size_in_bytes(size: int | str, name: str) -> int:
         n_bytes = int(float(match[1]) * base ** " KMGT".index(match[2].upper() or " "))
     if n_bytes < _LEAST:
         raise ArgumentError(
-            f"{name} must be a size of at least 64 KiB, such as '4GiB', got {size!r}."
+            f"{arg[name]} must be a size of at least 64 KiB, such as '4GiB', got {size!r}."
         )
     return n_bytes
 

@@ -75,7 +75,7 @@ def _blocks(path: Path, width: int, dtype: Any) -> Iterator[Features]:
         rows = Rows.of([piece])
         yield Features(rows.matrix(width, dtype), piece.labels, piece.qids, items, names)
     if empty:
-        raise DataError(f"{path} has no rows.")
+        raise DataError(f"{path} has no rows. Pass a table with rows.")
 
 
 def _whole_queries(path: Path, dtype: Any) -> Iterator[Piece]:

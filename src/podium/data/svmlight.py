@@ -90,7 +90,7 @@ def parse(files: Sequence[Member], *, dtype: Any = np.float64, features: bool = 
         raise DataError(f"{repeated_name} is given twice. Leave one out.")
     pieces = [piece for file in files for piece in pieces_of(file, dtype, features=features)]
     if not sum(piece.labels.size for piece in pieces):
-        raise DataError(f"{files[0].name} has no rows.")
+        raise DataError(f"{files[0].name} has no rows. Pass a table with rows.")
     if len(files) > 1:
         _require_apart(pieces)
     return Rows.of(pieces)

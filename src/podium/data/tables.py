@@ -27,7 +27,7 @@ from podium.data.parts import open_folder
 from podium.data.source import FORMATS, POLARS, Column, Kind, Source, as_column, numbered
 from podium.data.svmlight import open_svmlight
 from podium.data.trec import open_trec
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 
 
 def open_table(
@@ -71,7 +71,9 @@ def open_table(
         return _open_file(Path(source), noun, format, columns)
     refuse_columns(columns, type(source).__name__)
     if format is not None:
-        raise ArgumentError(f"format applies only to files, got {type(source).__name__}.")
+        raise ArgumentError(
+            f"{arg.format} applies only to files, got {type(source).__name__}. Leave it out."
+        )
     role_names = [role.name for role in roles]
     name = f"The {noun}"
     if hasattr(source, "tocoo"):
@@ -91,7 +93,7 @@ def fetch(table: Source, names: Mapping[str, str], kinds: Mapping[str, Kind]) ->
     columns = table.fetch({names[role]: kind for role, kind in kinds.items() if role in names})
     columns_of_role = {role: columns[names[role]] for role in kinds if role in names}
     if not table.can_be_empty and {len(column) for column in columns_of_role.values()} == {0}:
-        raise DataError(f"{table.name} has no rows.")
+        raise DataError(f"{table.name} has no rows. Pass a table with rows.")
     return columns_of_role
 
 
@@ -190,7 +192,10 @@ def _from_nested(
     kinds = set(map(type, values))
     if type(None) in kinds:
         user = next(u for u, inner in table.items() if None in inner.values())
-        raise DataError(f"{name}: user {_check.label(user)} has an item with the value None.")
+        raise DataError(
+            f"{name}: user {_check.label(user)} has an item with the value None. "
+            "Leave the item out."
+        )
     column = np.array(values) if kinds in ({int}, {float}) else values
     names = [role.name for role in roles[:3]]
     return dict(zip(names, (users.gather(_repeated(counts)), items, column), strict=True))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from podium.data._time_columns import of_column, whole
 from podium.data._time_texts import DIGITS, SEVERAL, iso, offset_by_clock
 from podium.data.source import POLARS, Source
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 
 _INT64 = np.iinfo(np.int64)
 _EXACT = 2**53  # float64 represents all integers up to here
@@ -122,27 +122,31 @@ class Times:
         if not self.is_moment:
             number = _number(at)
             if number is None:
-                raise ArgumentError(f"{name} must be a number, as the timestamps are, got {at!r}.")
+                raise ArgumentError(
+                    f"{arg[name]} must be a number, as the timestamps are, got {at!r}."
+                )
             return replace(number, owner=name)
         text = iso(at)
         moment = None if text is None else _from_text(text, name)
         if text is None or moment is None:
-            raise ArgumentError(f"{name} must be a date or time such as '2011-10-01', got {at!r}.")
+            raise ArgumentError(
+                f"{arg[name]} must be a date or time such as '2011-10-01', got {at!r}."
+            )
         if moment.zone is not None and self.zone is None:
             raise ArgumentError(
-                f"{name} must be without a zone, as the timestamps are, got {at!r}. Write it by "
-                "the clock of the timestamps."
+                f"{arg[name]} must be without a zone, as the timestamps are, got {at!r}. Write it "
+                "by the clock of the timestamps."
             )
         if moment.zone is None and self.zone is not None:
             offset = offset_by_clock(text, self.zone)
             if offset is None:
                 raise ArgumentError(
-                    f"{name} must be a time with an offset from UTC such as "
+                    f"{arg[name]} must be a time with an offset from UTC such as "
                     f"'2011-10-01T00:00:00+01:00', because the timestamps have {self.zone} and "
                     f"{at!r} has none."
                     if self.zone == SEVERAL
-                    else f"{name} must be one time in the zone {self.zone} of the timestamps, but "
-                    f"{at!r} is none or two there. Add an offset from UTC such as '+01:00'."
+                    else f"{arg[name]} must be one time in the zone {self.zone} of the timestamps, "
+                    f"but {at!r} is none or two there. Add an offset from UTC such as '+01:00'."
                 )
             seconds, rest = _seconds(moment)
             moment = replace(

@@ -17,7 +17,7 @@ import polars as pl
 from podium import _check
 from podium._files import is_plain_stream, replacing, scratch_folder
 from podium.data.source import POLARS
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 
 
 @contextmanager
@@ -65,7 +65,9 @@ def to_frame(columns: Mapping[str, Any]) -> pl.DataFrame:
     (2, 2)
     """
     if not isinstance(columns, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"columns must be a mapping of names to columns, got {columns!r}.")
+        raise ArgumentError(
+            f"{arg.columns} must be a mapping of names to columns, got {columns!r}."
+        )
     _check.equal_length(**columns)
     return pl.DataFrame({name: _series(name, values) for name, values in columns.items()})
 

@@ -19,7 +19,7 @@ from podium.decide.rules import Rules
 from podium.decide.state import State
 from podium.decide.ties import ties_of, with_relevant_first
 from podium.decide.unjudged import read_ranges, read_tables
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation import BUILT_IN, check_tables
 from podium.evaluation.same_lists import read_same_lists
 from podium.evaluation.unjudged import check_supported
@@ -248,7 +248,7 @@ def _state(rules: Rules, pairs: Pairs, path: Any) -> tuple[State, int]:
     weights = result.pairs.weight
     if weights is not None and not weights.any():
         raise ArgumentError(
-            f"weight must be positive for some user, but {rules.weight} is 0 for all."
+            f"{arg.weight} must be positive for some user, but {rules.weight} is 0 for all."
         )
     return result, n_known
 
@@ -271,7 +271,8 @@ def _divisions(by: Any) -> list[str]:
     names: list[Any] = [by] if isinstance(by, str) else list(by) if np.iterable(by) else [by]
     if not all(isinstance(name, str) for name in names):
         raise ArgumentError(
-            f"by must be 'engagement', 'n_pos' or columns of users, got {by!r}. Pass their names."
+            f"{arg.by} must be 'engagement', 'n_pos' or columns of users, got {by!r}. Pass their "
+            "names."
         )
     return names
 
@@ -286,18 +287,19 @@ def _check_request(rules: Rules, by: Sequence[str], users: Any, state: Any) -> N
     _check_state(rules, state)
     if rules.looks != "once" and "n_pos" in by:
         raise ArgumentError(
-            "by='n_pos' divides all users again at each look, so sequential=True can't use it. Use "
-            "'engagement' or a column of users."
+            f"{arg.by('n_pos')} divides all users again at each look, so {arg.sequential(True)} "
+            "can't use it. Use 'engagement' or a column of users."
         )
     if rules.looks == "any time" and rules.weight is not None:
         raise ArgumentError(
-            "weight has no valid interval with sequential=True alone. Pass horizon too."
+            f"{arg.weight} has no valid interval with {arg.sequential(True)} alone. Pass "
+            f"{arg.horizon} too."
         )
     columns = [*(name for name in by if name not in BUILT_IN), rules.cluster, rules.weight]
     if users is not None and not any(columns):
         raise ArgumentError(
-            "users has no effect, because by, cluster and weight name none of its columns. Leave "
-            "it out, or name one."
+            f"{arg.users} has no effect, because {arg.by}, {arg.cluster} and {arg.weight} name "
+            "none of its columns. Leave it out, or name one."
         )
 
 
@@ -307,22 +309,28 @@ def _check_bounds(rules: Rules, like: str | None, has_bounds: bool) -> None:
         return
     if like is not None:
         raise ArgumentError(
-            f"unjudged='bounds' and like={like!r} both set a convention. Leave one of them out."
+            f"{arg.unjudged('bounds')} and {arg.like(like)} both set a convention. Leave one of "
+            "them out."
         )
     check_supported([m for m in rules.measures if m.metric.reads == "relevance"])
     if rules.looks != "once":
         raise ArgumentError(
-            "unjudged='bounds' is not available with sequential=True, because the state keeps no "
-            "lists of earlier looks. Use the gate once, or use unjudged='negative'."
+            f"{arg.unjudged('bounds')} is not available with {arg.sequential(True)}, because the "
+            "state keeps no lists of earlier looks. Use the gate once, or use "
+            f"{arg.unjudged('negative')}."
         )
 
 
 def _check_state(rules: Rules, state: Any) -> None:
     """Refuse a state without a use, or with a path that cannot be written."""
     if rules.looks != "once" and state is None:
-        raise ArgumentError("sequential=True requires state, the file that keeps earlier users.")
+        raise ArgumentError(
+            f"{arg.sequential(True)} requires {arg.state}, the file that keeps earlier users."
+        )
     if state is None:
         return
     if rules.looks == "once":
-        raise ArgumentError("state requires sequential=True. Leave it out to use the gate once.")
+        raise ArgumentError(
+            f"{arg.state} requires {arg.sequential(True)}. Leave it out to use the gate once."
+        )
     check_target(Path(state), "state")

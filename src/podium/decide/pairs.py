@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation import BUILT_IN, Evaluation, divide, fill, measure_runs
 from podium.evaluation.open_ties import differs
 from podium.evaluation.stats import weighted_mean
@@ -207,14 +207,14 @@ def _column(
     from podium.data.users import user_values
 
     if users is None:
-        raise ArgumentError(f"{name} requires users, a table with the column {column}.")
+        raise ArgumentError(f"{arg[name]} requires {arg.users}, a table with the column {column}.")
     values = user_values(users, column, labels, user=options.get("user"))
     is_unknown = values == ""
     if is_unknown.any():
         first = _check.label(labels[is_unknown.argmax()])
         raise ArgumentError(
-            f"users has no {column} for {int(is_unknown.sum())} of {labels.size} users, first "
-            f"{first}. {name} needs a value for each user."
+            f"{arg.users} has no {column} for {int(is_unknown.sum())} of {labels.size} users, "
+            f"first {first}. {arg[name]} needs a value for each user."
         )
     return values
 
@@ -228,12 +228,14 @@ def _weights(
     try:
         weights = texts.astype(np.float64)
     except ValueError:
-        raise ArgumentError(f"weight must be a column of numbers, but {column} has text.") from None
+        raise ArgumentError(
+            f"{arg.weight} must be a column of numbers, but {column} has text."
+        ) from None
     is_wrong = ~np.isfinite(weights) | (weights < 0)
     if is_wrong.any():
         first = is_wrong.argmax()
         raise ArgumentError(
-            f"weight must be >= 0 and finite for each user, but {column} is not for "
+            f"{arg.weight} must be >= 0 and finite for each user, but {column} is not for "
             f"{int(is_wrong.sum())} of {labels.size} users, first {_check.label(labels[first])} "
             f"({texts[first]})."
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, parse
 
 Looks: TypeAlias = Literal["once", "any time", "until horizon"]
@@ -65,8 +65,8 @@ class Rules:
         primary = parse(measure)
         if primary.metric.reads != "relevance":
             raise ArgumentError(
-                f"measure must be a measure of relevance, such as ndcg@10, got {primary}. "
-                "It can be a guard."
+                f"{arg.measure} must be a measure of relevance, such as ndcg@10, got {primary}. It "
+                "can be a guard."
             )
         size = _check.number(margin, "margin", low=0.0)
         sequential = _check.flag(sequential, "sequential")
@@ -86,7 +86,7 @@ class Rules:
         )
         if horizon is not None and not sequential:
             raise ArgumentError(
-                "horizon requires sequential=True. Leave it out to use the gate once."
+                f"{arg.horizon} requires {arg.sequential(True)}. Leave it out to use the gate once."
             )
         for gate_measure in measures:
             rules.check_looks(gate_measure)
@@ -98,13 +98,13 @@ class Rules:
             return
         if not measure.metric.is_mean:
             raise ArgumentError(
-                f"{measure} is not a mean over users, so sequential=True has no interval for "
-                "it. Leave it out, or use the gate once."
+                f"{measure} is not a mean over users, so {arg.sequential(True)} has no interval "
+                "for it. Leave it out, or use the gate once."
             )
         if self.looks == "any time" and math.isinf(width(measure)):
             raise ArgumentError(
-                f"{measure} has no bounds, which sequential=True requires. Pass horizon, or "
-                "leave the measure out."
+                f"{measure} has no bounds, which {arg.sequential(True)} requires. Pass "
+                f"{arg.horizon}, or leave the measure out."
             )
 
     def as_json(self) -> dict[str, Any]:
@@ -151,10 +151,10 @@ def read_guards(texts: Sequence[str]) -> dict[str, float]:
             value = math.nan
         if not measure or not math.isfinite(value):
             raise ArgumentError(
-                f"guard must be MEASURE:LIMIT, such as recall@50:-0.005, got {text!r}."
+                f"{arg.guard} must be MEASURE:LIMIT, such as recall@50:-0.005, got {text!r}."
             )
         if measure in guards:
-            raise ArgumentError(f"guard names {measure} twice. Keep one limit.")
+            raise ArgumentError(f"{arg.guard} names {measure} twice. Keep one limit.")
         guards[measure] = value
     return guards
 
@@ -163,8 +163,8 @@ def _guard_limits(guards: Any) -> dict[str, float]:
     """Return the limits as floats."""
     if not isinstance(guards, Mapping):
         raise ArgumentError(
-            f"guards must be a mapping of measures to limits, such as {{'recall@50': -0.005}}, "
-            f"got {guards!r}."
+            f"{arg.guards} must be a mapping of measures to limits, such as {{'recall@50': "
+            f"-0.005}}, got {guards!r}."
         )
     limits = cast("Mapping[Any, Any]", guards)
     return {measure: _limit(measure, limit) for measure, limit in limits.items()}
@@ -177,7 +177,8 @@ def _limit(measure: Any, value: Any) -> float:
         limit = math.nan
     if not math.isfinite(limit):
         raise ArgumentError(
-            f"guards must have a number as the limit of {measure}, such as -0.005, got {value!r}."
+            f"{arg.guards} must have a number as the limit of {measure}, such as -0.005, got "
+            f"{value!r}."
         )
     return limit + 0.0  # -0.0 becomes 0.0
 
@@ -185,4 +186,4 @@ def _limit(measure: Any, value: Any) -> float:
 def _refuse_twice(measures: Sequence[Measure]) -> None:
     for i, measure in enumerate(measures):
         if measure in measures[:i]:
-            raise ArgumentError(f"measure and guards name {measure} twice. Keep one.")
+            raise ArgumentError(f"{arg.measure} and {arg.guards} name {measure} twice. Keep one.")

@@ -15,7 +15,7 @@ from podium import _check
 from podium._arrays import read_arrays, write_arrays
 from podium.decide.pairs import Pairs
 from podium.decide.rules import Rules
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 from podium.metrics import parse
 from podium.types import Labels, PerGroup
 
@@ -99,7 +99,9 @@ class State:
         except ArgumentError:
             raise
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{path} is not a complete {_NOUN} ({error}).") from None
+            raise DataError(
+                f"{path} is not a complete {_NOUN} ({error}). Pass another one."
+            ) from None
 
     def _refuse_changes(self, pairs: Pairs, known: NDArray[np.int64]) -> None:
         current, earlier = pairs.rows(known >= 0), self.pairs.rows(known[known >= 0])
@@ -112,7 +114,7 @@ class State:
             if differs.any():
                 row = int(differs.argmax())
                 raise ArgumentError(
-                    f"state has {name} {_shown(then[row])} for user "
+                    f"{arg.state} has {name} {_shown(then[row])} for user "
                     f"{_check.label(current.labels[row])}, but it is {_shown(now[row])} now "
                     f"({int(differs.sum())} users differ). The values of earlier users can't "
                     "change: pass only users whose lists and truth are final, or begin a new state."
@@ -122,8 +124,8 @@ class State:
         horizon = self.rules.horizon
         if horizon is not None and self.pairs.n_users >= horizon:
             raise ArgumentError(
-                f"state has {self.pairs.n_users} users, so the horizon of {horizon} was reached. "
-                "The last verdict is final. Begin a new state for another test."
+                f"{arg.state} has {self.pairs.n_users} users, so the horizon of {horizon} was "
+                "reached. The last verdict is final. Begin a new state for another test."
             )
         if new.cluster is None or self.pairs.cluster is None:
             return
@@ -131,7 +133,8 @@ class State:
         if split.any():
             raise ArgumentError(
                 f"cluster {_check.label(new.cluster[split.argmax()])} has users of an earlier look "
-                "and new ones. With sequential=True, all users of a cluster must arrive together."
+                f"and new ones. With {arg.sequential(True)}, all users of a cluster must arrive "
+                "together."
             )
 
 
@@ -159,7 +162,7 @@ def _refuse_other(path: Path, header: Mapping[str, Any], rules: Rules, pairs: Pa
     for name, value in now.items():
         if then.get(name) != value:
             raise ArgumentError(
-                f"state {path} was begun with {name} {then.get(name)!r}, but this look has "
+                f"{arg.state} {path} was begun with {name} {then.get(name)!r}, but this look has "
                 f"{value!r}. The rules of a gate can't change between looks. Begin a new state for "
                 "other rules."
             )

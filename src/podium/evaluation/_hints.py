@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from podium._text import counted
-from podium.errors import warn
+from podium.errors import arg, warn
 from podium.metrics import Measure
 from podium.types import LowGrades, PerGroup
 
@@ -50,15 +50,15 @@ def warn_of_undefined(
         warn(
             f"No relevance is above 0, so {names} undefined. Check the relevance column."
             if highest == 0
-            else f"No relevance reaches min_relevance={min_relevance:g}: the largest is "
-            f"{highest:g}, so {names} undefined. Pass min_relevance={highest:g} or less."
+            else f"No relevance reaches {arg.min_relevance(min_relevance)}: the largest is "
+            f"{highest:g}, so {names} undefined. Pass {arg.min_relevance(highest)} or less."
         )
     without_hit = [] if any_counted else [m for m in all_undefined if m not in without_positive]
     if without_hit:
         warn(
-            "The lists hold no relevant item, and unretrieved='drop' leaves out those that they "
-            f"lack, so {_names_with_verb(without_hit)} undefined. Check the lists, or use "
-            "unretrieved='count'."
+            f"The lists hold no relevant item, and {arg.unretrieved('drop')} leaves out those that "
+            f"they lack, so {_names_with_verb(without_hit)} undefined. Check the lists, or use "
+            f"{arg.unretrieved('count')}."
         )
     for m in all_undefined:
         if m not in (*without_positive, *without_hit):
@@ -97,8 +97,9 @@ def warn_of_fractions(
     if 0 < n_below < n_relevant and binary_measures:
         warn(
             f"{n_below} of {n_relevant} relevances above 0 are below "
-            f"min_relevance={min_relevance:g} and count as not relevant in "
-            f"{', '.join(map(str, binary_measures))}. Pass min_relevance= to set the threshold."
+            f"{arg.min_relevance(min_relevance)} and count as not relevant in "
+            f"{', '.join(map(str, binary_measures))}. Pass {arg.min_relevance()} to set the "
+            "threshold."
         )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.discounts import discounts, gains
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation import _unjudged_ap_kernels as ap_kernels
 from podium.evaluation import _unjudged_kernels as kernels
 from podium.metrics import Measure
@@ -172,12 +172,14 @@ def distinct_levels(
         raise ArgumentError(f"grades must hold all relevances, but {unknown[0]:g} is missing.")
     if levels.size > _MOST_GRADES:
         raise ArgumentError(
-            f"unjudged='bounds' takes at most {_MOST_GRADES} distinct relevances > 0 for {measure},"
-            f" got {levels.size}. Round the relevances, or use unjudged='negative'."
+            f"{arg.unjudged('bounds')} takes at most {_MOST_GRADES} distinct relevances > 0 for "
+            f"{measure}, got {levels.size}. Round the relevances, or use "
+            f"{arg.unjudged('negative')}."
         )
     if dict(measure.options).get("gain") == "exp2" and levels.max(initial=0) > _LARGEST_EXPONENT:
         raise ArgumentError(
-            f"gain='exp2' takes grades up to {_LARGEST_EXPONENT:g}, got a relevance of "
-            f"{levels.max():g} in the truth. Use gain='linear', or grades on a shorter scale."
+            f"{arg.gain('exp2')} takes grades up to {_LARGEST_EXPONENT:g}, got a relevance of "
+            f"{levels.max():g} in the truth. Use {arg.gain('linear')}, or grades on a shorter "
+            "scale."
         )
     return levels if levels.size else np.ones(1)

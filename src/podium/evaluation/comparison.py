@@ -12,7 +12,7 @@ import numpy as np
 from podium import _check
 from podium._json import plain
 from podium.data.frames import Origin
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation import details, pictures, stats
 from podium.evaluation.alignment import align
 from podium.evaluation.evaluation import Evaluation, fill, user_frame
@@ -21,7 +21,7 @@ from podium.evaluation.segments import Segment
 from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
 from podium.metrics import ByMeasure, Measure, parse
-from podium.report import Report, Table, comparison_report, flat, measured
+from podium.report import Report, Table, comparison_report, measured
 from podium.report.pictures import Pictures
 from podium.report.results import Result
 from podium.report.views import Numbers, View, headed
@@ -140,7 +140,7 @@ class Comparison(Result):
         where = f" in segment {segment!r} of {by!r}" if by else ""
         raise ArgumentError(
             f"{run} - {start} was not compared in {parse(measure)}{where}. The runs are "
-            f"{', '.join(self.evaluations)}; pairs='all' compares all pairs."
+            f"{', '.join(self.evaluations)}; {arg.pairs('all')} compares all pairs."
         )
 
     def labels(self) -> dict[str, Any]:
@@ -239,7 +239,7 @@ class Comparison(Result):
         return headed(measured.comparison_view(self.as_json()), self.origin.noun)
 
     def _table(self) -> Table:
-        return flat.comparison_table(self.as_json())
+        return measured.comparison_table(self.as_json())
 
     def _numbers(self) -> Numbers:
         return measured.comparison_numbers(self.as_json())

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from podium import presets
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import MeanRules
 from podium.evaluation.stats import IntervalMethod
@@ -101,8 +101,8 @@ def _refuse_given(like: str, rules: Mapping[str, Any], options: Mapping[str, Any
     for name, rule in rules.items():
         if options.get(name) is not None and rule != _REFUSAL:
             raise ArgumentError(
-                f"{name}={options[name]!r} and like={like!r} both set a convention. Leave one of "
-                "them out."
+                f"{arg[name](options[name])} and {arg.like(like)} both set a convention. Leave one "
+                "of them out."
             )
 
 

@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from podium import _check
 from podium._json import plain
 from podium.data.frames import NO_FRAMES, Origin, as_frame
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation import details, pictures, stats
 from podium.evaluation.details import KeptTables
 from podium.evaluation.open_ties import open_ties
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.evaluation.stats import IntervalMethod, Summary
 from podium.metrics import ByMeasure, Measure, parse
-from podium.report import Report, Table, evaluation_report, flat, measured
+from podium.report import Report, Table, evaluation_report, measured
 from podium.report.pictures import Pictures
 from podium.report.results import Result
 from podium.report.views import Numbers, View, headed
@@ -163,7 +163,7 @@ class Evaluation(Result):
         """
         name = str(parse(measure))
         if name not in self.bounds:
-            raise ArgumentError(f"{name} has no bounds. Measure it with unjudged='bounds'.")
+            raise ArgumentError(f"{name} has no bounds. Measure it with {arg.unjudged('bounds')}.")
         rows = slice(None) if mask is None else mask
         rule = self.undefined_rule(name)
         low, high = (fill(ends[rows], rule) for ends in self.bounds[name])
@@ -220,7 +220,8 @@ class Evaluation(Result):
         """
         if k is not None and (key is not None or by != "engagement"):
             raise ArgumentError(
-                f"k requires by='engagement' without key, got k={k} with by={by!r}."
+                f"{arg.k} requires {arg.by('engagement')} without key, got {arg.k(k)} with "
+                f"{arg.by(by)}."
             )
         if key is not None:
             new_segments = by_value(by, _check.array(key, "by"), self.n_groups)
@@ -230,8 +231,8 @@ class Evaluation(Result):
             new_segments = by_quantile(self.n_positives)
         else:
             raise ArgumentError(
-                f"by must be 'engagement', 'n_pos' or a column of users, got {by!r}."
-                f"{_check.nearest(by, BUILT_IN)} Pass users to use one of its columns."
+                f"{arg.by} must be 'engagement', 'n_pos' or a column of users, got "
+                f"{by!r}.{_check.nearest(by, BUILT_IN)} Pass {arg.users} to use one of its columns."
             )
         return replace(self, segments=self.segments + new_segments)
 
@@ -287,7 +288,7 @@ class Evaluation(Result):
         )
         if cutoff is None:
             raise ArgumentError(
-                "by='engagement' needs a measure with a cutoff, such as pap@10. Add one."
+                f"{arg.by('engagement')} needs a measure with a cutoff, such as pap@10. Add one."
             )
         return cutoff
 
@@ -309,7 +310,7 @@ class Evaluation(Result):
         return headed(measured.evaluation_view(self.as_json()), self.origin.noun)
 
     def _table(self) -> Table:
-        return flat.evaluation_table(self.as_json())
+        return measured.evaluation_table(self.as_json())
 
     def _numbers(self) -> Numbers:
         return measured.evaluation_numbers(self.as_json())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation import _hints, stats
 from podium.evaluation.alignment import merge
 from podium.evaluation.evaluation import Evaluation
@@ -89,8 +89,8 @@ class MeanRules:
         for unbounded in measures:
             if not np.isfinite(unbounded.metric.bounds).all():
                 raise ArgumentError(
-                    f"interval='wilson' requires measures with finite bounds, and {unbounded} has "
-                    "none. Use 't' or 'bootstrap', or leave the measure out."
+                    f"{arg.interval('wilson')} requires measures with finite bounds, and "
+                    f"{unbounded} has none. Use 't' or 'bootstrap', or leave the measure out."
                 )
 
 
@@ -204,5 +204,5 @@ def refuse_undefined(values: Mapping[str, PerGroup], labels: Labels) -> None:
         if bad.size:
             raise ArgumentError(
                 f"{name} is undefined for {bad.size} of {labels.size} groups, first group "
-                f"{_check.label(labels[bad[0]])}. Pass undefined='skip', 'zero' or 'one'."
+                f"{_check.label(labels[bad[0]])}. Pass {arg.undefined('skip', 'zero', 'one')}."
             )

@@ -340,7 +340,7 @@ class _Work:
         report_common(users, common_ids(users), "user", *sides, n_more=n_both)
         if job.options.get("missing", "error") == "error" and len(left):
             first = users.label(users.left.min())
-            raise missing_users(len(left), n_both + len(left), first)
+            raise missing_users(names[1], len(left), n_both + len(left), first)
         whole = ["item" in self._sides[i].whole for i in (0, number)]
         items = (
             as_written(self._items[0], whole[0], self._items[number]),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation.conventions import conventions_of, ranking_options
 from podium.evaluation.evaluation import Evaluation
 from podium.evaluation.from_rankings import evaluate_ranking
@@ -78,8 +78,8 @@ def measure_part(
 
     if options.get("unjudged") == "bounds":
         raise ArgumentError(
-            "unjudged='bounds' requires the whole truth, because a judgement can be each of its "
-            "relevances. Use podium.measure."
+            f"{arg.unjudged('bounds')} requires the whole truth, because a judgement can be each "
+            "of its relevances. Use podium.measure."
         )
     parsed = parse_all(measures)
     chosen: Any = ranking_options(parsed, with_shared_names(options, (truth, run)))
@@ -126,8 +126,9 @@ def _facts(truth: Truth, lowest: float, lists_whole: bool | None, options: Ranki
     can_be_whole = lowest < positive and options.get("n_items") is None
     if can_be_whole and lists_whole is None and options.get("missing") == "zero":
         raise ArgumentError(
-            f"lists_whole is required with missing='zero' and lowest={lowest:g}. Pass True if each "
-            "list of the run has exactly the items of the truth for its user, otherwise False."
+            f"lists_whole is required with {arg.missing('zero')} and lowest={lowest:g}. Pass True "
+            "if each list of the run has exactly the items of the truth for its user, otherwise "
+            "False."
         )
     return Whole(lowest, lists_whole=can_be_whole and bool(lists_whole))
 
@@ -140,6 +141,6 @@ def _refuse_short(ranking: Ranking) -> None:
     if is_short.any():
         first = ranking.groups.labels[is_short.argmax()]
         raise ArgumentError(
-            "lists_whole=True requires lists with exactly the truth's items, but that of user "
-            f"{_check.label(first)} has others. Pass False."
+            f"{arg.lists_whole(True)} requires lists with exactly the truth's items, but that of "
+            f"user {_check.label(first)} has others. Pass False."
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.errors import warn
+from podium.errors import arg, warn
 from podium.groups import Groups, row_offsets
 from podium.metrics import Measure
 from podium.ranking import Ranking
@@ -178,5 +178,5 @@ def warn_of_open_ties(like: str | None, evaluations: Mapping[str, Evaluation]) -
         f"{effect.n_groups:,} lists. {name} is between {effect.last:.4f} (relevant items last, as "
         f"reported) and {effect.first:.4f} (relevant items first)."
         + (f" It also matters for {', '.join(more)}." if more else "")
-        + " Break ties in the model, or pass ties= to choose an order."
+        + f" Break ties in the model, or pass {arg.ties()} to choose an order."
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.types import Counts, Labels, Mask
 
 if TYPE_CHECKING:
@@ -102,17 +102,17 @@ def divide(
     from podium.data.users import has_user_column
 
     if isinstance(by, str) or not isinstance(by, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ArgumentError(f"by must be a sequence of names of segments, got {by!r}.")
+        raise ArgumentError(f"{arg.by} must be a sequence of names of segments, got {by!r}.")
     for name in BUILT_IN:
         if users is not None and name in by and has_user_column(users, name):
             raise ArgumentError(
-                f"by={name!r} is a column of users and a division by the number of positives. "
+                f"{arg.by(name)} is a column of users and a division by the number of positives. "
                 "Rename the column."
             )
     if users is not None and all(name in BUILT_IN for name in by):
         raise ArgumentError(
-            "users has no effect, because by names none of its columns. Add a column of users to "
-            "by, or leave out users."
+            f"{arg.users} has no effect, because {arg.by} names none of its columns. Add a column "
+            f"of users to {arg.by}, or leave out {arg.users}."
         )
     labels = evaluation.labels if evaluation.users is None else evaluation.users
     for name in dict.fromkeys(by):

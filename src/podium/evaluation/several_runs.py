@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation.alignment import join_splits
 from podium.evaluation.comparison import PAIRS, Comparison, PairsCompared, compare_evaluations
 from podium.evaluation.evaluation import Evaluation
@@ -154,8 +154,8 @@ def compare(
     options = with_shared_names(options, (*tables, users, catalogue, items))
     if len(all_splits) > 1 and interval == "bootstrap":
         raise ArgumentError(
-            "interval='bootstrap' is not available with several splits, because it ignores the "
-            "variation of splits. Use 't' or 'wilson'."
+            f"{arg.interval('bootstrap')} is not available with several splits, because it ignores "
+            "the variation of splits. Use 't' or 'wilson'."
         )
     if options.get("unjudged") == "bounds":
         all_splits = [_read_once(all_splits, options, storage)]
@@ -231,8 +231,8 @@ def _read_once(splits: Sequence[Split], options: RankingOptions, storage: Storag
 
     if len(splits) > 1:
         raise ArgumentError(
-            "unjudged='bounds' requires a single truth and run per system, because one judgement "
-            "would change several splits. Compare each split alone."
+            f"{arg.unjudged('bounds')} requires a single truth and run per system, because one "
+            "judgement would change several splits. Compare each split alone."
         )
     refuse_large(splits[0].truth, splits[0].runs, storage, "unjudged='bounds' of several runs")
     names = {name: options.get(name) for name in ("user", "item")}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from podium import _check, metrics
 from podium._text import inside
-from podium.errors import ArgumentError, warn
+from podium.errors import ArgumentError, arg, warn
 from podium.evaluation.influence import coverage_values, gini_values
 from podium.groups import Groups, encode, find
 from podium.metrics import Measure
@@ -158,12 +158,14 @@ def check_tables(measures: Sequence[Measure], catalogue: Any, items: Any) -> Non
     for parameter, table in (("catalogue", catalogue), ("items", items)):
         readers = [str(m) for m in measures if m.metric.reads == parameter]
         if readers and table is None:
-            raise ArgumentError(f"{', '.join(readers)} requires {parameter}, {_TABLES[parameter]}.")
+            raise ArgumentError(
+                f"{', '.join(readers)} requires {arg[parameter]}, {_TABLES[parameter]}."
+            )
         if table is not None and not readers:
             names = [f"{n}@k" for n, m in metrics.SHOWN.items() if m.reads == parameter]
             raise ArgumentError(
-                f"{parameter} has no effect without {_check.listed(names)}. Leave it out, or add "
-                "such a measure."
+                f"{arg[parameter]} has no effect without {_check.listed(names)}. Leave it out, or "
+                "add such a measure."
             )
 
 
@@ -209,7 +211,7 @@ def _coded(
         ids = share(items, past)
         if catalogue is not None:
             listed = as_written(run.item, "item" in run.whole, past)
-            sides = Side("the run", run.name, listed), Side("catalogue=", name, past)
+            sides = Side("the run", run.name, listed), Side(str(arg.catalogue()), name, past)
             overlap = check_common(ids, "item", *sides)
             n_past = overlap.n_right
             suffix = ".0" if ids.names is None and "item" in run.whole else ""

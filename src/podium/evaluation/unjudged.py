@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium._ties import TIES
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.evaluation import _unjudged_ap_kernels as ap_kernels
 from podium.evaluation import _unjudged_kernels as kernels
 from podium.evaluation._judgements import Lists, Minima, Search, distinct_levels
@@ -310,9 +310,9 @@ def check_supported(measures: Sequence[Measure]) -> None:
     wrong = [str(measure) for measure in measures if not _has_bounds(measure)]
     if wrong:
         raise ArgumentError(
-            f"unjudged='bounds' is not available for {', '.join(wrong)}. It supports "
+            f"{arg.unjudged('bounds')} is not available for {', '.join(wrong)}. It supports "
             f"{', '.join(SUPPORTED[:-1])} and {SUPPORTED[-1]}, without norm=list and ideal=full. "
-            "Leave out other measures, or use unjudged='negative'."
+            f"Leave out other measures, or use {arg.unjudged('negative')}."
         )
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import podium
 from podium import _check
 from podium._one_thread import n_processors
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 
 try:
     import ray
@@ -34,8 +34,8 @@ def connect(address: str | None, n_workers: int | None) -> bool:
         if any_cluster:
             return False
         raise ArgumentError(
-            f"address {address!r}: this process is already connected to a Ray cluster. Leave "
-            "address out to use that cluster, or call ray.shutdown() first."
+            f"{arg.address} {address!r}: this process is already connected to a Ray cluster. Leave "
+            f"{arg.address} out to use that cluster, or call ray.shutdown() first."
         )
     target = os.environ.get("RAY_ADDRESS") or "auto" if any_cluster else str(address)
     settings: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
@@ -51,7 +51,8 @@ def connect(address: str | None, n_workers: int | None) -> bool:
         ray.init(target, **settings)
     except (OSError, ImportError, RuntimeError, ValueError, exceptions.RayError) as error:
         raise ArgumentError(
-            f"address {target!r}: no Ray cluster answers there ({first_line(error)}). {advice}"
+            f"{arg.address} {target!r}: no Ray cluster answers there ({first_line(error)}). "
+            f"{advice}"
         ) from None
     return True
 
@@ -96,8 +97,8 @@ def number_of_workers(n_requested: int | None, n_available: int) -> int:
     """Return the number of workers: the requested number, or all processors of the cluster."""
     if n_available < (n_requested or 1):
         raise ArgumentError(
-            f"n_workers={n_requested or 1}, but the cluster has {n_available} processors. Pass a "
-            "smaller n_workers, or add nodes with `ray start --address`."
+            f"{arg.n_workers(n_requested or 1)}, but the cluster has {n_available} processors. "
+            f"Pass a smaller {arg.n_workers}, or add nodes with `ray start --address`."
         )
     return n_requested or n_available
 

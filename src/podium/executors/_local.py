@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from podium import _check
 from podium._one_thread import n_processors
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.executors._protocol import AHEAD, Executor
 
 T = TypeVar("T")
@@ -112,6 +112,7 @@ def or_threads(executor: Executor | None) -> Executor:
         return Threads()
     if isinstance(executor, type) or not (hasattr(executor, "hold") and hasattr(executor, "map")):
         raise ArgumentError(
-            f"executor must be an executor such as Threads(2) or Ray('local'), got {executor!r}."
+            f"{arg.executor} must be an executor such as Threads(2) or Ray('local'), got "
+            f"{executor!r}."
         )
     return executor

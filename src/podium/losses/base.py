@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.registry import Values
@@ -361,5 +361,5 @@ def as_loss(loss: Any) -> Loss:
     if isinstance(loss, Loss):
         return loss
     raise ArgumentError(
-        f"loss must be a podium.losses.Loss or its name, such as 'pap-avg@10', got {loss!r}."
+        f"{arg.loss} must be a podium.losses.Loss or its name, such as 'pap-avg@10', got {loss!r}."
     )

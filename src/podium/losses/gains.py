@@ -8,7 +8,7 @@ import numpy as np
 
 from podium import _check
 from podium.discounts import Gain, discounts, gains
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.losses.listwise import several_grades
@@ -72,8 +72,8 @@ def row_gains(grades: PerRow, gain: Gain, groups: Groups) -> PerRow:
         row = int(np.argmax(by_row))
         label = _check.label(groups.labels[groups.index[row]])
         raise ArgumentError(
-            f"relevance has a gain above {_MAX_GAIN:g} with gain={gain!r}, got "
-            f"{grades[row]:g} in qid {label}. Scale the relevance, or pass gain='linear'."
+            f"relevance has a gain above {_MAX_GAIN:g} with {arg.gain(gain)}, got {grades[row]:g} "
+            f"in qid {label}. Scale the relevance, or pass {arg.gain('linear')}."
         )
     return by_row
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.losses.base import GroupLoss, Out, lacking, register
@@ -113,8 +113,8 @@ class GroupLogistic(GroupLoss):
         self._check_min_relevance()
         if _check.flag(self.soft, "soft") and self.min_relevance != 1.0:
             raise ArgumentError(
-                f"min_relevance must be 1 with soft=True, got {self.min_relevance:g}: the "
-                "relevance is then a probability. Leave min_relevance out."
+                f"{arg.min_relevance} must be 1 with {arg.soft(True)}, got {self.min_relevance:g}: "
+                f"the relevance is then a probability. Leave {arg.min_relevance} out."
             )
 
     @property
@@ -318,7 +318,7 @@ def _one_class_text(target: GroupLogisticTarget) -> str:
     """Return the end of a message on the number of groups with only one class."""
     return (
         f"in a group, on rows of weight > 0, but {lacking(target)} have only one class. "
-        "Check min_relevance and qid."
+        f"Check {arg.min_relevance} and qid."
     )
 
 
@@ -328,7 +328,7 @@ def _probabilities(grades: PerRow, groups: Groups) -> PerRow:
         row = int(rows_above_one[0])
         qid = _check.label(inputs.RowLabels(groups)[row])
         raise ArgumentError(
-            f"relevance must lie in [0, 1] with soft=True, got {grades[row]:g} at row {row} "
-            f"(qid {qid}). Divide it by the highest grade, or leave soft out."
+            f"{arg.relevance} must lie in [0, 1] with {arg.soft(True)}, got {grades[row]:g} at row "
+            f"{row} (qid {qid}). Divide it by the highest grade, or leave {arg.soft} out."
         )
     return grades

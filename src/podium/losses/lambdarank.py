@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.discounts import GAINS, Gain
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.losses.base import GroupLoss, Out, count_of, lacking, register
@@ -143,7 +143,8 @@ class LambdaRank(GroupLoss):
         _check.choice(self.gain, "gain", GAINS)
         if self.gain != "exp2" and not self.reads_grades:
             raise ArgumentError(
-                f"gain={self.gain!r} has no effect with metric={self.metric!r}. Leave gain out."
+                f"{arg.gain(self.gain)} has no effect with {arg.metric(self.metric)}. Leave "
+                f"{arg.gain} out."
             )
         self._check_min_relevance()
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from podium import _check
 from podium._text import counted
+from podium.errors import arg
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.losses.base import GroupLoss, HingeLoss, Out, register, register_as
@@ -120,12 +121,12 @@ class PApLoss(GroupLoss):
         n_pos, n_neg = np.diff(target.bounds)[0::2], np.diff(target.bounds)[1::2]
         n_needed = 1 if self.clip else self.k
         n_few = int(np.count_nonzero((n_pos > 0) & (n_neg < n_needed)))
-        relax = "" if self.clip else "Lower k, pass clip=True, or check"
+        relax = "" if self.clip else f"Lower {arg.k}, pass {arg.clip(True)}, or check"
         return (
             f"{self.name} needs a positive (relevance >= {self.min_relevance:g}) and "
             f"{counted(n_needed, 'negatives')} in a group. Groups without a positive: "
             f"{int(np.count_nonzero(n_pos == 0))}, with too few negatives: {n_few}. "
-            f"{relax or 'Check'} min_relevance and qid."
+            f"{relax or 'Check'} {arg.min_relevance} and qid."
         )
 
 

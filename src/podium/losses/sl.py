@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from podium import _check
+from podium.errors import arg
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.losses.base import GroupLoss, Out, lacking, register
@@ -118,8 +119,8 @@ class TopSoftmax(GroupLoss):
     def why_undefined(self, target: TopSoftmaxTarget) -> str:
         """Return a message: what a group needs, how many groups lack it, and the remedy."""
         return (
-            f"{self.name} needs a positive (relevance >= {self.min_relevance:g}) and a negative "
-            f"in a group, but {lacking(target)} lack one of them. Check min_relevance and qid."
+            f"{self.name} needs a positive (relevance >= {self.min_relevance:g}) and a negative in "
+            f"a group, but {lacking(target)} lack one of them. Check {arg.min_relevance} and qid."
         )
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> TopSoftmaxTarget:

@@ -149,7 +149,9 @@ def _values(measure: Measure, _function: object, n_items: int) -> PerRow:
     try:
         values = measure(lists)
     except UnsettledError as error:
-        raise ArgumentError(f"{measure} cannot be estimated from sampled ranks: {error}") from None
+        raise ArgumentError(
+            f"{measure} cannot be estimated from sampled ranks: {error.message.text}"
+        ) from None
     values.setflags(write=False)
     return values
 

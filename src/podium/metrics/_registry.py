@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg, hint
 from podium.ranking import Ranking
 from podium.registry import Registry
 from podium.types import Mask, PerGroup, PerRow
@@ -227,12 +227,12 @@ def _refuse_ties(ranking: Ranking, entry: Metric) -> None:
     """Raise if the metric has no value under the rule for equal scores."""
     if ranking.ties == "average" and not (entry.linear or entry.half_pairs):
         raise ArgumentError(
-            f"ties='average' is undefined for {entry.name}, because its mean over the orders of "
-            "equal scores has no exact form. Use 'worst', 'best', 'random' or 'id'."
+            f"{arg.ties('average')} is undefined for {entry.name}, because its mean over the "
+            "orders of equal scores has no exact form. Use 'worst', 'best', 'random' or 'id'."
         )
     if ranking.ties == "threshold" and not entry.thresholds:
         raise ArgumentError(
-            f"ties='threshold' is defined only for ap, got {entry.name}. Use another rule."
+            f"{arg.ties('threshold')} is defined only for ap, got {entry.name}. Use another rule."
         )
 
 
@@ -253,8 +253,8 @@ def _set_undefined(
 def error_of_shown(measure: str, parameter: str) -> ArgumentError:
     """Return the error for a measure of the items shown where relevance is measured."""
     return ArgumentError(
-        f"{measure} measures the items shown, not their relevance. Use it in podium.measure, "
-        f"podium.compare or podium.gate, with {parameter}=."
+        f"{measure} measures the items shown, not their relevance. Use it in measure, compare "
+        f"or gate{hint(f', with {arg[parameter]()}')}."
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from podium import _check
 from podium.discounts import METRIC_GAINS, Discount, MetricGain, discounts
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import _kernels, _passes
 from podium.metrics._registry import Places, register
 from podium.ranking import Ranking
@@ -201,8 +201,8 @@ def _check_gain(ranking: Ranking, gain: MetricGain) -> None:
         and ranking.ideal.max(initial=0.0) > _LARGEST
     ):
         raise ArgumentError(
-            f"gain='exp2' takes grades up to {_LARGEST:g}, got a relevance of "
-            f"{ranking.ideal.max():g}. Use gain='linear', or grades on a shorter scale."
+            f"{arg.gain('exp2')} takes grades up to {_LARGEST:g}, got a relevance of "
+            f"{ranking.ideal.max():g}. Use {arg.gain('linear')}, or grades on a shorter scale."
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from podium import _check
 from podium._grammar import read, write
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics._registry import REGISTRY, Metric, error_of_shown, lookup
 from podium.metrics.names import in_grammar
 from podium.ranking import Ranking
@@ -185,10 +185,10 @@ def parse_all(measures: str | Measure | Iterable[str | Measure]) -> list[Measure
     """
     parsed = [parse(m) for m in listed_measures(measures)]
     if not parsed:
-        raise ArgumentError("measures must name at least one measure, such as ['pap@10'].")
+        raise ArgumentError(f"{arg.measures} must name at least one measure, such as ['pap@10'].")
     for i, measure in enumerate(parsed):
         if measure in parsed[:i]:
-            raise ArgumentError(f"measures names {measure} twice. Keep one.")
+            raise ArgumentError(f"{arg.measures} names {measure} twice. Keep one.")
     return parsed
 
 
@@ -201,8 +201,8 @@ def listed_measures(
     is_not_iterable = not isinstance(measures, Iterable) or getattr(measures, "shape", None) == ()  # pyright: ignore[reportUnnecessaryIsInstance]
     if isinstance(measures, Mapping) or is_not_iterable:
         raise ArgumentError(
-            f"measures must be a text or a list of texts, such as ['ndcg@10'], got {measures!r}."
-            f"{_advice_on_mapping(measures)}"
+            f"{arg.measures} must be a text or a list of texts, such as ['ndcg@10'], got "
+            f"{measures!r}.{_advice_on_mapping(measures)}"
         )
     return sorted(measures, key=str) if isinstance(measures, Set) else list(measures)
 

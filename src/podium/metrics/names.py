@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 
+from podium import _check
 from podium._grammar import divided
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 
 _FORMS = tuple(
     (re.compile(rf"\s*{pattern}\s*", re.IGNORECASE), form)
@@ -65,7 +66,8 @@ def in_grammar(text: str) -> str:
     if match := _LEVEL.fullmatch(text):
         raise ArgumentError(
             f"measure {text!r} names the lowest relevance of a positive, which is not part of a "
-            f"measure. Write {match[1]}, and pass min_relevance={match[2]}."
+            f"measure. Write {match[1]}, and pass "
+            f"{arg.min_relevance(_check.plain_value(match[2]))}."
         )
     match = _WITH_OPTIONS.fullmatch(text)
     return text if match is None else _in_options(text, match[1], match[2], match[3] or "")
@@ -97,7 +99,10 @@ def _in_option(text: str, name: str, cutoff: str, option: str, value: str) -> li
         return [] if value == "log2" else ["gain=exp2"]
     if option == "judged_only" and value.lower() == "false":
         return []
-    remedies = {"rel": f"min_relevance={value}", "judged_only": "unjudged='skip'"}
+    remedies = {
+        "rel": arg.min_relevance(_check.plain_value(value)),
+        "judged_only": arg.unjudged("skip"),
+    }
     if option not in remedies:
         return [f"{option}={value}"]
     raise ArgumentError(
@@ -112,7 +117,7 @@ def _refuse_gains(text: str, name: str, inside: str) -> None:
         raise ArgumentError(
             f"measure {text!r} has the option gains, which is not part of a measure. Write the "
             "gains as the relevances of the truth. If only the lowest grades have no gain, write "
-            "ndcg(gain=binary)@10, and pass min_relevance=2, for example."
+            f"ndcg(gain=binary)@10, and pass {arg.min_relevance(2)}, for example."
         )
 
 

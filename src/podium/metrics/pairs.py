@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium import _check
-from podium.errors import UnsettledError
+from podium.errors import UnsettledError, arg
 from podium.metrics import _passes
 from podium.metrics._registry import Places, register
 from podium.ranking import Ranking
@@ -234,7 +234,7 @@ def auc(ranking: Ranking) -> PerGroup:
         ranking,
         settled & (ranking.n_neg >= 0),
         "auc needs the whole list",
-        "Rank all items, pass n_items if all relevant items are in the run, "
+        f"Rank all items, pass {arg.n_items} if all relevant items are in the run, "
         "or use pauc@k or pap@k.",
     )
     return correct / _auc_pairs(ranking)

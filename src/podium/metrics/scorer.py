@@ -11,7 +11,7 @@ from sklearn.metrics import make_scorer as make_sklearn_scorer
 
 from podium import _check
 from podium._ties import TIES_OF_LISTS
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics.measures import Measure, parse
 from podium.ranking import Ranking
 from podium.types import Ties
@@ -66,7 +66,7 @@ def make_scorer(
             raise ArgumentError(
                 "qid did not reach the scorer. Call "
                 "sklearn.set_config(enable_metadata_routing=True) and pass qid to fit, or make "
-                "the scorer with one_group=True."
+                f"the scorer with {arg.one_group(True)}."
             )
         ranking = Ranking.from_scores(scores, y, qid, min_relevance=min_relevance, ties=ties)
         values = parsed(ranking)

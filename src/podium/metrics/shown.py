@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium._kernels import ideal_order, read_only
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups, encode, find
 from podium.metrics import _shown_kernels
 from podium.metrics._registry import SHOWN, Metric, error_of_shown
@@ -114,8 +114,8 @@ def item_counts(items: ArrayLike, n_items: int) -> NDArray[np.int64]:
     counts = np.bincount(codes, minlength=distinct.size)
     if counts.size > total:
         raise ArgumentError(
-            f"n_items must be at least the number of distinct items shown, got {total} "
-            f"and {counts.size} distinct items."
+            f"{arg.n_items} must be at least the number of distinct items shown, got {total} and "
+            f"{counts.size} distinct items."
         )
     return counts
 
@@ -230,8 +230,8 @@ def diversity(
     rows = _in_order(_rows_of(items, groups), groups).astype(np.int64)
     if rows.size and not -1 <= rows.min() <= rows.max() < n_items:
         raise ArgumentError(
-            f"items must be positions from -1 to {n_items - 1} in features, got "
-            f"{rows.min()} to {rows.max()}."
+            f"{arg.items} must be positions from -1 to {n_items - 1} in features, got {rows.min()} "
+            f"to {rows.max()}."
         )
     values = np.empty(groups.n_groups)
     lists = read_only(groups.offsets), read_only(rows)
@@ -263,7 +263,8 @@ def _rows_of(items: ArrayLike, groups: Groups) -> NDArray[Any]:
     ids = _check.array(items, "items")
     if ids.shape != (groups.n_rows,):
         raise ArgumentError(
-            f"items must have one id per row of groups ({groups.n_rows}), got shape {ids.shape}."
+            f"{arg.items} must have one id per row of groups ({groups.n_rows}), got shape "
+            f"{ids.shape}."
         )
     return ids
 

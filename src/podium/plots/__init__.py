@@ -11,12 +11,9 @@ mentioned but not drawn.
 from __future__ import annotations
 
 from podium.plots import colours
-from podium.plots._sheet import check_installed
-from podium.plots.bars import histogram
-from podium.plots.curves import line_plot
-from podium.plots.intervals import difference_plot, interval_plot
-from podium.plots.panels import grouped_intervals
-from podium.plots.points import trade_off_plot, user_scatter
+from podium.plots._canvas import check_installed
+from podium.plots.charts import histogram, line_plot, trade_off_plot, user_scatter
+from podium.plots.forest import difference_plot, grouped_intervals, interval_plot
 from podium.plots.svg import to_svg
 
 __all__ = [

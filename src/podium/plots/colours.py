@@ -43,16 +43,6 @@ def series(number: int) -> str:
     return f"c{number % N_COLOURS}"
 
 
-def stylesheet() -> str:
-    """Return CSS rules that set the colour of each class of an SVG from the page's variables."""
-    rules = [
-        f".podium-figure .{tone}-{kind} {{ {kind}: var(--{tone}); }}"
-        for tone in LIGHT
-        for kind in ("fill", "stroke")
-    ]
-    return "\n".join(rules)
-
-
 def variables(scheme: Mapping[str, str]) -> str:
     """Return a colour scheme as CSS variables."""
     return " ".join(f"--{tone}: {colour};" for tone, colour in scheme.items())

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, stated_options
 from podium.metrics import get as get_measure
 from podium.types import LowGrades, Ties, Undefined
@@ -110,7 +110,7 @@ class Preset:
         if name in self.metrics:
             return self.metrics[name]
         if name in self.refused:
-            raise ArgumentError(f"like={self.name!r} refuses {measure}: {self.refused[name]}")
+            raise ArgumentError(f"{arg.like(self.name)} refuses {measure}: {self.refused[name]}")
         others = [n for n in self.metrics if n.removesuffix("@k") == measure.name]
         has = (
             f"only {measure.name} {'with' if others[0] != measure.name else 'without'} a cutoff"
@@ -118,7 +118,7 @@ class Preset:
             else f"no {measure.name}"
         )
         raise ArgumentError(
-            f"like={self.name!r} refuses {measure}: {self.package} has {has}. It has "
+            f"{arg.like(self.name)} refuses {measure}: {self.package} has {has}. It has "
             f"{', '.join(self.metrics)}."
         )
 
@@ -135,7 +135,7 @@ class Preset:
         for option, value in form.options.items():
             if stated.get(option, value) != value:
                 raise ArgumentError(
-                    f"{measure} sets {option}={stated[option]}, but like={self.name!r} sets "
+                    f"{measure} sets {option}={stated[option]}, but {arg.like(self.name)} sets "
                     f"{option}={value}. Leave one of them out."
                 )
         adapted = get_measure(measure.name, k=measure.k, **{**options, **form.options})

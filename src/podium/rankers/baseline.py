@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.rankers import inputs
@@ -135,7 +135,8 @@ class LinearBaseline(LinearScores):
             if mean != mean:  # nan
                 raise ArgumentError(
                     f"{measure} is defined on none of the {rows.groups.n_groups} groups. Check "
-                    f"min_relevance={min_relevance:g} and qid, or choose another k or eval_metric."
+                    f"{arg.min_relevance(min_relevance)} and qid, or choose another k or "
+                    f"{arg.eval_metric}."
                 )
             return sign * mean
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from podium import _check, losses
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, ConvergenceWarning, arg
 from podium.groups import Groups
 from podium.losses import Loss
 from podium.losses.inputs import TINY
@@ -102,7 +102,7 @@ def start_point(
     _check.finite(coef, "start", advice="Give finite coefficients.")
     if coef.size != objective.n_features:
         raise ArgumentError(
-            f"start must be one of {_check.listed(STARTS)}, or {objective.n_features} "
+            f"{arg.start} must be one of {_check.listed(STARTS)}, or {objective.n_features} "
             f"coefficients, one for each feature, got {coef.size}."
         )
     return _with_intercept(coef, 0.0, objective)
@@ -128,7 +128,7 @@ def _logistic(objective: LinearObjective) -> Parameters:
     """Return the parameters of logistic regression on the same rows with the same penalty."""
     labels = objective.labels
     if labels is None:
-        raise ArgumentError("start='logistic' needs an objective with labels.")
+        raise ArgumentError(f"{arg.start('logistic')} needs an objective with labels.")
     loss = losses.Logistic(min_relevance=objective.loss.min_relevance)
     target = loss.prepare(labels.relevance, labels.groups, weights=labels.weights)
     logistic_objective = replace(objective, loss=loss, target=target, has_intercept=True)
@@ -187,6 +187,10 @@ def untrainable(groups: Groups, reason: str) -> ArgumentError:
     return ArgumentError(f"{subject} be trained on: {reason}")
 
 
+class LimitWarning(ConvergenceWarning):
+    """A solver reached its largest number of iterations before it converged."""
+
+
 class NothingLearnedError(ArgumentError):
     """A fit ends at zero coefficients: rows and loss do not suit each other."""
 
@@ -198,20 +202,20 @@ def refuse_zero(solution: Solution, objective: LinearObjective) -> None:
         return
     raise NothingLearnedError(
         f"The loss {objective.loss.name} found nothing better than zero coefficients (objective "
-        f"{solution.objective:.4g}), which give all rows the same score. Pass an eval_set, with "
-        "which the fit starts from logistic regression and keeps the best iterate, scale the "
+        f"{solution.objective:.4g}), which give all rows the same score. Pass {arg.eval_set}, "
+        "with which the fit starts from logistic regression and keeps the best iterate, scale the "
         "features, or use the loss 'pap-logistic'."
     )
 
 
 def warning_text(solution: Solution, settings: Settings, solver: str) -> str:
     """Return the text of a warning about the solution, or ""."""
-    rate = "learning_rate" if solver in {"subgradient", "stochastic"} else ""
+    step = arg.learning_rate if solver in {"subgradient", "stochastic"} else arg.l2
     if solution.stop_reason == "diverged":
         return (
             "stopped because scores overflowed at iteration "
             f"{len(solution.history.objectives) - 1}. The kept parameters are finite. Scale the "
-            f"features, or lower {rate or 'l2'}."
+            f"features, or lower {step}."
         )
     if not solution.parameters.any():
         return (
@@ -221,12 +225,12 @@ def warning_text(solution: Solution, settings: Settings, solver: str) -> str:
     if solution.stop_reason == "stalled":
         return (
             f"stopped because rounding prevents a lower objective, although {solution.remaining}. "
-            "Raise tol, or scale the features."
+            f"Raise {arg.tol}, or scale the features."
         )
     if solution.stop_reason == "max_iter":
         return (
-            f"stopped at max_iter={settings.max_iter}, before it converged: "
-            f"{solution.remaining}. Raise max_iter or tol, scale the features, or change "
-            f"{rate or 'l2'}."
+            f"stopped at {arg.max_iter(settings.max_iter)}, before it converged: "
+            f"{solution.remaining}. Raise {arg.max_iter} or {arg.tol}, scale the features, or "
+            f"change {step}."
         )
     return ""

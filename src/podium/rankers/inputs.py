@@ -12,7 +12,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from podium import _check
 from podium._kernels import read_only
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.rankers._kernels import count_exponents
 from podium.types import PerRow
@@ -148,7 +148,7 @@ def row_weights(sample_weight: Any, groups: Groups) -> PerRow | None:
 def unpack_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:
     """Return X, y and qid of an eval_set; qid is None if the eval_set has none."""
     if not isinstance(eval_set, tuple | list) or len(cast("list[Any]", eval_set)) not in (2, 3):
-        raise ArgumentError("eval_set must be (X, y) or (X, y, qid).")
+        raise ArgumentError(f"{arg.eval_set} must be (X, y) or (X, y, qid).")
     X, y, *qid = cast("list[Any]", eval_set)
     return X, y, qid[0] if qid else None
 
@@ -166,8 +166,8 @@ def _groups(n_rows: int, qid: Any, group: Any, reader: str, where: str) -> Group
     groups = Groups.from_sizes(group)
     if groups.n_rows != n_rows:
         raise ArgumentError(
-            f"group must have sizes with a sum of {n_rows}, the number of rows of X, got a sum of "
-            f"{groups.n_rows}. The rows must be in the order of the groups."
+            f"{arg.group} must have sizes with a sum of {n_rows}, the number of rows of X, got a "
+            f"sum of {groups.n_rows}. The rows must be in the order of the groups."
         )
     return groups
 

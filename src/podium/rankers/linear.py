@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.errors import ConvergenceWarning, warn
+from podium.errors import ConvergenceWarning, hint, warn
 from podium.losses import Loss
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
@@ -253,7 +253,9 @@ class LinearRanker(LinearScores):
         self._keep(solution, objective)
         text = fitting.warning_text(solution, settings, solver)
         if text:
-            warn(f"LinearRanker {text}", ConvergenceWarning)
+            is_limit = solution.stop_reason == "max_iter"
+            kind = fitting.LimitWarning if is_limit else ConvergenceWarning
+            warn(f"{hint('LinearRanker ')}{text}", kind)
         return self
 
     def solver_in_use(self) -> str:

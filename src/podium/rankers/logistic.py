@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 
 from podium import _check
 from podium._one_thread import one_blas_thread
-from podium.errors import ArgumentError, ConvergenceWarning, warn
+from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
 from podium.metrics import Measure
 from podium.rankers.baseline import Coefficients, LinearBaseline, Task
 from podium.types import Mask, PerRow, Progress, RowIndex
@@ -77,8 +77,9 @@ class Classifier:
         for warning in caught:
             if issubclass(warning.category, SklearnConvergenceWarning):
                 text = (
-                    f"Logistic regression stopped before it converged (max_iter={self.max_iter}, "
-                    f"tol={self.tol:g}). Scale the features, lower C, or raise max_iter or tol."
+                    f"Logistic regression stopped before it converged "
+                    f"({arg.max_iter(self.max_iter)}, {arg.tol(self.tol)}). Scale the features, "
+                    f"lower C, or raise {arg.max_iter} or {arg.tol}."
                 )
                 warn(text, ConvergenceWarning)
             elif not issubclass(warning.category, LinAlgWarning):
@@ -97,8 +98,8 @@ def require_both_classes(positive: Mask, weights: PerRow | None, min_relevance: 
     kind = "positive" if used.any() else "negative"
     raise ArgumentError(
         f"y has only one class: all {used.size} rows of weight > 0 (n_samples={positive.size}) are "
-        f"{kind} with min_relevance={float(min_relevance):g}. Logistic regression needs both "
-        "classes. Check min_relevance and y."
+        f"{kind} with {arg.min_relevance(float(min_relevance))}. Logistic regression needs both "
+        f"classes. Check {arg.min_relevance} and y."
     )
 
 

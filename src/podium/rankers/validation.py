@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.metrics import Measure, parse
 from podium.rankers.objective import defined_mean
@@ -78,7 +78,8 @@ def undefined_text(
         weight = np.bincount(groups.index, weights, groups.n_groups)
         text += f"; {np.count_nonzero(weight == 0)} have weight 0"
     return (
-        f"{text}. Choose another eval_metric, such as 'ndcg@10', or check y, qid and min_relevance."
+        f"{text}. Choose another {arg.eval_metric}, such as 'ndcg@10', or check y, qid and "
+        f"{arg.min_relevance}."
     )
 
 
@@ -99,8 +100,8 @@ def validator(
         mean = mean_measure(parsed, scores, relevance, qid, min_relevance=min_relevance)
         if mean != mean:  # nan
             raise ArgumentError(
-                f"eval_set has no group on which {parsed} is defined. Give it groups with "
-                "positives (and enough negatives), or choose another eval_metric."
+                f"{arg.eval_set} has no group on which {parsed} is defined. Give it groups with "
+                f"positives (and enough negatives), or choose another {arg.eval_metric}."
             )
         return sign * mean
 

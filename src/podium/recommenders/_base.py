@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
 from podium.catalogue import ScoreFunction, target_ranks, top_k
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.executors import Executor, or_threads
 from podium.recommenders import _ids, _pairs
 from podium.recommenders._files import Saved
@@ -364,7 +364,8 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         width = _check.cutoff(k)
         if width > self.n_items_:
             raise ArgumentError(
-                f"k must be at most {self.n_items_}, the number of items of the model, got {width}."
+                f"{arg.k} must be at most {self.n_items_}, the number of items of the model, got "
+                f"{width}."
             )
         return width
 

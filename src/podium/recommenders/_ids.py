@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 from podium.groups import find
 
 Labels = NDArray[Any]
@@ -98,7 +98,9 @@ def allowed(
     if deny is not None:
         is_allowed[rows_of(deny, labels, n, "deny")] = False
     if not is_allowed.any():
-        raise ArgumentError("allow and deny leave no item to recommend. Allow more, or deny fewer.")
+        raise ArgumentError(
+            f"{arg.allow} and {arg.deny} leave no item to recommend. Allow more, or deny fewer."
+        )
     return np.flatnonzero(is_allowed)
 
 
@@ -127,4 +129,4 @@ def _converted(array: NDArray[Any], name: str) -> NDArray[Any]:
     try:
         return label_array(to_ids(as_column(array, "id", table), "id", table))
     except DataError as error:
-        raise ArgumentError(str(error)) from None
+        raise ArgumentError(error.message.text) from None

@@ -15,7 +15,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.recommenders._factors import FactorRecommender
 from podium.recommenders._matrix import MatrixRecommender
 from podium.recommenders._pairs import SEARCHED_GAINS
@@ -103,7 +103,9 @@ class ALS(FactorRecommender, MatrixRecommender):
             factors = _scaled_als(package, parameters, l2_power, pairs)
         else:
             factors = _fitted(package.AlternatingLeastSquares, parameters, pairs)
-        _refuse_divergence(*factors, advice="Try alpha=1 and l2=0.01, or smaller weights.")
+        _refuse_divergence(
+            *factors, advice=f"Try {arg.alpha(1)} and {arg.l2(0.01)}, or smaller weights."
+        )
         self._set_factors(*factors)
 
 
@@ -166,7 +168,7 @@ class BPR(FactorRecommender, MatrixRecommender):
             ),
         }
         users, items = _fitted(package.BayesianPersonalizedRanking, parameters, pairs)
-        _refuse_divergence(users, items, advice=f"Try learning_rate={rate / 10:g}.")
+        _refuse_divergence(users, items, advice=f"Try {arg.learning_rate(rate / 10)}.")
         # implicit's last factor is the bias of an item, and 1 for every user
         self._set_factors(users[:, :-1], items[:, :-1], items[:, -1])
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from podium import _check
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 from podium.ranking import kept_offsets
 from podium.recommenders._ids import Labels, known_codes
 
@@ -158,11 +158,12 @@ def read_matching(source: Any, name: str, fitted: Pairs, *, every_row: bool) -> 
     if is_matrix(source):
         if source.shape != fitted.shape:
             raise ArgumentError(
-                f"{name} must have the shape of user_items, {fitted.shape}, got {source.shape}."
+                f"{arg[name]} must have the shape of {arg.user_items}, {fitted.shape}, got "
+                f"{source.shape}."
             )
         return read(source, "one", name=name)
     if fitted.user_labels is None or fitted.item_labels is None:
-        raise ArgumentError(f"{name} must be a sparse matrix, like user_items.")
+        raise ArgumentError(f"{arg[name]} must be a sparse matrix, like {arg.user_items}.")
     matrix, users, items = _from_table(source, name, fitted.item_labels)
     rows = known_codes(users, fitted.user_labels, f"user of {name}")
     coo = matrix.tocoo()
@@ -180,7 +181,8 @@ def read_users(source: Any, gain: str, fitted: Pairs) -> Pairs:
     pairs = read(source, gain, item_labels=labels, scale=fitted.scale)
     if pairs.n_items != fitted.n_items:
         raise ArgumentError(
-            f"user_items must have the {fitted.n_items} items of the model, got {pairs.n_items}."
+            f"{arg.user_items} must have the {fitted.n_items} items of the model, got "
+            f"{pairs.n_items}."
         )
     return pairs
 
@@ -241,7 +243,7 @@ def _canonical(matrix: Any, name: str) -> Any:
     """Return CSR with sorted items, with repeated pairs added up; the input is not changed."""
     if matrix.ndim != 2:
         raise ArgumentError(
-            f"{name} must have two axes, users and items, got the shape {matrix.shape}."
+            f"{arg[name]} must have two axes, users and items, got the shape {matrix.shape}."
         )
     if matrix.format == "csr" and matrix.has_canonical_format:
         return matrix
@@ -273,7 +275,9 @@ def _with_weights(
     values = np.asarray(matrix.data, np.float64)
     _refuse_bad(values, name, lambda first: _row_and_column(matrix, first))
     if matrix.shape[1] > _MOST_ITEMS:
-        raise ArgumentError(f"{name} must have at most {_MOST_ITEMS} items, got {matrix.shape[1]}.")
+        raise ArgumentError(
+            f"{arg[name]} must have at most {_MOST_ITEMS} items, got {matrix.shape[1]}."
+        )
     if gain == "one":
         values = np.ones(values.size)
     elif gain == "exp2":
@@ -284,8 +288,8 @@ def _with_weights(
         mean = float(values.mean(where=values > 0)) if scale is None else scale
     if not 0.0 < mean < np.inf:
         raise ArgumentError(
-            f"{name} must hold values with a finite mean > 0, got a mean of {mean:g}. Divide the "
-            "values by the largest one."
+            f"{arg[name]} must hold values with a finite mean > 0, got a mean of {mean:g}. Divide "
+            "the values by the largest one."
         )
     return Pairs(
         matrix.indptr.astype(np.int64),
@@ -305,7 +309,7 @@ def _single(weights: NDArray[np.float64], name: str) -> NDArray[np.float32]:
     is_lost = np.isinf(singles) | ((singles == 0.0) & (weights > 0.0))
     if is_lost.any():
         raise ArgumentError(
-            f"{name} must hold values that single precision can hold, got a weight of "
+            f"{arg[name]} must hold values that single precision can hold, got a weight of "
             f"{weights[is_lost.argmax()]:g}. Divide the values by the largest one."
         )
     return singles
@@ -314,16 +318,16 @@ def _single(weights: NDArray[np.float64], name: str) -> NDArray[np.float32]:
 def _no_pair(matrix: Any, name: str) -> ArgumentError:
     n_users, n_items = matrix.shape
     return ArgumentError(
-        f"{name} must hold at least one positive pair, got none in {n_users} users x {n_items} "
-        "items."
+        f"{arg[name]} must hold at least one positive pair, got none in {n_users} users x "
+        f"{n_items} items."
     )
 
 
 def _exp2(values: NDArray[np.float64], name: str) -> NDArray[np.float64]:
     if values.max(initial=0.0) > 60:
         raise ArgumentError(
-            f"gain='exp2' takes grades up to 60, got {values.max():g} in {name}. Pass gain='value' "
-            "or 'one' for counts."
+            f"{arg.gain('exp2')} takes grades up to 60, got {values.max():g} in {arg[name]}. Pass "
+            f"{arg.gain('value', 'one')} for counts."
         )
     return np.expm1(values * np.log(2.0))
 
@@ -336,8 +340,8 @@ def _refuse_bad(
         first = int(np.argmax(is_bad))
         user, item = row_and_column(first)
         raise ArgumentError(
-            f"{name} must hold finite values >= 0, got {values[first]:g} for user {user} and item "
-            f"{item} ({int(is_bad.sum())} such values). Drop them, or set them to 0."
+            f"{arg[name]} must hold finite values >= 0, got {values[first]:g} for user {user} and "
+            f"item {item} ({int(is_bad.sum())} such values). Drop them, or set them to 0."
         )
 
 

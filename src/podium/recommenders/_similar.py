@@ -15,7 +15,7 @@ from podium import _check
 from podium._arrays import Arrays
 from podium._one_thread import one_blas_thread
 from podium.catalogue import top_k
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.recommenders._base import Floats, Ints
 from podium.recommenders._files import Shapes
 from podium.recommenders._matrix import MatrixRecommender
@@ -226,8 +226,8 @@ def _invert(matrix: NDArray[Any]) -> None:
             result, info = invert(result, lower=False, overwrite_c=True)
     if info:
         raise ArgumentError(
-            "l2 is too small for these pairs: the matrix has no inverse in this precision. Pass "
-            "a greater l2, or precision='double'."
+            f"{arg.l2} is too small for these pairs: the matrix has no inverse in this precision. "
+            f"Pass a greater l2, or {arg.precision('double')}."
         )
     if not np.shares_memory(result, matrix):
         matrix[:] = result

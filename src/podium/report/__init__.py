@@ -10,8 +10,7 @@ tables, Markdown or JUnit XML.
 from __future__ import annotations
 
 from podium.report import audit, figures, gate, tables
-from podium.report._comparison import comparison_report
-from podium.report._evaluation import evaluation_report
+from podium.report._measured import comparison_report, evaluation_report
 from podium.report._page import check_installed, render, write
 from podium.report._types import Figure, File, Lists, Provenance, Report, Section, Table
 from podium.report.provenance import provenance

@@ -19,7 +19,7 @@ from podium.report import figures, tables
 
 _BRACKETS = re.compile(r"\[[^\[\]]*\]")
 _WIDE, _NARROW = 720, 360
-_NOT_DRAWN = "Figures with values beyond 1e300 are left out."
+_SHORT = 16  # characters of a cell that takes one line
 STATUS = ("", "good", "bad", "open")
 _SCHEMES = f""":root {{ color-scheme: light dark; {palette.variables(palette.LIGHT)} }}
 @media (prefers-color-scheme: dark) {{ :root {{ {palette.variables(palette.DARK)} }} }}
@@ -57,18 +57,21 @@ def render(report: Mapping[str, Any]) -> str:
     sections = list(report.get("sections", ()))
     drawn = (figure for section in sections for figure in section.get("figures", ()))
     colours = figures.colour_numbers(drawn)
-    content = {
-        "title": _text.printable(str(report["title"])),
-        "subtitle": _text.printable(str(report.get("subtitle", ""))),
-        "status": _check.choice(report.get("status", ""), "status", STATUS),
-        "summary": _paragraphs(report.get("summary", ())),
-        "facts": _pairs(report.get("facts", {})),
-        "sections": [_section(section, colours) for section in sections],
-        "conventions": _pairs(report.get("conventions", ())),
-        "provenance": _provenance(report.get("provenance", {"facts": {}})),
-        "footer": _text.printable(str(report.get("footer", ""))),
-    }
-    return template.render(content, style=_style(), script=_script(), script_hash=_script_hash())
+
+    def draw(figure: Mapping[str, Any]) -> list[str]:
+        widths = _WIDE, _NARROW
+        return [figures.draw(figure, width=width, colours=colours) for width in widths]
+
+    return template.render(
+        report=report,
+        sections=sections,
+        status=_check.choice(report.get("status", ""), "status", STATUS),
+        conventions=dict(report.get("conventions", ())),
+        draw=draw,
+        style=_style(),
+        script=_script(),
+        script_hash=_script_hash(),
+    )
 
 
 def write(report: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
@@ -106,45 +109,22 @@ def check_installed() -> None:
     _template()
 
 
-def _section(section: Mapping[str, Any], colours: Mapping[str, int]) -> dict[str, Any]:
-    given = list(section.get("figures", ()))
-    shown = [figure for figure in given if figures.can_be_drawn(figure)]
-    left_out = [] if len(shown) == len(given) else [_NOT_DRAWN]
-    return {
-        "title": _text.printable(str(section["title"])),
-        "text": _paragraphs(section.get("text", ())),
-        "tables": [_table(table) for table in section.get("tables", ())],
-        "figures": [_figure(figure, colours) for figure in shown],
-        "lists": [_lists(user) for user in section.get("lists", ())],
-        "notes": _paragraphs(section.get("notes", ())) + left_out,
-    }
-
-
 def _table(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns and cells of a table with their classes."""
     columns, rows = tables.formatted(table)
     sides = tables.alignment(table)
-    best, repeated = (
-        {(int(row), int(column)) for row, column in table.get(name, ())}
-        for name in ("highlight", "repeated")
-    )
+    marks = {"best": table.get("highlight", ()), "repeated": table.get("repeated", ())}
+    places = {name: {(int(i), int(j)) for i, j in cells} for name, cells in marks.items()}
+
+    def cell(i: int, j: int, text: str) -> tuple[str, str]:
+        names = [name for name, cells in places.items() if (i, j) in cells]
+        short = ["short"] if len(text) <= _SHORT else []
+        return " ".join([sides[j], *names, *short]), _unbroken(text)
+
     return {
-        "caption": _text.printable(str(table.get("caption", ""))),
-        "columns": [
-            {"name": _text.printable(name), "side": side}
-            for name, side in zip(columns, sides, strict=True)
-        ],
-        "rows": [
-            [
-                {
-                    "text": _unbroken(_text.printable(cell)),
-                    "side": sides[j],
-                    "best": (i, j) in best,
-                    "repeated": (i, j) in repeated,
-                }
-                for j, cell in enumerate(row)
-            ]
-            for i, row in enumerate(rows)
-        ],
+        "caption": table.get("caption", ""),
+        "columns": list(zip(sides, columns, strict=True)),
+        "rows": [[cell(i, j, text) for j, text in enumerate(row)] for i, row in enumerate(rows)],
     }
 
 
@@ -153,64 +133,30 @@ def _unbroken(text: str) -> str:
     return _BRACKETS.sub(lambda match: match.group().replace(" ", "\u00a0"), text)
 
 
-def _figure(figure: Mapping[str, Any], colours: Mapping[str, int]) -> dict[str, Any]:
-    return {
-        "wide": figures.draw(figure, width=_WIDE, colours=colours),
-        "narrow": figures.draw(figure, width=_NARROW, colours=colours),
-        "caption": _text.printable(str(figure.get("caption", ""))),
-    }
-
-
-def _lists(user: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "title": _text.printable(str(user["title"])),
-        "note": _text.printable(str(user.get("note", ""))),
-        "lists": [
-            {
-                "title": _text.printable(str(run)),
-                "items": [{**item, "text": _text.printable(str(item["text"]))} for item in items],
-            }
-            for run, items in user["lists"].items()
-        ],
-        "after": _text.printable(str(user.get("after", ""))),
-    }
-
-
-def _provenance(origin: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the pairs of the origin, and a table of the files."""
-    rows = [[file["name"], file["size"], file["sha256"]] for file in origin.get("files", ())]
-    table = {"columns": ["file", "bytes", "SHA-256"], "rows": rows}
-    align = ["left", "right", "left"]
-    return {
-        "facts": _pairs(origin["facts"]),
-        "table": _table({**table, "align": align}) if rows else None,
-    }
-
-
 def _paragraphs(text: str | Iterable[Any]) -> list[str]:
     paragraphs = [text] if isinstance(text, str) else text
-    return [_text.printable(str(paragraph)) for paragraph in paragraphs if str(paragraph)]
-
-
-def _pairs(pairs: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> list[tuple[str, str]]:
-    by_name: Mapping[str, Any] = dict(pairs)
-    return [
-        (_text.printable(name), _text.printable(tables.cell_text(value)))
-        for name, value in by_name.items()
-    ]
+    return [str(paragraph) for paragraph in paragraphs if str(paragraph)]
 
 
 @cache
 def _template() -> Any:
     jinja2 = _check.extra("jinja2", "report", "An HTML report")
     plots.check_installed()
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    from markupsafe import Markup  # comes with jinja2
+
+    def written(value: Any) -> Any:
+        is_html = isinstance(value, Markup)
+        return value if is_html else _text.printable(tables.cell_text(value))
+
+    environment = jinja2.Environment(autoescape=True, finalize=written)
+    environment.filters |= {"paragraphs": _paragraphs, "cells": _table}
+    environment.tests["drawable"] = figures.can_be_drawn
     return environment.from_string(_resource("page.html.jinja"))
 
 
 @cache
 def _style() -> str:
-    return "\n".join([_SCHEMES, _resource("page.css"), palette.stylesheet()])
+    return "\n".join([_SCHEMES, _resource("page.css")])
 
 
 @cache

@@ -73,14 +73,8 @@ def _context(result: Mapping[str, Any]) -> Section:
 
 def flat_table(result: Mapping[str, Any]) -> Table:
     """Return one row per finding, with its largest effect and all digits."""
-    rows = [
-        [
-            *(finding[name] for name in _FLAT),
-            *(_largest(finding["effects"]).get(name) for name in _EFFECT),
-        ]
-        for finding in result["findings"]
-    ]
-    return {"columns": [*_FLAT, *_EFFECT], "rows": rows}
+    records = ({**_largest(finding["effects"]), **finding} for finding in result["findings"])
+    return tables.flat([*_FLAT, *_EFFECT], records)
 
 
 def numbers(result: Mapping[str, Any]) -> Numbers:
@@ -98,11 +92,17 @@ def numbers(result: Mapping[str, Any]) -> Numbers:
 
 def findings_table(result: Mapping[str, Any]) -> Table:
     """Return one row for each finding, with its largest effect on the measure."""
-    columns = ["check", "run", "severity", "count", "of", "with", "without"]
-    rows = [_cells(finding) for finding in result["findings"]]
-    if not any(row[1] for row in rows):
-        return {"columns": [columns[0], *columns[2:]], "rows": [[row[0], *row[2:]] for row in rows]}
-    return {"columns": columns, "rows": rows}
+    records = [{**_largest(f["effects"]), **f, "run": _run(f)} for f in result["findings"]]
+    columns: tables.Columns = {
+        "check": ("check", str),
+        **({"run": ("run", str)} if any(record["run"] for record in records) else {}),
+        "severity": ("severity", str),
+        "count": ("count", str),
+        "of": ("total", str),
+        "with": ("with", number),
+        "without": ("without", number),
+    }
+    return tables.build(columns, records)
 
 
 def context_table(result: Mapping[str, Any]) -> Table:
@@ -145,18 +145,9 @@ def to_markdown(result: Mapping[str, Any]) -> str:
     return "\n\n".join([*parts, tables.to_markdown(context_table(result))]) + "\n"
 
 
-def _cells(finding: Mapping[str, Any]) -> list[Any]:
-    effect = _largest(finding["effects"])
-    run = str(effect.get("run", ""))
-    return [
-        finding["check"],
-        finding["run"] or ("" if run.startswith(_POPULARITY) else run),
-        finding["severity"],
-        str(finding["count"]),
-        str(finding["total"]),
-        number(effect.get("with")),
-        number(effect.get("without")),
-    ]
+def _run(finding: Mapping[str, Any]) -> str:
+    run = str(_largest(finding["effects"]).get("run", ""))
+    return finding["run"] or ("" if run.startswith(_POPULARITY) else run)
 
 
 def _largest(effects: list[Mapping[str, Any]]) -> Mapping[str, Any]:

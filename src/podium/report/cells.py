@@ -16,12 +16,29 @@ def number(value: float | None, sign: str = "") -> str:
     return NOTHING if value is None else measured(value, sign)
 
 
-def span(bounds: Iterable[float | None], sign: str = "") -> str:
-    """Return the two ends of an interval as the text of a table cell."""
+def change(value: float | None) -> str:
+    """Return a difference as the text of a table cell."""
+    return number(value, "+")
+
+
+def span(bounds: Iterable[float | None] | None, sign: str = "") -> str:
+    """Return the two ends of an interval as the text of a table cell; empty without an interval."""
+    if bounds is None:
+        return ""
     low, high = bounds
     if low is None or high is None:
         return NOTHING
     return f"[{number(low, sign)}, {number(high, sign)}]"
+
+
+def changes(bounds: Iterable[float | None] | None) -> str:
+    """Return the two ends of the interval of a difference as the text of a table cell."""
+    return span(bounds, "+")
+
+
+def judgements(unjudged: Mapping[str, Any] | None) -> str:
+    """Return the range of a difference over judgements; empty if the measure has none."""
+    return "" if unjudged is None else changes((unjudged["low"], unjudged["high"]))
 
 
 def p_value(value: float | None) -> str:

@@ -208,8 +208,3 @@ def _size(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> int | Non
 
 def _size_text(size: Any) -> str:
     return f"{size[0]}..{size[1]}" if isinstance(size, list) else str(size)
-
-
-def first_estimate(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the baseline's estimate of the first measure."""
-    return next(iter(result["measures"].values()))["means"][result["baseline"]]

@@ -8,8 +8,9 @@ from typing import Any, cast
 from podium.report import estimate_notes as notes
 from podium.report import headlines, pages
 from podium.report._types import Report, Table
-from podium.report.cells import number, probability, span
+from podium.report.cells import change, changes, number, probability, span
 from podium.report.pictures import estimated
+from podium.report.tables import Columns, build, ends, flat, once
 from podium.report.views import Numbers, Tables, Text, View
 
 _FLAT = (
@@ -25,6 +26,7 @@ _MEAN = (
 _TEST = ("difference", "std_error", "sign_probability", "either_sign")
 _SIGN = "Sign right: the probability that the sign of the difference is right."
 _ENDS = ("low", "high", "lowest", "highest")
+_OF_TEST = (*_TEST, *_ENDS)
 
 
 def estimate_view(result: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> View:
@@ -64,12 +66,9 @@ def comparison_view(
 
 def pair_view(result: Mapping[str, Any]) -> View:
     """Return the differences of a SampledComparison's JSON form."""
-    rows = [
-        [name, number(test["a"]), number(test["b"]), *_test_cells(test)]
-        for name, test in result["measures"].items()
-    ]
     first = next(iter(result["measures"].values()))
-    table: Table = {"columns": ["measure", "a", "b", *_test_columns(first)], "rows": rows}
+    columns: Columns = {"measure": ("measure", str), "a": ("a", number), "b": ("b", number)}
+    table = build({**columns, **_test_columns(first)}, _by_measure(result))
     tests = result["measures"].values()
     sentences = [notes.meaning(first), "Differences are b - a.", _SIGN]
     sentences += [*notes.about_signs(tests)]
@@ -156,105 +155,86 @@ def _test_numbers(test: Mapping[str, Any]) -> dict[str, Any]:
     return {"": test["difference"], **{n: test[n] for n in _TEST[1:3]}, **_named_ends(test)}
 
 
-def _named_ends(interval_result: Mapping[str, Any]) -> dict[str, Any]:
-    names = _ENDS if interval_result["bounds"] else _ENDS[:2]
-    return dict(zip(names, _ends(interval_result), strict=False))
+def _named_ends(record: Mapping[str, Any]) -> dict[str, Any]:
+    names = _ENDS if record["bounds"] else _ENDS[:2]
+    return {name: ends(record)[name] for name in names}
 
 
 def _estimate_table(result: Mapping[str, Any]) -> Table:
+    return build({"measure": ("measure", str), **_columns(result)}, _by_measure(result))
+
+
+def _by_measure(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [{**record, "measure": name} for name, record in result["measures"].items()]
+
+
+def _columns(result: Mapping[str, Any]) -> Columns:
+    """Return the columns of an estimate: those of the first one."""
     first = next(iter(result["measures"].values()))
-    rows = [[name, *_cells(estimate)] for name, estimate in result["measures"].items()]
-    return {"columns": ["measure", *_columns(first)], "rows": rows}
-
-
-def _columns(estimate: Mapping[str, Any]) -> list[str]:
-    """Return the names of the columns of an estimate."""
-    possible = ["possible"] if estimate["bounds"] is not None else []
-    return ["mean", f"{estimate['level']:.4g} interval", "std error", *possible, "users"]
-
-
-def _cells(estimate: Mapping[str, Any]) -> list[str]:
-    """Return the JSON form of an Estimate as a row of a table."""
-    possible = [span(estimate["bounds"])] if estimate["bounds"] is not None else []
-    return [
-        number(estimate["mean"]),
-        span(estimate["interval"]),
-        number(estimate["std_error"]),
-        *possible,
-        str(estimate["n_groups"]),
-    ]
+    estimate = next(iter(first["means"].values())) if "means" in first else first
+    return {
+        "mean": ("mean", number),
+        f"{estimate['level']:.4g} interval": ("interval", span),
+        "std error": ("std_error", number),
+        **({} if estimate["bounds"] is None else {"possible": ("bounds", span)}),
+        "users": ("n_groups", str),
+    }
 
 
 def estimate_table(result: Mapping[str, Any]) -> Table:
     """Return one row per measure of a SampledEvaluation's JSON form."""
-    rows: list[list[Any]] = []
-    for name, estimate in result["measures"].items():
-        low, high = estimate["interval"]
-        lowest, highest = estimate["bounds"] or (None, None)
-        ends = {"low": low, "high": high, "lowest": lowest, "highest": highest}
-        rows.append([name, *({**estimate, **ends}[column] for column in _FLAT)])
-    return {"columns": ["measure", *_FLAT], "rows": rows}
+    return flat(["measure", *_FLAT], _by_measure(result))
 
 
 def _means_table(result: Mapping[str, Any]) -> Table:
-    rows: list[list[str]] = []
-    for measure, results in result["measures"].items():
-        for i, (run, mean) in enumerate(results["means"].items()):
-            rows.append([measure if i == 0 else "", run, *_cells(mean)])
-    return {
-        "columns": ["measure", "run", *_columns(notes.first_estimate(result))],
-        "rows": rows,
-    }
+    columns: Columns = {"measure": ("measure", str), "run": ("run", str), **_columns(result)}
+    records = (
+        {**mean, "measure": measure, "run": run}
+        for measure, results in result["measures"].items()
+        for run, mean in results["means"].items()
+    )
+    return once(build(columns, records), "measure")
 
 
 def _differences_table(result: Mapping[str, Any]) -> Table:
-    first = next(iter(result["measures"].values()))["differences"][0]
-    rows = [
-        [measure if i == 0 else "", test["run"], *_test_cells(test)]
+    tests = [
+        {**test, "measure": measure}
         for measure, results in result["measures"].items()
-        for i, test in enumerate(results["differences"])
+        for test in results["differences"]
     ]
-    return {"columns": ["measure", "run", *_test_columns(first)], "rows": rows}
+    columns: Columns = {"measure": ("measure", str), "run": ("run", str), **_test_columns(tests[0])}
+    return once(build(columns, tests), "measure")
 
 
-def _test_columns(test: Mapping[str, Any]) -> list[str]:
-    possible = [] if test["bounds"] is None else ["possible"]
-    return ["diff.", f"{test['level']:.4g} interval", "sign right", *possible]
-
-
-def _test_cells(test: Mapping[str, Any]) -> list[str]:
-    """Return the JSON form of a difference as a row of a table."""
-    possible = [] if test["bounds"] is None else [span(test["bounds"], "+")]
-    cells = number(test["difference"], "+"), span(test["interval"], "+")
-    return [*cells, probability(test["sign_probability"]), *possible]
+def _test_columns(test: Mapping[str, Any]) -> Columns:
+    return {
+        "diff.": ("difference", change),
+        f"{test['level']:.4g} interval": ("interval", changes),
+        "sign right": ("sign_probability", probability),
+        **({} if test["bounds"] is None else {"possible": ("bounds", changes)}),
+    }
 
 
 def pair_table(result: Mapping[str, Any]) -> Table:
     """Return one row per measure of a SampledComparison's JSON form."""
-    rows = [
-        [name, test["a"], test["b"], *(test[field] for field in _TEST), *_ends(test)]
-        for name, test in result["measures"].items()
-    ]
-    return {"columns": ["measure", "a", "b", *_TEST, *_ENDS], "rows": rows}
+    return flat(["measure", "a", "b", *_TEST, *_ENDS], _by_measure(result))
 
 
 def comparison_table(result: Mapping[str, Any]) -> Table:
     """Return a row per measure and model: its mean, then its difference from the first."""
-    rows: list[list[Any]] = []
+    records: list[Mapping[str, Any]] = []
+    names = {name: f"difference_{name}" for name in ("std_error", *_ENDS)}
     for measure, results in result["measures"].items():
         tests = {test["run"]: test for test in results["differences"]}
         for run, mean in results["means"].items():
-            test = tests.get(run)
-            rows.append([measure, run, *(mean[name] for name in _MEAN), *_ends(mean)])
-            rows[-1] += [result["baseline"], *(test[name] if test else None for name in _TEST)]
-            rows[-1] += _ends(test) if test else [None] * len(_ENDS)
-    test_columns = ("difference", "difference_std_error", *_TEST[2:])
-    columns = ["measure", "run", *_MEAN, *_ENDS, "baseline", *test_columns]
-    return {"columns": [*columns, *(f"difference_{end}" for end in _ENDS)], "rows": rows}
-
-
-def _ends(interval_result: Mapping[str, Any]) -> list[Any]:
-    return [*interval_result["interval"], *(interval_result["bounds"] or (None, None))]
+            test = tests.get(run, {})
+            values = {
+                names.get(k, k): v for k, v in {**test, **ends(test)}.items() if k in _OF_TEST
+            }
+            start = {"measure": measure, "run": run, "baseline": result["baseline"]}
+            records.append({**mean, **values, **start})
+    columns = ["measure", "run", *_MEAN, *_ENDS, "baseline", "difference", "difference_std_error"]
+    return flat([*columns, *_TEST[2:], *(f"difference_{end}" for end in _ENDS)], records)
 
 
 def _merged_conventions(conventions: list[dict[str, Any]]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from podium._grammar import word
 from podium.metrics import get, parse
 from podium.report._types import Table
 from podium.report.cells import number
+from podium.report.tables import Columns, build
 from podium.report.views import Numbers, Tables, Text, View
 
 _MOST_MATCHES = 10
@@ -272,11 +273,13 @@ def open_ties_note(packages: Sequence[Mapping[str, Any]]) -> str:
 
 def differences_table(compared: Mapping[str, Any]) -> Table:
     """Return one row per count of two truths or two runs."""
-    rows = [
-        [line["label"], str(line["n_yours"]), str(line["n_theirs"]), ", ".join(line["examples"])]
-        for line in compared["lines"]
-    ]
-    return {"columns": [f"two {compared['kind']}s", "yours", "theirs", "such as"], "rows": rows}
+    columns: Columns = {
+        f"two {compared['kind']}s": ("label", str),
+        "yours": ("n_yours", str),
+        "theirs": ("n_theirs", str),
+        "such as": ("examples", ", ".join),
+    }
+    return build(columns, compared["lines"])
 
 
 def differences_note(compared: Mapping[str, Any]) -> str:

@@ -187,6 +187,22 @@ def interval_row(label: str, summary: Mapping[str, Any], series: str = "") -> di
     return {**row, "lowest": bounds[0], "highest": bounds[1]} if bounds else row
 
 
+def differences(
+    title: str,
+    sides: tuple[str, str],
+    tests: Iterable[tuple[str, Mapping[str, Any], str]],
+    bounds_label: str = "bounds",
+) -> dict[str, Any]:
+    """Return the figure of differences; `tests` are labels, results and series.
+
+    `sides` are what is better below and above 0, and `bounds_label` is the meaning of bounds.
+    """
+    rows = [interval_row(name, {"mean": t["difference"], **t}, run) for name, t, run in tests]
+    low, high = (f"{side} better" for side in sides)
+    figure = {"kind": "difference_plot", "title": title, "low_label": low, "high_label": high}
+    return {**figure, "rows": rows, "bounds_label": bounds_label}
+
+
 def _methods(figure: Mapping[str, Any]) -> Iterator[str]:
     yield from (line["label"] for key in ("series", "points") for line in figure.get(key, ()))
     for part in (figure, *figure.get("panels", ())):

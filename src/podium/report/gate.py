@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 from podium._text import printable
 from podium.report import pages, tables
 from podium.report._types import Figure, Report, Table
-from podium.report.cells import number, span
+from podium.report.cells import change, changes, judgements, number
 from podium.report.conventions import conventions_line
 from podium.report.pictures import decided
 from podium.report.views import Numbers, Tables, Text, View
@@ -94,8 +94,7 @@ def _figures(result: Mapping[str, Any]) -> Iterator[Figure]:
 
 def flat_table(result: Mapping[str, Any]) -> Table:
     """Return one row per claim with all digits."""
-    rows = [[*(claim[name] for name in _FLAT), *claim["interval"]] for claim in result["claims"]]
-    return {"columns": [*_FLAT, "low", "high"], "rows": rows}
+    return tables.flat([*_FLAT, "low", "high"], result["claims"])
 
 
 def numbers(result: Mapping[str, Any]) -> Numbers:
@@ -104,41 +103,39 @@ def numbers(result: Mapping[str, Any]) -> Numbers:
         yield decision, {"": int(result["decision"] == decision)}
     for claim in result["claims"]:
         place = f"{claim['place']}/" if claim["by"] else ""
-        low, high = claim["interval"]
-        values = {name: claim[name] for name in _NUMBERS}
-        yield (
-            f"{place}{claim['measure']}",
-            {
-                "": claim["difference"],
-                "low": low,
-                "high": high,
-                **values,
-            },
-        )
+        values = {**claim, **tables.ends(claim)}
+        numbers = {name: values[name] for name in ("low", "high", *_NUMBERS)}
+        yield f"{place}{claim['measure']}", {"": claim["difference"], **numbers}
 
 
 def gate_table(result: Mapping[str, Any]) -> Table:
     """Return one row for each claim, with the segment in its first row only."""
-    places = [claim["place"] for claim in result["claims"]]
-    interval = f"{result['claims'][0]['level']:.4g} gate interval"
-    columns = ["measure", "diff.", interval, "limit", "verdict", "base", "candidate", "users"]
-    rows = [_cells(claim) for claim in result["claims"]]
-    if result["unjudged"]:
-        place = columns.index("base")
-        columns.insert(place, "unjudged")
-        for row, claim in zip(rows, result["claims"], strict=True):
-            row.insert(place, _range(claim["unjudged"]))
-    if any(claim["n_undefined"] for claim in result["claims"]):
-        columns.append("undefined")
-        for row, claim in zip(rows, result["claims"], strict=True):
-            row.append(str(claim["n_undefined"]))
-    if set(places) == {"all"}:
-        return {"columns": columns, "rows": rows}
-    first_places = ["" if i and place == places[i - 1] else place for i, place in enumerate(places)]
-    return {
-        "columns": ["segment", *columns],
-        "rows": [[place, *row] for place, row in zip(first_places, rows, strict=True)],
+    claims = result["claims"]
+    has_segments = any(claim["place"] != "all" for claim in claims)
+    columns: tables.Columns = {
+        **({"segment": ("place", str)} if has_segments else {}),
+        "measure": ("name", str),
+        "diff.": ("difference", change),
+        f"{claims[0]['level']:.4g} gate interval": ("interval", changes),
+        "limit": ("limit", _limit),
+        "verdict": ("verdict", str),
+        **({"unjudged": ("unjudged", judgements)} if result["unjudged"] else {}),
+        "base": ("base", number),
+        "candidate": ("candidate", number),
+        "users": ("n_users", str),
     }
+    if any(claim["n_undefined"] for claim in claims):
+        columns |= {"undefined": ("n_undefined", str)}
+    table = tables.build(columns, ({**claim, "name": _name(claim)} for claim in claims))
+    return tables.once(table, "segment") if has_segments else table
+
+
+def _name(claim: Mapping[str, Any]) -> str:
+    return f"{claim['measure']} (guard)" if claim["role"] == "guard" else claim["measure"]
+
+
+def _limit(limit: float) -> str:
+    return f"{limit:+.4g}" if limit else "0"
 
 
 def to_markdown(result: Mapping[str, Any]) -> str:
@@ -162,49 +159,40 @@ def to_junit(result: Mapping[str, Any], *, fail_on: str) -> str:
         told always pass, because a gate requires only that none is inferior.
     """
     suite = ET.Element("testsuite", name="podium gate")
-    n_failures = n_skipped = 0
     for claim in result["claims"]:
-        text, place = claim["sentence"], claim["place"]
-        case = ET.SubElement(
-            suite,
-            "testcase",
-            classname=f"podium.gate.{claim['role']}",
-            name=printable(f"{claim['measure']}{f' in {place}' if claim['by'] else ''}"),
-        )
+        place = f" in {claim['place']}" if claim["by"] else ""
+        case = _case(suite, f"podium.gate.{claim['role']}", f"{claim['measure']}{place}")
         is_open = claim["verdict"] == "cannot tell" and claim["role"] != "segment"
         verdict = result["verdict"] if claim["role"] == "primary" else claim["verdict"]
+        output = [] if is_open else [claim["sentence"]]
         if {verdict, claim["verdict"]} & _failures(claim["role"], fail_on):
-            n_failures += 1
-            ET.SubElement(case, "failure", message=printable(text), type=claim["verdict"])
+            output = []
+            _add(case, "failure", message=claim["sentence"], type=claim["verdict"])
         elif is_open:
-            n_skipped += 1
-            ET.SubElement(case, "skipped", message=printable(text))
-        else:
-            ET.SubElement(case, "system-out").text = printable(text)
+            _add(case, "skipped", message=claim["sentence"])
         if claim["role"] == "primary" and result["unjudged"]:
-            _add_output(case, result["unjudged"]["sentence"])
-    n_tests = len(result["claims"])
+            output.append(result["unjudged"]["sentence"])
+        if output:
+            _add(case, "system-out").text = "\n".join(map(printable, output))
     if depends_on_ties(result):
-        n_tests += 1
-        case = ET.SubElement(suite, "testcase", classname="podium.gate.ties", name="equal scores")
-        text = printable(" ".join(result["reasons"]))
+        case, text = _case(suite, "podium.gate.ties", "equal scores"), " ".join(result["reasons"])
         if fail_on == "inferior":
-            n_skipped += 1
-            ET.SubElement(case, "skipped", message=text)
+            _add(case, "skipped", message=text)
         else:
-            n_failures += 1
-            ET.SubElement(case, "failure", message=text, type="cannot tell")
-    suite.attrib |= {"tests": f"{n_tests}", "failures": f"{n_failures}", "skipped": f"{n_skipped}"}
+            _add(case, "failure", message=text, type="cannot tell")
+    found = {"tests": "testcase", "failures": "testcase/failure", "skipped": "testcase/skipped"}
+    suite.attrib |= {name: f"{len(suite.findall(path))}" for name, path in found.items()}
     ET.indent(suite)
     return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _add_output(case: ET.Element, text: str) -> None:
-    """Add a line to the output of a test case."""
-    output = case.find("system-out")
-    if output is None:
-        output = ET.SubElement(case, "system-out")
-    output.text = "\n".join(filter(None, [output.text, printable(text)]))
+def _case(suite: ET.Element, kind: str, name: str) -> ET.Element:
+    return _add(suite, "testcase", classname=kind, name=name)
+
+
+def _add(parent: ET.Element, tag: str, **attributes: str) -> ET.Element:
+    """Add an element; control characters in its attributes are replaced."""
+    return ET.SubElement(parent, tag, {k: printable(v) for k, v in attributes.items()})
 
 
 def _failures(role: str, fail_on: str) -> set[str]:
@@ -226,25 +214,6 @@ def _fault(claim: Mapping[str, Any]) -> str:
         return f"{claim['verdict']} in {claim['measure']} of {claim['place']}"
     fault = "is broken" if claim["verdict"] == "inferior" else "can't be told"
     return f"guard {claim['measure']} {fault}"
-
-
-def _cells(claim: Mapping[str, Any]) -> list[Any]:
-    role = f"{claim['measure']} (guard)" if claim["role"] == "guard" else claim["measure"]
-    return [
-        role,
-        number(claim["difference"], "+"),
-        span(claim["interval"], "+"),
-        f"{claim['limit']:+.4g}" if claim["limit"] else "0",
-        claim["verdict"],
-        number(claim["base"]),
-        number(claim["candidate"]),
-        str(claim["n_users"]),
-    ]
-
-
-def _range(unjudged: Mapping[str, Any] | None) -> str:
-    """Return the range over judgements of unjudged items; empty if the measure has none."""
-    return "" if unjudged is None else span((unjudged["low"], unjudged["high"]), "+")
 
 
 def interval_notes(result: Mapping[str, Any]) -> list[str]:

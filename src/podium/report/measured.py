@@ -7,10 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from podium.report._types import Table
-from podium.report.cells import NOTHING, count, number, p_value, percent, span
+from podium.report.cells import (
+    NOTHING,
+    change,
+    changes,
+    count,
+    judgements,
+    number,
+    p_value,
+    percent,
+    span,
+)
 from podium.report.conventions import GLUE, conventions_line
-from podium.report.flat import comparisons, has_bounds, summaries
 from podium.report.headlines import lead
+from podium.report.tables import Columns, build, ends, flat, once
 from podium.report.views import Numbers, Tables, Text, View
 
 _LEVEL = 0.95  # of the column's name if there is no measure
@@ -25,6 +35,23 @@ _OF_TEST = (
     *("std_error", "t_p_value", "randomisation_p_value", "holm_p_value", "effect_size"),
     *("relative_difference", "wins", "losses", "equal", "detectable", "n_groups"),
 )
+_SUMMARY = ("mean", "std_error", "low", "high", "level", "n_groups", "n_undefined")
+_TEST = (
+    *("difference", "std_error", "low", "high", "level", "t_p_value", "randomisation_p_value"),
+    *(
+        "holm_p_value",
+        "effect_size",
+        "relative_difference",
+        "wins",
+        "losses",
+        "equal",
+        "detectable",
+        "n_groups",
+        "n_undefined",
+    ),
+)
+
+_UNJUDGED = ("low", "high", "exact", "can_reverse", "n_labels")
 
 
 def evaluation_view(result: Mapping[str, Any]) -> View:
@@ -67,8 +94,8 @@ def _key(by: str, name: str, measure: str) -> str:
 
 
 def _numbers(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    low, high = values["interval"]
-    return {"low": low, "high": high, **{name: values[name] for name in names}}
+    limits = ends(values)
+    return {name: limits.get(name, values.get(name)) for name in ("low", "high", *names)}
 
 
 def undefined_note(result: Mapping[str, Any], means: list[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -97,39 +124,40 @@ def _level(means: Iterator[Mapping[str, Any]]) -> float:
 
 def means_table(result: Mapping[str, Any]) -> Table:
     """Return the means of an Evaluation's JSON form, by segment."""
-    level = _level(iter(result["measures"].values()))
-    columns = ["measure", "mean", f"{level:.4g} interval", "std error", "users", "undefined"]
-    is_bounded = has_bounds(result)
-    if is_bounded:
-        columns.insert(3, "unjudged")
-    rows: list[list[str]] = []
-    previous_segment = ""
-    for by, name, measure, summary in summaries(result):
-        segment = _segment(by, name)
-        rows.append(
-            [] if not result["segments"] else [segment if segment != previous_segment else ""]
-        )
-        cells = _mean_cells(summary)
-        if is_bounded:
-            cells.insert(2, span(summary["unjudged"].values()) if "unjudged" in summary else "")
-        rows[-1] += [measure, *cells]
-        previous_segment = segment
-    return {"columns": [*(["segment"] if result["segments"] else []), *columns], "rows": rows}
+    has_segments = bool(result["segments"])
+    columns: Columns = {
+        **({"segment": ("segment", str)} if has_segments else {}),
+        "measure": ("measure", str),
+        **_mean_columns(_level(iter(result["measures"].values())), has_bounds(result)),
+    }
+    table = build(
+        columns,
+        (
+            {**summary, "segment": _segment(by, name), "measure": measure}
+            for by, name, measure, summary in summaries(result)
+        ),
+    )
+    return once(table, "segment") if has_segments else table
+
+
+def _mean_columns(level: float, is_bounded: bool = False) -> Columns:
+    return {
+        "mean": ("mean", number),
+        f"{level:.4g} interval": ("interval", span),
+        **({"unjudged": ("unjudged", _bounds)} if is_bounded else {}),
+        "std error": ("std_error", number),
+        "users": ("n_groups", str),
+        "undefined": ("n_undefined", str),
+    }
+
+
+def _bounds(unjudged: Mapping[str, Any] | None) -> str:
+    return "" if unjudged is None else span(unjudged.values())
 
 
 def _segment(by: str, name: str) -> str:
     """Return the name of a segment, with its column unless the name implies it."""
     return name if by in ("", "engagement", "n_pos") else f"{by} {name}"
-
-
-def _mean_cells(summary: Mapping[str, Any]) -> list[str]:
-    return [
-        number(summary["mean"]),
-        span(summary["interval"]),
-        number(summary["std_error"]),
-        str(summary["n_groups"]),
-        str(summary["n_undefined"]),
-    ]
 
 
 def without_segments(result: Mapping[str, Any]) -> str:
@@ -145,19 +173,22 @@ def without_segments(result: Mapping[str, Any]) -> str:
 
 def run_means_table(result: Mapping[str, Any]) -> Table:
     """Return the means of a Comparison's JSON form; the best is bold if its lead is significant."""
-    has_letters = result["pairs"] == "all"
-    rows = [
-        [
-            _measure_in(by, name, measure) if i == 0 else "",
-            run,
-            *([results["letters"][run]] if has_letters else []),
-            *_mean_cells(summary),
-        ]
+    columns: Columns = {
+        "measure": ("measure", str),
+        "run": ("run", str),
+        **({"letters": ("letters", str)} if result["pairs"] == "all" else {}),
+        **_mean_columns(_first_level(result)),
+    }
+    records = (
+        {
+            **summary,
+            "measure": _measure_in(by, name, measure),
+            "run": run,
+            "letters": results.get("letters", {}).get(run),
+        }
         for by, name, measure, results in comparisons(result)
-        for i, (run, summary) in enumerate(results["means"].items())
-    ]
-    columns = ["measure", "run", *(["letters"] if has_letters else []), "mean"]
-    columns += [f"{_first_level(result):.4g} interval", "std error", "users", "undefined"]
+        for run, summary in results["means"].items()
+    )
     is_best = [
         best is not None and best.is_proven and run == best.run
         for _, _, measure, tested in comparisons(result)
@@ -168,77 +199,65 @@ def run_means_table(result: Mapping[str, Any]) -> Table:
         (row, column)
         for row, bold in enumerate(is_best)
         if bold
-        for column in (1, columns.index("mean"))
+        for column in (1, list(columns).index("mean"))
     ]
-    return {"columns": columns, "rows": rows, "highlight": cells}
+    return {**once(build(columns, records), "measure"), "highlight": cells}
 
 
 def differences_table(result: Mapping[str, Any]) -> Table:
     """Return the differences of a Comparison's JSON form, with their tests."""
-    p_columns = {"randomisation_p_value": "p rand.", "holm_p_value": "p Holm"}
-    if result["splits"] > 1:
-        p_columns = {"t_p_value": "p t", "holm_p_value": "p Holm"}
-    columns = ["measure", "run", "diff.", f"{_first_level(result):.4g} t interval"]
-    has_bounds = _has_unjudged(result)
-    return {
-        "columns": [
-            *(*columns, *p_columns.values()),
-            *(["unjudged", "labels"] if has_bounds else []),
-        ],
-        "rows": [
-            [
-                *start,
-                number(test["difference"], "+"),
-                span(test["interval"], "+"),
-                *(p_value(test[name]) for name in p_columns),
-                *(_unjudged_cells(test) if has_bounds else []),
-            ]
-            for start, test in _tests(result)
-        ],
+    p = ("t_p_value", "p t") if result["splits"] > 1 else ("randomisation_p_value", "p rand.")
+    columns: Columns = {
+        "measure": ("measure", str),
+        "run": ("run", str),
+        "diff.": ("difference", change),
+        f"{_first_level(result):.4g} t interval": ("interval", changes),
+        p[1]: (p[0], p_value),
+        "p Holm": ("holm_p_value", p_value),
     }
+    if _has_unjudged(result):
+        columns |= {"unjudged": ("unjudged", _range), "labels": ("unjudged", _labels)}
+    return once(build(columns, _tests(result)), "measure")
 
 
 def _has_unjudged(result: Mapping[str, Any]) -> bool:
-    return any("unjudged" in test for _, test in _tests(result))
+    return any("unjudged" in test for test in _tests(result))
 
 
-def _unjudged_cells(test: Mapping[str, Any]) -> list[str]:
-    """Return the range of a difference over all judgements, and the number of labels."""
-    unjudged = test.get("unjudged")
-    if unjudged is None:
-        return [NOTHING, NOTHING]
-    n_labels = unjudged["n_labels"]
-    bounds = span((unjudged["low"], unjudged["high"]), "+")
-    return [bounds, NOTHING if n_labels is None else str(n_labels)]
+def _range(unjudged: Mapping[str, Any] | None) -> str:
+    return judgements(unjudged) or NOTHING
+
+
+def _labels(unjudged: Mapping[str, Any] | None) -> str:
+    return NOTHING if unjudged is None else count(unjudged["n_labels"])
 
 
 def wins_table(result: Mapping[str, Any]) -> Table:
     """Return the users who gain and lose, and the sizes of effects, of a Comparison's JSON form."""
-    has_t = result["splits"] == 1
-    columns = ["measure", "run", "wins", "losses", "equal", "detectable", "effect", "relative"]
-    return {
-        "columns": [*columns, *(["p t"] if has_t else [])],
-        "rows": [
-            [
-                *start,
-                *(count(test[name]) for name in ("wins", "losses", "equal")),
-                number(test["detectable"]),
-                NOTHING if test["effect_size"] is None else f"{test['effect_size']:+.2f}",
-                percent(test["relative_difference"]),
-                *([p_value(test["t_p_value"])] if has_t else []),
-            ]
-            for start, test in _tests(result)
-        ],
+    columns: Columns = {
+        "measure": ("measure", str),
+        "run": ("run", str),
+        **{name: (name, count) for name in ("wins", "losses", "equal")},
+        "detectable": ("detectable", number),
+        "effect": ("effect_size", _effect),
+        "relative": ("relative_difference", percent),
     }
+    if result["splits"] == 1:
+        columns |= {"p t": ("t_p_value", p_value)}
+    return once(build(columns, _tests(result)), "measure")
 
 
-def _tests(result: Mapping[str, Any]) -> Iterator[tuple[list[str], Mapping[str, Any]]]:
+def _effect(size: float | None) -> str:
+    return NOTHING if size is None else f"{size:+.2f}"
+
+
+def _tests(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the tests of all measures, with the name of both runs if all pairs were tested."""
+    is_all = result["pairs"] == "all"
     for by, name, measure, results in comparisons(result):
-        for i, test in enumerate(results["differences"]):
-            run = test["run"]
-            if result["pairs"] == "all":
-                run = f"{run} - {test['baseline']}"
-            yield [_measure_in(by, name, measure) if i == 0 else "", run], test
+        for test in results["differences"]:
+            run = f"{test['run']} - {test['baseline']}" if is_all else test["run"]
+            yield {**test, "measure": _measure_in(by, name, measure), "run": run}
 
 
 def _measure_in(by: str, name: str, measure: str) -> str:
@@ -260,7 +279,7 @@ def tests_notes(result: Mapping[str, Any]) -> list[str]:
             "p rand., p Holm: paired randomisation test, before and after Holm's correction for "
             "all tests here. p t: paired t test."
         )
-        if any(test["randomisation_p_value"] is None for _, test in _tests(result)):
+        if any(test["randomisation_p_value"] is None for test in _tests(result)):
             notes[-1] += (
                 " Without p rand., which measures that are not means and large numbers of tests "
                 "leave out, p Holm corrects p t."
@@ -285,3 +304,66 @@ def tests_notes(result: Mapping[str, Any]) -> list[str]:
     if not is_first:
         notes.append("Runs with a letter in common do not differ significantly (p Holm).")
     return [re.sub(r"\bp (?=t\b|Holm|rand\.)", f"p{GLUE}", note) for note in notes]
+
+
+def evaluation_table(result: Mapping[str, Any]) -> Table:
+    """Return one row per segment and measure of an Evaluation's JSON form."""
+    names = ["by", "segment", "measure", *_SUMMARY]
+    names += ["unjudged_low", "unjudged_high"] if has_bounds(result) else []
+    records = (
+        {"by": by, "segment": name, "measure": measure, **summary, **_of_unjudged(summary)}
+        for by, name, measure, summary in summaries(result)
+    )
+    return flat(names, records)
+
+
+def _of_unjudged(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"unjudged_{name}": value for name, value in record.get("unjudged", {}).items()}
+
+
+def has_bounds(result: Mapping[str, Any]) -> bool:
+    """Return whether an Evaluation's JSON form has the bounds over unjudged items."""
+    return any("unjudged" in summary for summary in result["measures"].values())
+
+
+def comparison_table(result: Mapping[str, Any]) -> Table:
+    """Return one row per segment, measure, run and test of a Comparison's JSON form.
+
+    A row has the run's mean, its letters, and its test against a baseline. A run without a test
+    has one row.
+    """
+    records: list[Mapping[str, Any]] = []
+    for by, name, measure, results in comparisons(result):
+        for run, summary in results["means"].items():
+            start = {"by": by, "segment": name, "measure": measure, "run": run}
+            start |= {"mean": summary["mean"], "letters": results.get("letters", {}).get(run)}
+            tests = [test for test in results["differences"] if test["run"] == run]
+            records += [{**test, **_of_unjudged(test), **start} for test in tests or [start]]
+    names = ["by", "segment", "measure", "run", "mean", "letters", "baseline", *_TEST]
+    has_ranges = result["conventions"].get("unjudged") == "bounds"
+    return flat([*names, *(f"unjudged_{n}" for n in _UNJUDGED if has_ranges)], records)
+
+
+def comparisons(
+    result: Mapping[str, Any],
+) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
+    """Yield (by, name, measure, results) of a Comparison's JSON form."""
+    for by, name, measures in _all_and_segments(result):
+        for measure, results in measures.items():
+            yield by, name, measure, results
+
+
+def summaries(result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
+    """Yield (by, name, measure, summary); pooled forms are separate measures."""
+    for by, name, measures in _all_and_segments(result):
+        for measure, summary in measures.items():
+            yield by, name, measure, summary
+            if "pooled" in summary:
+                yield by, name, f"{measure} (pooled)", summary["pooled"]
+
+
+def _all_and_segments(result: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Yield (by, name, measures) for all users, and for each segment."""
+    yield "", "all", result["measures"]
+    for segment in result["segments"]:
+        yield segment["by"], segment["name"], segment["measures"]

@@ -56,29 +56,19 @@ def _part(part: Text | Tables) -> Iterator[str]:
 
 
 def _paragraph(text: str, attributes: str = "") -> str:
-    return f"<p{attributes}>{_escaped(text)}</p>"
+    return f"<p{attributes}>{escape(printable(text))}</p>"
 
 
 def _table(table: Table) -> str:
-    classes = [' class="right"' if side == "right" else "" for side in alignment(table)]
-    bold: list[tuple[int, int]] = list(table.get("highlight", ()))
     columns, rows = formatted(table)
-    head = "".join(
-        f"<th{attributes}>{_escaped(name)}</th>"
-        for name, attributes in zip(columns, classes, strict=True)
-    )
-    html_rows = (
-        "".join(_cell(row[j], classes[j], (i, j) in bold) for j in range(len(row)))
-        for i, row in enumerate(rows)
-    )
-    body = "".join(f"<tr>{cells}</tr>" for cells in html_rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _cell(cell: str, attributes: str, is_bold: bool) -> str:
-    text = _escaped(cell)
-    return f"<td{attributes}>{f'<b>{text}</b>' if is_bold else text}</td>"
-
-
-def _escaped(text: str) -> str:
-    return escape(printable(text))
+    bold: list[tuple[int, int]] = list(table.get("highlight", ()))
+    classes = [' class="right"' if side == "right" else "" for side in alignment(table)]
+    lines = ["", ""]
+    for i, row in enumerate([columns, *rows]):
+        tag = "td" if i else "th"
+        texts = [escape(printable(text)) for text in row]
+        texts = [f"<b>{t}</b>" if (i - 1, j) in bold else t for j, t in enumerate(texts)]
+        pairs = zip(texts, classes, strict=True)
+        cells = "".join(f"<{tag}{attributes}>{text}</{tag}>" for text, attributes in pairs)
+        lines[min(i, 1)] += f"<tr>{cells}</tr>"
+    return f"<table><thead>{lines[0]}</thead><tbody>{lines[1]}</tbody></table>"

@@ -10,11 +10,15 @@ import csv
 import io
 import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from podium import _check, _numbers, _text
 from podium.errors import ArgumentError
+from podium.report._types import Table
+
+Columns: TypeAlias = Mapping[str, tuple[str, Callable[[Any], Any]]]
+"""The columns of a table by name: the field of a record, and its form in a cell."""
 
 _DIGITS = 3
 _NUMERIC = re.compile(r"(?!.*[A-Za-df-z])[<>≈±]?[-+−[(\d∞–][-+−\d.,%e±∞–\s\[\]()]*|")
@@ -35,6 +39,46 @@ _LATEX = {
 }
 # Characters that start a Markdown construct; _ only where it could open or close emphasis.
 _MARKDOWN = re.compile(r"[\\|`*\[\]~$]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
+
+
+def build(columns: Columns, records: Iterable[Mapping[str, Any]]) -> Table:
+    """Return a table with a row for each record; an undefined column of a record is None.
+
+    Examples
+    --------
+    >>> build({"run": ("name", str), "mean": ("mean", "{:.1f}".format)}, [{"name": "a", "mean": 1}])
+    {'columns': ['run', 'mean'], 'rows': [['a', '1.0']]}
+    """
+    cells = [*columns.values()]
+    rows = [[form(record.get(field)) for field, form in cells] for record in records]
+    return {"columns": [*columns], "rows": rows}
+
+
+def flat(names: Iterable[str], records: Iterable[Mapping[str, Any]]) -> Table:
+    """Return a table of all digits; `low` and `high` are the ends of a record's interval."""
+    columns = {name: (name, _same) for name in names}
+    return build(columns, ({**record, **ends(record)} for record in records))
+
+
+def ends(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the ends of a record's interval and of its bounds by name."""
+    low, high = record.get("interval") or (None, None)
+    lowest, highest = record.get("bounds") or (None, None)
+    return {"low": low, "high": high, "lowest": lowest, "highest": highest}
+
+
+def once(table: Table, name: str) -> Table:
+    """Return a table without the cells of a column that repeat the cell above them."""
+    j = list(table["columns"]).index(name)
+    names = [row[j] for row in table["rows"]]
+    rows = [list(row) for row in table["rows"]]
+    for i, row in enumerate(rows):
+        row[j] = "" if i and names[i] == names[i - 1] else row[j]
+    return {**table, "rows": rows}
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def to_text(table: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.sampled.design import Floats, Ints
 
 _LARGEST_INTEGER = 2**53 - 1  # the largest integer that float64 distinguishes from its neighbours
@@ -43,7 +43,7 @@ def items(values: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
     column = labels(values, "item")
     if column.size != n_rows:
         raise ArgumentError(
-            f"item must have one label for each of the {n_rows} rows, got {column.size}."
+            f"{arg.item} must have one label for each of the {n_rows} rows, got {column.size}."
         )
     return column
 

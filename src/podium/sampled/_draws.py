@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium._ties import label_keys
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import row_offsets
 from podium.sampled import _columns
 from podium.sampled.design import Floats, Ints
@@ -68,8 +68,8 @@ class DrawPlan:
         if is_short.any():
             first = int(np.argmax(is_short))
             raise ArgumentError(
-                f"n_negatives must be below the number of items to rank, got {n_negatives}, but "
-                f"{int(is_short.sum())} targets have too few items, first user "
+                f"{arg.n_negatives} must be below the number of items to rank, got {n_negatives}, "
+                f"but {int(is_short.sum())} targets have too few items, first user "
                 f"{_check.label(self.user[first])} with {self.n_items[first]} items. Draw fewer, "
                 "or rank all items: podium.catalogue.target_ranks."
             )
@@ -142,7 +142,8 @@ def read_plan(
     labels = np.arange(shape[0]) if users is None else _columns.labels(users, "users")
     if labels.shape != (shape[0],):
         raise ArgumentError(
-            f"users must have one label for each of the {shape[0]} rows, got shape {labels.shape}."
+            f"{arg.users} must have one label for each of the {shape[0]} rows, got shape "
+            f"{labels.shape}."
         )
     rows = np.repeat(np.arange(shape[0]), kept_targets.sizes)
     hidden = excluded.block(0, shape[0])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, listed_measures
 from podium.sampled.design import Ints
 from podium.sampled.distribution import read_measure
@@ -25,10 +25,10 @@ def read_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Mea
     """Return measures that ranks determine: at least one, and none of them twice."""
     parsed = [read_measure(measure) for measure in listed_measures(measures)]
     if not parsed:
-        raise ArgumentError("measures must name at least one measure, such as ['ndcg@10'].")
+        raise ArgumentError(f"{arg.measures} must name at least one measure, such as ['ndcg@10'].")
     for i, measure in enumerate(parsed):
         if measure in parsed[:i]:
-            raise ArgumentError(f"measures names {measure} twice. Keep one.")
+            raise ArgumentError(f"{arg.measures} names {measure} twice. Keep one.")
     return parsed
 
 
@@ -54,7 +54,7 @@ def require_several(models: Mapping[str, Any]) -> None:
 def read_resamples(n_bootstrap: int) -> int:
     """Return a number of resamples of at least 2, so that it has a variance."""
     if _check.cutoff(n_bootstrap, name="n_bootstrap") < 2:
-        raise ArgumentError(f"n_bootstrap must be >= 2, got {n_bootstrap}.")
+        raise ArgumentError(f"{arg.n_bootstrap} must be >= 2, got {n_bootstrap}.")
     return int(n_bootstrap)
 
 
@@ -72,7 +72,7 @@ def same_catalogue(a: SampledRanks, b: SampledRanks) -> tuple[SampledRanks, Samp
     if is_other.any():
         user = int(np.argmax(is_other))
         raise ArgumentError(
-            f"a and b must have the same catalogue, got n_items = {sizes_a[user]} and "
+            f"a and b must have the same catalogue, got {arg.n_items} = {sizes_a[user]} and "
             f"{sizes_b[user]}{_of_user(a, user)}. Rank the same catalogue by both models."
         )
     weights_a, weights_b = (np.bincount(ranks.owner, ranks.weights) for ranks in (a, b))

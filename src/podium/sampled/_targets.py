@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.sampled._request import comparable, same_catalogue, same_users
 from podium.sampled.design import Ints
 from podium.sampled.estimators import Estimator
@@ -105,6 +105,6 @@ def _refuse_other_targets(first: _Ordered, other: _Ordered, names: str) -> None:
         row = int(np.argmax(is_other))
         sizes = b.n_items[b_order][row], a.n_items[a_order][row]
         raise ArgumentError(
-            f"{names} must rank the same items, got n_items = {sizes[0]} and {sizes[1]} for user "
-            f"{_check.label(users[row])}. Rank the same catalogue by all models."
+            f"{names} must rank the same items, got {arg.n_items} = {sizes[0]} and {sizes[1]} for "
+            f"user {_check.label(users[row])}. Rank the same catalogue by all models."
         )

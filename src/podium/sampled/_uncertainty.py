@@ -219,7 +219,9 @@ def distinct_warnings() -> Generator[None]:
         yield
     shown_texts: set[str] = set()
     for warning in caught:
-        text = str(warning.message)
-        if text not in shown_texts or not issubclass(warning.category, PodiumWarning):
-            warn(text, warning.category)
-        shown_texts.add(text)
+        shown = warning.message
+        if not isinstance(shown, PodiumWarning):
+            warnings.warn_explicit(shown, warning.category, warning.filename, warning.lineno)
+        elif shown.message.text not in shown_texts:
+            warn(shown.message.text, type(shown))
+            shown_texts.add(shown.message.text)

@@ -12,7 +12,7 @@ from podium import _check
 from podium._ties import label_keys, random_bits
 from podium.catalogue.source import Scores, read
 from podium.catalogue.sparse import Overlap
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import row_offsets
 from podium.ranking import kept_offsets
 from podium.sampled import _kernels
@@ -261,8 +261,9 @@ def draw_candidates(
     plan.require_candidates(n_drawn)
     if popularity is not None and not _check.flag(replacement, "replacement"):
         raise ArgumentError(
-            "popularity needs replacement=True. Without replacement, the probabilities of items "
-            "change with every draw, and candidates could not be made uniform."
+            f"popularity needs {arg.replacement(True)}. Without {arg.replacement}, the "
+            "probabilities of items change with every draw, and candidates could not be made "
+            "uniform."
         )
     items = np.empty((plan.targets.size, n_drawn), np.int64)
     replacement = _check.flag(replacement, "replacement")

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -75,13 +75,13 @@ class Design:
         n_negatives = _check.cutoff(self.n_negatives, name="n_negatives")
         if n_negatives >= n_items:
             raise ArgumentError(
-                f"n_negatives must be below n_items, got {n_negatives} of {n_items} items. Draw "
-                "fewer, or rank all items: podium.catalogue.target_ranks."
+                f"{arg.n_negatives} must be below {arg.n_items}, got {n_negatives} of {n_items} "
+                "items. Draw fewer, or rank all items: podium.catalogue.target_ranks."
             )
         stages = read_stages(self.stages) or (n_negatives,)
         if stages[-1] != n_negatives:
             raise ArgumentError(
-                f"stages must end in n_negatives = {n_negatives}, got {stages[-1]}."
+                f"{arg.stages} must end in {arg.n_negatives} = {n_negatives}, got {stages[-1]}."
             )
         object.__setattr__(self, "n_items", n_items)
         object.__setattr__(self, "n_negatives", n_negatives)
@@ -247,8 +247,8 @@ def refuse_large(n_items: int) -> None:
     """Raise if the catalogue has more ranks than fit in memory."""
     if n_items > MOST_ITEMS:
         raise ArgumentError(
-            f"n_items must be at most {MOST_ITEMS:,}, because arrays over all ranks must fit in "
-            f"memory, got {n_items}."
+            f"{arg.n_items} must be at most {MOST_ITEMS:,}, because arrays over all ranks must fit "
+            f"in memory, got {n_items}."
         )
 
 
@@ -258,9 +258,9 @@ def read_stages(stages: Iterable[int] | None) -> tuple[int, ...]:
         return ()
     if not isinstance(stages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
-            f"stages must be a sequence of sizes, such as (100, 200, 400), got {stages!r}."
+            f"{arg.stages} must be a sequence of sizes, such as (100, 200, 400), got {stages!r}."
         )
     sizes = tuple(_check.cutoff(size, name="stages") for size in stages)
     if any(b <= a for a, b in pairwise(sizes)):
-        raise ArgumentError(f"stages must increase, such as (100, 200, 400), got {sizes}.")
+        raise ArgumentError(f"{arg.stages} must increase, such as (100, 200, 400), got {sizes}.")
     return sizes

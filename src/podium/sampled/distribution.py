@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check, metrics
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, parse, parse_relevance
 from podium.report import figures
 from podium.report.pictures import estimated
@@ -157,7 +157,9 @@ class RankDistribution:
         full_ranks = _check.column(ranks, "ranks")
         n_ranks = _check.cutoff(n_items, name="n_items")
         if not full_ranks.size or not (full_ranks >= 1).all() or not (full_ranks <= n_ranks).all():
-            raise ArgumentError(f"ranks must be one or more ranks from 1 to n_items = {n_ranks}.")
+            raise ArgumentError(
+                f"ranks must be one or more ranks from 1 to {arg.n_items} = {n_ranks}."
+            )
         shares = (
             np.ones(full_ranks.size)
             if weights is None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.sampled import _columns
 from podium.sampled._columns import span
 from podium.sampled.design import Design, Floats, Ints, read_stages, refuse_large
@@ -236,9 +236,9 @@ class SampledRanks(_columns.RowsOfUsers):
                 int(np.broadcast_to(v, self.n_rows)[row]) for v in (self.n_negatives, self.n_items)
             )
             raise ArgumentError(
-                f"n_negatives must be below n_items, got {n} of {items} items"
-                f"{self._row_text(row)}. n_items is the size of the whole catalogue, including the "
-                "target."
+                f"{arg.n_negatives} must be below {arg.n_items}, got {n} of {items} "
+                f"items{self._row_text(row)}. {arg.n_items} is the size of the whole catalogue, "
+                "including the target."
             )
 
     def _refuse_outside(self) -> None:
@@ -247,9 +247,9 @@ class SampledRanks(_columns.RowsOfUsers):
             row = int(np.argmax(is_outside))
             highest = int(np.broadcast_to(self.n_negatives, self.n_rows)[row]) + 1
             raise ArgumentError(
-                f"ranks must lie from 1 to n_negatives + 1 = {highest}, got {self.ranks[row]}"
-                f"{self._row_text(row)} ({int(is_outside.sum())} such ranks). Ranks start at 1, "
-                "and n_negatives does not include the target."
+                f"ranks must lie from 1 to {arg.n_negatives} + 1 = {highest}, got "
+                f"{self.ranks[row]}{self._row_text(row)} ({int(is_outside.sum())} such ranks). "
+                f"Ranks start at 1, and {arg.n_negatives} does not include the target."
             )
 
     def _refuse_off_stage(self) -> None:
@@ -306,7 +306,7 @@ def _users(user: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
     labels = _columns.labels(user, "user")
     if labels.size != n_rows:
         raise ArgumentError(
-            f"user must have one label for each of the {n_rows} ranks, got {labels.size}."
+            f"{arg.user} must have one label for each of the {n_rows} ranks, got {labels.size}."
         )
     return labels
 
@@ -325,8 +325,8 @@ def _read_history(history: ArrayLike | None, n_items: int | Ints, n_rows: int) -
     if is_outside.any():
         row = int(np.argmax(is_outside))
         raise ArgumentError(
-            f"history must lie from 0 to n_items - 1 = {highest[row]}, got {counts[row]} "
-            f"at row {row}. It is the number of the user's own items in the catalogue, without the "
+            f"history must lie from 0 to {arg.n_items} - 1 = {highest[row]}, got {counts[row]} at "
+            f"row {row}. It is the number of the user's own items in the catalogue, without the "
             "target."
         )
     return counts

@@ -13,7 +13,7 @@ from podium._ties import TIES, random_bits
 from podium.catalogue.passes import RULES
 from podium.catalogue.source import Scores, Source, read, refuse_score
 from podium.catalogue.sparse import Overlap
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.sampled import _columns, _kernels
 from podium.sampled._draws import DrawPlan, draw_bits, read_plan
 from podium.sampled.design import Design, Ints, read_stages
@@ -237,7 +237,7 @@ def _ranks(ranks: ArrayLike, n_items: int) -> Ints:
     if is_outside.any():
         row = int(np.argmax(is_outside))
         raise ArgumentError(
-            f"ranks must lie from 1 to n_items = {n_items}, got {observed[row]} at row {row} "
+            f"ranks must lie from 1 to {arg.n_items} = {n_items}, got {observed[row]} at row {row} "
             f"({int(is_outside.sum())} such ranks)."
         )
     return observed
@@ -278,9 +278,9 @@ def tie_rule(ties: Ties, *, growing: bool) -> int:
     rule = RULES[_check.choice(ties, "ties", TIES)]
     if growing and ties == "average":
         raise ArgumentError(
-            "ties='average' is undefined for samples that grow while the target comes first, "
-            "because it does not decide whether a tied target is first. Use 'worst', 'best', "
-            "'random' or 'id'."
+            f"{arg.ties('average')} is undefined for samples that grow while the target comes "
+            "first, because it does not decide whether a tied target is first. Use 'worst', "
+            "'best', 'random' or 'id'."
         )
     return rule
 

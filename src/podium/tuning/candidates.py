@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 
 Params: TypeAlias = dict[str, Any]
 Grid: TypeAlias = "Mapping[str, Any] | Sequence[Mapping[str, Any]]"
@@ -131,7 +131,8 @@ def candidates(grid: Grid, n_trials: int | None, seed: int) -> list[Params]:
         return _of_lists(parts, n_trials, seed)
     if n_trials is None:
         raise ArgumentError(
-            "n_trials is required if the grid has a distribution. Pass it, for example n_trials=20."
+            f"{arg.n_trials} is required if the grid has a distribution. Pass it, for example "
+            f"{arg.n_trials(20)}."
         )
     return [
         _random_params(parts, np.random.default_rng([seed, _PURPOSE, i])) for i in range(n_trials)
@@ -165,7 +166,9 @@ def checked_parts(grid: Grid, name: str) -> list[Params]:
     """
     parts = [_checked(part, name) for part in ([grid] if isinstance(grid, Mapping) else grid)]
     if not parts:
-        raise ArgumentError(f"{name} must have at least one mapping of names to values, got none.")
+        raise ArgumentError(
+            f"{arg[name]} must have at least one mapping of names to values, got none."
+        )
     return parts
 
 
@@ -219,12 +222,12 @@ def _values(name: str, values: Any) -> Any:
         return values
     if isinstance(values, str | Mapping) or not hasattr(values, "__len__"):
         raise ArgumentError(
-            f"{name} must be a list of values or a distribution such as LogUniform(1e-6, 1)"
+            f"{arg[name]} must be a list of values or a distribution such as LogUniform(1e-6, 1)"
             f", got {values!r}."
         )
     plain: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if not plain:
-        raise ArgumentError(f"{name} must have at least one value, got none.")
+        raise ArgumentError(f"{arg[name]} must have at least one value, got none.")
     return plain
 
 

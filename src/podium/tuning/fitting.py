@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from podium import losses
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.rankers.estimator import Ranker
 from podium.types import PerRow, Progress
 
@@ -147,13 +147,13 @@ def check(estimator: Any) -> None:
     last = last_step(estimator)
     if not hasattr(last, "fit") or not hasattr(estimator, "get_params"):
         raise ArgumentError(
-            "estimator must be a scikit-learn estimator, such as LinearRanker(), got "
+            f"{arg.estimator} must be a scikit-learn estimator, such as LinearRanker(), got "
             f"{estimator!r}."
         )
     if takes(last, "group") and not takes(last, "qid"):
         raise ArgumentError(
-            f"estimator {type(last).__name__} accepts group=, the sizes of sorted groups, but not "
-            "qid=. Use an estimator of podium.rankers; these accept qid in any order."
+            f"estimator {type(last).__name__} accepts {arg.group()}, the sizes of sorted groups, "
+            "but not qid=. Use an estimator of podium.rankers; these accept qid in any order."
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn import utils
 
 from podium import _check, data
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.rankers.inputs import unpack_eval_set
 from podium.types import RowIndex
@@ -73,7 +73,8 @@ def of_users(rows: Rows, n_folds: int, seed: int) -> list[Fold]:
     groups = Groups.from_qid(_required(rows.qid, "n_folds"))
     if not 2 <= n_folds <= groups.n_groups:
         raise ArgumentError(
-            f"n_folds must be from 2 to the number of users, {groups.n_groups}, got {n_folds}."
+            f"{arg.n_folds} must be from 2 to the number of users, {groups.n_groups}, got "
+            f"{n_folds}."
         )
     shuffled_groups = np.random.default_rng([seed, _PURPOSE]).permutation(groups.n_groups)
     fold_of_row = (shuffled_groups % n_folds)[groups.index]
@@ -88,8 +89,12 @@ def of_split(rows: Rows, split: str, share: float, times: Any, seed: int) -> lis
     split = _check.choice(split, "split", SPLITS)
     share = _check.open_fraction(share, "valid")
     if (times is None) == split.startswith("time"):
-        text = "needs time=, one value per row" if times is None else "can't be used with time="
-        raise ArgumentError(f"split={split!r} {text}.")
+        text = (
+            f"needs {arg.time()}, one value per row"
+            if times is None
+            else f"can't be used with {arg.time()}"
+        )
+        raise ArgumentError(f"{arg.split(split)} {text}.")
     if times is not None:
         _check.equal_length(y=rows.y, time=times)
     if split == "time":
@@ -103,8 +108,8 @@ def of_split(rows: Rows, split: str, share: float, times: Any, seed: int) -> lis
         parts = data.splits.random(len(rows.y), user=rows.qid, test=share, seed=seed)
     if not parts.test.size:
         raise ArgumentError(
-            f"valid={share:g} sets no rows aside, because shares are rounded down. Pass a larger "
-            "share."
+            f"{arg.valid(share)} sets no rows aside, because shares are rounded down. Pass a "
+            "larger share."
         )
     return [_fold(rows, parts.train, parts.test)]
 
@@ -116,5 +121,7 @@ def _fold(rows: Rows, train: RowIndex, valid: RowIndex) -> Fold:
 def _required(qid: Any, setting: str) -> Any:
     """Return qid, which `setting` needs; raise if it is None."""
     if qid is None:
-        raise ArgumentError(f"qid is required to split users ({setting}). Pass qid or an eval_set.")
+        raise ArgumentError(
+            f"qid is required to split users ({setting}). Pass qid or {arg.eval_set}."
+        )
     return qid

@@ -10,7 +10,7 @@ import numpy as np
 
 from podium import losses
 from podium.data.columns import threshold
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.losses import Loss
 from podium.metrics import parse
 from podium.rankers.estimator import Ranker
@@ -43,7 +43,7 @@ def check_ratings(source: str | Path, ranker: Ranker, grid: Any, *, validated: b
         if isinstance(loss, str) and not ranker.reads_grades(loss):
             raise ArgumentError(
                 f"{source} contains ratings, but {loss} counts every rating as a positive. Pass "
-                "loss='logistic' with min_relevance, or another loss of podium."
+                f"{arg.loss('logistic')} with {arg.min_relevance}, or another loss of podium."
             )
         if not ranker.reads_grades(loss) and _threshold(loss, ranker) == 1.0:
             threshold(str(source), None, ratings=True)
@@ -51,8 +51,8 @@ def check_ratings(source: str | Path, ranker: Ranker, grid: Any, *, validated: b
     measure = ranker.suited_measure() if ranker.eval_metric is None else ranker.eval_metric
     if validated and graded and not parse(measure).graded:
         raise ArgumentError(
-            f"{source} contains ratings, but {measure} counts every rating as a "
-            "positive. Pass eval_metric='ndcg@K', which uses grades, as the loss does."
+            f"{source} contains ratings, but {measure} counts every rating as a positive. Pass "
+            f"{arg.eval_metric('ndcg@K')}, which uses grades, as the loss does."
         )
 
 
@@ -83,9 +83,9 @@ def shown_grades(relevance: PerRow) -> str:
 def _alternatives(loss: Any) -> Iterator[str]:
     """Yield the parameters that change which rows are positive."""
     if not isinstance(loss, str):
-        yield "min_relevance changes this threshold"
+        yield f"{arg.min_relevance} changes this threshold"
     if loss is not None:
-        yield "loss='softmax' or 'listmle' learns from grades"
+        yield f"{arg.loss('softmax', 'listmle')} learns from grades"
 
 
 def _losses(ranker: Ranker, grid: Any) -> Iterator[tuple[str, Any]]:

@@ -13,7 +13,7 @@ from scipy import sparse
 from podium import _check, data
 from podium.catalogue import rank_blocks
 from podium.data.ids import codes_of
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import Measure
 from podium.ranking import kept_offsets
 from podium.recommenders import Popularity, Recommender
@@ -152,7 +152,7 @@ def _matrix_like(source: Any, name: str, reader: Recommender, *, every_row: bool
         rows, columns = _places(source, name, reader, every_row=every_row)
     elif source.shape != shape:
         raise ArgumentError(
-            f"{name} must have the shape of user_items, {shape}, got {source.shape}."
+            f"{arg[name]} must have the shape of {arg.user_items}, {shape}, got {source.shape}."
         )
     else:
         coo: Any = source.tocoo()
@@ -166,7 +166,7 @@ def _matrix_like(source: Any, name: str, reader: Recommender, *, every_row: bool
 def _places(source: Any, name: str, reader: Recommender, *, every_row: bool) -> tuple[Any, Any]:
     """Return the rows and columns of the pairs of a table; those of value 0 with `every_row`."""
     if reader.user_labels_ is None:
-        raise ArgumentError(f"{name} must be a sparse matrix, like user_items.")
+        raise ArgumentError(f"{arg[name]} must be a sparse matrix, like {arg.user_items}.")
     events = source if isinstance(source, data.Interactions) else data.read_interactions(source)
     user, item = (labels[codes] for codes, labels in map(codes_of, (events.user, events.item)))
     is_pair = slice(None) if every_row or events.value is None else events.value > 0
@@ -175,6 +175,6 @@ def _places(source: Any, name: str, reader: Recommender, *, every_row: bool) -> 
     if is_unknown.any():
         raise ArgumentError(
             f"{name} has {int(is_unknown.sum())} of {rows.size} pairs whose user or item is not in "
-            "user_items. Leave them out."
+            f"{arg.user_items}. Leave them out."
         )
     return rows, columns

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from podium import __version__, _check
 from podium._one_thread import one_blas_thread
-from podium.errors import ArgumentError, MissingExtraError, warn
+from podium.errors import ArgumentError, MissingExtraError, arg, warn
 from podium.evaluation import stats
 from podium.executors import Executor, Threads
 from podium.metrics import Measure, parse_relevance
@@ -320,7 +320,7 @@ def _checked_space(recommender: Recommender, space: Grid | None) -> list[Params]
     for name in dict.fromkeys(name for part in parts for name in part):
         if name not in known_names:
             raise ArgumentError(
-                f"space[{name!r}] is not a parameter of {type(recommender).__name__}."
+                f"{arg['space', name]} is not a parameter of {type(recommender).__name__}."
                 f"{_check.nearest(name, known_names)} The parameters are "
                 f"{_check.listed(known_names)}."
             )
@@ -333,8 +333,8 @@ def _searched(space: list[Params], parts: Parts) -> list[Params]:
         return space
     if parts.has_zeros:
         warn(
-            "gain is not searched, because some rows have the value 0, and they are pairs with "
-            "gain='one' only. Leave these rows out to search it."
+            f"{arg.gain} is not searched, because some rows have the value 0, and they are pairs "
+            f"with {arg.gain('one')} only. Leave these rows out to search it."
         )
     elif (parts.train.data != 1.0).any():
         return space

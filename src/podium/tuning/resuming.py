@@ -11,7 +11,7 @@ from typing import Any, cast
 from podium._arrays import check_target
 from podium._files import replacing
 from podium._json import plain
-from podium.errors import ArgumentError, DataError, warn
+from podium.errors import ArgumentError, DataError, arg, warn
 from podium.tuning.candidates import Params
 from podium.tuning.halving import Fit
 from podium.tuning.results import Trial
@@ -61,7 +61,9 @@ class FitFile:
             If the file is damaged, or belongs to another search.
         """
         if self._path is None:
-            raise ArgumentError("resume=True requires a checkpoint. Pass checkpoint=PATH.")
+            raise ArgumentError(
+                f"{arg.resume(True)} requires a checkpoint. Pass {arg.checkpoint()}PATH."
+            )
         if not self._path.exists():
             warn(f"There is no checkpoint {self._path}. The search starts from the first fit.")
             return
@@ -70,7 +72,7 @@ class FitFile:
             if identity.get(part) != self._identity[part]:
                 raise DataError(
                     f"checkpoint {self._path} {reason}. Pass another checkpoint, or start again "
-                    "without resume."
+                    f"without {arg.resume}."
                 )
         self._lines = {(line["candidate"], line["rung"]): line for line in lines}
 
@@ -128,5 +130,5 @@ class FitFile:
             pass  # the error below
         raise DataError(
             f"checkpoint {path} is damaged, or is not a file of a search. Pass another checkpoint, "
-            "or start again without resume."
+            f"or start again without {arg.resume}."
         )

@@ -14,10 +14,11 @@ from sklearn.base import clone
 
 from podium import _check
 from podium._one_thread import n_processors
-from podium.errors import ArgumentError, ConvergenceWarning, warn
+from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.rankers.estimator import Ranker
+from podium.rankers.fitting import LimitWarning
 from podium.ranking import Ranking
 from podium.tuning import fitting, folds
 from podium.tuning.candidates import Grid, Params, candidates
@@ -207,7 +208,7 @@ def plan(
         estimator, dict.fromkeys(n for params in param_sets for n in params)
     ):
         raise ArgumentError(
-            f"grid[{name!r}] is not a parameter of {type(last_step).__name__}."
+            f"{arg['grid', name]} is not a parameter of {type(last_step).__name__}."
             f"{_check.nearest(name, known_names)} The parameters are {_check.listed(known_names)}."
         )
     return param_sets
@@ -226,7 +227,7 @@ def _refit(run: Run, best: Trial, rows: Rows) -> Any:
         last.set_params(keep="last")
     with warnings.catch_warnings():
         # The refit is meant to end at max_iter.
-        warnings.filterwarnings("ignore", ".*stopped at max_iter", ConvergenceWarning)
+        warnings.simplefilter("ignore", LimitWarning)
         return fitting.fit(model, *rows.cut(), item=rows.items())
 
 
@@ -262,9 +263,11 @@ def _folds(
     reader: str,
 ) -> list[Fold]:
     if eval_set is not None and n_folds is not None:
-        raise ArgumentError("eval_set and n_folds were both given. Pass one of them.")
+        raise ArgumentError(f"{arg.eval_set} and {arg.n_folds} were both given. Pass one of them.")
     if (eval_set is not None or n_folds is not None) and time is not None:
-        raise ArgumentError("time requires split='time' or 'time-per-user'. Leave it out.")
+        raise ArgumentError(
+            f"{arg.time} requires {arg.split('time', 'time-per-user')}. Leave it out."
+        )
     if eval_set is not None:
         return folds.of_eval_set(rows, eval_set, reader)
     if n_folds is not None:

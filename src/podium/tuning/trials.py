@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import clone
 
 from podium._one_thread import one_blas_thread
-from podium.errors import ArgumentError, MissingExtraError
+from podium.errors import ArgumentError, MissingExtraError, PodiumError
 from podium.evaluation import stats
 from podium.metrics import Measure
 from podium.ranking import Ranking
@@ -118,8 +118,10 @@ class Trials:
             )
             if len(self._done) == 1 and isinstance(first_error, ArgumentError):
                 raise first_error
+            known = isinstance(first_error, PodiumError)
+            reason = first_error.message.text if known else first_error
             raise ArgumentError(
-                f"All {len(self._done)} candidates failed. The error of the first: {first_error}"
+                f"All {len(self._done)} candidates failed. The error of the first: {reason}"
             ) from first_error
 
 
@@ -146,7 +148,9 @@ def _fit(
         )
         values = run.measure(ranking)
         if np.isnan(values).all():
-            raise ArgumentError(f"{run.measure} is defined on no user of the rows set aside.")
+            raise ArgumentError(
+                f"{run.measure} is defined on no user of the rows set aside. Set more rows aside."
+            )
         outcome.values = values
         outcome.estimator = model if keep else None
         outcome.iterations, outcome.stop_reason = _n_iterations(model), _stop_reason(model)

@@ -19,7 +19,7 @@ from podium.data.storage import Storage
 from podium.data.times import keys_of
 from podium.decide.audit.pricing import POPULARITY
 from podium.decide.audit.tables import Part, Request, Tables
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, parse_relevance
 
 _CANDIDATES = ("uniform",)
@@ -49,8 +49,8 @@ def read_tables(
         raise ArgumentError(f"runs must be a mapping of names to runs, got {type(runs).__name__}.")
     if not runs and (candidates is not None or n_negatives is not None):
         raise ArgumentError(
-            "candidates and n_negatives describe the lists of runs, but there are no runs. Pass "
-            "runs, or leave candidates and n_negatives out."
+            f"{arg.candidates} and {arg.n_negatives} describe the lists of runs, but there are no "
+            f"runs. Pass runs, or leave {arg.candidates} and {arg.n_negatives} out."
         )
     if POPULARITY in runs:
         raise ArgumentError(f"runs has a run named {POPULARITY!r}. Choose another name.")

@@ -17,7 +17,7 @@ from podium.decide.explain.search import Search, package_choices, search
 from podium.decide.explain.table import ValueTable
 from podium.decide.explain.tables import Differences, differences
 from podium.decide.explain.waterfall import Waterfall, waterfall
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, parse_relevance
 from podium.report import Table, explanation
 from podium.report.pictures import Pictures, chosen_measure, decided
@@ -191,8 +191,8 @@ def _all_packages(table: ValueTable) -> tuple[Waterfall, ...]:
     having = [name for name in presets.PACKAGES if package_choices(table, name)]
     if not having:
         raise ArgumentError(
-            f"No package of {', '.join(presets.PACKAGES)} has {table.measure}. Pass value= to "
-            "search the conventions that give a number."
+            f"No package of {', '.join(presets.PACKAGES)} has {table.measure}. Pass {arg.value()} "
+            "to search the conventions that give a number."
         )
     return tuple(steps for name in having for steps in _steps(table, name))
 

@@ -10,7 +10,7 @@ import numpy as np
 from podium import presets
 from podium.decide.explain.grid import separated_by
 from podium.decide.explain.table import ValueTable, as_choice, changes
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 
 _FEWEST_DIGITS = 3
 _SIMPLE = 2  # combinations of more conventions are named only if no simpler one fits
@@ -115,18 +115,21 @@ def _read(value: str, table: ValueTable) -> tuple[float, int]:
     try:
         target = float(value)
     except ValueError:
-        raise ArgumentError(f"value must be a number such as 0.3121, got {value!r}.") from None
+        raise ArgumentError(
+            f"{arg.value} must be a number such as 0.3121, got {value!r}."
+        ) from None
     mantissa, _, exponent = value.strip().lower().partition("e")
     n_digits = len(mantissa.partition(".")[2]) - int(exponent or 0)
     low, high = table.measure.metric.bounds
     if not low <= target <= high:
         percent = f" Write a percentage as {target / 100:g}." if high < target <= 100 * high else ""
         raise ArgumentError(
-            f"value must be from {low:g} to {high:g} for {table.measure}, got {value}.{percent}"
+            f"{arg.value} must be from {low:g} to {high:g} for {table.measure}, got "
+            f"{value}.{percent}"
         )
     if n_digits < _FEWEST_DIGITS:
         raise ArgumentError(
-            f"value must have at least {_FEWEST_DIGITS} digits after the point, because many "
+            f"{arg.value} must have at least {_FEWEST_DIGITS} digits after the point, because many "
             f"conventions give {value}. Pass more digits, such as 0.3121."
         )
     return target, n_digits

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from podium import _check, data, losses
 from podium._arrays import check_arrays
 from podium._forks import Pool
-from podium.errors import ArgumentError, ConvergenceWarning, warn
+from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
 from podium.losses import Loss
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
@@ -195,7 +195,7 @@ class BoostedRanker(Ranker):
     def _no_split_text(self, n_rows: int) -> str:
         return (
             f"{type(self).__name__} learned nothing: no tree has a split, so that all scores are "
-            f"those of start={self.start!r}. X has {n_rows} rows, and the limits of leaves are "
+            f"those of {arg.start(self.start)}. X has {n_rows} rows, and the limits of leaves are "
             f"{self._split_limits()}. Lower them, or check that features and labels vary."
         )
 
@@ -263,8 +263,8 @@ class BoostedRanker(Ranker):
         """Return the loss for soft targets, and the rows with pooled labels as relevance."""
         if not isinstance(loss, losses.GroupLogistic) or loss.soft:
             raise ArgumentError(
-                f"item requires the loss 'group-logistic', which accepts pooled labels, got the "
-                f"loss {loss!r}. Leave item out, or choose that loss."
+                f"{arg.item} requires the loss 'group-logistic', which accepts pooled labels, got "
+                f"the loss {loss!r}. Leave {arg.item} out, or choose that loss."
             )
         targets = data.pooled_relevance(
             rows.relevance,
@@ -321,8 +321,8 @@ class BoostedRanker(Ranker):
         )
         if np.isnan(mean_measure(valid.start)):
             raise ArgumentError(
-                f"eval_set has no group on which {measure} is defined. Give it groups with "
-                "positives (and enough negatives), or choose another eval_metric."
+                f"{arg.eval_set} has no group on which {measure} is defined. Give it groups with "
+                f"positives (and enough negatives), or choose another {arg.eval_metric}."
             )
         sign = measure.metric.sign
         return lambda scores: sign * mean_measure(scores)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import Logistic
 from podium.progress import or_silent
@@ -33,7 +33,9 @@ def learn_start(
     if kind == "log-odds":
         start[-1] = _log_odds(positive, weights)
     if kind == "logistic":
-        inputs.finite_features(features, qid, "start='logistic' needs finite features, but X")
+        inputs.finite_features(
+            features, qid, f"{arg.start('logistic')} needs finite features, but X"
+        )
         start[:] = _logistic(features, positive, weights)
     return start
 
@@ -49,8 +51,8 @@ def _log_odds(positive: PerRow, weights: PerRow | None) -> float:
     share = float(np.average(positive, weights=weights))
     if not 0.0 < share < 1.0:
         raise ArgumentError(
-            "start='log-odds' needs rows of both classes, got "
-            f"{int(positive.sum())} positives among {positive.size} rows. Use start='zero'."
+            f"{arg.start('log-odds')} needs rows of both classes, got {int(positive.sum())} "
+            f"positives among {positive.size} rows. Use {arg.start('zero')}."
         )
     return float(np.log(share / (1.0 - share)))
 
@@ -58,7 +60,9 @@ def _log_odds(positive: PerRow, weights: PerRow | None) -> float:
 def _logistic(features: Any, positive: PerRow, weights: PerRow | None) -> Start:
     """Fit standardised features, and return the coefficients of the raw features."""
     if _check.is_sparse(features):
-        raise ArgumentError("start='logistic' needs dense features. Use start='log-odds'.")
+        raise ArgumentError(
+            f"{arg.start('logistic')} needs dense features. Use {arg.start('log-odds')}."
+        )
     units = _units(features)
     features = features / units
     mean, spread = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)

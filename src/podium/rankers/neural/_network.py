@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from podium import _check
 from podium._kernels import read_only
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.rankers.objective import Parameters
 from podium.types import PerRow
 
@@ -107,7 +107,7 @@ def hidden_sizes(hidden: Any) -> tuple[int, ...]:
         units = -1
     if units < 0:
         raise ArgumentError(
-            "hidden must be an integer >= 0 or a tuple of integers >= 1, the units of each hidden "
-            f"layer, got {hidden!r}. 0 makes a linear model."
+            f"{arg.hidden} must be an integer >= 0 or a tuple of integers >= 1, the units of each "
+            f"hidden layer, got {hidden!r}. 0 makes a linear model."
         )
     return (units,) if units else ()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.losses import Loss
 from podium.rankers.batches import Batch, Batches
 from podium.rankers.neural._network import Network
@@ -110,13 +110,13 @@ def train(
     best_point = history.kept_point
     if best_point is None:
         raise ArgumentError(
-            f"learning_rate={settings.learning_rate:g} made scores overflow in the first epoch. "
+            f"{arg.learning_rate(settings.learning_rate)} made scores overflow in the first epoch. "
             "Lower it, or scale the features."
         )
     remaining = (
         f"its last {min(len(history.objectives), 10)} objectives have a range of {history.span:.2g}"
     )
-    remaining += f" > tol={settings.tol:g}"
+    remaining += f" > {arg.tol(settings.tol)}"
     return Solution(best_point.parameters, best_point.objective, reason, history, remaining)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.rankers.objective import LinearObjective, Parameters, Point, dot
 from podium.rankers.solvers._common import (
     History,
@@ -74,7 +74,7 @@ def bundle(
     point = run.history.choose(objective)
     value = run.best.value
     relative_gap = run.gap / abs(value) if value else np.inf
-    remaining = f"its relative gap is {relative_gap:.2g} > tol={settings.tol:g}"
+    remaining = f"its relative gap is {relative_gap:.2g} > {arg.tol(settings.tol)}"
     return Solution(
         point.parameters, point.objective, reason, run.history, remaining, run.lower_bound
     )
@@ -168,8 +168,8 @@ class _Run:
                 shift *= 4.0
                 if abs(shift) > _FARTHEST:
                     raise ArgumentError(
-                        "solver='bundle' found no intercept at which the loss stops decreasing. "
-                        "Pass fit_intercept=False."
+                        f"{arg.solver('bundle')} found no intercept at which the loss stops "
+                        f"decreasing. Pass {arg.fit_intercept(False)}."
                     )
 
     def _shifted(self, intercept: float) -> Parameters:

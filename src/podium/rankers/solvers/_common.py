@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.rankers.objective import LinearObjective, Parameters, Point, dot
 from podium.types import Progress
 
@@ -128,8 +128,8 @@ class History:
         """Return the iterate to keep, or the mean of the iterates."""
         if self.kept_point is None:
             raise ArgumentError(
-                "start has no finite objective, because the scores overflow. Pass start='zero', "
-                "or scale the features."
+                f"{arg.start} has no finite objective, because the scores overflow. Pass "
+                f"{arg.start('zero')}, or scale the features."
             )
         return self.kept_point if self._mean is None else objective.evaluate(self._mean)
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from podium._one_thread import one_blas_thread
+from podium.errors import arg
 from podium.rankers.objective import LinearObjective, Parameters, Point
 from podium.rankers.solvers._common import (
     History,
@@ -61,7 +62,7 @@ def lbfgs(
     show(progress, run.history, settings, done=True)
     point = run.history.choose(objective)
     steepest = float(np.abs(run.last.grad).max(initial=0.0))
-    remaining = f"its gradient has a component of {steepest:.2g} > tol={settings.tol:g}"
+    remaining = f"its gradient has a component of {steepest:.2g} > {arg.tol(settings.tol)}"
     return Solution(point.parameters, point.objective, reason, run.history, remaining)
 
 

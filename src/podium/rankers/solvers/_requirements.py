@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from podium import losses
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.losses import Loss
 from podium.rankers.objective import LinearObjective
 
@@ -17,8 +17,8 @@ def require(loss: Loss, solver: str, declared: Declared) -> None:
     if _declares(loss, declared):
         return
     raise ArgumentError(
-        f"solver={solver!r} needs a {declared} loss, which {loss.name!r} is not. Use "
-        f"{' or '.join(loss_names(declared))}, or pass solver='subgradient', which accepts "
+        f"{arg.solver(solver)} needs a {declared} loss, which {loss.name!r} is not. Use "
+        f"{' or '.join(loss_names(declared))}, or pass {arg.solver('subgradient')}, which accepts "
         "any loss."
     )
 
@@ -27,8 +27,8 @@ def require_penalty(objective: LinearObjective, solver: str) -> None:
     """Raise if there is no penalty, since the dual is then unbounded."""
     if objective.l2 <= 0.0:
         raise ArgumentError(
-            f"solver={solver!r} needs l2 > 0, got {objective.l2:g}. Its duality gap is infinite "
-            "without a penalty. Raise l2, or use solver='subgradient'."
+            f"{arg.solver(solver)} needs l2 > 0, got {objective.l2:g}. Its duality gap is infinite "
+            f"without a penalty. Raise {arg.l2}, or use {arg.solver('subgradient')}."
         )
 
 
@@ -36,8 +36,8 @@ def refuse_radius(radius: float | None, solver: str) -> None:
     """Raise if there is a radius, which this solver would ignore."""
     if radius is not None:
         raise ArgumentError(
-            f"solver={solver!r} does not support radius, got {radius:g}. Use l2, or "
-            "solver='subgradient' or 'stochastic'."
+            f"{arg.solver(solver)} does not support radius, got {radius:g}. Use l2, or "
+            f"{arg.solver('subgradient', 'stochastic')}."
         )
 
 
@@ -46,8 +46,8 @@ def refuse_redraws(loss: Loss, solver: str) -> None:
     if loss.redraws:
         name = loss.name
         raise ArgumentError(
-            f"solver={solver!r} needs one objective, but {name}(ties=redrawn) has another one in "
-            f"each pass. Use solver='stochastic' (or 'auto'), or {name}(ties=fixed)."
+            f"{arg.solver(solver)} needs one objective, but {name}(ties=redrawn) has another one "
+            f"in each pass. Use {arg.solver('stochastic')} (or 'auto'), or {name}(ties=fixed)."
         )
 
 

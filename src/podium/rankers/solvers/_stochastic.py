@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.rankers.batches import Batch, Batches
 from podium.rankers.objective import LinearObjective, Parameters
 from podium.rankers.solvers._common import (
@@ -58,8 +58,8 @@ class _Updates:
     def __init__(self, objective: LinearObjective, settings: Settings) -> None:
         if objective.labels is None:
             raise ArgumentError(
-                "solver='stochastic' needs an objective with labels, from which it prepares "
-                "mini-batches. Pass labels=Labels(relevance, groups)."
+                f"{arg.solver('stochastic')} needs an objective with labels, from which it "
+                "prepares mini-batches. Pass labels=Labels(relevance, groups)."
             )
         self.batches = Batches.of(objective.loss, objective.target, objective.labels, settings.seed)
         self.objective, self.settings = objective, settings

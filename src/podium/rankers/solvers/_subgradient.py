@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from podium.errors import arg
 from podium.rankers.objective import LinearObjective, Point
 from podium.rankers.solvers._common import (
     History,
@@ -61,7 +62,9 @@ def finish(
     """Return the solution of a solver that computes no gap."""
     point: Point = history.choose(objective)
     n = min(len(history.objectives), 10)
-    remaining = f"its last {n} objectives have a range of {history.span:.2g} > tol={settings.tol:g}"
+    remaining = (
+        f"its last {n} objectives have a range of {history.span:.2g} > {arg.tol(settings.tol)}"
+    )
     return Solution(point.parameters, point.objective, reason, history, remaining)
 
 

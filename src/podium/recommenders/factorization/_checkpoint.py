@@ -11,7 +11,7 @@ import numpy as np
 
 import podium
 from podium._arrays import Arrays, check_arrays, read_arrays, write_arrays
-from podium.errors import ArgumentError, DataError, warn
+from podium.errors import ArgumentError, DataError, arg, warn
 from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._blocks import aligned
 from podium.recommenders.factorization._descent import Factors, State
@@ -78,7 +78,7 @@ class Checkpoint:
         except ArgumentError as error:
             raise DataError(
                 f"checkpoint {os.fspath(self.path)} does not belong to this fit ({error}). Pass "
-                "another checkpoint, or start again without resume."
+                f"another checkpoint, or start again without {arg.resume}."
             ) from None
 
     def _restored(self, arrays: Arrays) -> tuple[State, History]:
@@ -128,14 +128,16 @@ class Checkpoint:
                 )
                 raise DataError(
                     f"checkpoint {os.fspath(self.path)} {reason}. Pass another checkpoint, or "
-                    "start again without resume."
+                    f"start again without {arg.resume}."
                 )
 
 
 def resumed(checkpoint: Checkpoint | None) -> tuple[State, History] | None:
     """Return the state and history to continue from; None, with a warning, if there is no file."""
     if checkpoint is None:
-        raise ArgumentError("resume=True requires a checkpoint. Pass checkpoint=PATH.")
+        raise ArgumentError(
+            f"{arg.resume(True)} requires a checkpoint. Pass {arg.checkpoint()}PATH."
+        )
     saved_fit = checkpoint.read()
     if saved_fit is None:
         path = os.fspath(checkpoint.path)
@@ -149,7 +151,7 @@ def _differences(saved_value: Any, current_value: dict[str, Any]) -> str:
     saved = cast("dict[str, Any]", saved_value)
     changed = [name for name, value in current_value.items() if saved.get(name) != value]
     return ", ".join(
-        f"{name} was {saved.get(name)!r}, is {current_value[name]!r}" for name in changed
+        f"{arg[name]} was {saved.get(name)!r}, is {current_value[name]!r}" for name in changed
     )
 
 

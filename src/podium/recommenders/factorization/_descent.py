@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.errors import ArgumentError, NoWorkerError
+from podium.errors import ArgumentError, NoWorkerError, arg
 from podium.executors import Executor, Held, WorkerLost
 from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._blocks import (
@@ -203,12 +203,14 @@ def _mean_cost(outcomes: list[Outcome], n_items: int) -> float:
     n_steps = sum(outcome.n_steps for outcome in outcomes)
     if not n_steps and n_items == 1:
         raise ArgumentError(
-            "user_items has one item, which can't be ranked. Fit the model to at least two items."
+            f"{arg.user_items} has one item, which can't be ranked. Fit the model to at least two "
+            "items."
         )
     if not n_steps:
         raise ArgumentError(
-            "user_items has no pair to learn from, because no block of items has another item to "
-            "compare a positive with. Pass a smaller n_blocks, or negatives='all'."
+            f"{arg.user_items} has no pair to learn from, because no block of items has another "
+            f"item to compare a positive with. Pass a smaller {arg.n_blocks}, or "
+            f"{arg.negatives('all')}."
         )
     return sum(outcome.cost for outcome in outcomes) / n_steps
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.executors import Executor
 from podium.progress import or_silent
 from podium.recommenders._ids import Labels
@@ -50,11 +50,11 @@ class Side:
         if old is None or new is None:
             if old is not new:
                 ids, rows = ("a table", "a matrix") if new is None else ("a matrix", "a table")
-                raise ArgumentError(f"user_items must be {ids}, as in fit, got {rows}.")
+                raise ArgumentError(f"{arg.user_items} must be {ids}, as in fit, got {rows}.")
             return cls(max(n_old, n_new), None, np.arange(n_old), np.arange(n_new))
         if old.dtype.kind != new.dtype.kind and "U" in (old.dtype.kind, new.dtype.kind):
             raise ArgumentError(
-                f"user_items must hold ids such as {_check.label(old[0])}, as in fit, got "
+                f"{arg.user_items} must hold ids such as {_check.label(old[0])}, as in fit, got "
                 f"{_check.label(new[0])}."
             )
         labels = np.union1d(old, new)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
 from podium._arrays import Arrays
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.executors import Executor, or_threads
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
@@ -301,7 +301,7 @@ class Factorization(FactorRecommender):
         all_new = _pairs.read(user_items, self.gain, scale=self.weight_scale_)
         new_pairs = all_new.learned()
         if not new_pairs.items.size:
-            raise ArgumentError("user_items must hold at least one new pair, got none.")
+            raise ArgumentError(f"{arg.user_items} must hold at least one new pair, got none.")
         settings, executor = self._settings(), or_threads(executor)
         growth = Growth.of(self._learned_pairs(), new_pairs, add_up=self.gain != "one")
         factors, touched = growth.factors(self._factors(), settings.seed), growth.touched_pairs()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.catalogue import rank_blocks
-from podium.errors import ArgumentError, ConvergenceWarning, warn
+from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
 from podium.metrics import Measure
 from podium.recommenders._best import with_bias
 from podium.recommenders._pairs import Pairs
@@ -107,7 +107,7 @@ def report_end(history: History, rate: float) -> None:
     if history.stop_reason == "diverged":
         warn(
             f"Factorization diverged in pass {history.n_done + 1}. The factors are those of the "
-            f"pass before it. Try learning_rate={rate / 4:g}.",
+            f"pass before it. Try {arg.learning_rate(rate / 4)}.",
             ConvergenceWarning,
         )
 
@@ -130,7 +130,7 @@ def _refuse_divergence(epoch: int, descent: Descent) -> None:
     if not epoch:
         rate = descent.settings.learning_rate
         raise ArgumentError(
-            f"learning_rate={rate:g} diverges in the first pass. Try {rate / 10:g}, or smaller "
+            f"{arg.learning_rate(rate)} diverges in the first pass. Try {rate / 10:g}, or smaller "
             "weights."
         )
 
@@ -152,7 +152,7 @@ def _measured(factors: Factors, validation: Validation) -> float:
     values = values[~np.isnan(values)]
     if not values.size:
         raise ArgumentError(
-            f"eval_set has no user for which {measure} is defined. Add pairs to it that the "
-            "model has not seen, or choose another eval_metric."
+            f"{arg.eval_set} has no user for which {measure} is defined. Add pairs to it that the "
+            f"model has not seen, or choose another {arg.eval_metric}."
         )
     return measure.metric.sign * float(values.mean())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.recommenders._pairs import GAINS, Pairs
 from podium.recommenders.factorization._losses import LOSSES, FactorLoss
 from podium.recommenders.factorization._plan import choose_n_blocks
@@ -197,7 +197,7 @@ def _n_blocks(model: Any, size: DataSize, cap_blocks: bool) -> int:
         return most
     if n_blocks > most:
         raise ArgumentError(
-            f"n_blocks must be at most the number of users and of items, {size.n_users} and "
+            f"{arg.n_blocks} must be at most the number of users and of items, {size.n_users} and "
             f"{size.n_items}, got {n_blocks}."
         )
     return n_blocks

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import ByMeasure
 from podium.report._types import Figure
 from podium.report.pictures import decided, estimated, measured, searched
@@ -77,6 +77,6 @@ def chosen_measure(measures: Iterable[str], measure: Any) -> str:
         return next(iter(names), "")
     if str(measure) not in names:
         raise ArgumentError(
-            f"measure must be one of {', '.join(names) or 'none'}, got {str(measure)!r}."
+            f"{arg.measure} must be one of {', '.join(names) or 'none'}, got {str(measure)!r}."
         )
     return names[str(measure)]

@@ -9,7 +9,7 @@ from podium._grammar import word
 from podium._numbers import MINUS
 from podium.report._types import Figure
 from podium.report.explanation import step_values
-from podium.report.figures import interval_row
+from podium.report.figures import differences
 from podium.report.pictures.measured import UNJUDGED
 
 _VALUE = "value of "
@@ -19,18 +19,13 @@ def claims(result: Mapping[str, Any], measure: str) -> Figure:
     """Return the differences in a measure of a Gate's JSON form, for all users and segments."""
     drawn = [claim for claim in result["claims"] if claim["measure"] == measure]
     sides = (result["base"], result["candidate"])
-    low, high = sides if drawn[0]["higher_is_better"] else sides[::-1]
     limit = drawn[0]["limit"]
-    figure: dict[str, Any] = {
-        "kind": "difference_plot",
-        "title": f"{measure}: {result['candidate']} − {result['base']}",
-        "low_label": f"{low} better",
-        "high_label": f"{high} better",
-        "rows": [
-            interval_row(claim["place"], {**claim, "mean": claim["difference"]}) for claim in drawn
-        ],
-        "bounds_label": UNJUDGED.replace("means", "differences"),
-    }
+    figure = differences(
+        f"{measure}: {result['candidate']} − {result['base']}",
+        sides if drawn[0]["higher_is_better"] else sides[::-1],
+        [(claim["place"], claim, "") for claim in drawn],
+        UNJUDGED.replace("means", "differences"),
+    )
     if limit:
         figure["reference"] = {"value": limit, "label": f"limit {limit:+.4g}".replace("-", MINUS)}
     return figure

@@ -8,10 +8,11 @@ from typing import Any
 from podium._text import counted
 from podium.report._types import Figure
 from podium.report.cells import percentage
-from podium.report.figures import interval_row
+from podium.report.figures import differences, interval_row
 from podium.report.pictures import measured
 
 BOUNDS = "all values that the observed ranks allow"
+_DIFFERENCES = "all differences that the observed ranks allow"
 _MOST_CUTOFFS = 12  # of a curve of ranks, with bounds
 
 
@@ -50,35 +51,16 @@ def run_estimates(result: Mapping[str, Any], measure: str = "") -> Figure:
 def run_differences(result: Mapping[str, Any], measure: str) -> Figure:
     """Return the differences in one measure of a SampledComparisons' JSON form."""
     tests = result["measures"][measure]["differences"]
-    baseline = result["baseline"]
-    run = "the run" if len(tests) > 1 else tests[0]["run"]
-    return {
-        **_differences(f"{measure}: difference from {baseline}", tests[0], baseline, run),
-        "rows": [_difference(test["run"], test, test["run"]) for test in tests],
-    }
+    sides = result["baseline"], "the run" if len(tests) > 1 else tests[0]["run"]
+    title = f"{measure}: difference from {sides[0]}, with {percentage(tests[0]['level'])} intervals"
+    return differences(title, sides, [(t["run"], t, t["run"]) for t in tests], _DIFFERENCES)
 
 
 def pair_differences(result: Mapping[str, Any], measure: str = "") -> Figure:
     """Return the differences of a SampledComparison's JSON form, in all measures or one."""
-    tests = {name: test for name, test in result["measures"].items() if measure in ("", name)}
-    return {
-        **_differences("Differences b − a", next(iter(tests.values())), "a", "b"),
-        "rows": [_difference(name, test) for name, test in tests.items()],
-    }
-
-
-def _differences(start: str, test: Mapping[str, Any], low: str, high: str) -> dict[str, Any]:
-    return {
-        "kind": "difference_plot",
-        "title": f"{start}, with {percentage(test['level'])} intervals",
-        "low_label": f"{low} better",
-        "high_label": f"{high} better",
-        "bounds_label": BOUNDS.replace("values", "differences"),
-    }
-
-
-def _difference(label: str, test: Mapping[str, Any], series: str = "") -> dict[str, Any]:
-    return interval_row(label, {**test, "mean": test["difference"]}, series)
+    tests = [(name, t, "") for name, t in result["measures"].items() if measure in ("", name)]
+    title = f"Differences b − a, with {percentage(tests[0][1]['level'])} intervals"
+    return differences(title, ("a", "b"), tests, _DIFFERENCES)
 
 
 def cutoffs(

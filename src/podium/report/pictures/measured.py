@@ -7,10 +7,11 @@ from typing import Any
 
 from podium._text import counted
 from podium.metrics import SHOWN
+from podium.report import figures
 from podium.report._types import Figure
 from podium.report.cells import percentage
 from podium.report.figures import interval_row
-from podium.report.flat import summaries
+from podium.report.measured import summaries
 
 MOST_IN_FIGURE = 20
 UNJUDGED = "all means over judgements of the unjudged items"
@@ -179,34 +180,18 @@ def differences(result: Mapping[str, Any], measure: str) -> Figure:
     level = percentage(tests[0].get("level", 0.95))
     runs = set(runs_in_figures(result, measure))
     drawn = [t for t in tests if {t["run"], t["baseline"]} <= runs]
-    low, high = _directions(result["measures"][measure], "" if is_all else baseline)
-    return {
-        "kind": "difference_plot",
-        "title": f"{measure}: {start}, with {level} intervals",
-        "low_label": low,
-        "high_label": high,
-        "rows": [
-            interval_row(
-                f"{t['run']} - {t['baseline']}" if is_all else t["run"],
-                {**t, "mean": t["difference"]},
-                t["run"],
-            )
-            for t in drawn
-        ],
-        "bounds_label": UNJUDGED.replace("means", "differences"),
-    }
-
-
-def _directions(results: Mapping[str, Any], baseline: str) -> tuple[str, str]:
-    """Return labels for a difference below and above 0; for a loss, lower is better."""
-    tests, is_better = results["differences"], results.get("higher_is_better")
     run = "the run" if len(tests) > 1 else str(tests[0]["run"])
-    if not baseline:
-        run, baseline = "the first run", "the second run"
+    sides = ("the second run", "the first run") if is_all else (baseline, run)
+    is_better = result["measures"][measure].get("higher_is_better")
+    figure = figures.differences(
+        f"{measure}: {start}, with {level} intervals",
+        sides[::-1] if is_better is False else sides,
+        [(f"{t['run']} - {t['baseline']}" if is_all else t["run"], t, t["run"]) for t in drawn],
+        UNJUDGED.replace("means", "differences"),
+    )
     if is_better is None:
-        return f"{baseline} higher", f"{run} higher"
-    low, high = (baseline, run) if is_better else (run, baseline)
-    return f"{low} better", f"{high} better"
+        figure |= {"low_label": f"{sides[0]} higher", "high_label": f"{sides[1]} higher"}
+    return figure
 
 
 def run_segments(result: Mapping[str, Any], measure: str) -> Iterator[tuple[str, Figure]]:
@@ -292,16 +277,12 @@ def gains_by_segment(gain: Mapping[str, Any]) -> Figure:
         caption = f"The largest gains and losses of {n} segments. {caption}"
     run, baseline = gain["run"], gain["baseline"]
     sides = (baseline, run) if gain["higher_is_better"] else (run, baseline)
-    return {
-        "kind": "difference_plot",
-        "title": f"{gain['measure']} by segment: {run} − {baseline}",
-        "low_label": f"{sides[0]} better",
-        "high_label": f"{sides[1]} better",
-        "rows": [
-            interval_row(f"{s['name']} ({counted(s['n_groups'], 'users')})", s) for s in parts
-        ],
-        "caption": caption,
-    }
+    title = f"{gain['measure']} by segment: {run} − {baseline}"
+    tests = [
+        (f"{s['name']} ({counted(s['n_groups'], 'users')})", {**s, "difference": s["mean"]}, "")
+        for s in parts
+    ]
+    return {**figures.differences(title, sides, tests), "caption": caption}
 
 
 def _divisions(result: Mapping[str, Any]) -> dict[str, list[Any]]:

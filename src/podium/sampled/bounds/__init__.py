@@ -10,7 +10,7 @@ import numpy as np
 
 from podium import _check
 from podium._one_thread import one_blas_thread
-from podium.errors import ArgumentError, warn
+from podium.errors import ArgumentError, arg, warn
 from podium.metrics import Measure
 from podium.sampled.bounds.ball import ball_of_ranks, ball_of_shares, distance_of_shares
 from podium.sampled.bounds.moments import least_with_moments
@@ -113,9 +113,9 @@ def identification_bounds(
     bounds, some_fit = known[parsed, level]
     if not some_fit:
         warn(
-            f"no distribution of ranks gives the observed sampled ranks within sampling error "
-            f"(confidence {level:g}). Check that candidates were drawn uniformly from n_items, "
-            "and that n_items and replacement are right."
+            "no distribution of ranks gives the observed sampled ranks within sampling error "
+            f"(confidence {level:g}). Check that candidates were drawn uniformly from "
+            f"{arg.n_items}, and that {arg.n_items} and replacement are right."
         )
     return bounds
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError, ConvergenceWarning, warn
+from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
 from podium.sampled.design import Floats
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators import Estimator, register
@@ -262,6 +262,6 @@ class WMLE(Estimator):
         )
         if not user_weights.any():
             raise ArgumentError(
-                "weight must be above 0 for at least one sampled rank, got 0 for all."
+                f"{arg.weight} must be above 0 for at least one sampled rank, got 0 for all."
             )
         return user_weights

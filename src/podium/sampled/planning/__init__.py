@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import Measure
 from podium.sampled._request import read_measures, require_kind
 from podium.sampled._uncertainty import distinct_warnings
@@ -193,19 +193,22 @@ def _read_request(
     n_items: int, method: str | Estimator, measure: str | Measure
 ) -> tuple[Estimator, Measure]:
     if _check.cutoff(n_items, name="n_items") < 2:
-        raise ArgumentError(f"n_items must be >= 2 (the target and other items), got {n_items}.")
+        raise ArgumentError(
+            f"{arg.n_items} must be >= 2 (the target and other items), got {n_items}."
+        )
     estimator, parsed = get(method), read_measures(measure)
     require_defined(parsed, n_items)
     if len(parsed) > 1:
         raise ArgumentError(
-            f"measure must be one measure, got {', '.join(map(str, parsed))}. Plan for each one."
+            f"{arg.measure} must be one measure, got {', '.join(map(str, parsed))}. Plan for each "
+            "one."
         )
     return estimator, parsed[0]
 
 
 def _read_repeats(n_repeats: int) -> int:
     if _check.cutoff(n_repeats, name="n_repeats") < 2:
-        raise ArgumentError(f"n_repeats must be >= 2, got {n_repeats}.")
+        raise ArgumentError(f"{arg.n_repeats} must be >= 2, got {n_repeats}.")
     return int(n_repeats)
 
 
@@ -221,7 +224,8 @@ def _expected(
         return expected_from_value(measure, cells, value)
     if value is not None:
         raise ArgumentError(
-            "expect is only for plans without a pilot, and there is one. Leave one of them out."
+            f"{arg.expect} is only for plans without a pilot, and there is one. Leave one of them "
+            "out."
         )
     require_kind(pilot, SampledRanks, "pilot", "Use plan_scan for ScannedRanks.")
     return expected_from_pilot(pilot, measure, cells, n_draws, seed)

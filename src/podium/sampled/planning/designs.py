@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.progress import or_silent
 from podium.sampled.design import Design
 from podium.sampled.planning.outlook import Outlook, PlannedEstimate
@@ -200,12 +200,14 @@ def ladders(sizes: Iterable[int] | None, n_items: int, *, grows: bool) -> tuple[
     growths = GROWTHS if grows else (FIXED,)
     if sizes is not None:
         if not isinstance(sizes, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ArgumentError(f"sizes must be a list of numbers, such as [{sizes}], got {sizes}.")
+            raise ArgumentError(
+                f"{arg.sizes} must be a list of numbers, such as [{sizes}], got {sizes}."
+            )
         given_sizes = sorted({_check.cutoff(size, name="sizes") for size in sizes})
         if not given_sizes or given_sizes[-1] >= n_items:
             raise ArgumentError(
-                f"sizes must be numbers of sampled items below n_items = {n_items}, got "
-                f"{given_sizes}."
+                f"{arg.sizes} must be numbers of sampled items below {arg.n_items} = {n_items}, "
+                f"got {given_sizes}."
             )
         return tuple(
             Family(growth, tuple(size for size in given_sizes if size >= growth))

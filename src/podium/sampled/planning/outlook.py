@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.metrics import Measure
 from podium.sampled._uncertainty import Tally, linear_form
 from podium.sampled.design import Design, Floats
@@ -80,7 +80,7 @@ def expected_from_value(measure: Measure, cells: Cells, value: float | None) -> 
         expected_value = np.nan
     if not low < expected_value < high:
         raise ArgumentError(
-            f"expect must lie between {low:g} and {high:g}, the smallest and the largest "
+            f"{arg.expect} must lie between {low:g} and {high:g}, the smallest and the largest "
             f"{measure}, got {value!r}."
         )
     return Expected(
@@ -114,7 +114,8 @@ def _shape(cells: Cells, share: float, weights: Floats, value: float) -> Floats:
         high *= 2
     if excess(low) > 0 or excess(high) < 0:
         raise ArgumentError(
-            f"expect is too close to an end of its range, got {value:g}. Use a less extreme value."
+            f"{arg.expect} is too close to an end of its range, got {value:g}. Use a less extreme "
+            "value."
         )
     return mass(float(brentq(excess, low, high, xtol=1e-12)))  # pyright: ignore[reportArgumentType]
 
@@ -126,8 +127,8 @@ def expected_from_pilot(
     n_items, n_pilot_items = cells.n_items, pilot.most_items
     if n_pilot_items > n_items or (n_pilot_items < n_items and np.ndim(pilot.n_items) == 0):
         raise ArgumentError(
-            f"pilot must have ranks among n_items = {n_items} items, got {n_pilot_items} items. "
-            "Use a pilot from the same catalogue."
+            f"{arg.pilot} must have ranks among {arg.n_items} = {n_items} items, got "
+            f"{n_pilot_items} items. Use a pilot from the same catalogue."
         )
     _refuse_constant(measure, cells)
     fit = Smooth().posterior(pilot)

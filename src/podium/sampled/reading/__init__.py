@@ -13,7 +13,7 @@ import numpy as np
 
 from podium.data.columns import is_usual
 from podium.data.tables import open_table
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 from podium.sampled.candidates import Candidates
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.reading.columns import RANK, SCORE
@@ -33,9 +33,9 @@ _ROLES = {
     "negatives": ("user", "item", "score"),
 }
 _NOT_READ = {
-    "ranks": "the file is read as ranks: see kind=",
+    "ranks": f"the file is read as ranks: see {arg.kind()}",
     "scores": "the file is read as scores",
-    "negatives": "with negatives= only user, item and score are read",
+    "negatives": f"with {arg.negatives()} only user, item and score are read",
 }
 _TABLES_WITH = {
     "target": "scores with targets",
@@ -109,9 +109,9 @@ class SampleReader:
 
     def __post_init__(self) -> None:
         if self.seen_candidates == "drop" and self.seen is None:
-            raise ArgumentError("seen_candidates='drop' needs seen=.")
+            raise ArgumentError(f"{arg.seen_candidates('drop')} needs {arg.seen()}.")
         if self.own_target == "drop" and self.negatives is None:
-            raise ArgumentError("own_target='drop' needs negatives=.")
+            raise ArgumentError(f"{arg.own_target('drop')} needs {arg.negatives()}.")
 
     def read(self, source: Any) -> SampledRanks:
         """Read one table: a path, frame, mapping or tuple of arrays; see `podium.data`.
@@ -143,7 +143,8 @@ class SampleReader:
         """The candidates listed in `negatives`, without seen items."""
         if self.negatives is None:
             raise ArgumentError(
-                "candidates needs negatives=, which is missing. Pass the file of candidates."
+                f"{arg.candidates} needs {arg.negatives()}, which is missing. Pass the file of "
+                "candidates."
             )
         self._refuse_options("negatives", self.negatives)
         listed = read_negatives(
@@ -181,15 +182,21 @@ class SampleReader:
     def _refuse_options(self, kind: str, source: Any) -> None:
         """Raise if an option has no effect on a table of this kind."""
         if kind == "negatives" and self.stages is not None:
-            raise ArgumentError("stages is only for ranks. Samples from negatives= have one size.")
+            raise ArgumentError(
+                f"{arg.stages} is only for ranks. Samples from {arg.negatives()} have one size."
+            )
         if kind == "scores" and self.stages is not None:
-            raise ArgumentError("stages is only for ranks. Scores do not show when a sample grew.")
+            raise ArgumentError(
+                f"{arg.stages} is only for ranks. Scores do not show when a sample grew."
+            )
         if kind == "ranks" and self.ties is not None:
-            raise ArgumentError(f"ties= is only for scores, but {_name(source)} has ranks.")
+            raise ArgumentError(
+                f"{arg.ties()} is only for scores, but {_name(source)} has ranks. Leave it out."
+            )
         if kind == "ranks" and self.seen_candidates == "drop":
             raise ArgumentError(
-                f"seen_candidates='drop' is only for candidates, but {_name(source)} has ranks, "
-                "which do not show the items that were drawn."
+                f"{arg.seen_candidates('drop')} is only for candidates, but {_name(source)} has "
+                "ranks, which do not show the items that were drawn. Leave it out."
             )
         read_roles = {
             *_ROLES[kind],
@@ -198,8 +205,8 @@ class SampleReader:
         for role in self.columns:
             if role not in read_roles:
                 raise ArgumentError(
-                    f"columns[{role!r}] names a column of {_TABLES_WITH.get(role, 'scores')}, but "
-                    f"{_NOT_READ[kind]}."
+                    f"{arg['columns', role]} names a column of {_TABLES_WITH.get(role, 'scores')}, "
+                    f"but {_NOT_READ[kind]}. Leave it out."
                 )
         if kind == "ranks" and "item" in self.columns:
             self._require_seen(self.columns["item"])
@@ -210,8 +217,8 @@ class SampleReader:
             names = open_table(self.seen, "pairs", ()).names
             if column not in names:
                 raise DataError(
-                    f"{_name(self.seen)} has no column {column!r} (columns['item']). It has: "
-                    f"{', '.join(names)}."
+                    f"{_name(self.seen)} has no column {column!r} ({arg['columns', 'item']}). It "
+                    f"has: {', '.join(names)}."
                 )
 
     def _columns(self, kind: str) -> dict[str, str]:
@@ -242,8 +249,8 @@ class SampleReader:
         if np.ndim(ranks.n_negatives) and not (self.mixed or self.stages):
             raise DataError(
                 f"{_name(source)}: samples have different sizes, from {np.min(ranks.n_negatives)} "
-                f"to {np.max(ranks.n_negatives)} items beside the target. Pass mixed=True if they "
-                "were drawn with different sizes, or stages= if they grew."
+                f"to {np.max(ranks.n_negatives)} items beside the target. Pass {arg.mixed(True)} "
+                f"if they were drawn with different sizes, or {arg.stages()} if they grew."
             )
         return ranks
 
@@ -262,7 +269,8 @@ class SampleReader:
         if self.n_negatives is not None and np.any(ranks.n_negatives != self.n_negatives):
             raise DataError(
                 f"{_name(source)}: users have {np.min(ranks.n_negatives)} candidates, but "
-                f"n_negatives is {self.n_negatives}. Leave it out, or check that no rows were lost."
+                f"{arg.n_negatives} is {self.n_negatives}. Leave it out, or check that no rows "
+                "were lost."
             )
         return ranks
 
@@ -272,18 +280,13 @@ class SampleReader:
 
     @contextmanager
     def _with_table_name(self, source: Any) -> Generator[None]:
-        """Add the name of the table to errors without a file name."""
+        """Add the name of the table to errors on its content, except those that name a table."""
         try:
             yield
+        except DataError:
+            raise
         except ArgumentError as error:
-            text, name = str(error), _name(source)
-            known_names = [
-                name,
-                *(str(path) for path in (self.negatives, self.seen) if _is_path(path)),
-            ]
-            if text.startswith(tuple(known_names)) or name in text:
-                raise
-            raise type(error)(f"{name}: {text}") from error
+            raise type(error)(f"{_name(source)}: {error.message.text}") from error
 
 
 def read(source: Any, **options: Any) -> SampledRanks:

@@ -15,7 +15,7 @@ from podium._ties import label_keys
 from podium.data.columns import ITEM, USER
 from podium.data.convert import as_integers
 from podium.data.files import check_file, read_bytes
-from podium.errors import DataError
+from podium.errors import DataError, arg
 from podium.groups import row_offsets
 from podium.sampled.candidates import Candidates
 from podium.sampled.design import Floats, Ints
@@ -97,7 +97,7 @@ def read_negatives(
     check_file(file, "negatives")
     lines = read_bytes(file).splitlines()
     if not lines:
-        raise DataError(f"{file} has no lines.")
+        raise DataError(f"{file} has no lines. Pass a file with candidates.")
     pairs: list[tuple[int, int]] = []
     candidates_of_lines: list[Ints] = []
     for number, line in enumerate(lines, 1):
@@ -109,7 +109,7 @@ def read_negatives(
         ):
             raise DataError(
                 f"{file}: line {number} has its own target, item {item}, among its candidates. "
-                "Pass own_target='drop' to drop it from the candidates."
+                f"Pass {arg.own_target('drop')} to drop it from the candidates."
             )
         pairs.append((user, item))
         candidates_of_lines.append(items[~is_own_target])
@@ -142,13 +142,13 @@ def _refuse_sizes(file: Path, sizes: Ints, n_negatives: int | None, *, mixed: bo
         )
     if smallest < largest and not mixed:
         raise DataError(
-            f"{file}: lines have from {smallest} to {largest} candidates. Pass mixed=True if "
-            "samples were drawn with different sizes."
+            f"{file}: lines have from {smallest} to {largest} candidates. Pass {arg.mixed(True)} "
+            "if samples were drawn with different sizes."
         )
     if n_negatives not in (None, largest):
         raise DataError(
-            f"{file}: lines have {largest} candidates, but n_negatives is {n_negatives}. Leave "
-            "it out, or check that no candidates were lost."
+            f"{file}: lines have {largest} candidates, but {arg.n_negatives} is {n_negatives}. "
+            "Leave it out, or check that no candidates were lost."
         )
 
 
@@ -174,7 +174,7 @@ def _refuse_impossible_draws(file: Path, candidates: Candidates) -> None:
     if line.size and not candidates.replacement:
         raise DataError(
             f"{file}: line {line[0] + 1} has item {item[0]} twice, so items were drawn with "
-            "replacement. Pass replacement=True."
+            f"replacement. Leave {arg.replacement(False)} out."
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium.data.ids import label_array
-from podium.errors import ArgumentError, warn
+from podium.errors import ArgumentError, arg, warn
 from podium.sampled.design import Floats
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.reading.columns import HISTORY, N_NEGATIVES, OPTIONAL_USER, RANK, Columns
@@ -65,14 +65,16 @@ def read_ranks(
     read = Columns.read(source, "ranks", (OPTIONAL_USER, RANK, N_NEGATIVES, HISTORY), columns)
     if (n_negatives is None) == ("n_negatives" not in read.values):
         raise ArgumentError(
-            "n_negatives must be given once, as a number or as a column of the ranks, got "
+            f"{arg.n_negatives} must be given once, as a number or as a column of the ranks, got "
             f"{'neither' if n_negatives is None else 'both'}."
         )
     user = read.user
     sizes = read.numbers("n_negatives") if n_negatives is None else n_negatives
     if seen is not None:
         if user is None:
-            raise ArgumentError(f"seen= needs users, but {read.name} has no column of users.")
+            raise ArgumentError(
+                f"{arg.seen()} needs users, but {read.name} has no column of users."
+            )
         refuse_history(columns, read)
         n_items = read_seen(seen).sizes(user, n_items, read.name)
     return SampledRanks(
@@ -90,11 +92,11 @@ def refuse_history(columns: dict[str, str] | None, read: Columns) -> None:
     """Drop the history if seen items were left out; raise if its column was named."""
     if "history" in (columns or {}):
         raise ArgumentError(
-            "history is the number of a user's own items that could be drawn, but seen= leaves "
-            "these out. Pass one of the two."
+            f"history is the number of a user's own items that could be drawn, but {arg.seen()} "
+            "leaves these out. Pass one of the two."
         )
     if read.values.pop("history", None) is not None:
-        warn(f"{read.name}: history is ignored, because seen= leaves out users' own items.")
+        warn(f"{read.name}: history is ignored, because {arg.seen()} leaves out users' own items.")
 
 
 def _one_size(sizes: int | Floats, stages: Any) -> Any:

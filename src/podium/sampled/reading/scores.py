@@ -13,7 +13,7 @@ from podium._text import counted
 from podium._ties import label_keys, random_bits
 from podium.data.columns import ITEM, USER
 from podium.data.ids import codes_of, label_array
-from podium.errors import DataError
+from podium.errors import DataError, arg
 from podium.sampled import _kernels
 from podium.sampled.candidates import counts_above
 from podium.sampled.design import Floats, Ints
@@ -132,7 +132,7 @@ def read_candidate_scores(
         is_kept = rows.keep_candidates(~is_seen)
         sizes = seen_items.sizes(user, n_items, name)[is_kept & rows.is_target]
         if not is_kept.any():
-            raise DataError(f"{name}: all candidates of all users are seen items.")
+            raise DataError(f"{name}: all candidates of all users are seen items. Draw others.")
         warn_of_dropped(int((rows.is_target & ~is_kept).sum()), name)
         rows = rows.keep(is_kept)
     n_negatives = rows.n_candidates(name)
@@ -238,8 +238,8 @@ def _refuse_mixed(sizes: Ints, names: NDArray[Any], *, mixed: bool, source: str)
         first = int(np.argmax(is_different))
         raise DataError(
             f"{source}: users have different numbers of candidates: {np.bincount(sizes).argmax()} "
-            f"for most, {sizes[first]} for user {_check.label(names[first])}. Pass mixed=True if "
-            "samples were drawn with different sizes."
+            f"for most, {sizes[first]} for user {_check.label(names[first])}. Pass "
+            f"{arg.mixed(True)} if samples were drawn with different sizes."
         )
 
 
@@ -265,16 +265,17 @@ def _refuse_repeats(rows: _Rows, item_codes: Ints, source: str, *, replacement: 
     )
     if not replacement:
         raise DataError(
-            f"{source}: user {user} has item {item} in two rows, but replacement=False means that "
-            f"no item was drawn twice (rows that repeat another: {int(is_repeated.sum())}). Keep "
-            "one row per user and item, or check how items were drawn."
+            f"{source}: user {user} has item {item} in two rows, but {arg.replacement(False)} "
+            "means that no item was drawn twice (rows that repeat another: "
+            f"{int(is_repeated.sum())}). Keep one row per user and item, or check how items were "
+            "drawn."
         )
     if rows.is_target[earlier_row]:
         raise DataError(f"{source}: user {user} has target {item} in two rows. Keep one.")
     if rows.is_target[later_row]:
         raise DataError(
             f"{source}: user {user} has target {item} among the candidates too. Drop such "
-            "candidates, and pass mixed=True if samples then differ in size."
+            f"candidates, and pass {arg.mixed(True)} if samples then differ in size."
         )
     raise DataError(f"{source} has several scores for user {user} and item {item}. Keep one.")
 
@@ -293,6 +294,7 @@ def refuse_more_items(n_named: int, n_items: int, source: str) -> None:
     """Raise if a table or file has more different items than the catalogue."""
     if n_named > n_items:
         raise DataError(
-            f"{source} has {n_named} different items, but n_items is {n_items}. Pass the number of "
-            "items that they were drawn from: with seen=, that of the whole catalogue."
+            f"{source} has {n_named} different items, but {arg.n_items} is {n_items}. Pass the "
+            f"number of items that they were drawn from: with {arg.seen()}, that of the whole "
+            "catalogue."
         )

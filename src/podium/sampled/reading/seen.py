@@ -13,7 +13,7 @@ from podium.data.columns import ITEM, USER
 from podium.data.convert import Ids
 from podium.data.ids import Shared, as_labels, codes_of, share
 from podium.data.overlap import Side, check_common, common_ids
-from podium.errors import ArgumentError, DataError, warn
+from podium.errors import ArgumentError, DataError, arg, warn
 from podium.groups import find
 from podium.sampled.candidates import Candidates
 from podium.sampled.design import Ints
@@ -25,7 +25,7 @@ _MIN_SHARE = 0.5  # with a smaller share of users, the table may belong to anoth
 _MIN_ITEM_SHARE = 0.05  # the same for the share of the expected rows
 _EXPECTED = 20  # expected rows of items that others had seen; with more, their absence is an error
 _SEEN_TABLE = "the table of seen items"
-_DROP = "Pass seen_candidates='drop' to drop them from the samples"
+_DROP = f"Pass {arg.seen_candidates('drop')} to drop them from the samples"
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,9 +149,9 @@ class Seen:
         if is_seen.any() and not drop:
             user, item, n = _first_pair(pairs, is_seen)
             raise DataError(
-                f"{source}: {n} of {int((~target).sum())} candidates are in {self.name}, "
-                f"first item {item} of user {user}, so seen items were drawn too. {advice}, or "
-                "leave out seen= to rank among all items."
+                f"{source}: {n} of {int((~target).sum())} candidates are in {self.name}, first "
+                f"item {item} of user {user}, so seen items were drawn too. {advice}, or leave out "
+                f"{arg.seen()} to rank among all items."
             )
         self._check_items(pairs, n_items, source)
         return is_seen
@@ -181,8 +181,8 @@ def catalogue_size(n_items: ArrayLike) -> int:
     """Return the size of the whole catalogue, from which seen items are removed."""
     if np.ndim(n_items):
         raise ArgumentError(
-            "n_items must be one number, the size of the whole catalogue, from which seen= removes "
-            f"seen items, got {np.size(n_items)} numbers."
+            f"{arg.n_items} must be one number, the size of the whole catalogue, from which "
+            f"{arg.seen()} removes seen items, got {np.size(n_items)} numbers."
         )
     return _check.cutoff(np.asarray(n_items).item(), name="n_items")
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from podium._arrays import check_arrays, read_arrays, write_arrays
-from podium.errors import ArgumentError, DataError
+from podium.errors import ArgumentError, DataError, arg
 from podium.sampled._draws import DrawPlan
 from podium.sampled.scanning.order import ProxyOrder
 from podium.sampled.scanning.ranks import Counts
@@ -57,10 +57,14 @@ class ScanCheckpoint:
         if header.get("of") != self._identity:
             raise DataError(
                 f"checkpoint {os.fspath(self._path)} belongs to a scan with other targets, lists, "
-                "excluded items or options. Pass another path, or start again without resume."
+                "excluded items or options. Pass another path, or start again without "
+                f"{arg.resume}."
             )
         try:
             check_arrays(arrays, dict.fromkeys(Counts._fields, ((self._n_targets,), np.int64)))
         except ArgumentError as error:
-            raise DataError(f"checkpoint {os.fspath(self._path)} is damaged ({error}).") from None
+            raise DataError(
+                f"checkpoint {os.fspath(self._path)} is damaged ({error}). "
+                f"Start again without {arg.resume}."
+            ) from None
         return Counts(*(arrays[name] for name in Counts._fields))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.sampled import _columns
 from podium.sampled._columns import span
 from podium.sampled.design import Floats, Ints
@@ -122,9 +122,14 @@ class SharedRanks(_columns.RowsOfUsers):
             rows (ties="average").
         """
         if ranks.user is None:
-            raise ArgumentError("user is missing: targets that share a sample need their users.")
+            raise ArgumentError(
+                f"{arg.user} is missing: targets that share a sample need their users."
+            )
         if ranks.stages:
-            raise ArgumentError("stages is only for separate samples, which grow for each target.")
+            raise ArgumentError(
+                f"{arg.stages} is only for separate samples, which grow for each target. Leave it "
+                "out."
+            )
         if ranks.row_weights is not None:
             raise ArgumentError(
                 "row_weights is only for separate samples. In whole rankings, all users have the "
@@ -132,8 +137,8 @@ class SharedRanks(_columns.RowsOfUsers):
             )
         if ranks.half_ranks:
             raise ArgumentError(
-                "ties='average' is undefined for targets that share a sample, because it gives "
-                "ranks between two items. Rank with 'worst', 'best' or 'random'."
+                f"{arg.ties('average')} is undefined for targets that share a sample, because it "
+                "gives ranks between two items. Rank with 'worst', 'best' or 'random'."
             )
         options: dict[str, Any] = {"user": ranks.user, "replacement": ranks.replacement}
         return cls(ranks.ranks - 1, ranks.n_negatives, ranks.n_items, **options)
@@ -264,7 +269,7 @@ def _refuse_half_strata(
         raise ArgumentError(f"{missing} is missing: listed items need above_listed and n_listed.")
     if n_listed is not None and _check.flag(replacement, "replacement"):
         raise ArgumentError(
-            "replacement must be False with listed items: the others are drawn without it."
+            f"{arg.replacement} must be False with listed items: the others are drawn without it."
         )
 
 
@@ -317,8 +322,8 @@ def _refuse_short(ranks: SharedRanks) -> None:
     row = int(np.argmax(is_short))
     n_drawn = int(np.broadcast_to(n_ranked, ranks.n_rows)[row])
     raise ArgumentError(
-        "n_items must be at least n_negatives plus the number of the user's targets, got "
-        f"{ranks.n_items[row]} items, {n_drawn} of them drawn{' or listed' * ranks.has_strata}, "
-        f"and {ranks.n_pos[row]} targets of user {_check.label(ranks.user[row])}. n_items includes "
-        "all targets of a user."
+        f"{arg.n_items} must be at least {arg.n_negatives} plus the number of the user's targets, "
+        f"got {ranks.n_items[row]} items, {n_drawn} of them "
+        f"drawn{' or listed' * ranks.has_strata}, and {ranks.n_pos[row]} targets of user "
+        f"{_check.label(ranks.user[row])}. {arg.n_items} includes all targets of a user."
     )

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from podium import _check
 from podium.catalogue.source import Scores, read
 from podium.catalogue.sparse import Overlap
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, arg
 from podium.sampled._draws import read_plan
 from podium.sampled.design import Floats
 from podium.sampled.sampling import rank_targets, refuse_nonfinite, require_shape, score_blocks
@@ -79,7 +79,8 @@ def sample_shared(
         return _uniform(scores, targets, n_drawn, replacement=replacement, ties=ties, **options)
     if n_negatives is not None:
         raise ArgumentError(
-            "n_negatives and uniform are both numbers of drawn items. Give uniform with a proxy."
+            f"{arg.n_negatives} and uniform are both numbers of drawn items. Give uniform with a "
+            "proxy."
         )
     if not certain:
         n_drawn = _check.cutoff(uniform, name="uniform")
@@ -109,8 +110,8 @@ def _uniform(
 ) -> SharedRanks:
     if ties == "average":
         raise ArgumentError(
-            "ties='average' is undefined for targets that share a sample, because it gives ranks "
-            "between two items. Use 'worst', 'best', 'random' or 'id'."
+            f"{arg.ties('average')} is undefined for targets that share a sample, because it gives "
+            "ranks between two items. Use 'worst', 'best', 'random' or 'id'."
         )
     plan = read_plan(targets, other_targets="exclude", **options)
     drawing: dict[str, Any] = {"replacement": replacement, "ties": ties, "seed": seed}

@@ -113,7 +113,7 @@ class SmoothFit:
         if not self.states:
             raise ArgumentError(
                 "influences are undefined, because these samples hold the whole catalogue and have "
-                "exact ranks."
+                "exact ranks. Use these ranks."
             )
         user_effects = influences(
             self.states, self.states[0].cells.weights(read_measure(measure, k))

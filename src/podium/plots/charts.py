@@ -1,0 +1,463 @@
+"""Histograms, line plots, and scatter plots of methods or of users."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium import _check, _numbers, _text
+from podium.errors import ArgumentError
+from podium.plots import colours as palette
+from podium.plots._canvas import DASHED, MOST_LINES, SMALL, Canvas, canvas, dot, hint, legend_label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_BARS = 200
+
+
+def histogram(
+    edges: Sequence[float],
+    counts: Sequence[float],
+    *,
+    title: str = "",
+    axis_label: str = "",
+    count_label: str = "groups",
+    mean: float | None = None,
+    n_undefined: int = 0,
+    width: int = 720,
+    colours: Mapping[str, int] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the number of values in each bin.
+
+    Parameters
+    ----------
+    edges : (n_bins + 1,)
+        The rising bounds of the bins, for example from `podium.plots.bin_values`.
+    counts : (n_bins,)
+        The number of values in each bin, >= 0.
+    title, axis_label, count_label : str
+        The title, the quantity of the values with its unit, and the objects that are counted.
+    mean : float, optional
+        The mean, marked by a dashed line.
+    n_undefined : int
+        The number of undefined values, which a note below the plot gives.
+    width, colours, ax
+        The arguments of all plots, see `podium.plots`. Bars have the first colour.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes with the plot.
+
+    Raises
+    ------
+    ArgumentError
+        If the number of edges is not the number of counts plus one.
+
+    Examples
+    --------
+    >>> ax = histogram([0, 0.5, 1], [3, 1], title="pap@10 per user")
+    >>> len(ax.patches)
+    2
+    """
+    if len(edges) != len(counts) + 1 and (len(edges) or len(counts)):
+        raise ArgumentError(
+            f"edges must have one entry more than counts, got {len(edges)} and {len(counts)}."
+        )
+    with canvas(ax, width, title) as sheet:
+        if n_undefined:
+            sheet.note(f"{_text.counted(n_undefined, count_label)} without a value.")
+        if not len(counts):
+            return sheet.empty()
+        heights = _check.column(counts, "counts").tolist()
+        bounds = _check.column(edges, "edges").tolist()
+        hints = _hints(bounds, heights, count_label)
+        gap = (bounds[-1] - bounds[0]) / sheet.width  # about a point
+        for i, height in enumerate(heights):
+            span = bounds[i + 1] - bounds[i]
+            left, inner = bounds[i] + min(gap, 0.1 * span), span - 2 * min(gap, 0.1 * span)
+            (bar,) = sheet.ax.bar(left, height, inner, align="edge", color=sheet.paints["c0"])
+            hint(bar, hints[i])
+        sheet.height = _BARS
+        sheet.ax.set_xlim(bounds[0], bounds[-1])
+        sheet.ax.set_ylim(0, max(*heights, 1) * 1.04)
+        sheet.style_axis(sheet.ax.xaxis, axis_label)
+        sheet.space_ticks(sheet.ax, sheet.width - 70)
+        sheet.style_axis(sheet.ax.yaxis, count_label)
+        sheet.ax.yaxis.get_major_locator().set_params(integer=True)
+        sheet.ax.grid(visible=False, axis="x")
+        if mean is not None:
+            sheet.ax.axvline(mean, color=sheet.paints["ink"], zorder=3, **DASHED)
+            text = f"mean {_numbers.fixed(mean, _numbers.decimals([mean]))}"
+            sheet.above(text, mean, at_value=True, ha="center", tone="ink", is_beside=True)
+        sheet.description = "; ".join(hints) + "."
+        return sheet.ax
+
+
+def _hints(edges: Sequence[float], counts: Sequence[float], count_label: str) -> list[str]:
+    """Return the bounds and the count of each bin as text."""
+    digits = max(0, _numbers.decimals([(edges[-1] - edges[0]) / len(counts)]) - 1)
+    bounds = [_numbers.fixed(edge, digits) for edge in edges]
+    return [
+        f"{bounds[i]} to {bounds[i + 1]}: {_text.counted(count, count_label)}"
+        for i, count in enumerate(counts)
+    ]
+
+
+_PLOT = 250
+_MARKED = 12  # the points of lines with at most this number of points are marked
+_DASHES: Any = (0, (3, 2))  # of lines whose colour another line has already
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Curve:
+    label: str
+    tone: str
+    is_dashed: bool
+    x: Values
+    y: Values  # nan where the line breaks
+    band: tuple[Values, ...]
+    bounds: tuple[Values, ...]
+
+    @property
+    def is_defined(self) -> bool:
+        return bool(np.isfinite(self.y).any())
+
+    @property
+    def last(self) -> float:
+        """The last value; -inf if there is none."""
+        return float(self.y[np.isfinite(self.y)][-1]) if self.is_defined else -np.inf
+
+
+def line_plot(
+    series: Sequence[Mapping[str, Any]],
+    *,
+    title: str = "",
+    x_label: str = "",
+    y_label: str = "",
+    log_x: bool = False,
+    log_y: bool = False,
+    reference: Mapping[str, Any] | None = None,
+    bounds_label: str = "bounds",
+    width: int = 720,
+    colours: Mapping[str, int] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw lines through points, with a legend in the order of their last values.
+
+    Parameters
+    ----------
+    series : sequence of mappings
+        The lines, each with "label", and "x" and "y" of equal length (None in y breaks the line);
+        optionally with "low" and "high", a band around the line, and with "lowest" and "highest",
+        bounds that are drawn as thin lines.
+    title, x_label, y_label : str
+        The title, and the quantities of the axes with their units.
+    log_x, log_y : bool
+        Whether the axis is logarithmic. All x, or all y with their bands, must then be above 0.
+    reference : mapping, optional
+        The "value" and "label" of a dashed horizontal line.
+    bounds_label : str
+        The meaning of thin lines, for the note below the plot.
+    width, colours, ax
+        The arguments of all plots, see `podium.plots`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes with the plot.
+
+    Raises
+    ------
+    ArgumentError
+        If x and y differ in length, or a value on a logarithmic axis is not above 0.
+
+    Examples
+    --------
+    >>> curve = {"label": "linear", "x": [1, 2, 3], "y": [0.2, 0.3, 0.35]}
+    >>> ax = line_plot([curve], title="Training", x_label="epoch", y_label="pap@10")
+    >>> [line.get_label() for line in ax.get_lines()][:1]
+    ['linear']
+    """
+    logs = {"x": _check.flag(log_x, "log_x"), "y": _check.flag(log_y, "log_y")}
+    curves = [_curve(line, i, colours) for i, line in enumerate(series)]
+    with canvas(ax, width, title) as sheet:
+        if not any(curve.is_defined for curve in curves):
+            return sheet.empty("; ".join(["No values.", *(curve.label for curve in curves)]))
+        drawn = sheet.first(curves, "lines", MOST_LINES)
+        sheet.height = max(_PLOT, 19 * len(drawn))
+        levels = [] if reference is None else [float(reference["value"])]
+        _scale(sheet, drawn, levels, logs)
+        for curve in sorted(drawn, key=lambda curve: curve.last, reverse=True):
+            _draw_curve(sheet, curve)
+        sheet.style_axis(sheet.ax.xaxis, x_label)
+        sheet.style_axis(sheet.ax.yaxis, y_label)
+        if not logs["x"]:
+            are_integers = all((curve.x == np.round(curve.x)).all() for curve in drawn)
+            sheet.ax.xaxis.get_major_locator().set_params(integer=are_integers)
+            sheet.space_ticks(sheet.ax, 0.7 * sheet.width)
+        if reference is not None:
+            _reference(sheet, levels[0], str(reference.get("label", "")))
+        sheet.legend([curve.label for curve in drawn])
+        if any(curve.bounds for curve in curves):
+            sheet.note(f"Thin lines: {bounds_label}.")
+        sheet.description = "; ".join(map(_described, curves)) + "."
+        return sheet.ax
+
+
+def _curve(line: Mapping[str, Any], index: int, numbers: Mapping[str, int] | None) -> _Curve:
+    _check.equal_length(x=list(line["x"]), y=list(line["y"]))
+    label = str(line["label"])
+    number = index if numbers is None else numbers.get(label, index)
+    x, y = (_values(line[name]) for name in "xy")
+    name = label if np.isfinite(y).any() else f"{label} (undefined)"
+    bands = (
+        tuple(_values(line[end]) for end in ends) if {*ends} <= line.keys() else ()
+        for ends in (("low", "high"), ("lowest", "highest"))
+    )
+    tone, is_dashed = palette.series(number), number >= palette.N_COLOURS
+    return _Curve(_text.printable(name), tone, is_dashed, x, y, *bands)
+
+
+def _values(given: Sequence[Any]) -> Values:
+    return np.array([_numbers.to_float(value) for value in given])
+
+
+def _scale(
+    sheet: Canvas, curves: Sequence[_Curve], levels: Sequence[float], logs: Mapping[str, bool]
+) -> None:
+    """Make axes logarithmic; all values on them must be above 0."""
+    values = {
+        "x": [curve.x for curve in curves],
+        "y": [levels, *(part for c in curves for part in (c.y, *c.band, *c.bounds))],
+    }
+    for name in filter(logs.get, values):
+        finite = np.concatenate([part for part in values[name] if len(part)])
+        low, high = float(np.nanmin(finite)), float(np.nanmax(finite))
+        if low <= 0:
+            raise ArgumentError(
+                f"{name} must be above 0 with log_{name}=True, got {low:g}. Pass log_{name}=False."
+            )
+        length = 0.7 * sheet.width if name == "x" else sheet.height
+        sheet.log_axis(name, (low, high), length)
+    sheet.ax.margins(x=0.02, y=0.06)
+
+
+def _draw_curve(sheet: Canvas, curve: _Curve) -> None:
+    paint = sheet.paints[curve.tone]
+    if curve.band:
+        sheet.ax.fill_between(curve.x, *curve.band, color=paint, alpha=0.15, linewidth=0)
+    for edge in curve.bounds:
+        sheet.ax.plot(curve.x, edge, color=paint, linewidth=1, label="_nolegend_")
+    is_defined = np.pad(np.isfinite(curve.y), 1)
+    is_alone = is_defined[1:-1] & ~is_defined[:-2] & ~is_defined[2:]
+    sheet.ax.plot(
+        curve.x,
+        curve.y,
+        label=legend_label(curve.label),
+        color=paint,
+        linewidth=2.25,
+        linestyle=_DASHES if curve.is_dashed else "-",
+        marker="o" if len(curve.x) <= _MARKED or is_alone.any() else "",
+        markersize=7,
+        markeredgewidth=0,
+    )
+
+
+def _reference(sheet: Canvas, value: float, label: str) -> None:
+    """Draw a dashed line with its label above its left end."""
+    sheet.ax.axhline(value, color=sheet.paints["muted"], **DASHED)
+    coords = "axes fraction", "data"
+    style: dict[str, Any] = {"tone": "muted", "size": SMALL, "room": sheet.width / 2}
+    sheet.write(sheet.ax, label, (0, value), coords=coords, offset=(6, 5), **style)
+
+
+def _described(curve: _Curve) -> str:
+    if not curve.is_defined:
+        return f"{curve.label}: no values"
+    text = _numbers.fixed(curve.last, _numbers.decimals(curve.y.tolist()))
+    x = curve.x[np.isfinite(curve.y)][-1]
+    return f"{curve.label}: {text} at {x:g}, the last of {len(curve.x)} points"
+
+
+_SCATTER = 300
+_SQUARE = 340
+_CELLS = 33  # of each axis, for the values of users
+
+
+def trade_off_plot(
+    points: Sequence[Mapping[str, Any]],
+    *,
+    title: str = "",
+    x_label: str = "",
+    y_label: str = "",
+    width: int = 720,
+    colours: Mapping[str, int] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw one dot per method, with a legend, for example its accuracy and its coverage.
+
+    Parameters
+    ----------
+    points : sequence of mappings
+        The points, each with "label", "x" and "y" (None if undefined); optionally with "low" and
+        "high", the interval of y, and "x_low" and "x_high", that of x.
+    title, x_label, y_label : str
+        The title, and the quantities of the axes with their units.
+    width, colours, ax
+        The arguments of all plots, see `podium.plots`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes with the plot.
+
+    Examples
+    --------
+    >>> points = [{"label": "als", "x": 0.31, "y": 0.2}, {"label": "ease", "x": 0.25, "y": 0.3}]
+    >>> ax = trade_off_plot(points, x_label="coverage", y_label="ndcg@10")
+    >>> ax.get_legend_handles_labels()[1]
+    ['als', 'ease']
+    """
+    labels = [_text.printable(str(point["label"])) for point in points]
+    places = [tuple(_numbers.to_float(point.get(key)) for key in "xy") for point in points]
+    defined = [i for i, place in enumerate(places) if all(map(math.isfinite, place))]
+    with canvas(ax, width, title) as sheet:
+        texts = [_point_text(*pair) for pair in zip(labels, places, strict=True)]
+        sheet.description = f"{'; '.join(texts)}."
+        if not defined:
+            return sheet.empty("; ".join(["No values.", *labels]))
+        drawn = sheet.first(defined, "methods")
+        for i in drawn:
+            number = i if colours is None else colours.get(str(points[i]["label"]), i)
+            _draw_point(sheet, points[i], labels[i], texts[i], number)
+        sheet.height = max(_SCATTER, 19 * len(drawn))
+        sheet.ax.margins(0.08)
+        sheet.style_axis(sheet.ax.xaxis, x_label)
+        sheet.style_axis(sheet.ax.yaxis, y_label)
+        sheet.space_ticks(sheet.ax, 0.7 * sheet.width)
+        sheet.legend([labels[i] for i in drawn])
+        if undefined := [label for i, label in enumerate(labels) if i not in defined]:
+            sheet.note(f"Undefined: {', '.join(undefined)}.")
+        return sheet.ax
+
+
+def user_scatter(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    title: str = "",
+    x_label: str = "",
+    y_label: str = "",
+    count_label: str = "users",
+    width: int = 720,
+    colours: Mapping[str, int] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the values of users in two runs; a larger dot represents more users.
+
+    Users above the diagonal gain by the run of the vertical axis.
+
+    Parameters
+    ----------
+    x, y : (n_users,)
+        The values of the same users in two runs; nan if undefined.
+    title, x_label, y_label, count_label : str
+        The title, the quantities of the axes, and the objects that are counted.
+    width, colours, ax
+        The arguments of all plots, see `podium.plots`. Dots have the first colour.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes with the plot. Values are rounded to at most 33 values per axis.
+
+    Raises
+    ------
+    ArgumentError
+        If x and y differ in length.
+
+    Examples
+    --------
+    >>> ax = user_scatter([0.0, 0.5, 0.5], [0.5, 0.5, 1.0], x_label="als", y_label="ease")
+    """
+    across = _check.no_infinity(_check.column(x, "x"), "x")
+    up = _check.no_infinity(_check.column(y, "y"), "y")
+    _check.equal_length(x=across, y=up)
+    is_defined = ~(np.isnan(across) | np.isnan(up))
+    with canvas(ax, width, title) as sheet:
+        if not is_defined.any():
+            return sheet.empty()
+        sheet.height = min(_SQUARE, sheet.width - 70)
+        _draw_users(sheet, across[is_defined], up[is_defined], sheet.height)
+        if sheet.is_own:
+            sheet.ax.set_aspect("equal", anchor="W")
+        sheet.style_axis(sheet.ax.xaxis, x_label)
+        sheet.style_axis(sheet.ax.yaxis, y_label)
+        sheet.space_ticks(sheet.ax, sheet.height)
+        sheet.description = f"{', '.join(_compared(across, up, count_label))}."
+        sheet.note(sheet.description)
+        return sheet.ax
+
+
+def _draw_users(sheet: Canvas, x: NDArray[np.float64], y: NDArray[np.float64], size: float) -> None:
+    """Draw one dot per cell, with an area that grows with the number of its users."""
+    low, high = min(x.min(), y.min()), max(x.max(), y.max())
+    pad = 0.05 * (high - low) or 0.5
+    low, high = low - pad, high + pad
+    sheet.ax.plot([low, high], [low, high], color=sheet.paints["muted"], linewidth=1, zorder=1.5)
+    sheet.ax.set(xlim=(low, high), ylim=(low, high))
+    cells = max(8, min(_CELLS, np.unique(x).size, np.unique(y).size))
+    columns, rows = (np.floor((v - low) * cells / (high - low)).astype(np.int64) for v in (x, y))
+    keys, inverse, counts = np.unique(
+        columns * (cells + 1) + rows, return_inverse=True, return_counts=True
+    )
+    xs, ys = (np.bincount(inverse, v) / counts for v in (x, y))
+    sizes = np.maximum(3.0, min(26.0, size / cells) * np.sqrt(counts / counts.max()))
+    style: dict[str, Any] = {"color": sheet.paints["c0"], "alpha": 0.75, "linestyle": "none"}
+    for i in range(keys.size):
+        sheet.ax.plot(xs[i], ys[i], markersize=sizes[i], marker="o", markeredgewidth=0, **style)
+
+
+def _compared(x: NDArray[np.float64], y: NDArray[np.float64], count_label: str) -> list[str]:
+    counts = {
+        "above the diagonal": y > x,
+        "below the diagonal": y < x,
+        "on the diagonal": x == y,
+        "undefined": np.isnan(x) | np.isnan(y),
+    }
+    lines = [f"{count_label} {place}: {int(mask.sum()):,}" for place, mask in counts.items()]
+    if not counts["undefined"].any():
+        lines.pop()
+    return [*lines, "area of a dot: number of " + count_label]
+
+
+def _draw_point(
+    sheet: Canvas, point: Mapping[str, Any], label: str, described: str, number: int
+) -> None:
+    """Draw a dot, hollow if another one has the same colour, and its intervals."""
+    paint = sheet.paints[palette.series(number)]
+    x, y, *ends = (
+        _numbers.to_float(point.get(key)) for key in ("x", "y", "x_low", "x_high", "low", "high")
+    )
+    for xs, ys in ((ends[:2], [y, y]), ([x, x], ends[2:])):
+        if all(map(math.isfinite, (*xs, *ys))):
+            sheet.ax.plot(xs, ys, color=paint, linewidth=2, label="_nolegend_")
+    style = dot(sheet, paint, is_hollow=number >= palette.N_COLOURS)
+    (drawn,) = sheet.ax.plot([x], [y], label=legend_label(label), **style)
+    hint(drawn, described)
+
+
+def _point_text(label: str, place: tuple[float, ...]) -> str:
+    if not all(map(math.isfinite, place)):
+        return f"{label}: undefined"
+    return f"{label}: {', '.join(_numbers.fixed(v, _numbers.decimals([v])) for v in place)}"
