@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium.sampled import SharedRanks, compare_shared, evaluate_shared, read
+from podium.sampled import SharedRanks, compare_all, evaluate, read
 
 OPTIONS = ("--items", "500", "--no-replacement", "--shared", "-m", "pap@5", "-m", "recall@20")
 
@@ -41,10 +41,10 @@ def models() -> dict[str, SharedRanks]:
 def test_results_are_those_of_python(json_of: Callable[..., dict[str, Any]]) -> None:
     measures = ["pap@5", "recall@20"]
     found = json_of("estimate.json", "estimate", "a.csv", *OPTIONS)
-    assert found == evaluate_shared(models()["a"], measures).as_json()
+    assert found == evaluate(models()["a"], measures).as_json()
     assert found["conventions"]["n_items"] == 500
     both = json_of("estimate-comparison.json", "estimate", "a.csv", "b.csv", *OPTIONS)
-    assert both == compare_shared(models(), measures).as_json()
+    assert both == compare_all(models(), measures).as_json()
 
 
 def test_other_measures_than_of_separate_targets(json_of: Callable[..., dict[str, Any]]) -> None:

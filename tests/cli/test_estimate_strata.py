@@ -102,10 +102,10 @@ def test_whole_rankings_are_those_of_python(
     asked = (*ITEMS, "--shared", "-m", "pap@5", "-m", "recall@3")
     models = {name: read_shared(f"{name}.csv", n_items=500) for name in "ab"}
     found = json_of("estimate.json", "estimate", "a.csv", *asked)
-    assert found == sampled.evaluate_shared(models["a"], measures).as_json()
+    assert found == sampled.evaluate(models["a"], measures).as_json()
     assert found["conventions"]["n_listed"] == 10
     both = json_of("estimate-comparison.json", "estimate", "a.csv", "b.csv", *asked)
-    assert both == sampled.compare_shared(models, measures).as_json()
+    assert both == sampled.compare_all(models, measures).as_json()
     naive = json_of(
         "estimate.json", "estimate", "a.csv", *asked, "--no-bounds", "--method", "naive"
     )

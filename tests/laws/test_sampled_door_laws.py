@@ -6,17 +6,12 @@ several sizes, several targets of a user, weights.
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
-from tests.conftest import Done
 
 from podium.errors import ArgumentError
 from podium.sampled import (
@@ -28,11 +23,7 @@ from podium.sampled import (
     SharedRanks,
     compare,
     compare_all,
-    compare_scans,
-    compare_shared,
     evaluate,
-    evaluate_scan,
-    evaluate_shared,
     get,
     identification_bounds,
     plan,
@@ -145,44 +136,20 @@ def test_single_targets_have_the_same_estimates_in_whole_rankings(name: str, see
     other, measure = other_model(sample, seed), measure_of(name, seed)
     options: dict[str, Any] = {"estimator": name, "n_bootstrap": BOOTSTRAP, "level": 0.9}
     shared = {"a": SharedRanks.of(sample), "b": SharedRanks.of(other)}
-    found = compare_shared(shared, measure, **options)
+    found = compare_all(shared, measure, **options)
     expected = compare_all({"a": sample, "b": other}, measure, **options)
     for model in ("a", "b"):
         ours, theirs = (e.evaluations[model].summary(measure) for e in (found, expected))
         assert ours.mean == pytest.approx(theirs.mean, abs=1e-6)
         assert ours.std_error == pytest.approx(theirs.std_error, abs=1e-6, nan_ok=True)
         assert ours.bounds == pytest.approx(theirs.bounds, abs=1e-5)
-        alone = evaluate_shared(shared[model], measure, **options).summary(measure)
+        alone = evaluate(shared[model], measure, **options).summary(measure)
         assert alone.mean == ours.mean
         assert_same(alone, ours)
     ours, theirs = (e.comparisons["b"].summary(measure) for e in (found, expected))
     assert ours.difference == pytest.approx(theirs.difference, abs=1e-6)
     assert ours.std_error == pytest.approx(theirs.std_error, abs=1e-6, nan_ok=True)
     assert ours.bounds == pytest.approx(theirs.bounds, abs=1e-5)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_bounds_of_a_model_are_its_own_in_a_comparison_of_whole_rankings(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    user = np.repeat(np.arange(12), rng.integers(1, 3, 12))
-    a, b = (
-        SharedRanks(rng.binomial(9, p, user.size), 9, 30, user=user, replacement=False)
-        for p in (0.1, 0.4)
-    )
-    measure, level = MEASURES[seed % len(MEASURES)], (0.95, 0.8)[seed % 2]
-    found = compare_shared({"a": a, "b": b}, measure, level=level)
-    for name, shared in (("a", a), ("b", b)):
-        ours, alone = found.evaluations[name], evaluate_shared(shared, measure, level=level)
-        assert_same(ours.summary(measure), alone.summary(measure))
-        hidden = evaluate_shared(shared, measure, level=level, bounds=False).summary(measure)
-        assert hidden.mean == ours.means[measure] == alone.means[measure]
-    of_both = (
-        evaluate_shared(shared, measure, level=(1 + level) / 2).summary(measure).bounds
-        for shared in (a, b)
-    )
-    (low_a, high_a), (low_b, high_b) = (bounds or (0, 0) for bounds in of_both)
-    bounds = found.comparisons["b"].summary(measure).bounds
-    assert bounds == pytest.approx((low_b - high_a, high_b - low_a), abs=1e-12)
 
 
 def test_mean_outside_the_bounds_is_moved_to_them_everywhere() -> None:
@@ -200,7 +167,7 @@ def test_mean_outside_the_bounds_is_moved_to_them_everywhere() -> None:
     difference = every.comparisons["b"].summary("recall@1").difference
     assert difference == means["b"] - means["a"]
     shared = SharedRanks(a.ranks - 1, 21, 30, user=np.arange(20), replacement=False)
-    assert evaluate_shared(shared, "recall@1", bounds=False).means["recall@1"] == pytest.approx(low)
+    assert evaluate(shared, "recall@1", bounds=False).means["recall@1"] == pytest.approx(low)
 
 
 @each_estimator
@@ -239,35 +206,6 @@ def test_weight_of_a_user_is_that_of_as_many_users(name: str, seed: int) -> None
     assert found == pytest.approx(mean, abs=1e-9)
 
 
-@each_estimator
-@pytest.mark.parametrize("seed", range(2))
-def test_command_line_gives_the_answers_of_the_library(
-    podium: Callable[..., Done], tmp_path: Path, name: str, seed: int
-) -> None:
-    """From ranks in text and parquet files; the pairs of options are those of the other laws."""
-    a, measure, endings = drawn(seed), measure_of(name, seed), ("csv", "parquet")[:: 1 - 2 * seed]
-    models, paths = {"a": a, "b": other_model(a, seed)}, list[str]()
-    for (model, ranks), ending in zip(models.items(), endings, strict=True):
-        table = pl.DataFrame({"user": np.arange(a.n_rows), "rank": ranks.ranks})
-        paths.append(str(tmp_path / f"{model}.{ending}"))
-        table.write_csv(paths[-1]) if ending == "csv" else table.write_parquet(paths[-1])
-    bounds, level = seed == 0, (0.95, 0.8)[seed]
-    options: dict[str, Any] = {"bounds": bounds, "level": level, "n_bootstrap": BOOTSTRAP}
-    expected = {model: replace(ranks, user=np.arange(a.n_rows)) for model, ranks in models.items()}
-    argv = ["--items", str(a.n_items), "--negatives", str(a.n_negatives), "-m", measure]
-    argv += ["--method", name, "--level", str(level), "--format", "json"]
-    argv += [] if a.replacement else ["--no-replacement"]
-    argv += [] if bounds else ["--no-bounds"]
-    argv += ["--resamples", str(BOOTSTRAP)] if get(name).error_from == "bootstrap" else []
-    options["estimator"] = name
-    alone, both = (podium("estimate", *given, *argv) for given in (paths[:1], paths))
-    assert (alone.status, both.status) == (0, 0), alone.err + both.err
-    found = evaluate(expected["a"], measure, **options).as_json()
-    assert json.loads(alone.out)["measures"] == found["measures"]
-    found = compare_all(expected, measure, **options).as_json()
-    assert json.loads(both.out)["measures"] == found["measures"]
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_mean_of_a_scan_does_not_depend_on_the_level(seed: int) -> None:
     """Nor on the function; some of the drawn items are above targets that the list puts first."""
@@ -284,30 +222,17 @@ def test_mean_of_a_scan_does_not_depend_on_the_level(seed: int) -> None:
         for chance in (0.1, 0.6)
     )
     measure = ("recall@5", "ndcg@5", "rr@5")[seed % 3]
-    usual = {"a": evaluate_scan(a, measure), "b": evaluate_scan(b, measure)}
+    usual = {"a": evaluate(a, measure), "b": evaluate(b, measure)}
     for level in (0.05, 0.99):
-        every = compare_scans({"a": a, "b": b}, measure, level=level)
+        every = compare_all({"a": a, "b": b}, measure, level=level)
         for model, ranks in (("a", a), ("b", b)):
             found = every.evaluations[model].summary(measure)
             assert found.mean == usual[model].means[measure]
-            assert_same(found, evaluate_scan(ranks, measure, level=level).summary(measure))
+            assert_same(found, evaluate(ranks, measure, level=level).summary(measure))
             assert found.interval.low <= found.mean <= found.interval.high
         difference = every.comparisons["b"].summary(measure)
         assert difference.difference == usual["b"].means[measure] - usual["a"].means[measure]
         assert difference.interval.low <= difference.difference <= difference.interval.high
-
-
-def test_effects_of_users_are_the_same_in_whole_rankings() -> None:
-    """The covariance of two models over users makes their difference more precise."""
-    rng = np.random.default_rng(0)
-    ranks = np.minimum(rng.geometric(0.2, 200), 50)
-    a = SampledRanks(ranks, 49, 500, user=np.arange(200))
-    b = replace(a, ranks=np.minimum(ranks + 1, 50))
-    measure = "recall@20"
-    expected = compare(a, b, measure, bounds=False).summary(measure).std_error
-    models = {"a": SharedRanks.of(a), "b": SharedRanks.of(b)}
-    found = compare_shared(models, measure, bounds=False).comparisons["b"].summary(measure)
-    assert found.std_error == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -325,28 +250,3 @@ def test_numbers_that_are_not_finite_are_refused(value: float) -> None:
     ):
         with pytest.raises(ArgumentError, match=name):
             call()
-
-
-@each_estimator
-def test_command_line_measures_whole_rankings_as_the_library_does(
-    podium: Callable[..., Done], tmp_path: Path, name: str
-) -> None:
-    """Users are texts in the files and integers in the library."""
-    seed = sorted(REGISTRY).index(name)
-    sample, measure = drawn(seed), measure_of(name, seed)
-    sample = replace(sample, user=np.random.default_rng(seed).permutation(sample.n_rows))
-    models = {"a": sample, "b": other_model(sample, seed)}
-    files = [str(tmp_path / f"{model}.csv") for model in models]
-    for file, ranks in zip(files, models.values(), strict=True):
-        users = [f"user {label:03d}" for label in np.asarray(ranks.user).tolist()]
-        pl.DataFrame({"user": users, "rank": ranks.ranks}).write_csv(file)
-    words = f"-m {measure} --method {name} --items {sample.n_items} --shared --no-bounds"
-    argv = [*words.split(), "--negatives", str(sample.n_negatives), "--format", "json"]
-    argv += ["--no-replacement"] * (not sample.replacement)
-    argv += ["--resamples", str(BOOTSTRAP)] * (get(name).error_from == "bootstrap")
-    done = podium("estimate", *files, *argv)
-    assert done.status == 0, done.err
-    whole = {model: SharedRanks.of(ranks) for model, ranks in models.items()}
-    options: dict[str, Any] = {"estimator": name, "bounds": False, "n_bootstrap": BOOTSTRAP}
-    expected = compare_shared(whole, measure, **options).as_json()
-    assert json.loads(done.out)["measures"] == expected["measures"]

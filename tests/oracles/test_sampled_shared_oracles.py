@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import podium
-from podium.sampled import BV, SharedRanks, evaluate_shared, sample_shared
+from podium.sampled import BV, SharedRanks, evaluate, sample_shared
 from podium.sampled.design import Design
 from podium.sampled.shared.groups import groups, user_values
 
@@ -60,7 +60,7 @@ def exact(measure: str) -> float:
 def test_sample_of_all_items_gives_the_exact_value(method: str, measure: str) -> None:
     shared = shared_of({user: tuple(range(N_OTHERS)) for user in ABOVE})
     assert shared.is_exact
-    found = evaluate_shared(shared, measure, estimator=method, n_bootstrap=2, bounds=False)
+    found = evaluate(shared, measure, estimator=method, n_bootstrap=2, bounds=False)
     estimate = found.summary(measure)
     assert estimate.mean == pytest.approx(exact(measure), abs=1e-12)
     assert not estimate.biased
@@ -116,7 +116,7 @@ def test_groups_weight_users_by_the_size_of_their_terms() -> None:
             weights = podium.metrics.rank_weights(part.term, 51)
             values = np.pad(weights, (0, 51 - weights.size))[ranks.ranks - 1]
             found += float(ranks.weights @ values) * part.sizes.sum() / shared.n_users
-        wanted = evaluate_shared(shared, measure, bounds=False).means[measure]
+        wanted = evaluate(shared, measure, bounds=False).means[measure]
         assert found == pytest.approx(wanted, abs=1e-9), measure
 
 

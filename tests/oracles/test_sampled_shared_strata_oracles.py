@@ -11,10 +11,10 @@ from scipy.sparse import csr_array
 from scipy.stats import betabinom
 
 import podium
-from podium.sampled import SharedRanks, evaluate_scan, evaluate_shared, sample_shared
-from podium.sampled.scanning import ScannedRanks
+from podium.sampled import SharedRanks, evaluate, sample_shared
+from podium.sampled.scanning.ranks import ScannedRanks
 from podium.sampled.shared.groups import groups
-from podium.sampled.shared.strata import STRATA, StrataFits
+from podium.sampled.shared.strata import STRATA, StrataFit
 
 N_USERS, N_ITEMS = 30, 24
 RNG = np.random.default_rng(5)
@@ -42,7 +42,7 @@ def test_sample_of_all_items_gives_the_exact_value(
 ) -> None:
     shared = sample_shared(SCORES, TARGETS, proxy=PROXY, certain=certain, uniform=uniform)
     assert shared.is_exact
-    found = evaluate_shared(shared, measure, estimator=method).summary(measure)
+    found = evaluate(shared, measure, estimator=method).summary(measure)
     assert found.mean == pytest.approx(exact(measure), abs=1e-12)
     assert found.bounds == pytest.approx((found.mean, found.mean), abs=1e-12)
     assert (found.biased, found.interval_of, found.error_from) == (False, "exact", "users")
@@ -96,7 +96,7 @@ def test_estimate_is_the_expectation_given_all_counts(measure: str) -> None:
     """The rest of each target is enumerated, with the fitted distribution of its group."""
     shared = sample_shared(SCORES, TARGETS, proxy=PROXY, certain=5, uniform=6)
     parsed = podium.metrics.parse(measure)
-    fits, expected = StrataFits(STRATA, shared), 0.0
+    fits, expected = StrataFit(STRATA, shared), 0.0
     for group in groups(shared, parsed):
         fit = fits._fit(group, 3)  # pyright: ignore[reportPrivateUsage]
         for row in group.rows.tolist():
@@ -110,7 +110,7 @@ def test_estimate_is_the_expectation_given_all_counts(measure: str) -> None:
             alpha, beta = (float(s[0]) for s in fit.shapes(np.array([c])))
             rest = betabinom(n_rest, alpha + b, beta + 6 - b)
             expected += sum(padded[c + b + j] * rest.pmf(j) for j in range(n_rest + 1))
-    found = evaluate_shared(shared, measure, bounds=False).means[measure]
+    found = evaluate(shared, measure, bounds=False).means[measure]
     assert found == pytest.approx(expected / shared.n_users, abs=1e-9)
 
 
@@ -131,10 +131,7 @@ def test_without_listed_items_the_design_is_uniform() -> None:
     for shared in (found, empty):
         assert not shared.has_strata
         for method in ("auto", "naive"):
-            a, b = (
-                evaluate_shared(s, "ndcg@3", estimator=method, bounds=False)
-                for s in (wanted, shared)
-            )
+            a, b = (evaluate(s, "ndcg@3", estimator=method, bounds=False) for s in (wanted, shared))
             assert a.as_json() == b.as_json()
 
 
@@ -152,8 +149,8 @@ def test_users_with_one_target_have_the_estimates_of_scans() -> None:
         n_listed=40,
     )
     for name in ("recall@10", "ndcg@10", "pap@10"):
-        wanted = evaluate_scan(single, name).summary(name)
-        found = evaluate_shared(shared, name, level=0.975).summary(name)
+        wanted = evaluate(single, name).summary(name)
+        found = evaluate(shared, name, level=0.975).summary(name)
         assert found.mean == pytest.approx(wanted.mean, rel=1e-9)
         assert found.bounds == pytest.approx(wanted.bounds, rel=1e-9)
         assert found.std_error == pytest.approx(wanted.std_error, rel=0.2)
@@ -166,7 +163,7 @@ def test_bounds_hold_for_all_draws_of_small_catalogues() -> None:
     n_low = 0
     for seed in range(40):
         shared = sample_shared(SCORES, TARGETS, proxy=PROXY, certain=4, uniform=8, seed=seed)
-        found = evaluate_shared(shared, names)
+        found = evaluate(shared, names)
         for name in names:
             bounds = found.summary(name).bounds
             assert bounds is not None

@@ -15,8 +15,7 @@ from podium.sampled import (
     SampledComparisons,
     ScannedRanks,
     SharedRanks,
-    compare_scans,
-    compare_shared,
+    compare_all,
 )
 from podium.sampled.reading.strata import read_scan, read_shared
 
@@ -36,7 +35,7 @@ def _scans() -> dict[str, ScannedRanks]:
 def _compared(kind: str, *, bounds: bool = True) -> SampledComparisons:
     scans, measures = _scans(), ["recall@10", "ndcg@10"]
     if kind == "scans":
-        return compare_scans(scans, measures)
+        return compare_all(scans, measures)
     options: dict[str, Any] = {"replacement": False, "user": np.arange(400)}
     shared = {
         name: SharedRanks(
@@ -49,7 +48,7 @@ def _compared(kind: str, *, bounds: bool = True) -> SampledComparisons:
         )
         for name, ranks in scans.items()
     }
-    return compare_shared(shared, measures, bounds=bounds)
+    return compare_all(shared, measures, bounds=bounds)
 
 
 @pytest.mark.parametrize(("kind", "bounds"), [("scans", True), ("shared", True), ("shared", False)])
@@ -83,42 +82,40 @@ def _table(seed: int) -> Table:
     }
 
 
-def _compared_tables(read: Any, compare: Any, a: Table, b: Table) -> Any:
-    found = compare({"a": read(a, n_items=400), "b": read(b, n_items=400)}, "recall@5")
+def _compared_tables(read: Any, a: Table, b: Table) -> Any:
+    found = compare_all({"a": read(a, n_items=400), "b": read(b, n_items=400)}, "recall@5")
     return found.comparisons["b"].summary("recall@5")
 
 
-KINDS = pytest.mark.parametrize(
-    ("read", "compare"), [(partial(read_scan, k=5), compare_scans), (read_shared, compare_shared)]
-)
+KINDS = pytest.mark.parametrize("read", [partial(read_scan, k=5), read_shared])
 
 
 @KINDS
 @pytest.mark.filterwarnings("ignore:.*drawn for|Of the items that the proxy lists")
-def test_order_of_rows_and_types_of_ids_change_no_difference(read: Any, compare: Any) -> None:
+def test_order_of_rows_and_types_of_ids_change_no_difference(read: Any) -> None:
     a, b = _table(1), _table(2)
     turned = np.random.default_rng(3).permutation(b["user"].size)
     shuffled = {name: column[turned] for name, column in b.items()}
     as_text = {**shuffled, **{name: shuffled[name].astype(str) for name in ("user", "item")}}
-    expected = _compared_tables(read, compare, a, b)
+    expected = _compared_tables(read, a, b)
     for table in (shuffled, as_text):
-        found = _compared_tables(read, compare, a, table)
+        found = _compared_tables(read, a, table)
         for name in ("difference", "std_error", "interval", "bounds"):
             assert getattr(found, name) == pytest.approx(getattr(expected, name), abs=1e-6)
 
 
 @KINDS
 @pytest.mark.filterwarnings("ignore:.*drawn for|Of the items that the proxy lists")
-def test_other_targets_and_catalogues_are_not_compared(read: Any, compare: Any) -> None:
+def test_other_targets_and_catalogues_are_not_compared(read: Any) -> None:
     a = _table(1)
     is_first = a["user"] == 7
     other = {**a, "item": np.where(is_first & (a["item"] == 14), 300, a["item"])}
     with pytest.raises(
         ArgumentError, match=r"b and a must have the same targets, .* user 7 differ"
     ):
-        _compared_tables(read, compare, a, other)
+        _compared_tables(read, a, other)
     fewer = {**a, "target": np.where(a["item"] == 14, 0, a["target"])}
     with pytest.raises(ArgumentError, match="but users have different numbers of them"):
-        _compared_tables(read, compare, a, fewer)
+        _compared_tables(read, a, fewer)
     with raises(ArgumentError, "n_items"):
-        compare({"a": read(a, n_items=400), "b": read(a, n_items=500)}, "recall@5")
+        compare_all({"a": read(a, n_items=400), "b": read(a, n_items=500)}, "recall@5")

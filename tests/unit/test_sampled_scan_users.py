@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from podium.sampled import ScannedRanks, compare_scans, evaluate_scan
+from podium.sampled import ScannedRanks, evaluate
 
 N_LISTED, N_DRAWN, N_ITEMS, K = 20, 20, 500, 10
 
@@ -40,7 +40,7 @@ def test_users_with_many_targets_do_not_decide_the_estimate() -> None:
     distances: list[float] = []
     for seed in range(10):
         ranks, exact = _strata(sizes, np.where(sizes > 2, 0.1, 0.9), seed)
-        found = evaluate_scan(ranks, "recall@10").summary("recall@10")
+        found = evaluate(ranks, "recall@10").summary("recall@10")
         distances.append((found.mean - exact) / found.std_error)
     assert abs(np.mean(distances)) < 0.7
 
@@ -48,16 +48,8 @@ def test_users_with_many_targets_do_not_decide_the_estimate() -> None:
 def test_targets_that_share_their_draws_add_no_information() -> None:
     ranks, _ = _strata(np.ones(800, np.int64), np.full(800, 0.5), 1)
     once, twice, often = (
-        evaluate_scan(_repeated(ranks, times), "recall@10").summary("recall@10")
-        for times in (1, 2, 10)
+        evaluate(_repeated(ranks, times), "recall@10").summary("recall@10") for times in (1, 2, 10)
     )
     assert often.mean == pytest.approx(twice.mean, rel=1e-2)
     assert often.std_error == pytest.approx(twice.std_error, rel=2e-2)
     assert often.std_error == pytest.approx(once.std_error, rel=0.1)
-
-
-def test_difference_of_a_model_from_itself_has_no_error() -> None:
-    ranks, _ = _strata(np.full(200, 3), np.full(200, 0.5), 2)
-    models = {"a": ranks, "b": _repeated(ranks, 1)}
-    found = compare_scans(models, "recall@10").comparisons["b"].summary("recall@10")
-    assert (found.difference, found.std_error) == (0.0, 0.0)

@@ -16,7 +16,7 @@ from tests.raised import raises
 from podium import sampled
 from podium.catalogue import ScoreFunction, target_ranks
 from podium.errors import ArgumentError, DataError, PodiumWarning
-from podium.sampled import ScannedRanks, compare_scans, evaluate_scan, scan
+from podium.sampled import ScannedRanks, compare_all, evaluate, scan
 from podium.sampled.scanning import open_targets
 from podium.sampled.scanning.measured import ErrorPart, combined
 
@@ -64,7 +64,7 @@ def test_scan_of_all_items_is_exact(scores: Matrix, proxy: Matrix, targets: Any,
     best = ranks <= K
     np.testing.assert_array_equal(found.above[best] + 1, ranks[best])
     assert (found.above[~best] >= K).all()
-    result = evaluate_scan(found, MEASURES)
+    result = evaluate(found, MEASURES)
     recall = found.means_of_users((ranks <= 5).astype(float))
     assert result.means["recall@5"] == pytest.approx(recall.mean())
     estimate = result.estimates["recall@5"]
@@ -156,7 +156,7 @@ def test_good_proxy_gives_small_errors_and_a_random_one_no_bias(
     for seed in range(6):
         for name, list_scores in (("good", scores + 0.3 * noise), ("random", noise)):
             found = scan(scores, targets, k=K, proxy=list_scores, budget=40, seed=seed)
-            mean = evaluate_scan(found, "recall@5").means["recall@5"]
+            mean = evaluate(found, "recall@5").means["recall@5"]
             errors[name].append(mean - found.means_of_users(exact).mean())
     assert np.abs(errors["good"]).max() < 0.01
     assert np.sqrt(np.square(errors["random"]).mean()) < 0.1
@@ -170,7 +170,7 @@ def test_intervals_cover_the_population(scores: Matrix, proxy: Matrix, targets: 
     for seed in range(40):
         drawn = rng.integers(0, N_USERS, 200)
         found = scan(scores[drawn], targets[drawn], k=K, proxy=proxy[drawn], budget=40, seed=seed)
-        low, high = evaluate_scan(found, "recall@5").estimates["recall@5"].interval
+        low, high = evaluate(found, "recall@5").estimates["recall@5"].interval
         n_covered += low <= population.mean() <= high
     assert n_covered >= 33  # a coverage of 93 % fails once in a thousand runs
 
@@ -247,7 +247,7 @@ def test_comparison_is_paired(scores: Matrix, proxy: Matrix, targets: Any) -> No
     options: dict[str, Any] = {"k": K, "proxy": proxy, "budget": 40}
     a = scan(scores, targets, **options)
     b = scan(proxy, targets, **options)
-    found = compare_scans({"a": a, "same": a, "b": b}, ["recall@5", "ndcg@5"])
+    found = compare_all({"a": a, "same": a, "b": b}, ["recall@5", "ndcg@5"])
     same, other = (found.comparisons[name].summary("recall@5") for name in ("same", "b"))
     assert (same.difference, same.sign_probability) == (0.0, 0.5)
     assert other.difference == pytest.approx(other.b - other.a)
@@ -314,14 +314,14 @@ def test_bad_arguments_are_named(
 )
 def test_measures_beyond_the_scan_are_refused(measure: str, text: str) -> None:
     with pytest.raises(ArgumentError, match=f"{measure} cannot be estimated .*{text}"):
-        evaluate_scan(_random_scan(), measure)
+        evaluate(_random_scan(), measure)
 
 
 def test_penalties_of_long_lists_have_no_warning() -> None:
     rng = np.random.default_rng(0)
     listed, drawn = np.minimum(rng.geometric(0.1, 60) - 1, 30), rng.binomial(20, 0.05, 60)
     ranks = ScannedRanks(listed, [30] * 60, drawn, [20] * 60, 100, k=100)
-    found = evaluate_scan(ranks, "ndcg@100").summary("ndcg@100")  # a warning is an error
+    found = evaluate(ranks, "ndcg@100").summary("ndcg@100")  # a warning is an error
     assert found.bounds is not None
     assert 0 < found.bounds.low < found.mean < found.bounds.high
 
@@ -353,11 +353,6 @@ def test_scan_with_other_excluded_items_is_not_resumed(
         scan(scores, targets, exclude=hidden[1], resume=True, **options)
 
 
-def test_measure_named_twice_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="measures names recall@5 twice"):
-        evaluate_scan(_random_scan(), ["recall@5", "recall@5"])
-
-
 def test_impossible_counts_are_refused() -> None:
     with pytest.raises(ArgumentError, match="1 targets have more drawn items above the target"):
         ScannedRanks([0], [3], [5], [4], 100, k=5)
@@ -371,19 +366,6 @@ def test_impossible_counts_are_refused() -> None:
         ScannedRanks([0], [60], [1], [40], 100, k=5, user=cast("Any", [None]))
     with pytest.raises(ArgumentError, match="row_weights must hold a weight above 0"):
         ScannedRanks([0], [60], [1], [40], 100, k=5, row_weights=[0])
-
-
-def test_scans_of_other_targets_are_not_compared() -> None:
-    a = _random_scan()
-    with pytest.raises(ArgumentError, match="b lacks 1 of the 4000 users of a, first 0"):
-        compare_scans({"a": a, "b": replace_users(a)}, "recall@5")
-    with pytest.raises(ArgumentError, match="models must be at least two, got 1"):
-        compare_scans({"a": a}, "recall@5")
-
-
-def replace_users(ranks: ScannedRanks) -> ScannedRanks:
-    counts = (ranks.above_listed, ranks.n_listed, ranks.above_drawn, ranks.n_drawn)
-    return ScannedRanks(*counts, ranks.n_items, k=ranks.k, user=ranks.user + 1)
 
 
 def test_draws_stop_where_a_target_has_no_more_candidates() -> None:
@@ -401,7 +383,7 @@ def test_draws_stop_where_a_target_has_no_more_candidates() -> None:
 
 def test_interval_without_information_contains_the_bounds() -> None:
     ranks = ScannedRanks([0, 1], [1, 1], [0, 0], [1, 1], 50, k=2)
-    estimate = evaluate_scan(ranks, "recall@2").estimates["recall@2"]
+    estimate = evaluate(ranks, "recall@2").estimates["recall@2"]
     assert estimate.prior_decides
     assert estimate.bounds is not None
     low, high = estimate.interval
@@ -420,19 +402,19 @@ def test_budget_that_is_too_small_for_k_is_named(
 ) -> None:
     with pytest.warns(PodiumWarning, match="at k = 20.* Pass a budget of at least 60, or"):
         found = scan(scores, targets, k=20, proxy=proxy, budget=40)
-    low, high = evaluate_scan(found, "recall@20").estimates["recall@20"].interval
+    low, high = evaluate(found, "recall@20").estimates["recall@20"].interval
     exact = (_exact_ranks(scores, targets, None) <= 20).astype(float)
     assert low < found.means_of_users(exact).mean() < high
-    assert evaluate_scan(found, "recall@20").estimates["recall@20"].prior_decides
+    assert evaluate(found, "recall@20").estimates["recall@20"].prior_decides
 
 
 def test_list_in_random_order_is_named(scores: Matrix, proxy: Matrix, targets: Any) -> None:
     noise = np.random.default_rng(12).normal(size=scores.shape)
     good, bad = (scan(scores, targets, k=K, proxy=by, budget=40) for by in (proxy, noise))
     with pytest.warns(PodiumWarning, match="hardly better than a random one"):
-        evaluate_scan(bad, "recall@5")
+        evaluate(bad, "recall@5")
     with pytest.warns(PodiumWarning, match="the proxy lists for b, "):
-        compare_scans({"a": good, "b": bad}, "recall@5")
+        compare_all({"a": good, "b": bad}, "recall@5")
 
 
 def test_audit_removes_the_bias_of_a_bad_proxy(scores: Matrix, targets: Any) -> None:
@@ -443,7 +425,7 @@ def test_audit_removes_the_bias_of_a_bad_proxy(scores: Matrix, targets: Any) -> 
     z_scores: list[float] = []
     for seed in range(15):
         found = scan(scores, targets, **options, audit=0.6, seed=seed)
-        estimate = evaluate_scan(found, "recall@5").estimates["recall@5"]
+        estimate = evaluate(found, "recall@5").estimates["recall@5"]
         assert not estimate.biased
         errors.append(estimate.mean - float(found.means_of_users(exact).mean()))
         z_scores.append(errors[-1] / estimate.std_error)
@@ -455,7 +437,7 @@ def test_audit_of_all_open_targets_is_exact(scores: Matrix, proxy: Matrix, targe
     exact = (_exact_ranks(scores, targets, None) <= K).astype(float)
     found = scan(scores, targets, k=K, proxy=proxy, budget=400, audit=0.9)
     assert (found.is_audited == found.is_open).all()
-    estimate = evaluate_scan(found, "recall@5").estimates["recall@5"]
+    estimate = evaluate(found, "recall@5").estimates["recall@5"]
     mean = found.means_of_users(exact).mean()
     assert estimate.mean == pytest.approx(mean)
     assert estimate.bounds == pytest.approx((mean, mean))
@@ -475,7 +457,7 @@ def test_audit_without_misses_has_an_error() -> None:
     above_all[:4] = K - 1
     counts = (zeros + K - 1, zeros + 9, zeros, zeros + 50)
     audited = ScannedRanks(*counts, 1000, k=K, above_all=above_all)
-    found = evaluate_scan(audited, "recall@5").estimates["recall@5"]
+    found = evaluate(audited, "recall@5").estimates["recall@5"]
     assert found.std_error > 0
     assert found.mean - found.interval.low > 2.2 * found.std_error  # 8 degrees of freedom
 
@@ -492,7 +474,7 @@ def test_combined_errors_have_the_degrees_of_freedom_of_their_parts() -> None:
 
 
 def test_one_user_has_no_standard_error() -> None:
-    found = evaluate_scan(ScannedRanks([1], [9], [0], [50], 1000, k=K), "recall@5")
+    found = evaluate(ScannedRanks([1], [9], [0], [50], 1000, k=K), "recall@5")
     assert np.isnan(found.estimates["recall@5"].std_error)
 
 

@@ -16,10 +16,9 @@ from podium.sampled import (
     REGISTRY,
     SampledRanks,
     SharedRanks,
-    compare_shared,
+    compare_all,
     draw_strata,
     evaluate,
-    evaluate_shared,
     read,
     read_candidate_scores,
     sample_shared,
@@ -37,28 +36,10 @@ def drawn(seed: int = 0, n_users: int = 300, hardness: float = 20.0) -> SharedRa
     return SharedRanks(sampled, 99, 996 + n_targets[user], user=user, replacement=False)
 
 
-def test_users_with_one_target_have_the_estimates_of_evaluate() -> None:
-    ranks = np.random.default_rng(0).geometric(0.1, 400).clip(max=100)
-    single = SampledRanks(ranks, 99, 1000, user=np.arange(400))
-    measures = ["ndcg@10", "recall@20", "pap@10"]
-    for method in ("auto", "naive", "bv(gamma=0.1)", "mle"):
-        options: dict[str, Any] = {"estimator": method, "n_bootstrap": 2, "bounds": True}
-        wanted = evaluate(single, measures, **options)
-        found = evaluate_shared(SharedRanks.of(single), measures, **options)
-        for name in measures:
-            a, b = wanted.estimates[name], found.estimates[name]
-            assert b.mean == pytest.approx(a.mean, rel=1e-9), (method, name)
-            assert b.bounds == pytest.approx(a.bounds, rel=1e-6)
-            assert b.error_from == a.error_from
-            if method != "mle":  # other resamples
-                assert b.std_error == pytest.approx(a.std_error, rel=1e-6)
-                assert b.interval == pytest.approx(a.interval, rel=1e-6)
-
-
 @pytest.mark.parametrize("method", [name for name in sorted(REGISTRY) if name != "wmle"])
 def test_every_estimator_serves_whole_rankings(method: str) -> None:
     name = "recall@20"
-    found = evaluate_shared(drawn(), name, estimator=method, n_bootstrap=3, bounds=False)
+    found = evaluate(drawn(), name, estimator=method, n_bootstrap=3, bounds=False)
     estimate = found.summary(name)
     assert np.isfinite([estimate.mean, estimate.std_error, *estimate.interval]).all()
     assert estimate.interval.low <= estimate.mean <= estimate.interval.high
@@ -78,34 +59,24 @@ def test_order_of_rows_and_labels_change_nothing() -> None:
         replacement=False,
     )
     for method in ("auto", "bv(gamma=0.1)"):
-        a, b = (evaluate_shared(s, "ndcg@10", estimator=method) for s in (shared, moved))
+        a, b = (evaluate(s, "ndcg@10", estimator=method) for s in (shared, moved))
         assert b.means["ndcg@10"] == pytest.approx(a.means["ndcg@10"], rel=1e-6)
 
 
 def test_equal_models_do_not_differ() -> None:
     models = {"a": drawn(), "b": drawn()}
     for method in ("auto", "naive", "mle"):
-        found = compare_shared(models, "recall@20", estimator=method, n_bootstrap=3)
+        found = compare_all(models, "recall@20", estimator=method, n_bootstrap=3)
         difference = found.comparisons["b"].summary("recall@20")
         assert difference.difference == 0
         assert difference.bounds is not None
         assert difference.interval.low <= 0 <= difference.interval.high
 
 
-def test_pairs_of_users_make_differences_more_precise() -> None:
-    a, b = drawn(), drawn(hardness=22.0)
-    models = {"a": a, "b": b}
-    found = compare_shared(models, "recall@20", estimator="bv(gamma=0.1)", bounds=False)
-    difference = found.comparisons["b"].summary("recall@20")
-    errors = [e.summary("recall@20").std_error for e in found.evaluations.values()]
-    assert difference.std_error < np.hypot(*errors)
-    assert difference.n_groups == 300
-
-
 def test_one_user_has_no_standard_error() -> None:
     shared = SharedRanks([0, 2], 99, 1000, user=["a", "a"])
     for method in ("auto", "naive", "mle"):
-        estimate = evaluate_shared(shared, "recall@20", estimator=method, bounds=False).summary(
+        estimate = evaluate(shared, "recall@20", estimator=method, bounds=False).summary(
             "recall@20"
         )
         assert np.isnan(estimate.std_error)
@@ -147,20 +118,13 @@ def test_impossible_observations_are_refused() -> None:
 def test_measures_that_are_no_sum_are_refused() -> None:
     for measure in ("err@10", "ap(norm=retrieved)@10"):
         with pytest.raises(ArgumentError, match="not a sum over the"):
-            evaluate_shared(drawn(), measure)
+            evaluate(drawn(), measure)
     with pytest.raises(ArgumentError, match="one target only"):
-        evaluate_shared(drawn(), "rank_auc@10")
+        evaluate(drawn(), "rank_auc@10")
     with pytest.raises(ArgumentError, match="auc of a rank depends on the number of items"):
-        evaluate_shared(SharedRanks([0, 1], 9, [40, 60], user=[1, 2]), "auc", bounds=False)
+        evaluate(SharedRanks([0, 1], 9, [40, 60], user=[1, 2]), "auc", bounds=False)
     with pytest.raises(ArgumentError, match="pap@997 is undefined"):
-        evaluate_shared(drawn(), "pap@997")
-
-
-def test_models_with_other_targets_are_refused() -> None:
-    a = SharedRanks([0, 1, 2], 9, 100, user=["a", "a", "b"])
-    b = SharedRanks([0, 1, 2], 9, 100, user=["a", "b", "b"])
-    with pytest.raises(ArgumentError, match="must have the same targets"):
-        compare_shared({"a": a, "b": b}, "recall@10")
+        evaluate(drawn(), "pap@997")
 
 
 def scores_of(drawn_items: Any) -> dict[str, Any]:
@@ -207,7 +171,7 @@ def strata(seed: int = 0, hardness: float = 1.0) -> SharedRanks:
 
 def test_strata_have_intervals_and_paired_differences() -> None:
     models = {"a": strata(), "same": strata(), "b": strata(0, 1.5)}
-    found = compare_shared(models, ["recall@20", "pap@10"])
+    found = compare_all(models, ["recall@20", "pap@10"])
     for name in ("recall@20", "pap@10"):
         estimate = found.evaluations["a"].summary(name)
         assert estimate.bounds is not None
@@ -223,7 +187,7 @@ def test_strata_have_intervals_and_paired_differences() -> None:
 
 def test_naive_value_of_strata_is_too_large() -> None:
     naive, auto = (
-        evaluate_shared(strata(), "recall@20", estimator=method, bounds=False).summary("recall@20")
+        evaluate(strata(), "recall@20", estimator=method, bounds=False).summary("recall@20")
         for method in ("naive", "auto")
     )
     assert naive.mean > auto.mean
@@ -232,12 +196,12 @@ def test_naive_value_of_strata_is_too_large() -> None:
 
 def test_strata_that_are_not_supported_are_refused() -> None:
     with pytest.raises(ArgumentError, match="mle cannot be used with strata"):
-        evaluate_shared(strata(), "recall@20", estimator="mle")
+        evaluate(strata(), "recall@20", estimator="mle")
     with pytest.raises(ArgumentError, match="ap has no cutoff"):
-        evaluate_shared(strata(), "ap")
+        evaluate(strata(), "ap")
     mixed = {"a": strata(), "b": drawn()}
     with pytest.raises(ArgumentError, match="must all have strata, or none"):
-        compare_shared(mixed, "recall@20")
+        compare_all(mixed, "recall@20")
     options: dict[str, Any] = {"user": ["a", "a"], "replacement": False}
     with pytest.raises(ArgumentError, match="above_listed is missing"):
         SharedRanks([0, 1], 3, 100, n_listed=2, **options)
@@ -287,7 +251,7 @@ def test_scores_of_every_form_give_the_same_strata() -> None:
 def test_intervals_do_not_depend_on_whether_bounds_are_shown() -> None:
     for name in ("recall@20", "ndcg@5"):
         with_bounds, without = (
-            evaluate_shared(strata(), name, bounds=shown).summary(name) for shown in (True, False)
+            evaluate(strata(), name, bounds=shown).summary(name) for shown in (True, False)
         )
         assert without.bounds is None
         assert without.interval == pytest.approx(with_bounds.interval, abs=1e-12)

@@ -10,7 +10,6 @@ import pytest
 from tests.raised import raises
 
 from podium.errors import ArgumentError, DataError, PodiumWarning
-from podium.sampled import evaluate_scan
 from podium.sampled.reading.strata import has_strata, read_scan, read_shared
 
 Table = dict[str, list[Any]]
@@ -36,16 +35,6 @@ def test_strata_are_counted_for_each_target() -> None:
     assert found.above_drawn.tolist() == [0, 1, 1]
     assert found.n_drawn.tolist() == [1, 1, 1]
     assert read_scan(_table(), n_items=40, k=2, ties="best").above_drawn.tolist() == [0, 1, 0]
-
-
-def test_order_of_rows_changes_no_estimate() -> None:
-    turned = np.random.default_rng(0).permutation(8)
-    table = {name: [values[i] for i in turned] for name, values in _table().items()}
-    estimates = [
-        evaluate_scan(read_scan(t, n_items=40, k=2), ["recall@2", "ndcg@2"]).means
-        for t in (table, _table())
-    ]
-    assert estimates[0] == pytest.approx(estimates[1])
 
 
 def test_seen_items_make_catalogues_smaller() -> None:

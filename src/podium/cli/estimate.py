@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +17,7 @@ from podium.cli.compare import run_names
 
 if TYPE_CHECKING:
     from podium.report.results import Result
-    from podium.sampled import Estimator, SampledRanks, ScannedRanks, SharedRanks
+    from podium.sampled import Estimator, SampledRanks
 
 _DEFAULT = ("ndcg@10", "recall@10")
 _LEVEL = 0.95
@@ -126,33 +126,34 @@ def estimate(
     from podium.report import estimates
 
     estimator = sampled.get(method)
-    options: dict[str, Any] = {"estimator": estimator, "level": level, "seed": seed}
+    options: dict[str, Any] = {"estimator": method, "level": level, "seed": seed}
     options |= {"bounds": bounds, **({} if resamples is None else {"n_bootstrap": resamples})}
     names = measures or _DEFAULT
     reading: dict[str, Any] = {"ties": ties, "refused": {"--resamples": resamples is not None}}
-    scans, strata, by_row = None, None, False
     if shared:
-        strata = read_shared_strata(files, samples, columns, **reading)
-        if strata is None:
+        models = read_shared_strata(files, samples, columns, **reading)
+        if models is None:
             _refuse_unshared(samples, columns, ties)
     else:
         reading["refused"] |= {"--method": method != "auto", "--no-bounds": not bounds}
-        scans = read_scans(files, samples, columns, k=largest_cutoff(names), **reading)
-    if scans is not None:
-        evaluated = _of_scans(scans, files, names, level)
-    elif strata is not None:
-        options["estimator"] = method  # a name: strata have a method of their own
-        evaluated = _of_shared(strata, files, names, options)
-    else:
-        all_ranks = read_all(files, reader(samples, columns, scores=scores, ties=ties, seed=seed))
+        models = read_scans(files, samples, columns, k=largest_cutoff(names), **reading)
+    by_row = False
+    if models is None:
+        ranks = read_all(files, reader(samples, columns, scores=scores, ties=ties, seed=seed))
         if resamples is not None:
-            _refuse_resamples(estimator, all_ranks)
-        if shared:
-            models = [sampled.SharedRanks.of(ranks) for ranks in all_ranks]
-            evaluated = _of_shared(models, files, names, options)
-        else:
-            evaluated = _of_ranks(all_ranks, files, names, options)
-        by_row = all_ranks[0].user is None
+            _refuse_resamples(estimator, ranks)
+        if len(files) > 1 and not shared:
+            paths = list(map(str, files))
+            ranks = sampled.comparable(ranks, paths, estimator, noun="file")
+        models = [sampled.SharedRanks.of(each) for each in ranks] if shared else ranks
+        by_row = ranks[0].user is None
+    evaluated: Result
+    if len(files) == 1:
+        evaluated = sampled.evaluate(models[0], names, **options)
+    else:
+        by_name = dict(zip(run_names(files), models, strict=True))
+        with _messages.progress("comparing") as show:
+            evaluated = sampled.compare_all(by_name, names, progress=show, **options)
     result = evaluated.as_json()
     read = (*files, samples.negatives_file, samples.seen)
     _reports.write(evaluated, report, read, seed=seed)
@@ -166,21 +167,6 @@ def estimate(
         view = estimates.comparison_view(result, options_given, by_row=by_row)
         flat = estimates.comparison_table(result)
     _render.print_result(result, format, view=view, flat=flat)
-
-
-def _of_ranks(
-    samples: list[SampledRanks], files: list[Path], names: Sequence[str], options: dict[str, Any]
-) -> Result:
-    """Evaluate one file, or compare several."""
-    from podium import sampled
-
-    if len(files) == 1:
-        return sampled.evaluate(samples[0], names, **options)
-    method = options["estimator"]
-    samples = sampled.comparable(samples, list(map(str, files)), method, noun="file")
-    models = dict(zip(run_names(files), samples, strict=True))
-    with _messages.progress("comparing") as show:
-        return sampled.compare_all(models, names, progress=show, **options)
 
 
 def _refuse_unshared(samples: Samples, columns: StratifiedColumns, ties: str | None) -> None:
@@ -202,31 +188,6 @@ def _refuse_unshared(samples: Samples, columns: StratifiedColumns, ties: str | N
             "--ties average is undefined with --shared, because it gives ranks between two items. "
             "Use worst, best or random."
         )
-
-
-def _of_shared(
-    models: list[SharedRanks], files: list[Path], names: Sequence[str], options: dict[str, Any]
-) -> Result:
-    """Evaluate whole rankings of one file, or compare several."""
-    from podium import sampled
-
-    if len(files) == 1:
-        return sampled.evaluate_shared(models[0], names, **options)
-    by_name = dict(zip(run_names(files), models, strict=True))
-    return sampled.compare_shared(by_name, names, **options)
-
-
-def _of_scans(
-    scans: list[ScannedRanks], files: list[Path], names: Sequence[str], level: float
-) -> Result:
-    """Evaluate one file with strata, or compare several."""
-    from podium import sampled
-
-    if len(files) == 1:
-        return sampled.evaluate_scan(scans[0], names, level=level)
-    return sampled.compare_scans(
-        dict(zip(run_names(files), scans, strict=True)), names, level=level
-    )
 
 
 def _given(

@@ -46,10 +46,6 @@ def plan(
             help="Measure that is determined by the rank of the target.",
         ),
     ] = "ndcg@10",
-    relative: Annotated[
-        bool,
-        typer.Option("--relative", help="Take X of --error as a share of the measure's value."),
-    ] = False,
     ignore_bias: Annotated[
         bool,
         typer.Option(
@@ -120,7 +116,7 @@ def plan(
     refused = {"--ignore-bias": ignore_bias, "--method": method != "auto"}
     refused |= {"--expect": expect, "--sizes": sizes, "--repeats": repeats}
     scans = None if pilot is None else _read_scans(pilot, samples, columns, measure, refused)
-    options: dict[str, Any] = {"relative": relative, "seed": seed}
+    options: dict[str, Any] = {"seed": seed}
     if scans is not None:
         with _messages.progress("planning"):
             _show(sampled.plan_scan(scans, users, measure, error, **options), format)

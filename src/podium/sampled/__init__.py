@@ -8,8 +8,8 @@ reads them from tables and files. `read_seen` reads the items that users had see
 were not sampled. `evaluate` estimates measures of one model. `compare_all` estimates measures of
 several models and their differences. `plan` computes how many items to sample. `scan` ranks the
 targets of an expensive model with the help of a cheap proxy. `draw_strata` chooses the items to
-score with a proxy, for models that score once. `evaluate_shared` estimates measures of whole
-rankings, with all targets of each user. `plan_scan` chooses the sizes of both from a pilot.
+score with a proxy, for models that score once. `sample_shared` samples for whole rankings,
+with all targets of each user. `plan_scan` chooses the sizes of both from a pilot.
 """
 
 from importlib import import_module
@@ -18,14 +18,7 @@ from typing import TYPE_CHECKING, Any
 from podium.sampled._request import comparable
 from podium.sampled.bounds import Bounds, identification_bounds, population_bounds
 from podium.sampled.candidates import Candidates, draw_candidates
-from podium.sampled.comparing import (
-    SampledComparison,
-    SampledComparisons,
-    compare,
-    compare_all,
-)
 from podium.sampled.design import Design
-from podium.sampled.difference import Difference
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators import REGISTRY, Estimator, LinearEstimator, get, parse, register
 from podium.sampled.estimators.least_squares import BV, CLS, MN, BVPrior
@@ -33,24 +26,22 @@ from podium.sampled.estimators.mes import MES
 from podium.sampled.estimators.mle import MLE, WMLE, likelihood_gap, maximum_likelihood
 from podium.sampled.estimators.naive import Naive, RecallMap, UnbiasedRank
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
-from podium.sampled.evaluating import Estimate, SampledEvaluation, error_from, evaluate
+from podium.sampled.evaluating import compare, compare_all, error_from, evaluate
 from podium.sampled.planning import Plan, PlannedDesign, plan, plan_scan
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.results import (
+    Difference,
+    Estimate,
+    SampledComparison,
+    SampledComparisons,
+    SampledEvaluation,
+)
 from podium.sampled.sampling import sample_ranks, simulate_ranks
-from podium.sampled.scanning import (
-    ScannedRanks,
-    StratifiedCandidates,
-    compare_scans,
-    draw_strata,
-    evaluate_scan,
-    scan,
-)
-from podium.sampled.shared import (
-    SharedRanks,
-    compare_shared,
-    evaluate_shared,
-    sample_shared,
-)
+from podium.sampled.scanning.ranks import ScannedRanks
+from podium.sampled.scanning.scan import scan
+from podium.sampled.scanning.strata import StratifiedCandidates, draw_strata
+from podium.sampled.shared.ranks import SharedRanks
+from podium.sampled.shared.sampling import sample_shared
 
 if TYPE_CHECKING:
     from podium.sampled.reading import SampleReader, read
@@ -96,14 +87,10 @@ __all__ = [
     "comparable",
     "compare",
     "compare_all",
-    "compare_scans",
-    "compare_shared",
     "draw_candidates",
     "draw_strata",
     "error_from",
     "evaluate",
-    "evaluate_scan",
-    "evaluate_shared",
     "get",
     "identification_bounds",
     "likelihood_gap",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -100,3 +101,51 @@ def integers(values: ArrayLike, name: str) -> Ints:
             f"{name} must be whole numbers{limit}, got {numbers[row]:g} at row {row}."
         )
     return numbers.astype(np.int64)
+
+
+def span(size: int | Ints) -> str:
+    """Return one size, or the smallest and the largest, as text."""
+    low, high = int(np.min(size)), int(np.max(size))
+    return str(low) if low == high else f"{low} .. {high}"
+
+
+class RowsOfUsers:
+    """Rows of users, who have the same weight unless rows have weights."""
+
+    user: Any
+    row_weights: Floats | None
+
+    @property
+    def n_rows(self) -> int:
+        """The number of targets."""
+        raise NotImplementedError
+
+    @property
+    def n_users(self) -> int:
+        """The number of users; without users, that of targets."""
+        return self.n_rows if self.user is None else int(self._owner_and_sizes[1].size)
+
+    @cached_property
+    def owner(self) -> Ints:
+        """The number of each row's user, from 0 to n_users - 1: int64, (n,)."""
+        return np.arange(self.n_rows) if self.user is None else self._owner_and_sizes[0]
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The weight of each row: float64, (n,). They sum to 1.
+
+        By default, a weight is 1 / (n_users * number of the user's rows).
+        """
+        if self.row_weights is not None:
+            return self.row_weights / self.row_weights.sum()
+        if self.user is None:
+            return np.full(self.n_rows, 1.0 / self.n_rows)
+        owner, sizes = self._owner_and_sizes
+        return 1.0 / (sizes.size * sizes[owner])
+
+    @cached_property
+    def _owner_and_sizes(self) -> tuple[Ints, Ints]:
+        """Return the number of each row's user, and each user's number of rows."""
+        labels: NDArray[Any] = np.asarray(self.user)
+        unique = np.unique(labels, return_inverse=True, return_counts=True)
+        return unique[1].astype(np.int64), unique[2].astype(np.int64)

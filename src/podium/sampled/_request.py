@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,55 +13,12 @@ from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, listed_measures
 from podium.sampled.design import Ints
-from podium.sampled.distribution import read_measure, require_defined
+from podium.sampled.distribution import read_measure
 from podium.sampled.estimators import Estimator, get
-from podium.sampled.estimators.smooth.data import has_history
 from podium.sampled.ranks import SampledRanks
-
-Pair = tuple[SampledRanks, SampledRanks]
-
-
-class Rows(Protocol):
-    """Observations of targets, with the user of each if users are known."""
-
-    @property
-    def user(self) -> NDArray[Any] | None: ...
-
-    @property
-    def n_rows(self) -> int: ...
-
-
-AnyRows = TypeVar("AnyRows", bound=Rows)
-
-EVALUATE = {
-    "SampledRanks": "evaluate",
-    "ScannedRanks": "evaluate_scan",
-    "SharedRanks": "evaluate_shared",
-}
-COMPARE = {
-    "SampledRanks": "compare_all",
-    "ScannedRanks": "compare_scans",
-    "SharedRanks": "compare_shared",
-}
-PLAN = {"SampledRanks": "plan", "ScannedRanks": "plan_scan"}
-"""The functions that read each kind of observations."""
 
 _ROUNDING = 1e-9  # of weights
 _SAME_USERS = "Models are compared on the same users"
-
-
-def read_request(
-    estimator: str | Estimator,
-    measures: str | Measure | Iterable[str | Measure],
-    samples: Sequence[SampledRanks],
-) -> tuple[Estimator, list[Measure]]:
-    """Return the estimator and the measures, or raise if they do not fit the samples."""
-    method = get(estimator)
-    parsed = read_measures(measures)
-    for ranks in samples:
-        method.check(ranks)
-        require_defined(parsed, ranks.fewest_items)
-    return method, parsed
 
 
 def read_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Measure]:
@@ -75,31 +32,22 @@ def read_measures(measures: str | Measure | Iterable[str | Measure]) -> list[Mea
     return parsed
 
 
-def require_kind(value: Any, kind: type, name: str, functions: Mapping[str, str]) -> None:
-    """Raise unless a value is of a kind of observations.
-
-    `functions` are the functions that read each kind, by the name of its class.
-    """
-    if isinstance(value, kind):
-        return
-    received = type(value).__name__
-    function = functions.get(received)
-    advice = f"Use {function} for {received}." if function else f"Make {kind.__name__} of it."
-    raise ArgumentError(f"{name} must be {kind.__name__}, got {received}. {advice}")
+def require_kind(value: Any, kind: type, name: str, advice: str) -> None:
+    """Raise unless a value is of a kind of observations."""
+    if not isinstance(value, kind):
+        raise ArgumentError(f"{name} must be {kind.__name__}, got {type(value).__name__}. {advice}")
 
 
-def require_several(models: Mapping[str, Any], kind: type, function: str) -> None:
-    """Raise unless there are two models or more; `function` is the one for a single model."""
+def require_several(models: Mapping[str, Any]) -> None:
+    """Raise unless there are two models or more, with one kind of observations."""
     if not isinstance(models, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(
-            f"models must be a mapping of names to {kind.__name__}, such as {{'a': a, 'b': b}}, "
+            "models must be a mapping of names to samples, such as {'a': a, 'b': b}, "
             f"got {type(models).__name__}."
         )
-    for name, ranks in models.items():
-        require_kind(ranks, kind, f"models[{name!r}]", COMPARE)
     if len(models) < 2:
         raise ArgumentError(
-            f"models must be at least two, got {len(models)}. Use {function} for one model."
+            f"models must be at least two, got {len(models)}. Use evaluate for one model."
         )
 
 
@@ -110,38 +58,13 @@ def read_resamples(n_bootstrap: int) -> int:
     return int(n_bootstrap)
 
 
-def conventions(
-    method: Estimator, ranks: SampledRanks, seed: int, n_bootstrap: int | None
-) -> dict[str, Any]:
-    """Return the method and the design as JSON values; sizes that differ as [low, high]."""
-    return {
-        "method": str(method),
-        "n_users": ranks.n_users,
-        "n_items": extent(ranks.n_items),
-        "n_negatives": extent(ranks.n_negatives),
-        "replacement": ranks.replacement,
-        "stages": list(ranks.stages) or None,
-        "history": _use_of_history(method, ranks),
-        "n_bootstrap": n_bootstrap,
-        "seed": seed,
-    }
-
-
-def _use_of_history(method: Estimator, ranks: SampledRanks) -> str | None:
-    """Return whether the estimate uses histories, or None if there are none."""
-    if ranks.history is None:
-        return None
-    used = method.reads_history and not ranks.is_exact and has_history(ranks)
-    return "read" if used else "not read"
-
-
 def extent(size: int | Ints) -> int | list[int]:
     """Return a size, or the smallest and the largest one."""
     low, high = int(np.min(size)), int(np.max(size))
     return low if low == high else [low, high]
 
 
-def same_catalogue(a: SampledRanks, b: SampledRanks) -> Pair:
+def same_catalogue(a: SampledRanks, b: SampledRanks) -> tuple[SampledRanks, SampledRanks]:
     """Return both samples if they have the same users, with the same catalogues and weights."""
     a, b = same_users((a, b), ("a", "b"))
     sizes_a, sizes_b = map(_catalogue_sizes, (a, b))
@@ -218,9 +141,7 @@ def comparable(
     return same_users(samples, names, noun=noun)
 
 
-def same_users(
-    samples: Sequence[AnyRows], names: Sequence[str], *, noun: str = "sample"
-) -> list[AnyRows]:
+def same_users(samples: Sequence[Any], names: Sequence[str], *, noun: str = "sample") -> list[Any]:
     """Return samples whose users' labels have one type, if they have the same users."""
     names_without = [name for name, ranks in zip(names, samples, strict=True) if ranks.user is None]
     if names_without and len(names_without) < len(samples):
@@ -239,18 +160,18 @@ def same_users(
     return relabelled
 
 
-def _with_common_labels(samples: Sequence[AnyRows]) -> list[AnyRows]:
+def _with_common_labels(samples: Sequence[Any]) -> list[Any]:
     """Return samples whose users are all strings if one has strings, so that 7 becomes '7'."""
     labels: list[NDArray[Any]] = [np.asarray(ranks.user) for ranks in samples]
     if len({user.dtype.kind in "iu" for user in labels}) == 1:
         return list(samples)
     return [
-        replace(cast("Any", ranks), user=user.astype(np.str_))
+        replace(ranks, user=user.astype(np.str_))
         for ranks, user in zip(samples, labels, strict=True)
     ]
 
 
-def _refuse_unequal_lengths(samples: Sequence[Rows], names: Sequence[str]) -> None:
+def _refuse_unequal_lengths(samples: Sequence[Any], names: Sequence[str]) -> None:
     first = samples[0].n_rows
     for ranks, name in zip(samples[1:], names[1:], strict=True):
         if ranks.n_rows != first:

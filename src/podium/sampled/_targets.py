@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
 from podium.errors import ArgumentError, arg
-from podium.sampled._request import same_users
+from podium.sampled._request import comparable, same_catalogue, same_users
 from podium.sampled.design import Ints
+from podium.sampled.estimators import Estimator
+from podium.sampled.ranks import SampledRanks
+from podium.sampled.shared.ranks import SharedRanks
 
 
-class Targets(Protocol):
-    """Observations with the user of each target, and its item if items are known."""
+def same_rows(models: Mapping[str, Any], estimator: str | Estimator) -> list[Any]:
+    """Return samples of one kind whose models can be compared, with labels of one type."""
+    samples, names = list(models.values()), list(models)
+    kinds = {type(ranks).__name__ for ranks in samples}
+    if len(kinds) > 1:
+        raise ArgumentError(
+            f"models must have samples of one kind, got {' and '.join(sorted(kinds))}."
+        )
+    if isinstance(samples[0], SharedRanks) and len({ranks.has_strata for ranks in samples}) > 1:
+        raise ArgumentError(
+            "models must all have strata, or none of them, because the methods differ. Give all "
+            "models the same candidates."
+        )
+    if not isinstance(samples[0], SampledRanks):
+        return same_targets(samples, names)
+    first, *others = comparable(samples, names, estimator)
+    return [first, *(same_catalogue(first, ranks)[1] for ranks in others)]
 
-    @property
-    def user(self) -> NDArray[Any]: ...
 
-    @property
-    def n_rows(self) -> int: ...
-
-    @property
-    def item(self) -> NDArray[Any] | None: ...
-
-    @property
-    def n_items(self) -> Ints: ...
-
-
-AnyTargets = TypeVar("AnyTargets", bound=Targets)
-
-
-def same_targets(samples: Sequence[AnyTargets], names: Sequence[str]) -> list[AnyTargets]:
+def same_targets(samples: Sequence[Any], names: Sequence[str]) -> list[Any]:
     """Return samples whose users' labels have one type, if they have the same targets.
 
     Without items in all samples, users must have the same numbers of targets.
@@ -66,7 +69,7 @@ def same_targets(samples: Sequence[AnyTargets], names: Sequence[str]) -> list[An
     return relabelled
 
 
-def _common_items(samples: Sequence[Targets]) -> list[NDArray[Any] | None]:
+def _common_items(samples: Sequence[Any]) -> list[NDArray[Any] | None]:
     """Return items of one type, strings if one sample has strings; None if one has no items."""
     items = [ranks.item for ranks in samples]
     known = [item for item in items if item is not None]
@@ -76,7 +79,7 @@ def _common_items(samples: Sequence[Targets]) -> list[NDArray[Any] | None]:
     return [item.astype(np.str_) if is_text else item for item in known]
 
 
-_Ordered = tuple[Targets, "NDArray[Any] | None", Ints]
+_Ordered = tuple[Any, "NDArray[Any] | None", Ints]
 
 
 def _refuse_other_targets(first: _Ordered, other: _Ordered, names: str) -> None:

@@ -7,23 +7,17 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from podium import _check
 from podium.errors import PodiumWarning, warn
-from podium.evaluation import stats
-from podium.evaluation.stats import Interval
-from podium.evaluation.stats.intervals import t_interval
 from podium.metrics import Measure
 from podium.sampled import _columns
-from podium.sampled._request import Pair
-from podium.sampled.bounds import Bounds
 from podium.sampled.design import Design, Floats, Ints
-from podium.sampled.distribution import all_rank_weights, rank_weights, read_measure
+from podium.sampled.distribution import all_rank_weights, read_measure
 from podium.sampled.estimators import ErrorFrom, Estimator, LinearEstimator
-from podium.sampled.estimators.smooth import SmoothFit
 from podium.sampled.ranks import SampledRanks
 
 IntervalOf: TypeAlias = Literal["exact", "expectation"]
@@ -119,11 +113,6 @@ class Resampler:
             parts.append(_Part(cells, kind_of_user[ranks.owner[rows]], cell[rows], weight))
         return cls(np.bincount(kind_of_user), kind_of_user, tuple(parts))
 
-    def draw(self, n: int, seed: int) -> Iterator[tuple[Tally, ...]]:
-        """Yield n resamples with as many users, drawn with replacement, as one tally per sample."""
-        for n_users_of_kind in self.counts_of_kinds(n, seed):
-            yield tuple(part.tally(n_users_of_kind) for part in self.parts)
-
     def counts_of_kinds(self, n: int, seed: int) -> Iterator[Ints]:
         """Yield the number of users of each kind in n resamples: int64, (n_kinds,)."""
         rng = np.random.default_rng([_check.seed(seed), *b"users"])
@@ -166,23 +155,6 @@ def _cells(ranks: SampledRanks) -> tuple[SampledRanks, Ints]:
         stages=ranks.stages or None,
     )
     return cells, cell_of_row.reshape(-1).astype(np.int64)
-
-
-class MeanEstimate(NamedTuple):
-    """One measure's mean with its uncertainty; other fields of an `Estimate` are common to all.
-
-    Attributes
-    ----------
-    mean, std_error : float
-    interval : Interval
-    prior_decides : bool
-        Whether the method's prior decides more than the sample, according to the method.
-    """
-
-    mean: float
-    std_error: float
-    interval: Interval
-    prior_decides: bool = False
 
 
 class ExactMeasure(LinearEstimator):
@@ -237,136 +209,6 @@ def user_values(estimator: LinearEstimator, ranks: SampledRanks, measure: Measur
         return values
     of_users = np.bincount(ranks.owner, shares, ranks.n_users).astype(np.float64)
     return _columns.about_mean(values, of_users)
-
-
-def estimates(
-    estimator: Estimator, ranks: SampledRanks, measures: Sequence[str | Measure]
-) -> Floats:
-    """Estimate all measures, from a single fit if the method gives a distribution."""
-    if isinstance(estimator, LinearEstimator) or not estimator.gives_distribution:
-        return np.array([estimator.estimate(ranks, measure) for measure in measures])
-    distribution = estimator.fit(ranks)
-    return np.array([distribution.expect(measure) for measure in measures])
-
-
-def resampled(
-    estimator: Estimator,
-    samples: Sequence[SampledRanks],
-    measures: Sequence[Measure],
-    n_bootstrap: int,
-    seed: int,
-) -> Floats:
-    """Estimate from resampled users: float64, (n_bootstrap, n_samples, n_measures).
-
-    The samples have the same users, who are drawn together. The result is nan with one user, who
-    gives no information about others.
-    """
-    if samples[0].n_users < 2:
-        return np.full((n_bootstrap, len(samples), len(measures)), np.nan)
-    resamples = Resampler.of(samples).draw(n_bootstrap, seed)
-    return np.array(
-        [[estimates(estimator, tally, measures) for tally in resample] for resample in resamples]
-    )
-
-
-def means_and_errors(
-    method: Estimator,
-    ranks: SampledRanks,
-    measures: Sequence[Measure],
-    level: float,
-    n_bootstrap: int,
-    seed: int,
-    all_bounds: Sequence[Bounds | None],
-) -> tuple[list[MeanEstimate], ErrorFrom]:
-    """Return each measure's mean, standard error and interval, and the source of the error.
-
-    With one user, who gives no information about others, errors and intervals are nan. `all_bounds`
-    are the identification bounds, at which intervals for the exact mean end.
-    """
-    linear = linear_form(method, ranks)
-    if linear is not None:
-        values_of_measures = (user_values(linear, ranks, measure) for measure in measures)
-        sums = [stats.summarize(values, level=level) for values in values_of_measures]
-        return [MeanEstimate(s.mean, s.std_error, s.interval) for s in sums], "users"
-    if method.error_from == "posterior":
-        fit = method.posterior(ranks)
-        pairs = zip(measures, all_bounds, strict=True)
-        return [_by_posterior(fit, m, level, bounds) for m, bounds in pairs], "posterior"
-    means = estimates(method, ranks, measures)
-    resampled_means = resampled(method, (ranks,), measures, n_bootstrap, seed)[:, 0]
-    return [
-        by_bootstrap(
-            mean,
-            resampled_means[:, i],
-            float(rank_weights(m, ranks.most_items).max()),
-            level,
-            ranks.n_users,
-        )
-        for i, (mean, m) in enumerate(zip(means.tolist(), measures, strict=True))
-    ], "bootstrap"
-
-
-def _by_posterior(
-    fit: SmoothFit, measure: Measure, level: float, bounds: Bounds | None
-) -> MeanEstimate:
-    """Return the mean, standard error and interval of the smooth fit."""
-    mean = fit.expect(measure)
-    if fit.ranks.n_users < 2:
-        return MeanEstimate(mean, np.nan, Interval(np.nan, np.nan), fit.prior_decides(measure))
-    interval = Interval(*fit.interval(measure, level=level, bounds=bounds))
-    return MeanEstimate(mean, fit.std_error(measure), interval, fit.prior_decides(measure))
-
-
-def by_bootstrap(
-    mean: float, resampled_means: Floats, largest_value: float, level: float, n_users: int
-) -> MeanEstimate:
-    """Return the mean, standard error and interval; symmetric in the log of a positive estimate.
-
-    Estimates of rare events vary more if they are larger, so that intervals symmetric about the
-    mean are too low.
-    """
-    std_error = float(np.std(resampled_means, ddof=1))
-    if not (mean > 0 and (resampled_means >= 0).all()):
-        return MeanEstimate(mean, std_error, t_interval(mean, std_error, n_users, level))
-    low, high = t_interval(0.0, std_error / mean, n_users, level)
-    with np.errstate(over="ignore"):  # the end is limited to the largest value of the measure
-        ends = mean * float(np.exp(low)), min(mean * float(np.exp(high)), largest_value)
-    return MeanEstimate(mean, std_error, Interval(*ends))
-
-
-def covariances(
-    method: Estimator,
-    samples: Sequence[SampledRanks],
-    measures: Sequence[Measure],
-    n_bootstrap: int,
-    seed: int,
-) -> Floats:
-    """Return the covariances of samples' estimates over resampled users, by measure.
-
-    float64, (n_measures, n_samples, n_samples); nan with one user.
-    """
-    n = len(samples)
-    resampled_means = resampled(method, samples, measures, n_bootstrap, seed)
-    return np.array(
-        [np.cov(resampled_means[:, :, i].T).reshape(n, n) for i in range(len(measures))]
-    )
-
-
-def user_covariance(
-    method: Estimator, pair: Pair, fits: Sequence[SmoothFit], measure: Measure
-) -> Floats:
-    """Return the covariance of both estimates over the choice of users: (2, 2)."""
-    n = pair[0].n_users
-    if n < 2:
-        return np.full((2, 2), np.nan)
-    contributions: list[Floats] = []
-    for ranks, fit in zip(pair, fits, strict=True):
-        linear = linear_form(method, ranks)
-        if linear is not None:
-            contributions.append(user_values(linear, ranks, measure) / n)
-        else:
-            contributions.append(fit.user_effects(measure))
-    return n * np.cov(np.array(contributions))
 
 
 @contextmanager

@@ -1,173 +1,52 @@
-"""Estimates of measures over the whole ranking from sampled ranks, with their uncertainty."""
+"""Estimates of measures over the whole ranking, and differences between models."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from podium import _check
-from podium._json import plain
 from podium.errors import ArgumentError
-from podium.evaluation.stats import Interval
-from podium.metrics import ByMeasure, Measure
-from podium.report import Report, Table, estimates
-from podium.report.pictures import Pictures, chosen_measure, estimated
-from podium.report.results import Result
-from podium.report.views import Numbers, View
-from podium.sampled import _uncertainty
-from podium.sampled._request import (
-    EVALUATE,
-    conventions,
-    read_request,
-    read_resamples,
-    require_kind,
-)
-from podium.sampled._uncertainty import IntervalOf
-from podium.sampled.bounds import Bounds, identification_bounds
-from podium.sampled.distribution import depends_on_order, read_measure
+from podium.evaluation.stats.intervals import t_interval, t_p_value, t_statistic
+from podium.metrics import Measure
+from podium.progress import or_silent
+from podium.sampled._request import read_measures, read_resamples, require_several
+from podium.sampled._targets import same_rows
+from podium.sampled._uncertainty import Resampler, distinct_warnings, source_of_error
+from podium.sampled.bounds import Bounds
 from podium.sampled.estimators import ErrorFrom, Estimator, get
+from podium.sampled.fits import Fit, MeanOfUsers, RanksFit, covering, limited
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.results import (
+    Difference,
+    Estimate,
+    SampledComparison,
+    SampledComparisons,
+    SampledEvaluation,
+)
+from podium.sampled.scanning.measured import ScanFit
+from podium.sampled.scanning.ranks import ScannedRanks
+from podium.sampled.shared.means import SharedFit
+from podium.sampled.shared.ranks import SharedRanks
+from podium.sampled.shared.strata import NAIVE, STRATA, StrataFit
+from podium.types import Progress
+
+Observations: TypeAlias = SampledRanks | SharedRanks | ScannedRanks
 
 N_BOOTSTRAP = 200
 """The number of bootstrap fits. It determines a standard error to about 5 %."""
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """An estimate of a measure's mean over users, with its uncertainty.
-
-    Attributes
-    ----------
-    mean, std_error : float
-        The estimate and its standard error, in units of the measure. The standard error covers the
-        choice of users and of drawn items together.
-    interval : Interval
-        The confidence interval of the quantity that `interval_of` names, with coverage `level`.
-    level : float
-    n_groups : int
-        The number of users.
-    method : str
-        The estimator, as a text that `get` reads.
-    biased : bool
-        Whether the expectation of the estimator differs from the exact mean for any number of
-        users.
-    interval_of : {"exact", "expectation"}
-        "exact" is the mean for a ranking of all items. "expectation" is the expectation of the
-        estimate, which can be far from the exact mean. It is used for biased methods that do not
-        estimate their bias.
-    error_from : {"users", "bootstrap", "posterior"}
-        "users" is the variance of users' values, if the estimate is their mean. "bootstrap" is
-        the variance of fits to resampled users. "posterior" is the method's own standard error,
-        which includes the uncertainty that a sample leaves.
-    bounds : Bounds or None
-        The smallest and the largest exact mean that the observed ranks allow; see
-        `identification_bounds`, or `evaluate_scan` for scans. The interval of the default estimator
-        lies inside.
-    prior_decides : bool
-        Whether the estimate depends more on the method's prior than on the ranks, because the share
-        of users in the first ranks is uncertain by a factor of 20 or more, given the ranks. The
-        interval then contains all shares that are compatible with the ranks. `Smooth` sets it, and
-        scans and strata do, by a rule of their own; see `evaluate_scan`.
-    order_assumed : bool
-        Whether the measure depends on the order of the first n_items / n_negatives ranks, for
-        any method. Samples hardly distinguish these ranks: a peak at rank 1 is assumed and not
-        observed.
-    """
-
-    mean: float
-    std_error: float
-    interval: Interval
-    level: float
-    n_groups: int
-    method: str
-    biased: bool
-    interval_of: IntervalOf
-    error_from: ErrorFrom
-    bounds: Bounds | None
-    prior_decides: bool = False
-    order_assumed: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form: None for nan, a list for an interval."""
-        # `Evaluation` has the same key. Here every target has a rank.
-        return {**plain(asdict(self)), "n_undefined": 0}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SampledEvaluation(Result):
-    """Estimates of measures from the same sampled ranks.
-
-    Attributes
-    ----------
-    estimates : dict of str to Estimate
-        The estimates by the text of the measure.
-    conventions : dict
-        The method and the design of the samples.
-    """
-
-    estimates: dict[str, Estimate]
-    conventions: dict[str, Any]
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "estimates", ByMeasure(self.estimates))
-
-    @property
-    def measures(self) -> list[str]:
-        """The measures as text, in the order in which they were passed."""
-        return list(self.estimates)
-
-    @property
-    def means(self) -> dict[str, float]:
-        """The estimate of each measure."""
-        return ByMeasure({name: estimate.mean for name, estimate in self.estimates.items()})
-
-    def summary(self, measure: str | Measure) -> Estimate:
-        """Return the estimate of one measure."""
-        name = str(read_measure(measure))
-        if name not in self.estimates:
-            raise ArgumentError(
-                f"{name} was not estimated. The estimated measures are: {', '.join(self.measures)}."
-            )
-        return self.estimates[name]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the JSON form (docs/schemas/estimate.json); nan becomes None."""
-        return {
-            "measures": {name: values.as_json() for name, values in self.estimates.items()},
-            "conventions": dict(self.conventions),
-        }
-
-    def _report(self, titles: Any) -> Report:
-        return estimates.estimate_page(self.as_json())
-
-    def _pictures(self, measure: Any) -> Pictures:
-        result = self.as_json()
-        name = chosen_measure(result["measures"], measure)
-        only = "" if measure is None else name
-        means = {name: {"": estimate} for name, estimate in result["measures"].items()}
-        return {
-            "estimates": estimated.estimates(result, only),
-            **estimated.cutoffs(means, only),
-        }
-
-    def _view(self) -> View:
-        return estimates.estimate_view(self.as_json())
-
-    def _table(self) -> Table:
-        return estimates.estimate_table(self.as_json())
-
-    def _numbers(self) -> Numbers:
-        return estimates.estimate_numbers(self.as_json())
-
-
 def error_from(estimator: str | Estimator, ranks: SampledRanks) -> ErrorFrom:
     """Return the source of an estimate's standard error, as in `Estimate.error_from`."""
-    return _uncertainty.source_of_error(get(estimator), ranks)
+    return source_of_error(get(estimator), ranks)
 
 
 def evaluate(
-    ranks: SampledRanks,
+    ranks: Observations,
     measures: str | Measure | Iterable[str | Measure],
     *,
     estimator: str | Estimator = "auto",
@@ -180,15 +59,19 @@ def evaluate(
 
     Parameters
     ----------
-    ranks : SampledRanks
-        The observed ranks. All users have the same weight. Only `Smooth` uses histories, and only
-        if they differ between users and not all items were drawn. The conventions of the result
-        state whether they were used.
+    ranks : SampledRanks, SharedRanks or ScannedRanks
+        The observations. All users have the same weight. Measures of `SharedRanks` are those of
+        whole rankings, in which users have all their targets.
+        Only `Smooth` uses histories, and only if they differ between users and not all items were
+        drawn. The conventions of the result state whether they were used.
     measures : str, Measure, or several
         The measures to estimate. The target's rank must determine them; see
-        `RankDistribution.expect`.
+        `RankDistribution.expect`. For whole rankings, they must be sums over the targets of a user,
+        as pap@k, recall, precision, ndcg, ap, rr and hit_rate are. For scans, they must have a
+        cutoff of at most `ScannedRanks.k`.
     estimator : str or Estimator
-        The method; see `get`. "auto" is the smooth density of log-ranks.
+        The method; see `get`. "auto" is the smooth density of log-ranks. Scans and strata have a
+        method of their own, which is "auto"; strata also support "naive".
     level : float
         The coverage of intervals and bounds, between 0 and 1.
     n_bootstrap : int
@@ -212,6 +95,12 @@ def evaluate(
         catalogues differ in size, and the method cannot estimate the measure then; see
         `RankDistribution.expect`.
 
+    Warns
+    -----
+    PodiumWarning
+        If the list of a scan's proxy is hardly better than a random one: the mean share of listed
+        items above open targets is less than twice that of random items.
+
     Notes
     -----
     Users are treated as a sample from a population of similar users, and the drawn items as one
@@ -234,6 +123,38 @@ def evaluate(
     information about others. `Smooth.posterior` has the standard error and the interval of that one
     user.
 
+    *Whole rankings.* The term of the i-th best target is a function of the number of other items
+    above it. The distribution of this number is estimated for each i, by the estimator for single
+    targets. Users count in proportion to the size of their terms, which depends on their number of
+    targets. Methods that are means over users give each user the sum of the values of the targets.
+    Positions with fewer than 100 targets are estimated together. The targets of a user depend on
+    each other. Standard errors therefore come from users: from the sum of the effects of their
+    targets (smooth), their values, or resamples of users. What samples leave uncertain about the
+    first ranks is counted as if it were the same for all positions. The bounds are the sums of
+    those of the positions, which hold together at the level.
+
+    *Scans.* Settled targets have exact values. An open target counts with its expected value, given
+    the listed and the drawn items above it. The number of unscored items above it is beta-binomial
+    with parameters that all targets share; see `podium.sampled.scanning.open_targets`. Intervals
+    are for the mean of a population of similar users. They include the variation between users, the
+    chance of the draws, and the uncertainty of the shared parameters. If this last part is larger
+    than the others, or if the lists have fewer than 1.5 k items, `prior_decides` is true, and the
+    interval contains the bounds.
+    Users have the same weight in the fit of the shared parameters, as in the mean. If users have
+    several targets, these depend on each other, and the standard error comes from the sum of the
+    effects of each user's targets.
+    With an audit, the mean is corrected by the mean error of the values of audited targets, whose
+    exact values are known. It is then unbiased, whatever the proxy and the distribution, except
+    that a mean beyond the bounds is moved to the bound, which makes its error smaller. The error
+    of the correction replaces that of the parameters. Its variance is a weighted mean of that of
+    the audited targets and that of the fitted distribution, which counts as five targets: a small
+    audit often has no target with an error, and its own variance would then be too small.
+    The bounds contain the exact mean of these users, whatever the distribution of unscored items.
+    At the upper bound, no unscored item is above an open target. The lower bound follows from the
+    random items and the audit, and may fail by the chance of the draws, with a probability of at
+    most (1 - level) / 2; see `podium.sampled.scanning.bounds`. Without random items and without an
+    audit, all unscored items are above open targets at the lower bound.
+
     Examples
     --------
     >>> ranks = SampledRanks([1] * 30 + [2] * 10 + [5] * 5 + [9, 20, 40, 60, 80], 99, 1000)
@@ -241,37 +162,273 @@ def evaluate(
     >>> low, high = found["recall@10"].bounds
     >>> low < found["recall@10"].mean < high, found["recall@10"].interval_of
     (True, 'expectation')
+    >>> scanned = ScannedRanks([10, 2] * 50, [20, 30] * 50, [0, 0] * 50, [0, 70] * 50, 1000, k=10)
+    >>> recall = evaluate(scanned, "recall@10").estimates["recall@10"]
+    >>> recall.bounds.low <= recall.mean <= recall.bounds.high <= 0.5
+    True
     """
-    require_kind(ranks, SampledRanks, "ranks", EVALUATE)
-    method, parsed = read_request(estimator, measures, (ranks,))
-    level = _check.open_fraction(level, "level")
-    n_bootstrap, seed = read_resamples(n_bootstrap), _check.seed(seed)
-    with _uncertainty.distinct_warnings():
-        all_bounds = [
-            identification_bounds(ranks, measure, confidence=level) if bounds else None
-            for measure in parsed
-        ]
-        summaries, source = _uncertainty.means_and_errors(
-            method, ranks, parsed, level, n_bootstrap, seed, all_bounds
+    request = _Request.of(measures, level, n_bootstrap, bounds, seed)
+    fit = fit_of(ranks, estimator, "ranks")
+    fit.require(request.measures)
+    with distinct_warnings():
+        return request.evaluation(fit, request.means(fit))
+
+
+def compare(
+    a: Observations,
+    b: Observations,
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    estimator: str | Estimator = "auto",
+    level: float = 0.95,
+    n_bootstrap: int = N_BOOTSTRAP,
+    bounds: bool = True,
+    seed: int = 0,
+) -> SampledComparison:
+    """Compare two models by observations of the same users: paired differences b - a.
+
+    Parameters
+    ----------
+    a, b : SampledRanks, SharedRanks or ScannedRanks
+        The observations of both models for the same users, of one kind. Users are matched by their
+        labels if they have any, otherwise by row. The samples may differ in size, and need not
+        share their items. Histories are read as in `evaluate`. Shared samples and scans must have
+        the same targets, in any order; the proxies and budgets may differ.
+    measures, estimator, level, n_bootstrap, bounds, seed
+        The options of `evaluate`.
+
+    Returns
+    -------
+    SampledComparison
+
+    Raises
+    ------
+    ArgumentError
+        If users, their targets, their catalogues or their weights differ, or for a reason listed in
+        `evaluate`.
+
+    Notes
+    -----
+    Users are resampled together for both models. Variation between users that affects both models
+    therefore does not count as an error of the difference. For an estimator with its own standard
+    errors (`Smooth`), the variances are the squares of these, and the covariance is computed from
+    the influence of each user on both estimates, without new fits. The other part of the
+    variances, which comes from the limited information in the samples, is treated as independent
+    between the models, although similar models share some of it.
+    The bounds of the difference follow from the bounds of each model at the level (1 + level) / 2.
+    The interval of `Smooth` ends at the bounds, or without them at the measure's largest value.
+    With one user there is no standard error, as in `evaluate`.
+    If the bounds allow either sign, no estimator can determine from these ranks alone which model
+    is better. A sign probability near 1 then rests on the assumptions of the estimator.
+    With scans and strata, if `prior_decides` for one of the models, the interval of the difference
+    contains all differences that the bounds of both models allow, and the probability of the sign
+    is undefined (nan).
+
+    Examples
+    --------
+    >>> a = SampledRanks([1, 2, 5, 9] * 20, 9, 100)
+    >>> b = SampledRanks([1, 1, 4, 7] * 20, 9, 100)
+    >>> found = compare(a, b, "recall@20", estimator="bv(gamma=0.1)").summary("recall@20")
+    >>> found.difference > 0, found.sign_probability > 0.99, found.either_sign
+    (True, True, True)
+    """
+    request = _Request.of(measures, level, n_bootstrap, bounds, seed)
+    first, second = request.fits({"a": a, "b": b}, estimator)
+    with distinct_warnings():
+        means = [request.means(fit, bounds=False) for fit in (first, second)]
+        return request.comparison((first, second), means)
+
+
+def compare_all(
+    models: Mapping[str, Observations],
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    estimator: str | Estimator = "auto",
+    level: float = 0.95,
+    n_bootstrap: int = N_BOOTSTRAP,
+    bounds: bool = True,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> SampledComparisons:
+    """Estimate measures of several models, and compare each with the first.
+
+    Parameters
+    ----------
+    models : mapping of str to SampledRanks, SharedRanks or ScannedRanks
+        Two or more observations of the same users, by the name of the model.
+    measures, estimator, level, n_bootstrap, bounds, seed
+        The options of `evaluate`.
+    progress : callable, optional
+        A function that is called with (done, total, name) before each model.
+
+    Returns
+    -------
+    SampledComparisons
+
+    Raises
+    ------
+    ArgumentError
+        If there are fewer than two models, or for a reason listed in `comparable` or `compare`.
+    """
+    require_several(models)
+    request, show = _Request.of(measures, level, n_bootstrap, bounds, seed), or_silent(progress)
+    fits = dict(zip(models, request.fits(models, estimator), strict=True))
+    (baseline, first), first_means = next(iter(fits.items())), list[MeanOfUsers]()
+    evaluations: dict[str, SampledEvaluation] = {}
+    comparisons: dict[str, SampledComparison] = {}
+    with distinct_warnings():
+        for n_done, (name, fit) in enumerate(fits.items()):
+            show(n_done, len(fits), name)
+            means = request.means(fit)
+            first_means = first_means or means
+            evaluations[name] = request.evaluation(fit, means)
+            if name != baseline:
+                comparisons[name] = request.comparison((first, fit), [first_means, means])
+    return SampledComparisons(evaluations, comparisons, first.observed.user is None)
+
+
+def fit_of(ranks: Observations, estimator: str | Estimator, name: str) -> Fit:
+    """Return the fit of an estimator to observations of any kind."""
+    method = get(estimator)
+    if isinstance(ranks, SampledRanks):
+        return RanksFit(method, ranks)
+    if isinstance(ranks, SharedRanks) and not ranks.has_strata:
+        return SharedFit(method, ranks)
+    if not isinstance(ranks, SharedRanks | ScannedRanks):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(
+            f"{name} must be SampledRanks, SharedRanks or ScannedRanks, got {type(ranks).__name__}."
         )
-    shared_fields = (
-        level,
-        ranks.n_users,
-        str(method),
-        *_uncertainty.interval_kind(method, ranks),
-        source,
+    if estimator == "auto":
+        return ScanFit(ranks) if isinstance(ranks, ScannedRanks) else StrataFit(STRATA, ranks)
+    if isinstance(ranks, SharedRanks) and method.name == NAIVE:
+        return StrataFit(NAIVE, ranks)
+    raise ArgumentError(
+        f"{method} cannot be used with strata, which have a method of their own. Use 'auto' or "
+        "'naive'."
+        if isinstance(ranks, SharedRanks)
+        else f"{method} cannot be used with scans, which have a method of their own. Use 'auto'."
     )
-    n_indistinguishable = min(design.n_items // design.n_negatives for design, _ in ranks.designs)
-    return SampledEvaluation(
-        {
+
+
+@dataclass(frozen=True, eq=False)
+class _Request:
+    """The checked options of an estimate."""
+
+    measures: list[Measure]
+    level: float
+    n_bootstrap: int
+    bounds: bool
+    seed: int
+
+    @classmethod
+    def of(cls, measures: Any, level: float, n_bootstrap: int, bounds: bool, seed: int) -> _Request:
+        parsed, level = read_measures(measures), _check.open_fraction(level, "level")
+        return cls(parsed, level, read_resamples(n_bootstrap), bounds, _check.seed(seed))
+
+    def fits(self, models: Mapping[str, Observations], estimator: str | Estimator) -> list[Fit]:
+        """Return the fits to models that can be compared."""
+        for name, ranks in models.items():
+            fit_of(ranks, estimator, name)  # refuses other kinds before they are compared
+        fits: list[Fit] = []
+        for name, ranks in zip(models, same_rows(models, estimator), strict=True):
+            fits.append(fit_of(ranks, estimator, name))
+            fits[-1].require(self.measures, name)
+        return fits
+
+    def means(self, fit: Fit, *, bounds: bool = True) -> list[MeanOfUsers]:
+        """Return the means of one model, with bounds if these are wanted."""
+        bounds = bounds and self.bounds
+        return [fit.mean(measure, self.level, bounds=bounds) for measure in self.measures]
+
+    def evaluation(self, fit: Fit, means: Sequence[MeanOfUsers]) -> SampledEvaluation:
+        """Return the estimates of one model."""
+        (means,) = self._with_resamples([fit], [means])
+        estimates = {
             str(measure): Estimate(
-                *summary[:3],
-                *shared_fields,
-                measure_bounds,
-                summary.prior_decides,
-                depends_on_order(measure, ranks.most_items, n_indistinguishable),
+                mean.mean,
+                mean.std_error,
+                mean.interval,
+                self.level,
+                fit.n_users,
+                fit.method,
+                *fit.bias,
+                fit.source,
+                mean.bounds,
+                mean.prior_decides,
+                fit.orders(measure),
             )
-            for measure, summary, measure_bounds in zip(parsed, summaries, all_bounds, strict=True)
-        },
-        conventions(method, ranks, seed, n_bootstrap if source == "bootstrap" else None),
-    )
+            for measure, mean in zip(self.measures, means, strict=True)
+        }
+        return SampledEvaluation(estimates, self._conventions(fit, fit.source))
+
+    def comparison(
+        self, pair: tuple[Fit, Fit], means: Sequence[Sequence[MeanOfUsers]]
+    ) -> SampledComparison:
+        """Compare two models, whose users are resampled together."""
+        a, b = self._with_resamples(pair, means)
+        fit = pair[0] if pair[1].source == "users" else pair[1]  # whose errors are of a sample
+        differences = {
+            str(measure): self._difference(pair, fit, of_both, measure)
+            for measure, *of_both in zip(self.measures, a, b, strict=True)
+        }
+        conventions = {
+            name: self._conventions(of, fit.source) for name, of in zip("ab", pair, strict=True)
+        }
+        return SampledComparison(differences, conventions)
+
+    def _conventions(self, fit: Fit, source: ErrorFrom) -> dict[str, Any]:
+        return fit.conventions(self.seed, self.n_bootstrap if source == "bootstrap" else None)
+
+    def _difference(
+        self, pair: tuple[Fit, Fit], fit: Fit, means: Sequence[MeanOfUsers], measure: Measure
+    ) -> Difference:
+        (a, b), level, limits = means, self.level, None
+        difference, (error, size) = b.mean - a.mean, fit.error_of_difference(a, b)
+        sign_probability = 1.0 - t_p_value(t_statistic(difference, error), size) / 2
+        prior_decides = a.prior_decides or b.prior_decides
+        is_unknown = prior_decides and fit.omits_assumptions
+        if self.bounds or is_unknown:  # with this confidence, the bounds of both models hold
+            of_a, of_b = (of.bounds(measure, (1 + level) / 2) for of in pair)
+            limits = Bounds(of_b.low - of_a.high, of_b.high - of_a.low)
+        ends = fit.limits(limits, max(a.largest, b.largest))
+        interval = limited(t_interval(difference, error, size, level), ends, difference)
+        if is_unknown and limits is not None:
+            interval, sign_probability = covering(interval, limits), np.nan
+        biased, interval_of = zip(*(of.bias for of in pair), strict=True)
+        return Difference(
+            a.mean,
+            b.mean,
+            difference,
+            error,
+            interval,
+            level,
+            fit.n_users,
+            pair[1].method,
+            any(biased),
+            "expectation" if "expectation" in interval_of else "exact",
+            fit.source,
+            sign_probability,
+            limits if self.bounds else None,
+            prior_decides,
+        )
+
+    def _with_resamples(
+        self, fits: Sequence[Fit], means: Sequence[Sequence[MeanOfUsers]]
+    ) -> Sequence[Sequence[MeanOfUsers]]:
+        """Add the errors of resampled users, who are the same for all models, if needed."""
+        if all(fit.source != "bootstrap" for fit in fits):
+            return means
+        n_users = fits[0].n_users
+        drawn = np.full((self.n_bootstrap, len(fits), len(self.measures)), np.nan)
+        if n_users > 1:  # one user gives no information about others
+            resampler = Resampler.of([fit.targets for fit in fits])
+            for row, counts in enumerate(resampler.counts_of_kinds(self.n_bootstrap, self.seed)):
+                for i, fit in enumerate(fits):
+                    drawn[row, i] = fit.resampled(self.measures, resampler, i, counts)
+        return [
+            [
+                mean.with_resamples(of, self.level, n_users)
+                for mean, of in zip(row, values.T, strict=True)
+            ]
+            for row, values in zip(means, drawn.transpose(1, 0, 2), strict=True)
+        ]

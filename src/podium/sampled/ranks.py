@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.sampled import _columns
+from podium.sampled._columns import span
 from podium.sampled.design import Design, Floats, Ints, read_stages, refuse_large
-from podium.types import PerRow
 
 
 @dataclass(frozen=True, eq=False)
-class SampledRanks:
+class SampledRanks(_columns.RowsOfUsers):
     """Ranks of held-out items (targets) among items sampled uniformly from the others.
 
     Parameters
@@ -122,20 +122,15 @@ class SampledRanks:
     def __repr__(self) -> str:
         return (
             f"SampledRanks({self.n_rows} ranks of {self.n_users} users, "
-            f"n_negatives={_span(self.n_negatives)}, n_items={_span(self.n_items)}, "
+            f"n_negatives={span(self.n_negatives)}, n_items={span(self.n_items)}, "
             f"replacement={self.replacement}{f', stages={self.stages}' if self.stages else ''}"
-            f"{'' if self.history is None else f', history={_span(self.history)}'})"
+            f"{'' if self.history is None else f', history={span(self.history)}'})"
         )
 
     @property
     def n_rows(self) -> int:
         """The number of targets."""
         return self.ranks.size
-
-    @property
-    def n_users(self) -> int:
-        """The number of users; without users, that of targets."""
-        return self.n_rows if self.user is None else int(self._owner_and_sizes[1].size)
 
     @property
     def most_items(self) -> int:
@@ -152,19 +147,6 @@ class SampledRanks:
         """Whether the samples are the whole catalogue, so that the ranks are exact."""
         return all(design.is_whole for design, _ in self.design_rows)
 
-    @cached_property
-    def weights(self) -> PerRow:
-        """The weight of each rank: float64, (n,). They sum to 1.
-
-        By default, a weight is 1 / (n_users * number of the user's ranks).
-        """
-        if self.row_weights is not None:
-            return self.row_weights / self.row_weights.sum()
-        if self.user is None:
-            return np.full(self.n_rows, 1.0 / self.n_rows)
-        owner, sizes = self._owner_and_sizes
-        return 1.0 / (sizes.size * sizes[owner])
-
     @property
     def n_effective(self) -> float:
         """The number of users of equal weight whose mean would vary as much (Kish)."""
@@ -172,11 +154,6 @@ class SampledRanks:
             return float(self.n_users)
         shares = np.bincount(self.owner, self.weights, self.n_users)
         return 1.0 / float(shares @ shares)
-
-    @cached_property
-    def owner(self) -> Ints:
-        """The number of each row's user, from 0 to n_users - 1: int64, (n,)."""
-        return np.arange(self.n_rows) if self.user is None else self._owner_and_sizes[0]
 
     @property
     def counts(self) -> Floats:
@@ -216,7 +193,7 @@ class SampledRanks:
     @property
     def sizes_text(self) -> str:
         """The sizes of samples and catalogues as text, such as "n_negatives 4 .. 9"."""
-        return f"n_negatives {_span(self.n_negatives)}, n_items {_span(self.n_items)}"
+        return f"n_negatives {span(self.n_negatives)}, n_items {span(self.n_items)}"
 
     @cached_property
     def outcomes(self) -> Ints:
@@ -250,13 +227,6 @@ class SampledRanks:
                 "common counts. Use the attribute `designs`."
             )
         return first
-
-    @cached_property
-    def _owner_and_sizes(self) -> tuple[Ints, Ints]:
-        """Return the number of each row's user, and each user's number of rows."""
-        labels: NDArray[Any] = np.asarray(self.user)
-        unique = np.unique(labels, return_inverse=True, return_counts=True)
-        return unique[1].astype(np.int64), unique[2].astype(np.int64)
 
     def _refuse_large_samples(self) -> None:
         is_too_large = np.broadcast_to(self.n_negatives >= np.asarray(self.n_items), self.n_rows)
@@ -360,9 +330,3 @@ def _read_history(history: ArrayLike | None, n_items: int | Ints, n_rows: int) -
             "target."
         )
     return counts
-
-
-def _span(values: int | Ints) -> str:
-    """Return one size, or the smallest and the largest, as text."""
-    low, high = int(np.min(values)), int(np.max(values))
-    return str(low) if low == high else f"{low} .. {high}"

@@ -8,10 +8,11 @@ from dataclasses import replace
 from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.metrics import Measure
-from podium.sampled._request import PLAN, read_request, require_kind
+from podium.sampled._request import read_measures, require_kind
 from podium.sampled._uncertainty import distinct_warnings
 from podium.sampled.design import Design
-from podium.sampled.estimators import Estimator, LinearEstimator
+from podium.sampled.distribution import require_defined
+from podium.sampled.estimators import Estimator, LinearEstimator, get
 from podium.sampled.estimators.smooth.cells import Cells
 from podium.sampled.planning.designs import PlannedDesign, Table, ladders, largest_size
 from podium.sampled.planning.outlook import (
@@ -40,7 +41,6 @@ def plan(
     *,
     pilot: SampledRanks | None = None,
     expect: float | None = None,
-    relative: bool = False,
     ignore_bias: bool = False,
     method: str | Estimator = "auto",
     replacement: bool = True,
@@ -71,8 +71,6 @@ def plan(
         history influences this fit, but the planned evaluations are assumed to have none.
     expect : float, optional
         The expected value of the measure, if there is no pilot.
-    relative : bool
-        Whether the goal is a share of the expected value.
     ignore_bias : bool
         Whether only the standard error must be within the goal.
     method : str or Estimator
@@ -150,14 +148,14 @@ def plan(
         _check.flag(ignore_bias, "ignore_bias"),
         _check.flag(replacement, "replacement"),
     )
-    is_relative, seed = _check.flag(relative, "relative"), _check.seed(seed)
+    seed = _check.seed(seed)
     repeats, families = _read_repeats(n_repeats), ladders(sizes, n_items, grows=estimator.grows)
     cells = layout(Design(largest_size(families), n_items, with_replacement))
     expected = _expected(parsed, cells, pilot, expect, repeats, seed)
     planned_estimate = PlannedEstimate(estimator, parsed, n_users_checked, expected, repeats, seed)
     table = Table(
         planned_estimate,
-        goal * (expected.value if is_relative else 1.0),
+        goal,
         only_std_error,
         with_replacement,
     )
@@ -198,7 +196,8 @@ def _read_request(
         raise ArgumentError(
             f"{arg.n_items} must be >= 2 (the target and other items), got {n_items}."
         )
-    estimator, parsed = read_request(method, measure, (SampledRanks([1], 1, n_items),))
+    estimator, parsed = get(method), read_measures(measure)
+    require_defined(parsed, n_items)
     if len(parsed) > 1:
         raise ArgumentError(
             f"{arg.measure} must be one measure, got {', '.join(map(str, parsed))}. Plan for each "
@@ -228,5 +227,5 @@ def _expected(
             f"{arg.expect} is only for plans without a pilot, and there is one. Leave one of them "
             "out."
         )
-    require_kind(pilot, SampledRanks, "pilot", PLAN)
+    require_kind(pilot, SampledRanks, "pilot", "Use plan_scan for ScannedRanks.")
     return expected_from_pilot(pilot, measure, cells, n_draws, seed)

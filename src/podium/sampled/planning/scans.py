@@ -12,14 +12,15 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError, PodiumWarning
 from podium.metrics import Measure
-from podium.sampled._request import PLAN, require_kind
+from podium.sampled._request import require_kind
 from podium.sampled.design import Floats, Ints
 from podium.sampled.distribution import rank_weights, read_measure, values_of
+from podium.sampled.evaluating import evaluate
 from podium.sampled.planning.designs import Kind, PlannedDesign
 from podium.sampled.planning.outlook import PILOT
 from podium.sampled.planning.result import Plan
-from podium.sampled.scanning import ScannedRanks, evaluate_scan
 from podium.sampled.scanning.open_targets import OpenTargets
+from podium.sampled.scanning.ranks import ScannedRanks
 
 _MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of the pilot's number of random items
 N_REPEATS = 4
@@ -32,7 +33,6 @@ def plan_scan(
     measure: str | Measure,
     error: float,
     *,
-    relative: bool = False,
     seed: int = 0,
 ) -> Plan:
     """Choose a scan, or the sizes of strata, that give a standard error, from one or more pilots.
@@ -48,8 +48,6 @@ def plan_scan(
         The measure to estimate, with a cutoff of at most the `k` of each pilot.
     error : float
         The goal: the largest acceptable standard error, in units of the measure.
-    relative : bool
-        Whether the goal is a share of the expected value.
     seed : int
         The seed of the simulations.
 
@@ -65,7 +63,7 @@ def plan_scan(
     ------
     ArgumentError
         If the error is not above 0, if a pilot has no random items, or for a reason listed in
-        `evaluate_scan`.
+        `evaluate`.
 
     Warns
     -----
@@ -90,7 +88,7 @@ def plan_scan(
     """
     several = list(pilots) if isinstance(pilots, Sequence) else [pilots]
     for pilot in several:
-        require_kind(pilot, ScannedRanks, "pilots", PLAN)
+        require_kind(pilot, ScannedRanks, "pilots", "Use plan for SampledRanks.")
     n_planned, seed = _check.cutoff(n_users, name="n_users"), _check.seed(seed)
     goal = _check.positive(error, "error")
     parsed = read_measure(measure, None)
@@ -103,7 +101,6 @@ def plan_scan(
         everything.append(simulation.exact(parsed))
         designs += [simulation.design(times, parsed, n_planned) for times in _MULTIPLES]
     value, variance = np.mean(everything, axis=0)
-    goal *= float(value) if _check.flag(relative, "relative") else 1.0
     designs.append(_all_items(several, float(np.sqrt(variance / n_planned))))
     designs.sort(key=lambda design: (design.kind == "all", design.n_scored))
     return Plan(
@@ -155,7 +152,7 @@ class _Simulation:
         scans = [self._drawn(times) for _ in range(N_REPEATS)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PodiumWarning)  # the pilot's is enough
-            estimates = [evaluate_scan(ranks, measure).summary(str(measure)) for ranks in scans]
+            estimates = [evaluate(ranks, measure).summary(str(measure)) for ranks in scans]
         errors = [estimate.std_error for estimate in estimates]
         ratio = self.pilot.n_users / n_users
         std_error = float(np.sqrt(np.mean(np.square(errors)) * ratio))

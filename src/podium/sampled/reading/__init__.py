@@ -16,14 +16,15 @@ from podium.data.tables import open_table
 from podium.errors import ArgumentError, DataError, arg
 from podium.sampled.candidates import Candidates
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.reading.columns import RANK, SCORE
 from podium.sampled.reading.negatives import (
     CandidatePairs,
     OnOwnTarget,
     read_negatives,
     read_pair_scores,
 )
-from podium.sampled.reading.ranks import RANK, read_ranks
-from podium.sampled.reading.scores import SCORE, Tie, read_candidate_scores
+from podium.sampled.reading.ranks import read_ranks
+from podium.sampled.reading.scores import Tie, read_candidate_scores
 from podium.sampled.reading.seen import OnSeen, Seen, read_seen, without_seen
 
 _ROLES = {

@@ -11,23 +11,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.data.columns import ITEM, USER, resolve
-from podium.data.convert import as_integers, to_ids, to_scores
+from podium._ties import label_keys
+from podium.data.columns import ITEM, USER
+from podium.data.convert import as_integers
 from podium.data.files import check_file, read_bytes
-from podium.data.source import Column, Source
-from podium.data.tables import fetch, open_table
 from podium.errors import DataError, arg
 from podium.groups import row_offsets
 from podium.sampled.candidates import Candidates
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.reading.columns import SCORE, Columns
 from podium.sampled.reading.scores import (
-    SCORE,
-    PairTable,
-    read_candidate_scores,
+    Tie,
+    doubled_above,
     refuse_more_items,
 )
 from podium.sampled.reading.seen import OnSeen, without_seen
+from podium.sampled.sampling import from_doubled
 
 OnOwnTarget = Literal["error", "drop"]
 
@@ -241,37 +241,32 @@ class CandidatePairs:
         line, user, item, target = self.line, self.user, self.item, self.target
         return replace(self, line=line[rows], user=user[rows], item=item[rows], target=target[rows])
 
-    def ranks(self, scores: NDArray[Any], **options: Any) -> SampledRanks:
+    def ranks(self, scores: NDArray[Any], *, ties: Tie = "worst", seed: int = 0) -> SampledRanks:
         """Rank each target among its line's candidates by one score per pair.
 
         Parameters
         ----------
         scores : float64, (n_rows,)
-        **options
-            The options ties and seed of `read_candidate_scores`.
+        ties, seed
+            The options of `read_candidate_scores`.
 
         Returns
         -------
         SampledRanks
         """
-        keys = self._line_keys()
-        table = {
-            "user": keys[self.line],
-            "item": self.item,
-            "score": scores,
-            "target": self.target,
-        }
-        ranked = read_candidate_scores(
-            PairTable(table),
-            n_items=int(np.max(self.n_items)),
-            mixed=True,
+        is_target, line = self.target, self.line
+        keys = label_keys(self._line_keys())[line[is_target]], label_keys(self.item[is_target])
+        doubled = doubled_above(line, scores, is_target, keys, ties, seed)
+        sizes = np.bincount(line[~is_target], minlength=self.owner.size)[line[is_target]]
+        same_sizes = bool((sizes == sizes[0]).all())
+        n_items = self.n_items if isinstance(self.n_items, int) else self.n_items[line[is_target]]
+        return from_doubled(
+            doubled,
+            int(sizes[0]) if same_sizes else sizes,
+            n_items,
             replacement=self.replacement,
-            **options,
+            user=self.owner[line[is_target]],
         )
-        order = np.argsort(keys)
-        line = order[np.searchsorted(keys, np.asarray(ranked.user), sorter=order)]
-        catalogue_sizes = self.n_items if isinstance(self.n_items, int) else self.n_items[line]
-        return replace(ranked, user=self.owner[line], n_items=catalogue_sizes)
 
     def _line_keys(self) -> NDArray[Any]:
         """Return a number per line that depends on its user and target and not on its position."""
@@ -310,7 +305,9 @@ def read_pair_scores(
     wanted_keys = np.searchsorted(users, pairs.user) * items.size + np.searchsorted(
         items, pairs.item
     )
-    name, user, item, score = _read_scores(source, columns or {})
+    read = Columns.read(source, "candidates' scores", (USER, ITEM, SCORE), columns)
+    name, score = read.name, read.scores()
+    user, item = _numbers(read, "user"), _numbers(read, "item")
     rows = np.flatnonzero(np.isin(user, users) & np.isin(item, items))
     keys = np.searchsorted(users, user[rows]) * items.size + np.searchsorted(items, item[rows])
     order = np.argsort(keys, kind="stable")
@@ -334,29 +331,12 @@ def read_pair_scores(
     return score[rows[position]]
 
 
-def _read_scores(source: Any, columns: dict[str, str]) -> tuple[str, Ints, Ints, Floats]:
-    """Return the table's name and its users, items and scores, in the numbers of the negatives."""
-    roles = (USER, ITEM, SCORE)
-    table = open_table(source, "candidates' scores", roles)
-    column_names = resolve(table.names, roles, columns, table.name)
-    columns_by_role = fetch(table, column_names, {"user": "id", "item": "id", "score": "number"})
-    user, item = (
-        _numbers(columns_by_role[role], column_names[role], table) for role in ("user", "item")
-    )
-    return (
-        table.name,
-        user,
-        item,
-        to_scores(table, column_names["score"], columns_by_role["score"], user)[0],
-    )
-
-
-def _numbers(column: Column, name: str, table: Source) -> Ints:
-    ids = to_ids(column, name, table)
+def _numbers(read: Columns, role: str) -> Ints:
+    ids = read.ids(role)
     numbers = ids if isinstance(ids, np.ndarray) else as_integers(ids)
     if not isinstance(numbers, np.ndarray):
         raise DataError(
-            f"{table.name}: {name} must hold numbers, as the file of negatives does, got "
-            f"{numbers[0]!r}."
+            f"{read.name}: {read.names[role]} must hold numbers, as the file of negatives does, "
+            f"got {numbers[0]!r}."
         )
     return numbers

@@ -5,27 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from podium.data.columns import USER, Role, resolve
-from podium.data.convert import Ids, to_ids, to_numbers
 from podium.data.ids import label_array
-from podium.data.source import Kind, Source
-from podium.data.tables import fetch, open_table
 from podium.errors import ArgumentError, arg, warn
 from podium.sampled.design import Floats
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.reading.columns import HISTORY, N_NEGATIVES, OPTIONAL_USER, RANK, Columns
 from podium.sampled.reading.seen import read_seen
-
-_USER = Role("user", USER.usual, required=False)
-RANK = Role("rank", ("rank", "sampled_rank"))
-_NEGATIVES = Role("n_negatives", ("n_negatives", "negatives"), required=False)
-KINDS: dict[str, Kind] = {
-    "user": "id",
-    "item": "id",
-    **dict.fromkeys(("rank", "n_negatives", "score", "target", "history"), "number"),
-}
-HISTORY = Role("history", ("history", "n_history", "n_train"), required=False)
 
 
 def read_ranks(
@@ -37,7 +24,6 @@ def read_ranks(
     stages: Any = None,
     seen: Any = None,
     columns: dict[str, str] | None = None,
-    format: str | None = None,
 ) -> SampledRanks:
     """Read sampled ranks from a table with a column rank and up to three optional columns.
 
@@ -58,8 +44,6 @@ def read_ranks(
     columns : dict, optional
         The names of columns that do not have their usual name, by "user", "rank", "n_negatives",
         "history" (usually history, n_history or n_train; see `SampledRanks`).
-    format : str, optional
-        The format of a file, if neither its name nor its content determines it.
 
     Returns
     -------
@@ -78,62 +62,41 @@ def read_ranks(
     >>> read_ranks({"user": [1, 2], "rank": [3, 1]}, n_items=50, n_negatives=9).ranks.tolist()
     [3, 1]
     """
-    roles = (_USER, RANK, _NEGATIVES, HISTORY)
-    table = open_table(source, "ranks", roles, format)
-    column_names = resolve(table.names, roles, columns or {}, table.name)
-    if (n_negatives is None) == ("n_negatives" not in column_names):
+    read = Columns.read(source, "ranks", (OPTIONAL_USER, RANK, N_NEGATIVES, HISTORY), columns)
+    if (n_negatives is None) == ("n_negatives" not in read.values):
         raise ArgumentError(
             f"{arg.n_negatives} must be given once, as a number or as a column of the ranks, got "
             f"{'neither' if n_negatives is None else 'both'}."
         )
-    values = fetch(table, column_names, KINDS)
-    user = to_ids(values["user"], column_names["user"], table) if "user" in values else None
-    rank = to_numbers(values["rank"], column_names["rank"], table, user)
-    if n_negatives is None:
-        sizes = to_numbers(values["n_negatives"], column_names["n_negatives"], table, user)
-    else:
-        sizes = n_negatives
+    user = read.user
+    sizes = read.numbers("n_negatives") if n_negatives is None else n_negatives
     if seen is not None:
         if user is None:
             raise ArgumentError(
-                f"{arg.seen()} needs users, but {table.name} has no column of users."
+                f"{arg.seen()} needs users, but {read.name} has no column of users."
             )
-        refuse_history(columns, values, table.name)
-        n_items = read_seen(seen).sizes(user, n_items, table.name)
+        refuse_history(columns, read)
+        n_items = read_seen(seen).sizes(user, n_items, read.name)
     return SampledRanks(
-        rank,
+        read.numbers("rank"),
         _one_size(sizes, stages),
         n_items,
         replacement=replacement,
         user=None if user is None else label_array(user),
         stages=stages,
-        history=read_history(values, column_names, table, user),
+        history=read.numbers("history") if "history" in read.values else None,
     )
 
 
-def read_history(
-    values: dict[str, Any],
-    column_names: dict[str, str],
-    table: Source,
-    user: Ids | None,
-    is_target: NDArray[np.bool_] | None = None,
-) -> Floats | None:
-    """Return the column with the numbers of own items, if there is one; of targets, or all rows."""
-    if "history" not in values:
-        return None
-    counts = to_numbers(values["history"], column_names["history"], table, user, is_target)
-    return counts if is_target is None else counts[is_target]
-
-
-def refuse_history(columns: dict[str, str] | None, values: dict[str, Any], source: str) -> None:
+def refuse_history(columns: dict[str, str] | None, read: Columns) -> None:
     """Drop the history if seen items were left out; raise if its column was named."""
     if "history" in (columns or {}):
         raise ArgumentError(
             f"history is the number of a user's own items that could be drawn, but {arg.seen()} "
             "leaves these out. Pass one of the two."
         )
-    if values.pop("history", None) is not None:
-        warn(f"{source}: history is ignored, because {arg.seen()} leaves out users' own items.")
+    if read.values.pop("history", None) is not None:
+        warn(f"{read.name}: history is ignored, because {arg.seen()} leaves out users' own items.")
 
 
 def _one_size(sizes: int | Floats, stages: Any) -> Any:

@@ -11,32 +11,23 @@ from numpy.typing import NDArray
 from podium import _check
 from podium._text import counted
 from podium._ties import label_keys, random_bits
-from podium.data.columns import ITEM, USER, Role, resolve
-from podium.data.columns import SCORE as USUAL_SCORE
-from podium.data.convert import finite, to_ids, to_numbers, to_scores
+from podium.data.columns import ITEM, USER
 from podium.data.ids import codes_of, label_array
-from podium.data.tables import fetch, open_table
 from podium.errors import DataError, arg
 from podium.sampled import _kernels
 from podium.sampled.candidates import counts_above
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.reading.ranks import HISTORY, KINDS, read_history, refuse_history
+from podium.sampled.reading.columns import HISTORY, SCORE, TARGET, Columns
+from podium.sampled.reading.ranks import refuse_history
 from podium.sampled.reading.seen import OnSeen, catalogue_size, read_seen, warn_of_dropped
 from podium.sampled.reading.uniform import warn_of_popular_draws
 from podium.sampled.sampling import from_doubled
-
-SCORE = Role("score", USUAL_SCORE.usual)
-TARGET = Role("target", ("target", "is_target", "relevance", "label"))
 
 _POPULAR = (
     "Ranks among items that were drawn by popularity cannot be corrected. Draw uniformly, or see "
     "Candidates.uniform."
 )
-
-
-class PairTable(dict[str, Any]):
-    """The pairs of a file of candidates, whose draws are not tested again for each model."""
 
 
 Tie = Literal["worst", "best", "average", "random"]
@@ -54,7 +45,6 @@ def read_candidate_scores(
     seen: Any = None,
     seen_candidates: OnSeen = "error",
     columns: dict[str, str] | None = None,
-    format: str | None = None,
 ) -> SampledRanks:
     """Read the scores of targets and their candidates, and rank each target among its candidates.
 
@@ -85,8 +75,6 @@ def read_candidate_scores(
     columns : dict, optional
         The names of columns that do not have their usual name, by "user", "item", "score",
         "target", "history".
-    format : str, optional
-        The format of a file, if neither its name nor its content determines it.
 
     Returns
     -------
@@ -119,47 +107,40 @@ def read_candidate_scores(
     SampledRanks(1 ranks of 1 users, n_negatives=2, n_items=100, replacement=True)
     """
     rule = _check.choice(ties, "ties", _TIES)
-    roles = (USER, ITEM, SCORE, TARGET, HISTORY)
-    table = open_table(source, "candidates' scores", roles, format)
-    column_names = resolve(table.names, roles, columns or {}, table.name)
-    values = fetch(table, column_names, KINDS)
-    user, item = (to_ids(values[name], column_names[name], table) for name in ("user", "item"))
-    score, _ = to_scores(table, column_names["score"], values["score"], user)
-    target = to_numbers(values["target"], column_names["target"], table, user)
-    target = finite(target, column_names["target"], user, table)
+    read = Columns.read(source, "candidates' scores", (USER, ITEM, SCORE, TARGET, HISTORY), columns)
+    (user, item), name = read.pairs, read.name
     if seen is not None:
-        refuse_history(columns, values, table.name)
-    rows = _Rows.of(label_array(user), label_array(item), score, target > 0)
+        refuse_history(columns, read)
+    rows = _Rows.of(label_array(user), label_array(item), read.scores(), read.is_target())
     with_replacement = _check.flag(replacement, "replacement")
-    _refuse_repeats(rows, codes_of(item)[0], table.name, replacement=with_replacement)
-    _refuse_mixed(rows.n_candidates(table.name), rows.names, mixed=mixed, source=table.name)
+    _refuse_repeats(rows, codes_of(item)[0], name, replacement=with_replacement)
+    _refuse_mixed(rows.n_candidates(name), rows.names, mixed=mixed, source=name)
     sizes: int | Ints = catalogue_size(n_items)
-    if not isinstance(source, PairTable):  # whose sizes can be those without seen items
-        refuse_more_items(codes_of(item)[1].size, sizes, table.name)
-    own_counts = read_history(values, column_names, table, user, rows.is_target)
+    refuse_more_items(codes_of(item)[1].size, sizes, name)
+    own_counts = None
+    if "history" in read.values:
+        own_counts = read.numbers("history", rows.is_target)[rows.is_target]
     if seen is not None:
         seen_items = read_seen(seen)
         is_seen = seen_items.candidates(
             (user, item),
             rows.is_target,
             n_items=n_items,
-            source=table.name,
+            source=name,
             on_seen=seen_candidates,
         )
         is_kept = rows.keep_candidates(~is_seen)
-        sizes = seen_items.sizes(user, n_items, table.name)[is_kept & rows.is_target]
+        sizes = seen_items.sizes(user, n_items, name)[is_kept & rows.is_target]
         if not is_kept.any():
-            raise DataError(
-                f"{table.name}: all candidates of all users are seen items. Draw others."
-            )
-        warn_of_dropped(int((rows.is_target & ~is_kept).sum()), table.name)
+            raise DataError(f"{name}: all candidates of all users are seen items. Draw others.")
+        warn_of_dropped(int((rows.is_target & ~is_kept).sum()), name)
         rows = rows.keep(is_kept)
-    n_negatives = rows.n_candidates(table.name)
-    if not isinstance(source, PairTable):
-        expected = float(n_negatives.sum()) / max(int(np.min(sizes)) - 1, 1)
-        warn_of_popular_draws(rows.item[~rows.is_target], expected, _POPULAR, table.name)
+    n_negatives = rows.n_candidates(name)
+    expected = float(n_negatives.sum()) / max(int(np.min(sizes)) - 1, 1)
+    warn_of_popular_draws(rows.item[~rows.is_target], expected, _POPULAR, name)
+    keys = label_keys(rows.names)[rows.owner], label_keys(rows.item[rows.is_target])
     return from_doubled(
-        _doubled_above(rows, rule, seed),
+        doubled_above(rows.codes, rows.score, rows.is_target, keys, rule, seed),
         int(n_negatives[0]) if (n_negatives == n_negatives[0]).all() else n_negatives[rows.owner],
         sizes,
         replacement=replacement,
@@ -231,12 +212,23 @@ class _Rows:
         return counts[1].astype(np.int64)
 
 
-def _doubled_above(rows: _Rows, rule: Tie, seed: int) -> Ints:
-    """Return the doubled number of candidates above each target."""
-    above, equal = counts_above(rows.codes, rows.score, rows.is_target, ~rows.is_target)
+def doubled_above(
+    codes: Ints,
+    score: Floats,
+    is_target: NDArray[np.bool_],
+    keys: tuple[NDArray[np.uint64], NDArray[np.uint64]],
+    rule: Tie,
+    seed: int,
+) -> Ints:
+    """Return the doubled number of candidates above each target.
+
+    `codes` has the number of each row's list, and `keys` those of each target's list and item.
+    """
+    above, equal = counts_above(codes, score, is_target, ~is_target)
     if rule == "random":
-        keys = label_keys(rows.names)[rows.owner], label_keys(rows.item[rows.is_target])
-        return 2 * (above + _random_above(equal, *keys, seed))
+        units = np.empty(equal.size)
+        _kernels.units(random_bits(seed), *keys, units)
+        return 2 * (above + np.minimum((units * (equal + 1)).astype(np.int64), equal))
     return 2 * above + {"worst": 2, "best": 0, "average": 1}[rule] * equal
 
 
@@ -306,12 +298,3 @@ def refuse_more_items(n_named: int, n_items: int, source: str) -> None:
             f"number of items that they were drawn from: with {arg.seen()}, that of the whole "
             "catalogue."
         )
-
-
-def _random_above(
-    equal: Ints, users: NDArray[np.uint64], items: NDArray[np.uint64], seed: int
-) -> Ints:
-    """Return random numbers of equal candidates above each target, from 0 to all of them."""
-    units = np.empty(equal.size)
-    _kernels.units(random_bits(seed), users, items, units)
-    return np.minimum((units * (equal + 1)).astype(np.int64), equal)

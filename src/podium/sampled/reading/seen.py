@@ -9,19 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.data.columns import ITEM, USER, resolve
-from podium.data.convert import Ids, to_ids
+from podium.data.columns import ITEM, USER
+from podium.data.convert import Ids
 from podium.data.ids import Shared, as_labels, codes_of, share
 from podium.data.overlap import Side, check_common, common_ids
-from podium.data.tables import fetch, open_table
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.groups import find
 from podium.sampled.candidates import Candidates
 from podium.sampled.design import Ints
+from podium.sampled.reading.columns import Columns
 
 OnSeen = Literal["error", "drop"]
 
-_ROLES = (USER, ITEM)
 _MIN_SHARE = 0.5  # with a smaller share of users, the table may belong to another data set
 _MIN_ITEM_SHARE = 0.05  # the same for the share of the expected rows
 _EXPECTED = 20  # expected rows of items that others had seen; with more, their absence is an error
@@ -194,9 +193,7 @@ def _first_pair(pairs: tuple[Ids, Ids], rows: NDArray[np.bool_]) -> tuple[Any, A
     return user, item, int(rows.sum())
 
 
-def read_seen(
-    source: Any, *, columns: dict[str, str] | None = None, format: str | None = None
-) -> Seen:
+def read_seen(source: Any, *, columns: dict[str, str] | None = None) -> Seen:
     """Read the items that users had before, from a table of user and item.
 
     Parameters
@@ -205,8 +202,6 @@ def read_seen(
         The table; see `podium.data`. Repeated rows count once. A `Seen` is returned unchanged.
     columns : dict, optional
         The names of columns that do not have their usual name, by "user", "item".
-    format : str, optional
-        The format of a file, if neither its name nor its content determines it.
 
     Returns
     -------
@@ -224,15 +219,11 @@ def read_seen(
     """
     if isinstance(source, Seen):
         return source
-    table = open_table(source, "seen items", _ROLES, format)
-    column_names = resolve(table.names, _ROLES, columns or {}, table.name)
-    columns_by_role = fetch(table, column_names, {"user": "id", "item": "id"})
-    user, item = (
-        to_ids(columns_by_role[role], column_names[role], table) for role in ("user", "item")
-    )
+    read = Columns.read(source, "seen items", (USER, ITEM), columns)
+    user, item = read.pairs
     (users, _), (items, distinct_items) = codes_of(user), codes_of(item)
     rows = np.unique(users * distinct_items.size + items, return_index=True)[1]
-    return Seen(table.name.replace("The seen items", "the seen items"), user[rows], item[rows])
+    return Seen(read.name.replace("The seen items", "the seen items"), user[rows], item[rows])
 
 
 def without_seen(

@@ -9,21 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data.columns import ITEM, USER, Role, is_usual, resolve
-from podium.data.convert import Ids, finite, to_ids, to_numbers, to_scores
+from podium.data.columns import ITEM, USER, is_usual
+from podium.data.convert import Ids
 from podium.data.ids import codes_of, label_array
-from podium.data.tables import fetch, open_table
+from podium.data.tables import open_table
 from podium.errors import DataError
 from podium.sampled.design import Ints
-from podium.sampled.reading.ranks import KINDS
-from podium.sampled.reading.scores import SCORE, TARGET, refuse_more_items, refuse_without
+from podium.sampled.reading.columns import SCORE, STRATUM, TARGET, Columns
+from podium.sampled.reading.scores import refuse_more_items, refuse_without
 from podium.sampled.reading.seen import Seen, catalogue_size, read_seen
 from podium.sampled.reading.uniform import warn_of_known_targets, warn_of_popular_draws
 from podium.sampled.scanning.ranks import Counts, ScannedRanks
 from podium.sampled.scanning.strata import DRAWN, LISTED, Strata
 from podium.sampled.shared.ranks import SharedRanks
 
-STRATUM = Role("stratum", ("stratum",))
 STRATA = {LISTED: (LISTED, "certain", "list"), DRAWN: (DRAWN, "uniform", "random")}
 """The values of a column of strata: the first is usual, the others mean the same."""
 
@@ -43,7 +42,6 @@ def read_scan(
     ties: str = "worst",
     seen: Any = None,
     columns: dict[str, str] | None = None,
-    format: str | None = None,
 ) -> ScannedRanks:
     """Read the scores of targets, of items that a proxy lists, and of drawn items.
 
@@ -66,8 +64,6 @@ def read_scan(
     columns : dict, optional
         The names of columns that do not have their usual name, by "user", "item", "score",
         "target", "stratum".
-    format : str, optional
-        The format of a file, if neither its name nor its content determines it.
 
     Returns
     -------
@@ -96,7 +92,7 @@ def read_scan(
     >>> read_scan(table, n_items=100, k=1)
     ScannedRanks(1 targets of 1 users, k=1, 2 items scored per target, 0.0% open)
     """
-    table = _Table.read(source, n_items, seen, columns, format)
+    table = _Table.read(source, n_items, seen, columns)
     counts = table.strata.counts(ties, keeps_targets=True)
     table.test(counts)
     return ScannedRanks(*counts, table.n_items, k=k, user=table.user, item=table.target)
@@ -109,13 +105,12 @@ def read_shared(
     ties: str = "worst",
     seen: Any = None,
     columns: dict[str, str] | None = None,
-    format: str | None = None,
 ) -> SharedRanks:
     """Read the same table for whole rankings, with all targets of a user.
 
     Parameters
     ----------
-    source, ties, seen, columns, format
+    source, ties, seen, columns
         The parameters of `read_scan`.
     n_items : int
         The number of items of the catalogue, including all targets.
@@ -132,7 +127,7 @@ def read_shared(
     >>> read_shared(table, n_items=100)
     SharedRanks(2 targets of 1 users, n_listed=1, n_negatives=1, n_items=100, replacement=False)
     """
-    table = _Table.read(source, n_items, seen, columns, format)
+    table = _Table.read(source, n_items, seen, columns)
     table.test(table.strata.counts(ties, keeps_targets=True))
     counts = table.strata.counts(ties, keeps_targets=False)
     return SharedRanks.of_counts(counts, table.n_items, table.user, table.target)
@@ -165,18 +160,11 @@ class _Table:
         n_items: int,
         seen: Any,
         columns: dict[str, str] | None,
-        format: str | None,
     ) -> _Table:
         roles = (USER, ITEM, SCORE, TARGET, STRATUM)
-        table = open_table(source, "strata's scores", roles, format)
-        names = resolve(table.names, roles, columns or {}, table.name)
-        values = fetch(table, names, {**KINDS, "stratum": "id"})
-        user, item = (to_ids(values[name], names[name], table) for name in ("user", "item"))
-        score, _ = to_scores(table, names["score"], values["score"], user)
-        target = to_numbers(values["target"], names["target"], table, user)
-        is_target = finite(target, names["target"], user, table) > 0
-        strata = label_array(to_ids(values["stratum"], names["stratum"], table))
-        is_listed = _is_listed(strata, table.name)
+        table = Columns.read(source, "strata's scores", roles, columns)
+        (user, item), is_target = table.pairs, table.is_target()
+        is_listed = _is_listed(label_array(table.ids("stratum")), table.name)
         labels, codes = np.unique(label_array(user), return_inverse=True)
         _refuse_repeats(codes, codes_of(item)[0], labels, table.name)
         n_targets = np.bincount(codes[is_target], minlength=labels.size)
@@ -185,7 +173,7 @@ class _Table:
         refuse_more_items(codes_of(item)[1].size, sizes, table.name)
         if seen is not None:
             sizes = _unseen_sizes(read_seen(seen), (user, item), is_target, n_items, table.name)
-        rows = Strata(codes, score, is_target, ~is_listed)
+        rows = Strata(codes, table.scores(), is_target, ~is_listed)
         return cls(table.name, rows, label_array(item), labels[codes[is_target]], sizes)
 
     @property

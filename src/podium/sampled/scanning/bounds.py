@@ -74,10 +74,10 @@ def _audited_loss(ranks: ScannedRanks, weights: Floats, log_odds: float) -> floa
 
     scanned = values_of(weights, ranks.above)
     exact = values_of(weights, ranks.above_all.clip(0))
-    largest = float((ranks.shares_of_users * scanned)[ranks.is_open].max())
+    largest = float((ranks.weights * scanned)[ranks.is_open].max())
     if not largest:
         return 0.0
-    losses = (ranks.shares_of_users * (scanned - exact))[ranks.is_audited]
+    losses = (ranks.weights * (scanned - exact))[ranks.is_audited]
     share = float(losses.mean()) / largest
     low, high = share, 1.0
     for _ in range(_STEPS):
@@ -144,7 +144,7 @@ class Cases:
         largest, shares = np.zeros(size.size, np.int64), np.zeros((size.size, k + 1))
         np.maximum.at(largest, case, n_unlisted[rows])
         drawn_above = np.minimum(ranks.above_drawn[rows], k - ranks.above_listed[rows])
-        np.add.at(shares, (case, drawn_above), ranks.shares_of_users[rows])
+        np.add.at(shares, (case, drawn_above), ranks.weights[rows])
         return cls(above_listed, size, largest, shares)
 
     @property

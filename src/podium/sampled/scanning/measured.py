@@ -1,18 +1,23 @@
-"""The measures of a scan: values of users, and the parts of the error of their mean."""
+"""The fit to a scan: values of users, and the parts of the error of their mean."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from podium.evaluation.stats.intervals import std_error
+from podium.errors import ArgumentError
+from podium.evaluation.stats.intervals import inside, std_error, t_interval
 from podium.metrics import Measure
+from podium.sampled._uncertainty import IntervalOf
 from podium.sampled.bounds import Bounds
 from podium.sampled.design import Floats
-from podium.sampled.distribution import rank_weights, values_of
+from podium.sampled.distribution import RANK_AUC, rank_weights, require_defined, values_of
+from podium.sampled.estimators import ErrorFrom
+from podium.sampled.fits import Fit, MeanOfUsers, covering, design_of
 from podium.sampled.scanning.bounds import scan_bounds
 from podium.sampled.scanning.open_targets import OpenTargets
 from podium.sampled.scanning.ranks import ScannedRanks
@@ -49,107 +54,95 @@ def combined(parts: Iterable[ErrorPart]) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class MeasuredScan:
-    """A measure of a scan: values of users, and the part of the error that they do not show.
+class ScanFit(Fit):
+    """The distribution of unscored items, which is fitted once, and measures by it."""
 
-    Attributes
-    ----------
-    k : int
-        The largest cutoff of the scan.
-    values : float64, (n_users,)
-        The expected value of each user.
-    influences : float64, (n_users,)
-        The effect of each user on the mean through the fit, times n_users, if users have several
-        targets; otherwise 0.
-    correction : float
-        The correction of their mean by an audit; 0 without one.
-    other : ErrorPart
-        The error of the correction; without an audit, that of the fit, unless `influences` show it.
-    bounds : Bounds
-        The smallest and the largest mean that the scored items allow, at the level.
-    limits : Bounds
-        The bounds of the mean, which do not depend on the level.
-    largest : float
-        The largest value of a user.
-    is_audited, is_settled : bool
-        Whether there is an audit, and whether no target is open.
-    has_short_lists : bool
-        Whether the lists settle too few targets.
-    """
+    omits_assumptions: ClassVar[bool] = True
 
-    k: int
-    values: Floats
-    influences: Floats
-    correction: float
-    other: ErrorPart
-    bounds: Bounds
-    limits: Bounds
-    largest: float
-    is_audited: bool
-    is_settled: bool
-    has_short_lists: bool
+    observed: ScannedRanks
+
+    @cached_property
+    def open_targets(self) -> OpenTargets:
+        """The fitted distribution."""
+        return OpenTargets.fit(self.observed)
 
     @property
-    def mean(self) -> float:
-        """The corrected mean, inside the bounds at the usual level."""
-        mean = float(self.values.mean()) + self.correction
-        return min(max(mean, self.limits.low), self.limits.high)
+    def method(self) -> str:
+        return f"scan(k={self.observed.k})"
 
     @property
-    def effects(self) -> Floats:
-        """The effect of each user on the mean, times n_users: float64, (n_users,)."""
-        return self.values + self.influences
+    def source(self) -> ErrorFrom:
+        return "posterior" if self.bias[0] else "users"
 
     @property
-    def is_biased(self) -> bool:
-        """Whether the mean depends on the distribution of unscored items."""
-        return not (self.is_audited or self.is_settled)
+    def bias(self) -> tuple[bool, IntervalOf]:
+        is_settled = not self.observed.is_open.any()
+        return not (self.observed.is_audited.any() or is_settled), "exact"
 
     @property
-    def prior_decides(self) -> bool:
-        """Whether the error of the fit is the larger part, or unknown because of short lists."""
-        is_unknown = self.has_short_lists and not self.is_settled
-        of_fit = self.other.variance + spread(self.influences).variance
-        is_larger = of_fit > spread(self.values).variance
-        return not self.is_audited and (is_unknown or is_larger)
+    def design(self) -> dict[str, Any]:
+        return design_of(self.observed.n_items, self.observed.n_scored)
 
+    def require(self, measures: Sequence[Measure], name: str = "") -> None:
+        """Raise for measures that cannot be estimated; see `Fit.require`."""
+        k = self.observed.k
+        for measure in measures:
+            if measure.k is None and measure.name != RANK_AUC:
+                raise ArgumentError(
+                    f"{measure} cannot be estimated from a scan, which shows the top of lists "
+                    "only. Use a measure with a cutoff, such as recall@10."
+                )
+            if measure.k is None or measure.k > k or measure.name == RANK_AUC:
+                raise ArgumentError(
+                    f"{measure} cannot be estimated from a scan to k = {k}, which settles targets "
+                    f"with {k} items above them. Use a measure with a cutoff of at most {k}, or "
+                    "scan with a larger k."
+                )
+        require_defined(measures, int(self.observed.n_items.min()))
+        self.observed.warn_of_random_list(name)
 
-def measure_scan(
-    ranks: ScannedRanks, measures: Iterable[Measure], level: float
-) -> dict[str, MeasuredScan]:
-    """Fit the distribution of unscored items once, and measure by it."""
-    fit = OpenTargets.fit(ranks)
-    return {str(measure): _measured(measure, ranks, fit, level) for measure in measures}
+    def bounds(self, measure: Measure, confidence: float) -> Bounds:
+        """Return the range of a measure that the observations allow."""
+        return scan_bounds(self.observed, self._weights(measure), self.open_targets, confidence)
 
+    def mean(self, measure: Measure, level: float, *, bounds: bool) -> MeanOfUsers:
+        """Estimate one measure; see `Fit.mean`."""
+        ranks, weights = self.observed, self._weights(measure)
+        values = self.open_targets.values(ranks, weights)
+        of_users, largest = ranks.means_of_users(values), float(weights.max(initial=0.0))
+        influences, correction = np.zeros(ranks.n_users), 0.0
+        is_audited = bool(ranks.is_audited.any())
+        if is_audited:
+            variances = np.maximum(self.open_targets.values(ranks, weights**2) - values**2, 0.0)
+            correction, other = _correction(ranks, weights, values, variances)
+        else:
+            influences, other = _error_of_fit(ranks, weights, self.open_targets)
+        ends = self.bounds(measure, (1.0 + _LEVEL) / 2)
+        mean = min(max(float(of_users.mean()) + correction, ends.low), ends.high)
+        is_unknown = ranks.has_short_lists and bool(ranks.is_open.any())
+        is_larger = other.variance + spread(influences).variance > spread(of_users).variance
+        prior_decides = not is_audited and (is_unknown or is_larger)
+        effects = of_users + influences
+        error, size = combined((spread(effects), other))
+        interval = inside(t_interval(mean, error, size, level), (0.0, largest))
+        limits = None
+        if bounds or prior_decides:  # so that those of two models hold
+            limits = self.bounds(measure, (1.0 + level) / 2)
+            interval = covering(interval, limits) if prior_decides else interval
+        shown = limits if bounds else None
+        return MeanOfUsers(mean, error, interval, effects, *other, prior_decides, shown, largest)
 
-def _measured(
-    measure: Measure, ranks: ScannedRanks, fit: OpenTargets, level: float
-) -> MeasuredScan:
-    weights = rank_weights(measure, int(ranks.n_items.max()))[: ranks.k]
-    values = fit.values(ranks, weights)
-    is_audited = bool(ranks.is_audited.any())
-    bounds, limits = (  # so that those of two models hold
-        scan_bounds(ranks, weights, fit, (1.0 + of_bounds) / 2) for of_bounds in (level, _LEVEL)
-    )
-    influences, correction = np.zeros(ranks.n_users), 0.0
-    if is_audited:
-        variances = np.maximum(fit.values(ranks, weights**2) - values**2, 0.0)
-        correction, other = _correction(ranks, weights, values, variances)
-    else:
-        influences, other = _error_of_fit(ranks, weights, fit)
-    return MeasuredScan(
-        ranks.k,
-        ranks.means_of_users(values),
-        influences,
-        correction,
-        other,
-        bounds,
-        limits,
-        float(weights.max(initial=0.0)),
-        is_audited,
-        not ranks.is_open.any(),
-        ranks.has_short_lists,
-    )
+    def error_of_difference(self, a: MeanOfUsers, b: MeanOfUsers) -> tuple[float, float]:
+        """Return the error of a difference; see `Fit.error_of_difference`."""
+        others = (ErrorPart(mean.other, mean.freedom) for mean in (a, b))
+        return combined((spread(b.effects - a.effects), *others))
+
+    def limits(self, bounds: Bounds | None, largest: float) -> tuple[float, float]:
+        """Return where intervals of differences end; see `Fit.limits`."""
+        return -largest, largest
+
+    def _weights(self, measure: Measure) -> Floats:
+        return rank_weights(measure, int(self.observed.n_items.max()))[: self.observed.k]
 
 
 def _error_of_fit(
@@ -177,7 +170,7 @@ def _correction(
     """
     audited, n_open = np.flatnonzero(ranks.is_audited), int(ranks.is_open.sum())
     exact = values_of(weights, ranks.above_all[audited])
-    scales = n_open * ranks.shares_of_users
+    scales = n_open * ranks.weights
     errors = scales[audited] * (exact - values[audited])
     freedom = audited.size - 1
     expected = float((scales**2 * variances)[ranks.is_open].mean())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ _FEW_ABOVE = 10  # fewer drawn items above targets say nothing about the proxy
 
 
 @dataclass(frozen=True, eq=False)
-class ScannedRanks:
+class ScannedRanks(_columns.RowsOfUsers):
     """The number of items above each target among listed items and among drawn ones.
 
     The listed items of a target come from the top of a proxy's list. The drawn ones are a uniform
@@ -171,33 +170,20 @@ class ScannedRanks:
         return bool(self.n_listed.max() < LEAST_DEPTH * self.k)
 
     @property
-    def n_users(self) -> int:
-        """The number of users; without users, that of targets."""
-        return self._owner_and_sizes[1].size
-
-    @property
     def has_several_targets(self) -> bool:
         """Whether a user has several targets, whose outcomes depend on each other."""
         return self.n_users < self.n_rows
 
     @property
-    def shares_of_users(self) -> Floats:
-        """The weight of each target in the mean over users: float64, (n,); the sum is 1."""
-        if self.row_weights is not None:
-            return self.row_weights / self.row_weights.sum()
-        owner, sizes = self._owner_and_sizes
-        return 1.0 / (sizes.size * sizes[owner])
-
-    @property
     def largest_share(self) -> float:
         """The largest weight of a user in the mean."""
-        return float(np.bincount(self._owner_and_sizes[0], self.shares_of_users).max())
+        return float(np.bincount(self._owner_and_sizes[0], self.weights).max())
 
     @property
     def counts(self) -> Floats:
         """How often each target counts in fits: float64, (n,); 1 for targets of equal weight.
 
-        Fits weight targets as `shares_of_users` does, so that they describe the mean user. The sum
+        Fits weight targets as `weights` does, so that they describe the mean user. The sum
         is the number of targets of equal weight whose mean would vary as much (Kish).
         """
         owner, sizes = self._owner_and_sizes
@@ -223,26 +209,20 @@ class ScannedRanks:
     def means_of_users(self, values: PerRow) -> Floats:
         """Return a value of each user, by increasing label: float64, (n_users,).
 
-        Their mean is the mean of the targets, weighted by `shares_of_users`. Its standard error
+        Their mean is the mean of the targets, weighted by `weights`. Its standard error
         follows from their variance. Without `row_weights`, the value of a user is the mean
         of its targets.
         """
         owner, sizes = self._owner_and_sizes
         if self.row_weights is None:
             return np.bincount(owner, values) / sizes
-        shares = self.shares_of_users * sizes.size
+        shares = self.weights * sizes.size
         sums = np.bincount(owner, values * shares).astype(np.float64)
         return _columns.about_mean(sums, np.bincount(owner, shares).astype(np.float64))
 
     def sums_of_users(self, values: PerRow) -> Floats:
         """Return the sum of each user's values, by increasing label: float64, (n_users,)."""
         return np.bincount(self._owner_and_sizes[0], values).astype(np.float64)
-
-    @cached_property
-    def _owner_and_sizes(self) -> tuple[Ints, Ints]:
-        """Return the number of each target's user, and each user's number of targets."""
-        _, owner, sizes = np.unique(self.user, return_inverse=True, return_counts=True)
-        return owner, sizes
 
     def _refuse_audit(self) -> None:
         if not self.is_audited.any():

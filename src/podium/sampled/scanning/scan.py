@@ -114,7 +114,7 @@ def scan(
     until the budget is spent. All targets take part in each round until they are settled, so that
     depths and sizes depend only on the number of open targets.
     The proxy only determines which items are scored. With a worse proxy, estimates are less
-    precise. With lists in random order, they can also be biased; `evaluate_scan` then warns.
+    precise. With lists in random order, they can also be biased; `evaluate` then warns.
 
     Examples
     --------

@@ -125,7 +125,7 @@ def _group(shapes: list[Shape], measure: Measure, n_items: int) -> Group:
 
 def _shapes(shared: SharedRanks, measure: Measure) -> Iterator[Shape]:
     """Yield the targets by form, in the order of positions."""
-    places, rows_of_place = _by_place(shared)
+    places, rows_of_place = zip(*_places_of(shared, np.arange(shared.n_rows)), strict=True)
     forms: dict[tuple[int, bytes], list[tuple[int, float]]] = {}
     n_items = int(shared.n_candidates.max())
     for i, (position, n_pos) in enumerate(places):
@@ -143,15 +143,6 @@ def _shapes(shared: SharedRanks, measure: Measure) -> Iterator[Shape]:
 def _weights(measure: Measure, place: tuple[int, int], n_items: int) -> Floats:
     position, n_pos = place
     return metrics.rank_weights(measure, n_items + n_pos - 1, position=position, n_pos=n_pos)
-
-
-def _by_place(shared: SharedRanks) -> tuple[list[tuple[int, int]], list[Ints]]:
-    """Return the places (position, n_pos) in increasing order, and the rows of each."""
-    span = int(shared.n_pos.max()) + 1
-    keys, numbers = np.unique(shared.position * span + shared.n_pos, return_inverse=True)
-    order = np.argsort(numbers, kind="stable")
-    rows = np.split(order, np.cumsum(np.bincount(numbers))[:-1])
-    return [(key // span, key % span) for key in keys.tolist()], rows
 
 
 def user_values(

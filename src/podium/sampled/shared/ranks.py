@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.sampled import _columns
+from podium.sampled._columns import span
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.scanning.ranks import Counts, ScannedRanks
@@ -19,7 +20,7 @@ from podium.sampled.scanning.strata import StratifiedCandidates
 
 
 @dataclass(frozen=True, eq=False)
-class SharedRanks:
+class SharedRanks(_columns.RowsOfUsers):
     """The number of sampled items above each target, for targets of users that share a sample.
 
     The items of a user are drawn once, uniformly from those that are not targets of the user. All
@@ -76,6 +77,8 @@ class SharedRanks:
     above_listed: Ints | None
     n_listed: Ints | None
     item: NDArray[Any] | None
+
+    row_weights = None  # users have the same weight
 
     def __init__(
         self,
@@ -178,10 +181,10 @@ class SharedRanks:
         )
 
     def __repr__(self) -> str:
-        n_listed = f"n_listed={_span(self.n_listed)}, " if self.n_listed is not None else ""
+        n_listed = f"n_listed={span(self.n_listed)}, " if self.n_listed is not None else ""
         return (
             f"SharedRanks({self.n_rows} targets of {self.n_users} users, {n_listed}"
-            f"n_negatives={_span(self.n_negatives)}, n_items={_span(self.n_items)}, "
+            f"n_negatives={span(self.n_negatives)}, n_items={span(self.n_items)}, "
             f"replacement={self.replacement})"
         )
 
@@ -221,16 +224,6 @@ class SharedRanks:
         """The number of targets."""
         return self.above.size
 
-    @cached_property
-    def owner(self) -> Ints:
-        """The number of each row's user, from 0 to n_users - 1: int64, (n,)."""
-        return np.unique(self.user, return_inverse=True)[1].astype(np.int64)
-
-    @property
-    def n_users(self) -> int:
-        """The number of users."""
-        return int(self.owner.max()) + 1
-
     @property
     def n_candidates(self) -> Ints:
         """The number of items that each target is ranked among, without the user's other targets.
@@ -265,11 +258,6 @@ class SharedRanks:
         is_whole = np.asarray(self.n_negatives) + n_listed == self.n_candidates - 1
         repeats = self.replacement and int(np.max(self.n_negatives)) > 1
         return bool(is_whole.all()) and not repeats
-
-
-def _span(size: int | Ints) -> str:
-    low, high = int(np.min(size)), int(np.max(size))
-    return str(low) if low == high else f"{low} .. {high}"
 
 
 def _refuse_half_strata(

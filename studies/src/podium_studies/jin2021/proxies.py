@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from podium.catalogue import ScoreFunction
 from podium.errors import PodiumWarning
 from podium.report import Figure, Table
-from podium.sampled import evaluate_scan, scan
+from podium.sampled import evaluate, scan
 from podium_studies import views
 from podium_studies.jin2021 import evaluations
 from podium_studies.jin2021.evaluations import Evaluations, estimates
@@ -100,7 +100,7 @@ def run(recipe: Recipe, context: Proxies, cell: str) -> Result:
             budget=budget,
             seed=seed,
         )
-        evaluation = evaluate_scan(ranks, measures)
+        evaluation = evaluate(ranks, measures)
     return result | {
         "estimates": {"scan": [evaluation.means[measure] for measure in measures]},
         "scored": float(ranks.n_scored.mean()),

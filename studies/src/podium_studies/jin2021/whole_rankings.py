@@ -12,7 +12,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from podium.report import Table
-from podium.sampled import SharedRanks, evaluate_shared, sample_shared
+from podium.sampled import SharedRanks, evaluate, sample_shared
 from podium_studies import views
 from podium_studies.jin2021 import protocol
 from podium_studies.jin2021.evaluations import fit, load, quiet
@@ -53,7 +53,7 @@ class Rankings:
         """Return the estimates of all measures."""
         measures = self.recipe.parameters["measures"]
         with quiet(), threadpool_limits(1):
-            estimate = evaluate_shared(shared, measures, estimator=estimator, bounds=False)
+            estimate = evaluate(shared, measures, estimator=estimator, bounds=False)
         return [estimate.means[measure] for measure in measures]
 
     def sample(self, method: str, proxy: str, seed: int) -> SharedRanks:

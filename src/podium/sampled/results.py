@@ -1,0 +1,338 @@
+"""The results of estimates: means with their uncertainty, and differences between models."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from podium._json import plain
+from podium.errors import ArgumentError
+from podium.evaluation.stats import Interval
+from podium.metrics import ByMeasure, Measure
+from podium.report import Report, Table, estimates
+from podium.report.pictures import Pictures, chosen_measure, estimated
+from podium.report.results import Result
+from podium.report.views import Numbers, View
+from podium.sampled._uncertainty import IntervalOf
+from podium.sampled.bounds import Bounds
+from podium.sampled.distribution import read_measure
+from podium.sampled.estimators import ErrorFrom
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimate of a measure's mean over users, with its uncertainty.
+
+    Attributes
+    ----------
+    mean, std_error : float
+        The estimate and its standard error, in units of the measure. The standard error covers the
+        choice of users and of drawn items together.
+    interval : Interval
+        The confidence interval of the quantity that `interval_of` names, with coverage `level`.
+    level : float
+    n_groups : int
+        The number of users.
+    method : str
+        The estimator, as a text that `get` reads.
+    biased : bool
+        Whether the expectation of the estimator differs from the exact mean for any number of
+        users.
+    interval_of : {"exact", "expectation"}
+        "exact" is the mean for a ranking of all items. "expectation" is the expectation of the
+        estimate, which can be far from the exact mean. It is used for biased methods that do not
+        estimate their bias.
+    error_from : {"users", "bootstrap", "posterior"}
+        "users" is the variance of users' values, if the estimate is their mean. "bootstrap" is
+        the variance of fits to resampled users. "posterior" is the method's own standard error,
+        which includes the uncertainty that a sample leaves.
+    bounds : Bounds or None
+        The smallest and the largest exact mean that the observed ranks allow; see
+        `identification_bounds`, or `evaluate` for scans. The interval of the default estimator
+        lies inside.
+    prior_decides : bool
+        Whether the estimate depends more on the method's prior than on the ranks, because the share
+        of users in the first ranks is uncertain by a factor of 20 or more, given the ranks. The
+        interval then contains all shares that are compatible with the ranks. `Smooth` sets it, and
+        scans and strata do, by a rule of their own; see `evaluate`.
+    order_assumed : bool
+        Whether the measure depends on the order of the first n_items / n_negatives ranks, for
+        any method. Samples hardly distinguish these ranks: a peak at rank 1 is assumed and not
+        observed.
+    """
+
+    mean: float
+    std_error: float
+    interval: Interval
+    level: float
+    n_groups: int
+    method: str
+    biased: bool
+    interval_of: IntervalOf
+    error_from: ErrorFrom
+    bounds: Bounds | None
+    prior_decides: bool = False
+    order_assumed: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form: None for nan, a list for an interval."""
+        # `Evaluation` has the same key. Here every target has a rank.
+        return {**plain(asdict(self)), "n_undefined": 0}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of a measure between models b and a, on the same users.
+
+    Attributes
+    ----------
+    a, b : float
+        The estimates of the two models.
+    difference, std_error : float
+        The difference b - a and its standard error, in units of the measure.
+    interval : Interval
+        The confidence interval of the quantity that `interval_of` names, with coverage `level`.
+    level : float
+    n_groups : int
+        The number of users.
+    method : str
+    biased : bool
+    interval_of : {"exact", "expectation"}
+    error_from : {"users", "bootstrap", "posterior"}
+        The source of the standard error. This and the three attributes before are described in
+        `Estimate`.
+    sign_probability : float
+        The probability that the sign of the difference is right, for the exact means or the
+        expectations, according to `interval_of`. It is 0.5 for a difference of 0, and nan if there
+        is no standard error. For scans and strata, it is also nan where `prior_decides`: their
+        errors do not include the errors of the assumptions.
+    bounds : Bounds or None
+        The smallest and the largest difference of exact means that are compatible with the observed
+        ranks. The interval of the default estimator lies inside these bounds.
+    prior_decides : bool
+        Whether the method's prior decides more than the ranks for at least one of the models; see
+        `Estimate`. The interval of scans and strata then contains all differences that the ranks
+        allow.
+    """
+
+    a: float
+    b: float
+    difference: float
+    std_error: float
+    interval: Interval
+    level: float
+    n_groups: int
+    method: str
+    biased: bool
+    interval_of: IntervalOf
+    error_from: ErrorFrom
+    sign_probability: float
+    bounds: Bounds | None
+    prior_decides: bool = False
+
+    @property
+    def either_sign(self) -> bool | None:
+        """Whether the observed ranks allow either model to be better; None without bounds."""
+        return None if self.bounds is None else self.bounds.low < 0 < self.bounds.high
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form: None for nan, a list for an interval."""
+        return {**plain(asdict(self)), "either_sign": self.either_sign}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SampledEvaluation(Result):
+    """Estimates of measures from the same sampled ranks.
+
+    Attributes
+    ----------
+    estimates : dict of str to Estimate
+        The estimates by the text of the measure.
+    conventions : dict
+        The method and the design of the samples.
+    """
+
+    estimates: dict[str, Estimate]
+    conventions: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "estimates", ByMeasure(self.estimates))
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures as text, in the order in which they were passed."""
+        return list(self.estimates)
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The estimate of each measure."""
+        return ByMeasure({name: estimate.mean for name, estimate in self.estimates.items()})
+
+    def summary(self, measure: str | Measure) -> Estimate:
+        """Return the estimate of one measure."""
+        name = str(read_measure(measure))
+        if name not in self.estimates:
+            raise ArgumentError(
+                f"{name} was not estimated. The estimated measures are: {', '.join(self.measures)}."
+            )
+        return self.estimates[name]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form (docs/schemas/estimate.json); nan becomes None."""
+        return {
+            "measures": {name: values.as_json() for name, values in self.estimates.items()},
+            "conventions": dict(self.conventions),
+        }
+
+    def _report(self, titles: Any) -> Report:
+        return estimates.estimate_page(self.as_json())
+
+    def _pictures(self, measure: Any) -> Pictures:
+        result = self.as_json()
+        name = chosen_measure(result["measures"], measure)
+        only = "" if measure is None else name
+        means = {name: {"": estimate} for name, estimate in result["measures"].items()}
+        return {
+            "estimates": estimated.estimates(result, only),
+            **estimated.cutoffs(means, only),
+        }
+
+    def _view(self) -> View:
+        return estimates.estimate_view(self.as_json())
+
+    def _table(self) -> Table:
+        return estimates.estimate_table(self.as_json())
+
+    def _numbers(self) -> Numbers:
+        return estimates.estimate_numbers(self.as_json())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SampledComparison(Result):
+    """Differences between two models by several measures.
+
+    Attributes
+    ----------
+    differences : dict of str to Difference
+        The differences by the text of the measure.
+    conventions : dict of str to dict
+        The method and the design of the samples of "a" and "b".
+    """
+
+    differences: dict[str, Difference]
+    conventions: dict[str, dict[str, Any]]
+
+    _test: ClassVar[str] = "the intervals of comparison.differences"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "differences", ByMeasure(self.differences))
+
+    def summary(self, measure: str | Measure) -> Difference:
+        """Return the difference in one measure."""
+        name = str(read_measure(measure))
+        if name not in self.differences:
+            raise ArgumentError(
+                f"{name} was not compared. The compared measures are: "
+                f"{', '.join(self.differences)}."
+            )
+        return self.differences[name]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form; nan becomes None."""
+        return {
+            "measures": {name: value.as_json() for name, value in self.differences.items()},
+            "conventions": {name: dict(value) for name, value in self.conventions.items()},
+        }
+
+    def _pictures(self, measure: Any) -> Pictures:
+        name = chosen_measure(self.differences, measure)
+        only = "" if measure is None else name
+        return {"differences": estimated.pair_differences(self.as_json(), only)}
+
+    def _view(self) -> View:
+        return estimates.pair_view(self.as_json())
+
+    def _table(self) -> Table:
+        return estimates.pair_table(self.as_json())
+
+    def _numbers(self) -> Numbers:
+        return estimates.pair_numbers(self.as_json())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SampledComparisons(Result):
+    """Estimates of several models, and the difference of each from the first.
+
+    Attributes
+    ----------
+    evaluations : dict of str to SampledEvaluation
+        The estimates by the name of the model; the first is the baseline.
+    comparisons : dict of str to SampledComparison
+        The comparison of the baseline, as "a", with each other model, as "b".
+    by_row : bool
+        Whether the samples have no users, so that users are matched by row.
+    """
+
+    evaluations: dict[str, SampledEvaluation]
+    comparisons: dict[str, SampledComparison]
+    by_row: bool = False
+
+    _test: ClassVar[str] = "the intervals of comparisons[name].differences"
+
+    @property
+    def baseline(self) -> str:
+        """The name of the first model, with which the other models are compared."""
+        return next(iter(self.evaluations))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON form (docs/schemas/estimate-comparison.json); nan becomes None."""
+        estimates = {
+            name: result.as_json()["measures"] for name, result in self.evaluations.items()
+        }
+        differences = {name: result.as_json() for name, result in self.comparisons.items()}
+        first_convention = next(iter(differences.values()))["conventions"]["a"]
+        return {
+            "runs": list(estimates),
+            "baseline": self.baseline,
+            "measures": {
+                measure: {
+                    "higher_is_better": True,  # true of all measures that a rank determines
+                    "means": {name: result[measure] for name, result in estimates.items()},
+                    "differences": [
+                        self._difference(name, result["measures"][measure])
+                        for name, result in differences.items()
+                    ],
+                }
+                for measure in estimates[self.baseline]
+            },
+            "conventions": {self.baseline: first_convention}
+            | {name: result["conventions"]["b"] for name, result in differences.items()},
+        }
+
+    def _report(self, titles: Any) -> Report:
+        return estimates.comparison_page(self.as_json(), by_row=self.by_row)
+
+    def _pictures(self, measure: Any) -> Pictures:
+        result = self.as_json()
+        name = chosen_measure(result["measures"], measure)
+        only = "" if measure is None else name
+        means = {name: estimates["means"] for name, estimates in result["measures"].items()}
+        return {
+            "differences": estimated.run_differences(result, name),
+            "estimates": estimated.run_estimates(result, only),
+            **estimated.cutoffs(means, only),
+        }
+
+    def _view(self) -> View:
+        return estimates.comparison_view(self.as_json(), by_row=self.by_row)
+
+    def _table(self) -> Table:
+        return estimates.comparison_table(self.as_json())
+
+    def _numbers(self) -> Numbers:
+        return estimates.comparison_numbers(self.as_json())
+
+    def _difference(self, run: str, test: dict[str, Any]) -> dict[str, Any]:
+        """Return a difference with the names of both models and without their estimates."""
+        fields = {key: value for key, value in test.items() if key not in ("a", "b")}
+        return {"run": run, "baseline": self.baseline, **fields}
