@@ -142,10 +142,12 @@ def _paragraphs(text: str | Iterable[Any]) -> list[str]:
 def _template() -> Any:
     jinja2 = _check.extra("jinja2", "report", "An HTML report")
     plots.check_installed()
-    html: type[Any] = type(jinja2.filters.do_mark_safe(""))
+    html: Any = jinja2.filters.do_mark_safe("")
 
     def written(value: Any) -> Any:
-        return value if isinstance(value, html) else _text.printable(tables.cell_text(value))
+        return (
+            value if isinstance(value, html.__class__) else _text.printable(tables.cell_text(value))
+        )
 
     environment = jinja2.Environment(autoescape=True, finalize=written)
     environment.filters |= {"paragraphs": _paragraphs, "cells": _table}
