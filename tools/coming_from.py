@@ -10,6 +10,7 @@ from typing import Any
 from podium import metrics, presets
 from podium._grammar import word, write
 from podium.presets import Form, Preset, UsersAndLists, lightgbm, xgboost
+from podium.report.conventions import as_option
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "coming-from"
 TITLES = {
@@ -156,12 +157,9 @@ def stated_commands(preset: Preset) -> Iterator[str]:
 
 def options(rules: Mapping[str, Any]) -> str:
     """Return the options of the command line for the conventions that differ from podium's."""
-    stated = [
-        f"--{name.replace('_', '-')}{'' if value is True else f' {value}'}"
-        for name, value in rules.items()
-        if value not in (None, asdict(PODIUM)[name])
-    ]
-    return " ".join(stated)
+    usual = asdict(PODIUM)
+    stated = [as_option(n, v) for n, v in rules.items() if v not in (None, usual[n])]
+    return " ".join(word for words in stated for word in words)
 
 
 def index() -> str:

@@ -74,11 +74,9 @@ EXPLAINED = {
     "--pooled": "conventions.md#mean-and-pooled",
     "--ray": "ray.md",
     "--report": "results.md#a-report",
-    "--score-above": "conventions.md#scores",
     "--seen": "sampled.md#from-files",
     "--sequential": "ship.md#repeated-looks",
     "--shared": "sampled.md#whole-rankings-from-a-shared-sample",
-    "--single-precision": "conventions.md#scores",
     "--solver": "choosing.md#a-solver",
     "--spill-dir": "large.md#limits-of-memory-and-disk",
     "--stages": "sampled.md#growing-samples",
@@ -87,7 +85,6 @@ EXPLAINED = {
     "--tune": "tuning.md",
     "--undefined": "conventions.md#undefined-groups",
     "--unjudged": "conventions.md#unjudged-items",
-    "--unretrieved": "conventions.md#unretrieved-items",
     "--weight": "ship.md#clusters-and-weights",
 }
 """The places of the guides that explain an option."""

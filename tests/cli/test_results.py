@@ -333,10 +333,12 @@ def test_report_says_which_side_is_better(podium: Callable[..., Any]) -> None:
     argv = ("compare", "truth.csv", "a.csv", "b.csv", "--report", "page.html")
     assert podium(*argv, "-m", "recall@2").status == 0
     page = Path("page.html").read_text()
-    assert page.index("a better") < page.index("b better")
+    assert "\N{LEFTWARDS ARROW} a better" in page
+    assert "b better \N{RIGHTWARDS ARROW}" in page
     assert podium(*argv, "-m", "topk_loss@2").status == 0
     page = Path("page.html").read_text()
-    assert page.index("b better") < page.index("a better")
+    assert "\N{LEFTWARDS ARROW} b better" in page
+    assert "a better \N{RIGHTWARDS ARROW}" in page
 
 
 def test_packed_and_other_tables_give_the_same(measured: Callable[..., dict[str, Any]]) -> None:
@@ -471,3 +473,20 @@ def test_gate_schema_refuses_what_is_not_documented(gated: Callable[..., dict[st
         other = json.loads(json.dumps(result))
         spoil(other)
         assert not validator("gate").is_valid(other)
+
+
+def test_set_gives_conventions_without_an_option(
+    podium: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("user,item,relevance\n1,1,1\n1,2,1\n")
+    Path("a.csv").write_text("user,item,score\n1,1,0.9\n1,3,0.5\n")
+    argv = ("measure", "t.csv", "a.csv", "-m", "recall@2")
+    done = podium(*argv, "--set", "unretrieved=drop", "--set", "score_above=0.7")
+    line = " ".join(done.out.replace("\N{NO-BREAK SPACE}", " ").split())
+    assert "--set unretrieved=drop --set score_above=0.7" in line
+    assert json.loads(podium(*argv, "--set", "unretrieved=drop", "--format", "json").out)[
+        "measures"
+    ]["recall@2"]["mean"] == pytest.approx(1.0)
+    for text in ("unretreived=drop", "score_above=x", "single_precision=1", "unretrieved"):
+        assert podium(*argv, "--set", text).status == 2

@@ -68,8 +68,8 @@ _MEASURE = (
         for each in ("skip", "zero", "one", "error")
     ),
     *(f"measure truth.csv few.csv -m ndcg@5 --missing {x}" for x in ("error", "zero", "skip")),
-    "measure truth.csv a.csv -m pap@3 --unretrieved drop --score-above 0.2",
-    "measure truth.csv a.csv -m ndcg_cut_3 -m MAP@3 --single-precision --ties id",
+    "measure truth.csv a.csv -m pap@3 --set unretrieved=drop --set score_above=0.2",
+    "measure truth.csv a.csv -m ndcg_cut_3 -m MAP@3 --set single_precision=true --ties id",
     *(
         f"measure truth.csv a.csv -m ndcg@3 --missing skip --like {x}"
         for x in ("recbole", "sklearn", "none")

@@ -20,11 +20,12 @@ class Sets:
     """A mark in the annotation of an option: the parameter of the library that it sets.
 
     An option without this mark sets the parameter of its name, and --user-col sets user. `value` is
-    that of a flag, unless it is True.
+    that of a flag, unless it is True. An entry is set by NAME=VALUE after the option.
     """
 
     name: str
     value: object = True
+    is_entry: bool = False
 
 
 def option_name(parameter: inspect.Parameter) -> str:
@@ -43,11 +44,15 @@ def option_name(parameter: inspect.Parameter) -> str:
 def spelling(parameters: Iterable[inspect.Parameter]) -> Spelling:
     """Return how a command shows the parameters of the library: as the options that set them."""
     options: dict[str, tuple[str, str]] = {}
+    entries: dict[str, str] = {}
     for parameter in parameters:
         role = parameter.name.removesuffix("_col")
         marks = [item for item in metadata(parameter) if isinstance(item, Sets)]
         for mark in marks or [Sets(role)]:
-            options[mark.name] = option_name(parameter), str(mark.value)
+            if mark.is_entry:
+                entries[mark.name] = f"{option_name(parameter)} {mark.name}"
+            else:
+                options[mark.name] = option_name(parameter), str(mark.value)
         if role != parameter.name:
             options[f"columns[{role!r}]"] = options[role] = option_name(parameter), ""
 
@@ -55,8 +60,11 @@ def spelling(parameters: Iterable[inspect.Parameter]) -> Spelling:
         name, _, key = parameter.name.partition("[")
         if parameter.name not in options and key and name in options:
             return f"{options[name][0]} {key.strip(_QUOTES).removeprefix('loss__')}"
-        option, value = options.get(parameter.name, (None, ""))
         texts = parameter.plain_values()
+        if parameter.name in entries:
+            values = alternatives(texts).replace("True", "true")
+            return f"{entries[parameter.name]}={values}" if values else entries[parameter.name]
+        option, value = options.get(parameter.name, (None, ""))
         if option is None or not texts or texts == [value]:
             return option
         return None if {"None", "True", "False"} & {*texts} else f"{option} {alternatives(texts)}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import typing
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
@@ -10,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 import typer
 
 from podium.cli import _reports
-from podium.cli._options import ColumnNames
+from podium.cli._options import ColumnNames, texts_by_name
+from podium.cli._spelling import Sets
 from podium.cli._tables import LargeTables, Output
 
 DEFAULT_MEASURES = ("pap@10", "ndcg@10", "precision@10", "recall@10")
@@ -94,6 +97,26 @@ class Columns(ColumnNames):
     ] = None
 
 
+def _flag(text: str) -> bool:
+    from podium import _check
+
+    return _check.choice(text, "single_precision", ("true", "false")) == "true"
+
+
+def _score(text: str) -> float:
+    from podium import _check
+
+    return _check.number(text, "score_above", low=-math.inf)
+
+
+_FURTHER: Mapping[str, Callable[[str], Any]] = {
+    "unretrieved": str,
+    "single_precision": _flag,
+    "score_above": _score,
+}
+"""The conventions without an option of their own, and how --set reads them."""
+
+
 @dataclass(frozen=True)
 class Conventions:
     """Options of the conventions of measures and intervals."""
@@ -148,24 +171,17 @@ class Conventions:
             "error or bounds (the range over all their judgements).",
         ),
     ] = None
-    unretrieved: Annotated[
-        str | None,
+    further: Annotated[
+        list[str] | None,
+        Sets("unretrieved", is_entry=True),
+        Sets("single_precision", is_entry=True),
+        Sets("score_above", is_entry=True),
         typer.Option(
-            metavar="RULE",
-            help="Rule for relevant items that a list lacks: count (the default) or drop.",
-        ),
-    ] = None
-    single_precision: Annotated[
-        bool,
-        typer.Option(
-            "--single-precision",
-            help="Compare scores in single precision, so that nearly equal scores are ties.",
-        ),
-    ] = False
-    score_above: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X", help="Items with this score or less are not retrieved. Default: all are."
+            "--set",
+            metavar="NAME=VALUE",
+            help="A convention that packages have: unretrieved=drop (relevant items that a list "
+            "lacks do not count), single_precision=true (nearly equal scores are ties) or "
+            "score_above=X (items with this score or less are not retrieved). May be repeated.",
         ),
     ] = None
     n_items: Annotated[
@@ -203,15 +219,21 @@ class Conventions:
             "ties": self.ties,
             "missing": self.missing,
             "unjudged": self.unjudged,
-            "unretrieved": self.unretrieved,
-            "single_precision": self.single_precision or None,
-            "score_above": self.score_above,
             "min_relevance": self.min_relevance,
             "low_grades": self.low_grades,
             "n_items": self.n_items,
+            **self._further(),
         }
         passed = {name: value for name, value in options.items() if value is not None}
         return typing.cast("RankingOptions", {**passed, "seed": self.seed})
+
+    def _further(self) -> dict[str, Any]:
+        from podium import _check
+
+        texts = texts_by_name(self.further, "--set", "NAME=VALUE")
+        for name in texts:
+            _check.choice(name, "the NAME of --set", [*_FURTHER])
+        return {name: _FURTHER[name](text) for name, text in texts.items()}
 
 
 @dataclass(frozen=True)

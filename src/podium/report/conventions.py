@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from podium._grammar import word
+
+_ENTRIES = ("unretrieved", "single_precision", "score_above")
 GLUE = "\N{NO-BREAK SPACE}"  # joins words that must stay on one line
 
 
@@ -35,10 +38,20 @@ def _options(conventions: Mapping[str, Any], but: str = "") -> list[str]:
         for name, value in conventions.items()
         if value is not None and (name not in usual or usual[name] != value)
     }
-    return [
-        f"--{name.replace('_', '-')}{'' if value is True else f'{GLUE}{_text(value)}'}"
-        for name, value in unusual.items()
-    ]
+    return [GLUE.join(as_option(name, value)) for name, value in unusual.items()]
+
+
+def as_option(name: str, value: Any) -> list[str]:
+    """Return the words that set a convention on the command line.
+
+    Examples
+    --------
+    >>> as_option("min_relevance", 2.0), as_option("single_precision", True)
+    (['--min-relevance', '2'], ['--set', 'single_precision=true'])
+    """
+    if name in _ENTRIES:
+        return ["--set", f"{name}={word(value)}"]
+    return [f"--{name.replace('_', '-')}", *([] if value is True else [word(value)])]
 
 
 def _usual_relevance(conventions: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,7 +63,3 @@ def _usual_relevance(conventions: Mapping[str, Any]) -> dict[str, Any]:
     if low_grades == "keep" and threshold == 1:
         return {"low_grades": "keep", "min_relevance": threshold}
     return {"low_grades": "zero"}
-
-
-def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -10,6 +10,7 @@ from podium._grammar import word
 from podium.metrics import get, parse
 from podium.report._types import Table
 from podium.report.cells import number
+from podium.report.conventions import as_option
 from podium.report.tables import Columns, build
 from podium.report.views import Numbers, Tables, Text, View
 
@@ -22,6 +23,7 @@ _OPTIONS = (
         "missing",
         "unjudged",
         "unretrieved",
+        "single_precision",
         "score_above",
         "min_relevance",
         "low_grades",
@@ -188,13 +190,12 @@ def command(measure: str, changes: Mapping[str, Any], files: Sequence[str]) -> s
     >>> command("ndcg@10", {"gain": "exp2", "undefined": "zero"}, ["a.csv", "b.csv"])
     "podium measure a.csv b.csv -m 'ndcg(gain=exp2)@10' --undefined zero"
     """
-    of_table = {name: changes[name] for name in _OPTIONS if name in changes}
-    flags = [name for name in ("single_precision", "pooled") if changes.get(name)]
-    inside = {n: v for n, v in changes.items() if n not in of_table and n not in flags}
+    inside = {n: v for n, v in changes.items() if n not in (*_OPTIONS, "pooled")}
     words = ["podium", "measure", *files, "-m", _with_options(measure, inside)]
-    for name, value in of_table.items():
-        words += [f"--{name.replace('_', '-')}", word(value)]
-    return shlex.join([*words, *(f"--{name.replace('_', '-')}" for name in flags)])
+    for name in _OPTIONS:
+        value = changes.get(name)
+        words += [] if value is None or value is False else as_option(name, value)
+    return shlex.join([*words, *(["--pooled"] if changes.get("pooled") else [])])
 
 
 def _with_options(measure: str, options: Mapping[str, Any]) -> str:
