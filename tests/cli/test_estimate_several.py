@@ -210,7 +210,7 @@ def test_scores_and_ranks_can_be_compared(
         (("a.csv", "wrong.csv"), "wrong.csv: ranks must lie from 1 to --negatives + 1 = 10"),
         (("a.csv", "none.csv"), "none.csv does not exist"),
         (("a.csv", "b.csv", "--method", "mel"), "Did you mean 'mle'?"),
-        (("a.csv", "b.csv", "-m", "rr", "-m", "mrr"), "-m names mrr twice"),
+        (("a.csv", "b.csv", "-m", "rr", "-m", "mrr"), "--measure names mrr twice"),
     ],
 )
 def test_refused_in_one_line(

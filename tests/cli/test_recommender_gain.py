@@ -87,7 +87,7 @@ def test_min_relevance_fixes_the_weight(podium: Run) -> None:
 def test_search_says_why_candidates_failed(podium: Run) -> None:
     argv = ("train", "events.csv", "--model", "ease", "--tune", "--out", "model")
     done = podium(*argv, "--grid", "l2=5,-1,-2")
-    assert "tried 4 candidates, of which 2 failed (1 × ArgumentError: --l2 must be" in done.err
+    assert "tried 4 candidates, of which 2 failed (1 × ArgumentError: l2 must be" in done.err
     assert done.err.count("l2 must be a number > 0") == 2
 
 

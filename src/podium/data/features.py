@@ -323,10 +323,10 @@ def _of_columns(
     used = [name for name in chosen if named or is_feature(columns[name], name, table)]
     left_out = () if named else not_features(table.names, [*column_of_role.values(), *ignored])
     if not used:
-        hint = ", or list columns of times or ids in features=" if left_out else ""
+        more = f", or list columns of times or ids in {arg.features}" if left_out else ""
         raise DataError(
             f"{table.name} has no feature column: {column_list(table.names)}. Add numeric "
-            f"columns{hint}."
+            f"columns{more}."
         )
     matrix = np.empty((len(qid), len(used)), dtype)
     # Overflow gives inf, for which the ranker raises; a signalling nan remains nan.

@@ -144,7 +144,7 @@ def parse_relevance(text: str | Measure) -> Measure:
     >>> parse_relevance("coverage@10")
     Traceback (most recent call last):
     podium.errors.ArgumentError: coverage@10 measures the items shown, not their relevance. Use it \
-in podium.measure, podium.compare or podium.gate, with catalogue=.
+in measure, compare or gate, with catalogue=.
     """
     measure = parse(text)
     if measure.metric.reads != "relevance":

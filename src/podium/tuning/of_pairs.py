@@ -105,6 +105,7 @@ class OfPairs(Task):
         return time.process_time() if is_local else time.perf_counter()
 
     def on_rung(self, params: Params, rung: int) -> Params:
+        """Return the parameters with the number of passes of a rung."""
         if _PASSES not in params or rung == self.n_rungs - 1:
             return params
         return {**params, _PASSES: max(1, round(params[_PASSES] / FACTOR))}
@@ -117,14 +118,17 @@ class OfPairs(Task):
             self._fitted(params, pairs.few(self.parts.train), None)
 
     def fitted(self, params: Params, fold: int, progress: Progress) -> Recommender:
+        """Return a model that is fitted to the training pairs."""
         del fold, progress
         return self._fitted(params, self.parts.train, self.parts.seen)
 
     def values(self, model: Any, fold: int) -> PerGroup:
+        """Return the measure of each user of the validation part."""
         del fold
         return pairs.measured(model, self.parts, self.measure)
 
     def course(self, model: Any, params: Params) -> tuple[int | None, str]:
+        """Return the number of iterations behind a model, and why the fit stopped."""
         return params.get(_PASSES), model.stop_reason_
 
     def final(self, best: Trial, kept: Any) -> Recommender | None:

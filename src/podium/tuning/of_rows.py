@@ -54,15 +54,18 @@ class OfRows(Task):
         return time.perf_counter()
 
     def fitted(self, params: Params, fold: int, progress: Progress) -> Any:
+        """Return a model that is fitted to the training rows of a fold."""
         model, train = self._model(params), self.folds[fold].train
         eval_set, item = self.folds[fold].valid.cut(), train.items()
         return fitting.fit(model, *train.cut(), item=item, eval_set=eval_set, progress=progress)
 
     def values(self, model: Any, fold: int) -> PerGroup:
+        """Return the measure of each user of the validation part."""
         X, y, qid = self.folds[fold].valid.cut()
         return self._measured(fitting.scores(model, X), y, qid)
 
     def course(self, model: Any, params: Params) -> tuple[int | None, str]:
+        """Return the number of iterations behind a model, and why the fit stopped."""
         del params
         last = fitting.last_step(model)
         best = getattr(last, "best_iteration_", None)
