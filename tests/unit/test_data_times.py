@@ -385,3 +385,18 @@ def test_split_keeps_the_columns_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text("\n".join(json.dumps({"user": 1, "item": i, "time": i / 2}) for i in range(4)))
     assert split_events(path, How("leave-last")).frames["test"]["time"].to_list() == [1.5]
+
+
+def test_seconds_of_an_arrow_file_that_milliseconds_cannot_hold_are_refused(tmp_path: Path) -> None:
+    feather = pytest.importorskip("pyarrow.feather")
+    arrow = pytest.importorskip("pyarrow")
+    for last, is_read in ((2**40, True), (2**62, False)):
+        times = arrow.array([last, 5, last - 1], arrow.timestamp("s"))
+        table = arrow.table({"user": [1, 1, 1], "item": [1, 2, 3], "timestamp": times})
+        feather.write_feather(table, tmp_path / "a.arrow", compression="uncompressed")
+        if is_read:
+            events = read_interactions(tmp_path / "a.arrow")
+            assert events.item.size == 3
+        else:
+            with pytest.raises(DataError, match="out of bounds"):
+                read_interactions(tmp_path / "a.arrow")

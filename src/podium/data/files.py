@@ -306,6 +306,12 @@ def arrow_frame(table: Any) -> pl.DataFrame:
         metadata: dict[bytes, bytes] = field.metadata or {}
         for text in itertools.chain.from_iterable(metadata.items()):
             text.decode()
+    arrow: Any = import_module("pyarrow")
+    for number, field in enumerate(table.schema):
+        if arrow.types.is_timestamp(field.type) and field.type.unit == "s":
+            # Polars has no seconds, and wraps those that milliseconds can't hold.
+            milliseconds = table[field.name].cast(arrow.timestamp("ms", field.type.tz))
+            table = table.set_column(number, field.name, milliseconds)
     return pl.DataFrame(table.replace_schema_metadata(None))
 
 

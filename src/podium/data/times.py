@@ -39,8 +39,8 @@ class Times:
         int64, uint64 or float64; Python integers or Decimals beyond them; or datetime64, which is
         UTC if the times have a zone.
     rest : int64, (n_rows,), or None
-        What the values lack, in units of 1e-18. It has the sign of the number; for seconds it is
-        >= 0.
+        The part of the numbers that `values` can't hold, in units of 1e-18. It has the sign of the
+        number; for seconds it is >= 0.
     zone : str or None
         The zone of dates and times: a name, an offset, or "several zones"; None without a zone.
     owner : str

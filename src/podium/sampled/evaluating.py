@@ -336,7 +336,7 @@ class _Request:
         return fits
 
     def means(self, fit: Fit, *, bounds: bool = True) -> list[MeanOfUsers]:
-        """Return the means of one model, with bounds if these are wanted."""
+        """Return the means of one model, with bounds unless `bounds` is False."""
         bounds = bounds and self.bounds
         return [fit.mean(measure, self.level, bounds=bounds) for measure in self.measures]
 

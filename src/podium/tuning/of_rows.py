@@ -85,7 +85,7 @@ class OfRows(Task):
     def final(self, best: Trial, kept: Any) -> Any:
         """Return the best candidate: as it was measured, or fitted to all rows.
 
-        That fit has the number of iterations that was best on the folds (their median).
+        The fit to all rows has the median of the best numbers of iterations of the folds.
         """
         if self.keeps_fit:
             if best.warning and kept is not None:
