@@ -125,7 +125,8 @@ def _native(values: Any) -> Any:
     """Return a column of a frame as a Series, or as an array; other values stay as they are."""
     if not isinstance(values, nw.Series):
         return values
-    POLARS.refuse_lost()  # texts and categories need Polars' threads
+    if not values.implementation.is_polars():
+        POLARS.refuse_lost()  # to convert texts and categories, Polars uses its threads
     try:
         return values.to_polars()
     except Exception:  # a column that Arrow lacks, such as a sparse one of pandas
