@@ -89,6 +89,8 @@ class _Parameters:
     """
 
     def __getattr__(self, name: str) -> Parameter:
+        if name.startswith("_"):
+            raise AttributeError(name)  # such as __wrapped__, for which inspect looks
         return Parameter(name)
 
     def __getitem__(self, name: str | tuple[str, object]) -> Parameter:
