@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from podium.report.conventions import as_option
 from podium.testing import pairs
 from podium.testing.pairs import brute, claims, doors, law, laws
 from podium.testing.pairs.cases import Case
@@ -78,7 +79,6 @@ def test_brute_force_shares_no_code_with_the_library() -> None:
         assert is_apart or path.stem in WITH_LIBRARY, path.name
 
 
-FLAGS = {"single_precision"}
 TABLES = ("users", "catalogue", "items")
 
 
@@ -95,8 +95,7 @@ def arguments(case: Case, command: str) -> list[str]:
             pl.DataFrame(keys[name]).write_csv(f"{name}.csv")
             keys[name] = f"{name}.csv"
     by = [part for segments in keys.pop("by", ()) for part in ("--by", segments)]
-    flags = [f"--{name.replace('_', '-')}" for name in FLAGS & set(keys)]
-    options = [(f"--{n.replace('_', '-')}", str(v)) for n, v in keys.items() if n not in FLAGS]
+    options = [word for name, value in keys.items() for word in as_option(name, value)]
     measures = [part for text in case.measures for part in ("-m", text)]
     if command == "gate":
         first, *guards = case.measures
@@ -107,7 +106,7 @@ def arguments(case: Case, command: str) -> list[str]:
     if command == "compare" and case["pairs"] != "all":
         runs = ["a", "b"]
     files = ["t.csv", *(f"{run}.csv" for run in runs)]
-    return [command, *files, *measures, *by, *flags, *(part for pair in options for part in pair)]
+    return [command, *files, *measures, *by, *options]
 
 
 def means_of(command: str, found: dict[str, Any]) -> dict[tuple[str, ...], float | None]:

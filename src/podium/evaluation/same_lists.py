@@ -93,6 +93,8 @@ def _wanted(
         depths = [None if is_dropped else _depth(measure) for measure in group]
         known = [depth for depth in depths if depth is not None]
         chosen = {name: conventions[name] for name in _LISTS if conventions.get(name) is not None}
+        if is_dropped:  # also the items below it decide which relevant items count
+            chosen.pop("score_above", None)
         yield max(known, default=0) if len(known) == len(depths) else None, chosen
 
 

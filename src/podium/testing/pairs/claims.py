@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from podium.testing.pairs import figures
 from podium.testing.pairs.brute import Measured, of_all_runs, places, ranges, values_of
 from podium.testing.pairs.cases import Case
 from podium.testing.pairs.figures import Facts
-from podium.testing.pairs.lists import Draws, Refused, scores_of
+from podium.testing.pairs.lists import Draws, Refused, lists_of, scores_of
 from podium.testing.pairs.refused import refuse_pairs
 
 
@@ -50,12 +51,19 @@ def same_lists(case: Case, a: Measured, b: Measured) -> bool:
     """Return whether both runs list the same items, with the same ties, to the depth that is read.
 
     The depth is k, 2k - 1 for pap, and otherwise that of the whole lists. Runs that have lists of
-    other users are not the same.
+    other users are not the same. With unretrieved=drop, items below `score_above` decide which
+    relevant items count, and so belong to a list.
     """
     in_a, in_b = (scores_of(case.tables, run, a.rules) for run in "ab")
     if any((user in in_a) != (user in in_b) for user in case.tables.judged()):
         return False
     reads_whole = a.measure.name == "pauc" or a.rules["unretrieved"] == "drop"
+    if a.rules["unretrieved"] == "drop":
+        every = {**a.rules, "score_above": None}
+        a, b = (
+            replace(m, lists=lists_of(case.tables, run, every))
+            for m, run in zip((a, b), "ab", strict=True)
+        )
     k = None if reads_whole else a.measure.k
     depth = 2 * k - 1 if k and a.measure.name == "pap" else k
     return all(_blocks(case, a, u, depth) == _blocks(case, b, u, depth) for u in a.users)
