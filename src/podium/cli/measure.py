@@ -116,6 +116,8 @@ _FURTHER: Mapping[str, Callable[[str], Any]] = {
 }
 """The conventions without an option of their own, and how --set reads them."""
 
+_ENTRIES = tuple(Sets(name, is_entry=True) for name in _FURTHER)
+
 
 @dataclass(frozen=True)
 class Conventions:
@@ -173,9 +175,7 @@ class Conventions:
     ] = None
     further: Annotated[
         list[str] | None,
-        Sets("unretrieved", is_entry=True),
-        Sets("single_precision", is_entry=True),
-        Sets("score_above", is_entry=True),
+        *_ENTRIES,
         typer.Option(
             "--set",
             metavar="NAME=VALUE",

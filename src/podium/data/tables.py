@@ -27,7 +27,7 @@ from podium.data.parts import open_folder
 from podium.data.source import FORMATS, POLARS, Column, Kind, Source, as_column, numbered
 from podium.data.svmlight import open_svmlight
 from podium.data.trec import open_trec
-from podium.errors import ArgumentError, DataError, arg
+from podium.errors import ArgumentError, DataError, PodiumError, arg
 
 
 def open_table(
@@ -100,20 +100,24 @@ def fetch(table: Source, names: Mapping[str, str], kinds: Mapping[str, Kind]) ->
 def _open_frame(source: Any, name: str, noun: str) -> Source:
     try:
         frame: Any = nw.from_native(source, pass_through=True)
-        if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, nw.DataFrame):
+        if isinstance(frame, nw.LazyFrame):
+            names = tuple(frame.collect_schema())
+            return Source(name, names, lambda kinds: _collected(frame, kinds))
+        if not isinstance(frame, nw.DataFrame) and hasattr(frame, "__arrow_c_stream__"):
+            POLARS.refuse_lost()  # to convert texts and categories, Polars uses its threads
             frame = nw.from_native(pl.DataFrame(frame))
-        columns = [*frame.collect_schema()] if isinstance(frame, nw.LazyFrame) else frame.columns
-    except AttributeError:
-        raise ArgumentError(
-            f"{noun} must be a path, a Polars, pandas or Arrow table, a mapping or tuple of "
-            "columns, a mapping of users to {item: value}, or a sparse matrix, got "
-            f"{type(source).__name__}."
-        ) from None
+        is_frame = isinstance(frame, nw.DataFrame)
+        columns = {str(column): frame[column] for column in frame.columns} if is_frame else {}
+    except PodiumError:
+        raise
     except Exception as error:  # such as two columns of a name; a foreign exporter can raise any
         raise DataError(f"{name} can't be read as columns: {error_line(error)}") from error
-    if isinstance(frame, nw.LazyFrame):
-        return Source(name, tuple(columns), lambda kinds: _collected(frame, kinds))
-    return _open_columns(name, {str(column): frame[column] for column in columns})
+    if is_frame:
+        return _open_columns(name, columns)
+    raise ArgumentError(
+        f"{noun} must be a path, a Polars, pandas or Arrow table, a mapping or tuple of columns, "
+        f"a mapping of users to {{item: value}}, or a sparse matrix, got {type(source).__name__}."
+    )
 
 
 def _collected(lazy: Any, kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
