@@ -20,7 +20,9 @@ Table = dict[str, dict[str, int]]
 def main() -> int:
     """Print the table of each total; return 1 if one is over its budget, else 0."""
     budget: Table = tomllib.loads((ROOT / "tools/budget.toml").read_text(encoding="utf-8"))
-    over = [total for total, counts in counted(ROOT).items() if not shown(total, counts, budget)]
+    over = [
+        total for total, counts in counted(ROOT).items() if not print_total(total, counts, budget)
+    ]
     if over:
         print(f"Over budget: {', '.join(over)}. Take lines away, or raise tools/budget.toml in a")
         print("commit of its own that says what the lines buy.")
@@ -41,7 +43,7 @@ def counted(root: Path) -> dict[str, Counter[str]]:
     }
 
 
-def shown(total: str, counts: Counter[str], budget: Table) -> bool:
+def print_total(total: str, counts: Counter[str], budget: Table) -> bool:
     """Print the rooms of a total; return whether their sum is within the budget."""
     allowed = dict(budget.get(total, {}))
     limit = allowed.pop("total", 0)

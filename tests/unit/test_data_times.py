@@ -400,3 +400,17 @@ def test_seconds_of_an_arrow_file_that_milliseconds_cannot_hold_are_refused(tmp_
         else:
             with pytest.raises(DataError, match="out of bounds"):
                 read_interactions(tmp_path / "a.arrow")
+
+
+@pytest.mark.parametrize("package", ["pandas", "pyarrow"])
+@pytest.mark.parametrize("last", [2**40, 2**62])
+def test_seconds_of_frames_keep_their_order(package: str, last: int) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    columns = {"user": [1, 1, 1], "item": [1, 2, 3]}
+    seconds = np.array([last, 5, last - 1], "datetime64[s]")
+    frame: Any = pd.DataFrame({**columns, "timestamp": seconds})
+    if package == "pyarrow":
+        frame = arrow.table({**columns, "timestamp": arrow.array(seconds)})
+    times = read_interactions(frame).timestamp
+    assert times is not None
+    assert np.argsort(times).tolist() == [1, 2, 0]

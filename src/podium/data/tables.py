@@ -129,6 +129,9 @@ def _native(values: Any) -> Any:
     """Return a column of a frame as a Series, or as an array; other values stay as they are."""
     if not isinstance(values, nw.Series):
         return values
+    dtype = values.dtype
+    if isinstance(dtype, nw.Datetime) and dtype.time_unit == "s" and dtype.time_zone is None:
+        return values.to_numpy()  # Polars would wrap seconds that milliseconds can't hold
     if not values.implementation.is_polars():
         POLARS.refuse_lost()  # to convert texts and categories, Polars uses its threads
     try:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from podium._json import plain
 from podium.errors import ArgumentError
@@ -17,6 +18,8 @@ from podium.sampled._uncertainty import IntervalOf
 from podium.sampled.bounds import Bounds
 from podium.sampled.distribution import read_measure
 from podium.sampled.estimators import ErrorFrom
+
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,16 @@ class Difference:
         return {**plain(asdict(self)), "either_sign": self.either_sign}
 
 
+def _entry(entries: Mapping[str, Entry], measure: str | Measure, what: str) -> Entry:
+    """Return the entry of one measure, or raise with those that exist."""
+    name = str(read_measure(measure))
+    if name not in entries:
+        raise ArgumentError(
+            f"{name} was not {what}. The {what} measures are: {', '.join(entries)}."
+        )
+    return entries[name]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class SampledEvaluation(Result):
     """Estimates of measures from the same sampled ranks.
@@ -170,12 +183,7 @@ class SampledEvaluation(Result):
 
     def summary(self, measure: str | Measure) -> Estimate:
         """Return the estimate of one measure."""
-        name = str(read_measure(measure))
-        if name not in self.estimates:
-            raise ArgumentError(
-                f"{name} was not estimated. The estimated measures are: {', '.join(self.measures)}."
-            )
-        return self.estimates[name]
+        return _entry(self.estimates, measure, "estimated")
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form (docs/schemas/estimate.json); nan becomes None."""
@@ -229,13 +237,7 @@ class SampledComparison(Result):
 
     def summary(self, measure: str | Measure) -> Difference:
         """Return the difference in one measure."""
-        name = str(read_measure(measure))
-        if name not in self.differences:
-            raise ArgumentError(
-                f"{name} was not compared. The compared measures are: "
-                f"{', '.join(self.differences)}."
-            )
-        return self.differences[name]
+        return _entry(self.differences, measure, "compared")
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form; nan becomes None."""
