@@ -71,6 +71,8 @@ def _length(rng: random.Random, usual: NDArray[Any]) -> Any:
 
 def _holder(rng: random.Random, usual: NDArray[Any]) -> Any:
     ragged = [*usual.tolist()[1:], [1, 2]]
+    if usual.dtype.char == "g":  # Polars has no such numbers
+        usual = usual.astype(float)
     return rng.choice((
         usual.tolist(), tuple(usual.tolist()), usual[::-1],
         np.ma.masked_array(usual, usual == usual),
