@@ -384,3 +384,12 @@ def test_the_price_of_a_sample_is_close_to_the_value_of_all_items() -> None:
     exact = np.where(n_above < 10, 1 / np.log2(2 + n_above), 0).mean()
     assert effect.with_fault > exact + 3 * effect.std_error
     assert effect.without_fault == pytest.approx(exact, abs=3 * effect.std_error)
+
+
+def test_missing_users_without_positives_are_left_out_too() -> None:
+    # dcg counts user 4, whose only grade is below 1; a mean over the run's users has only user 3.
+    train = {"user": [3, 4], "item": [1, 1]}
+    test = {"user": [3, 4, 5], "item": [10, 2, 2], "relevance": [1.0, 0.5, 1.0]}
+    run = {"user": [3, 3], "item": [10, 9], "score": [0.4, 0.3]}
+    (effect,) = found(audit(train, test, {"a": run}, "dcg"), "missing-users").effects
+    assert (effect.with_fault, effect.without_fault) == (1.0, pytest.approx(1 / 3))

@@ -16,12 +16,14 @@ def missing_users(price: Pricing, name: str) -> Finding | None:
     """Test users whom the run lacks."""
     tables = price.tables
     users = distinct(tables.positives.user)
-    is_listed = present(tables.runs[name].user, tables.n_users)[users]
-    if is_listed.all():
+    is_present = present(tables.runs[name].user, tables.n_users)
+    lost = users[~is_present[users]]
+    if not lost.size:
         return None
-    lost = users[~is_listed]
     base = price.base[name]
-    is_lost = np.isin(tables.test_users, lost)
+    is_lost = ~is_present[
+        tables.test_users
+    ]  # also users without positives, if the measure counts them
     effects = (price.effect(name, np.where(is_lost, np.nan, base), base),)
     none = lost.size == users.size
     return Finding(

@@ -13,7 +13,7 @@ import numpy as np
 from podium.testing.pairs.cases import Tables
 from podium.testing.pairs.figures import mean
 from podium.testing.pairs.formulas import NAN, Measure
-from podium.testing.pairs.lists import Draws, scores_of
+from podium.testing.pairs.lists import Draws, Refused, scores_of
 
 Shown = dict[str, list[str]]
 """The items that each user is shown, best first."""
@@ -59,6 +59,13 @@ def catalogue_of(tables: Tables, names: Sequence[str]) -> set[str]:
     return {str(item) for _, item in tables.past} | listed
 
 
+def _refuse_strangers(tables: Tables, names: Sequence[str]) -> None:
+    past = {str(item) for _, item in tables.past}
+    for name in names:
+        if past.isdisjoint(str(item) for _, item, _ in tables.runs[name]):
+            raise Refused("catalogue: it has no item of the run")
+
+
 def values_of(
     tables: Tables,
     name: str,
@@ -71,6 +78,8 @@ def values_of(
     draws: Draws,
 ) -> list[float]:
     """Return a value per user, whose mean is the measure."""
+    if measure.metric.reads == "catalogue":
+        _refuse_strangers(tables, runs)
     lists = shown_of(tables, name, users, measure.k or 0, rules, draws)
     if measure.name == "coverage":
         size = len(catalogue_of(tables, runs))
