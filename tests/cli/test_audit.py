@@ -143,7 +143,7 @@ def test_parts_are_audited_without_runs(podium: Run) -> None:
 def test_column_names_are_options(podium: Run) -> None:
     for name, old in (("train.csv", "timestamp"), ("test.csv", "timestamp")):
         Path(name).write_text(Path(name).read_text().replace("user,item," + old, "who,what,moment"))
-    options = ("--user-col", "who", "--item-col", "what", "--time-col", "moment")
+    options = ("--column", "user=who", "--column", "item=what", "--column", "timestamp=moment")
     done = podium("audit", "train.csv", "test.csv", *options, "--format", "json")
     assert done.status == 0
     assert "no-times" not in done.out
@@ -162,7 +162,7 @@ def test_column_names_are_options(podium: Run) -> None:
         ((*FOLDER, "--negatives", "0"), "--negatives must be an integer >= 1, got 0."),
         ((*FOLDER[:3], "--negatives", "9"), "--candidates and --negatives describe the lists of"),
         ((*FOLDER, "--min-relevance", "0"), "--min-relevance must be a number > 0, got 0"),
-        ((*FOLDER, "--time-col", "when"), "train.csv has no column 'when'"),
+        ((*FOLDER, "--column", "timestamp=when"), "train.csv has no column 'when'"),
     ],
 )  # fmt: skip
 def test_wrong_options_and_files_are_told_in_one_line(

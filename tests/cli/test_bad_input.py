@@ -56,7 +56,7 @@ BAD_RUNS = {
         "user,item,score,rank\n1,5,1,1\n0,1,0.5,1\n0,0,0.9,2\n",
         (
             r"score and rank contradict .* line 3 has score 0\.5 and rank 1, line 4 has 0\.9 and 2 "
-            r"\(user 0\)\. Choose one column with --score-col or --rank-col"
+            r"\(user 0\)\. Choose one column with --column score=NAME or --column rank=NAME"
         ),
     ),
     "few users": (RUN + "0,0,1\n", r"lacks 3 of 4 users.* Pass --missing zero .* --missing skip"),
@@ -80,14 +80,17 @@ BAD_TRUTHS = {
     "nan": (TRUTH + "0,0,1\n1,1,nan\n", r"truth\.csv: relevance has 1 non-finite"),
     "duplicate": (TRUTH + "0,0,1\n0,0,1\n", r"truth\.csv lists item 0 twice for user 0"),
     "empty": ("", r"^truth\.csv is empty\."),
-    "no user": ("usr,item\n0,1\n", r"truth\.csv has no user column: .* or pass --user-col\."),
+    "no user": (
+        "usr,item\n0,1\n",
+        r"truth\.csv has no user column: .* or pass --column user=NAME\.",
+    ),
     "ratings": (
         "user,item,rating\n0,0,2\n",
         r"truth\.csv contains ratings, .* --min-relevance 4\.",
     ),
     "a run": (
         RUN + "0,0,2\n",
-        r"Pass the truth first and the run second\. .* pass --relevance-col ",
+        r"Pass the truth first and the run second\. .* pass --column relevance=NAME ",
     ),
 }
 
@@ -137,7 +140,7 @@ BAD_OPTIONS = {
     "segments": (("--by", "engagment"), r"^--by engagment needs --users.* 'engagement'\?"),
     "column": (("--by", "contry", "--users", "users.csv"), r"'contry'.* Did you mean 'country'\?"),
     "users": (("--by", "country", "--users", "none.csv"), r"^none\.csv does not exist\."),
-    "score column": (("--score-col", "scroe"), r"a\.csv has no column 'scroe': .* 'score'\?"),
+    "score column": (("--column", "score=scroe"), r"a\.csv has no column 'scroe': .* 'score'\?"),
     "pooled": (("--pooled", "-m", "rr"), r"^--pooled: none of .* has a pooled form"),
     "report": (("--report", "page.pdf"), r"^--report must end in '\.html' or '\.htm'"),
     "table": (("--per-user", "users.xls"), r"^--per-user must end in .*got 'users\.xls'"),
@@ -198,7 +201,7 @@ BAD_ROWS = {
     "empty": ("", r"^rows\.csv is empty\."),
     "no label": (
         "user,item,x\n0,1,2\n",
-        r"rows\.csv has no relevance column, which .*--relevance",
+        r"rows\.csv has no relevance column, which .*relevance=NAME",
     ),
     "no user": ("item,label,x\n0,1,2\n", r"rows\.csv has no user column"),
     "no feature": ("user,label\n0,1\n", r"rows\.csv has no feature column"),
@@ -301,7 +304,7 @@ def test_missing_time_names_file_column_and_line(podium: Callable[..., Any]) -> 
     ]
     lines[4] = lines[4].rpartition(",")[0] + ","
     Path("rows.csv").write_text("\n".join(lines))
-    split = ("--split", "time", "--time-col", "when")
+    split = ("--split", "time", "--column", "timestamp=when")
     refused(podium(*TRAIN, *split), r"^rows\.csv: when has 1 missing value, first at line 5\.")
 
 

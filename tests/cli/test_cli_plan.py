@@ -200,7 +200,7 @@ def test_other_forms_have_the_same_numbers(
         ((*ASKED, "--format", "tabel"), "Did you mean 'table'?"),
         ((*ASKED, "--negatives", "9"), "--negatives is an option of the pilot"),
         ((*ASKED, "--negatives", "0"), "--negatives is an option of the pilot"),
-        ((*ASKED, "--rank-col", "r"), "--rank-col is an option of the pilot"),
+        ((*ASKED, "--column", "rank=r"), "--column is an option of the pilot"),
         ((*ASKED, "--mixed"), "--mixed is an option of the pilot"),
         ((*ASKED, "--pilot", "ranks.csv"), "--negatives must be given once"),
         ((*ASKED, "--pilot", "ranks.csv", "--negatives", "4"), "1 to --negatives + 1 = 5"),

@@ -19,8 +19,8 @@ DESIGN = ("--items", "200", "--negatives", "9")
 FAST = (*DESIGN, "--no-bounds")
 MES = ("--method", "mes", "--resamples")
 NAMED = (
-    *("--scores", "--user-col", "who", "--item-col", "what", "--score-col", "model"),
-    *("--target-col", "held", "--history-col", "past"),
+    *("--scores", "--column", "user=who", "--column", "item=what", "--column", "score=model"),
+    *("--column", "target=held", "--column", "history=past"),
 )
 ALL = ("--items", "10", "--negatives", "9", "--no-replacement")
 TWICE = ("--items", "200", "--no-replacement", "--mixed")
@@ -118,11 +118,20 @@ def test_samples_that_differ_and_grow(
 def test_columns_can_be_named(estimated: Callable[..., dict[str, Any]], files: Path) -> None:
     text = (files / "ranks.csv").read_text().replace("user,rank", "who,place")
     (files / "named.csv").write_text(text)
-    named = ("--user-col", "who", "--rank-col", "place")
+    named = ("--column", "user=who", "--column", "rank=place")
     assert estimated("named.csv", *FAST, *named) == estimated("ranks.csv", *FAST)
     text = (files / "scores.csv").read_text().replace("user,item,score,target", "a,b,c,d")
     (files / "named.csv").write_text(text)
-    named = ("--user-col", "a", "--item-col", "b", "--score-col", "c", "--target-col", "d")
+    named = (
+        "--column",
+        "user=a",
+        "--column",
+        "item=b",
+        "--column",
+        "score=c",
+        "--column",
+        "target=d",
+    )
     assert estimated("named.csv", *FAST, "--scores", *named) == estimated("scores.csv", *FAST)
 
 
@@ -137,7 +146,7 @@ def test_history_is_read_and_told(
     expected = sampled.evaluate(ranks, ["ndcg@10", "recall@10"], bounds=False).as_json()
     assert expected["conventions"]["history"] == "read"
     assert estimated("past.csv", *FAST) == expected
-    assert estimated("named.csv", *FAST, "--history-col", "had") == expected
+    assert estimated("named.csv", *FAST, "--column", "history=had") == expected
     assert estimated("named.csv", *FAST)["measures"] != expected["measures"]
     said = " ".join(podium("estimate", "past.csv", *FAST).out.split())
     assert "The column of users' history was read by smooth." in said
@@ -188,7 +197,7 @@ def test_table_fits_and_says_what_intervals_are_of(podium: Callable[..., Any]) -
             " --ties random --resamples 3 --seed 0",
         ),
         (("named.csv", *NAMED), f" --scores {' '.join(NAMED[1:])}"),
-        (("named.csv", "--rank-col", "place"), " --rank-col place"),
+        (("named.csv", "--column", "rank=place"), " --column rank=place"),
     ],
 )
 def test_last_line_gives_the_same_again(
@@ -260,10 +269,10 @@ def test_other_forms_have_the_same_numbers(
         ),
         (("ranks.csv", *DESIGN, "-m", "rr", "-m", "mrr"), "--measure names mrr twice. Keep one."),
         (("twice.csv", *TWICE), "twice.csv: user 3 has item 1 in two rows, but --no-replacement"),
-        (("scores.csv", *DESIGN, "--rank-col", "x", "--scores"), "the file is read as scores."),
+        (("scores.csv", *DESIGN, "--column", "rank=x", "--scores"), "the file is read as scores."),
         (("ranks.csv", *DESIGN, "--level", "2"), "--level must be"),
-        (("ranks.csv", *DESIGN, "--score-col", "x"), "the file is read as ranks: see --scores."),
-        (("ranks.csv", *DESIGN, "--history-col", "x"), "no column 'x'"),
+        (("ranks.csv", *DESIGN, "--column", "score=x"), "the file is read as ranks: see --scores."),
+        (("ranks.csv", *DESIGN, "--column", "history=x"), "no column 'x'"),
         (("ranks.csv", *DESIGN, "--stages", "5;9"), "--stages must be numbers with commas"),
         (("ranks.csv", *DESIGN, "--format", "tabel"), "Did you mean 'table'?"),
         (("scores.csv", "--items", "200", "--negatives", "99"), "users have 9 candidates"),

@@ -235,7 +235,7 @@ def test_history_is_not_read_where_seen_items_are_left_out(
     found, said = estimated(*argv, "--seen", "seen.csv")
     assert found["conventions"]["history"] is None
     assert "ranks.csv: history is ignored, because --seen" in said[0]
-    done = podium("estimate", *argv, "--seen", "seen.csv", "--history-col", "history")
+    done = podium("estimate", *argv, "--seen", "seen.csv", "--column", "history=history")
     assert done.status == 2
     assert "Pass one of the two" in done.message
 
@@ -261,7 +261,7 @@ def test_seen_items_leave_smaller_catalogues(estimated: Callable[..., Any], file
     (files / "ranks.csv").write_text("who,rank\n0,1\n2,3\n1,2\n")
     (files / "named.csv").write_text("user,thing\n2,5\n2,4\n")
     argv = ("ranks.csv", "--items", "40", "--negatives", "9", "--no-bounds", "--method", "bv")
-    named = ("--user-col", "who", "--item-col", "thing", "--seen", "named.csv")
+    named = ("--column", "user=who", "--column", "item=thing", "--seen", "named.csv")
     found, _ = estimated(*argv, *named, "-m", "recall@10")
     ranks = sampled.SampledRanks([1, 3, 2], 9, [40, 38, 40], user=[0, 2, 1])
     mean = sampled.evaluate(ranks, "recall@10", estimator="bv", bounds=False).means["recall@10"]
@@ -396,12 +396,18 @@ def test_draws_that_never_repeat_are_pointed_out(
             ("scores.csv", *LISTED, "--negatives", "8"),
             "lines have 9 candidates, but --negatives is",
         ),
-        (("scores.csv", *LISTED, "--rank-col", "r"), "--rank-col names a column of ranks"),
         (
-            ("scores.csv", *LISTED, "--target-col", "r"),
+            ("scores.csv", *LISTED, "--column", "rank=r"),
+            "--column rank=NAME names a column of ranks",
+        ),
+        (
+            ("scores.csv", *LISTED, "--column", "target=r"),
             "but with --negatives-file only user, item and",
         ),
-        (("scores.csv", *LISTED, "--history-col", "r"), "--history-col names a column of ranks or"),
+        (
+            ("scores.csv", *LISTED, "--column", "history=r"),
+            "--column history=NAME names a column of ranks or",
+        ),
         (("scores.csv", "--items", "40", "--negatives-file", "none"), "none does not exist"),
         (("scores.csv", "--items", "40", "--negatives-file", "own"), "Pass --drop-own to drop it"),
         (("scores.csv", "--items", "40", "--negatives-file", "sizes"), "from 2 to 3 candidates"),
@@ -409,8 +415,18 @@ def test_draws_that_never_repeat_are_pointed_out(
         (("scores.csv", *LISTED, "--negatives-file", "again"), "lines 1 and 3 have the same user"),
         (("scores.csv", *LISTED, "--negatives-file", "own2", "--drop-own"), "own2: line 2 has no"),
         (
-            ("ranks.csv", "--items", "40", "--negatives", "9", "--item-col", "x", "--seen", "past"),
-            "past has no column 'x' (--item-col)",
+            (
+                "ranks.csv",
+                "--items",
+                "40",
+                "--negatives",
+                "9",
+                "--column",
+                "item=x",
+                "--seen",
+                "past",
+            ),
+            "past has no column 'x' (--column item=NAME)",
         ),
         (
             ("scores.csv", *LISTED, "--items", "20"),
@@ -422,7 +438,7 @@ def test_draws_that_never_repeat_are_pointed_out(
         (("unlike.csv", *LISTED), "unlike.csv has several scores for user"),
         (("strange", *LISTED), "strange has none of the users in test.negative, such as 0. Its"),
         (("items", *LISTED), "items has none of the items in test.negative, such as"),
-        (("scores.csv", *LISTED, "--seen", "apart.csv", "--user-col", "x"), "no column 'x'"),
+        (("scores.csv", *LISTED, "--seen", "apart.csv", "--column", "user=x"), "no column 'x'"),
         (
             ("scores.csv", *LISTED, "--seen", "others.csv"),
             "No user is in both tables: the table of seen items has 500, the sample has 0. Check",

@@ -70,7 +70,7 @@ def test_text_names_the_option_that_repeats_it(podium: Callable[..., Any]) -> No
     [
         (("-m", "err@5"), "err@5 is not a sum over the relevant items of a list"),
         (("--ties", "average"), "between two items"),
-        (("--history-col", "score"), "--history-col has no effect with --shared"),
+        (("--column", "history=score"), "--column history=NAME has no effect with --shared"),
     ],
 )
 def test_what_is_not_defined_is_refused(

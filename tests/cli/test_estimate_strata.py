@@ -49,11 +49,11 @@ def test_json_fits_the_schema(json_of: Callable[..., dict[str, Any]]) -> None:
 def test_table_ends_with_options_that_repeat_it(podium: Callable[..., Any], files: Path) -> None:
     named = (files / "a.csv").read_text().replace("target,stratum", "held,part", 1)
     (files / "named.csv").write_text(named)
-    columns = ("--target-col", "held", "--stratum-col", "part")
+    columns = ("--column", "target=held", "--column", "stratum=part")
     argv = ("estimate", "named.csv", *ITEMS, "--ties", "best", "-m", "recall@5")
     first = podium(*argv, *columns).out
     options = first.strip().splitlines()[-1]
-    assert options == "--items 500 --ties best --target-col held --stratum-col part"
+    assert options == "--items 500 --column target=held --column stratum=part --ties best"
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,8 @@ def test_table_ends_with_options_that_repeat_it(podium: Callable[..., Any], file
         (("--method", "mle"), "--method has no effect on scores with strata"),
         (("--resamples", "50"), "--resamples has no effect on scores with strata"),
         (("--no-bounds",), "--no-bounds has no effect on scores with strata"),
-        (("--rank-col", "r"), "--rank-col has no effect on scores with strata"),
-        (("--history-col", "h"), "--history-col has no effect on scores with strata"),
+        (("--column", "rank=r"), "--column rank=NAME has no effect on scores with strata"),
+        (("--column", "history=h"), "--column history=NAME has no effect on scores with strata"),
         (("--negatives", "30"), "--negatives has no effect on scores with strata"),
         (("--negatives", "0"), "--negatives has no effect on scores with strata"),
         (("--no-replacement",), "--no-replacement has no effect on scores with strata"),

@@ -1,4 +1,4 @@
-"""podium factorize --tune: what it searches, the command that it prints, and its files."""
+"""podium train --model factorization --tune: search, command to repeat, files."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ from podium import tuning
 from podium.recommenders import Factorization
 
 Run = Callable[..., Any]
-SMALL = ("--factors", "4", "--epochs", "9", "--threads", "1")
+SMALL = ("--set", "n_factors=4", "--set", "n_epochs=9", "--threads", "1")
 GRID = ("--grid", "l2=0.01,0.2", "--grid", "learning_rate=log(0.05,0.2)", "--budget", "3")
 TUNE = (
-    "factorize",
-    "all pairs.csv",
+    *("train", "all pairs.csv", "--model", "factorization"),
     *SMALL,
     "--set",
     "similarity=dot",
@@ -93,14 +92,26 @@ def test_printed_command_gives_the_same_model(podium: Run, options: tuple[str, .
     done = podium(*argv)
     assert (done.status, done.out) == (0, ""), done.err
     assert Path("model").read_bytes() == before
-    assert argv[:2] == ["factorize", "all pairs.csv"]
+    assert argv[:2] == ["train", "all pairs.csv"]
     assert {"--tune", "--grid", "--budget", "--valid-share"}.isdisjoint(argv)
     assert ("--eval-metric" in argv) == ("--valid" in options)
 
 
 def test_options_that_are_given_are_not_searched(podium: Run) -> None:
-    fixed = ("--l2", "0.025", "--negatives-per-pair", "4", "--set", "item_bias=false")
-    argv = ("factorize", "all pairs.csv", *SMALL, *fixed, "--tune", "--budget", "2", "-o", "model")
+    fixed = ("--l2", "0.025", "--set", "n_negatives=4", "--set", "item_bias=false")
+    argv = (
+        "train",
+        "--model",
+        "factorization",
+        "all pairs.csv",
+        *SMALL,
+        *fixed,
+        "--tune",
+        "--budget",
+        "2",
+        "-o",
+        "model",
+    )
     done = podium(*argv, "--tune-table", "t.csv")
     assert done.status == 0, done.err
     searched = set(pl.read_csv("t.csv").columns) & set(Factorization().get_params())
@@ -112,7 +123,16 @@ def test_options_that_are_given_are_not_searched(podium: Run) -> None:
 
 
 def test_time_limits_the_search(podium: Run) -> None:
-    argv = ("factorize", "all pairs.csv", *SMALL, "--tune", "--out", "model")
+    argv = (
+        "train",
+        "--model",
+        "factorization",
+        "all pairs.csv",
+        *SMALL,
+        "--tune",
+        "--out",
+        "model",
+    )
     done = podium(*argv, "--budget", "0.3s", "--tune-table", "t.csv")
     assert done.status == 0, done.err
     assert pl.read_csv("t.csv").height > 1
@@ -220,7 +240,9 @@ def test_bad_option_is_refused_before_the_file_is_read(
     podium: Run, options: tuple[str, ...], message: str
 ) -> None:
     Path("all pairs.csv").write_text("neither users,nor items\n1,2\n")
-    done = podium("factorize", "all pairs.csv", *SMALL, "--out", "model", *options)
+    done = podium(
+        "train", "--model", "factorization", "all pairs.csv", *SMALL, "--out", "model", *options
+    )
     assert done.status == 2
     assert done.message.startswith(message)
     assert not Path("model").exists()
@@ -228,6 +250,15 @@ def test_bad_option_is_refused_before_the_file_is_read(
 
 def test_losses_are_divided_outside_parentheses(podium: Run) -> None:
     grid = ("--grid", "loss=softmax,bpr", "--tune-table", "t.csv", "--budget", "2")
-    argv = ("factorize", "all pairs.csv", *SMALL, "--tune", "--out", "model")
+    argv = (
+        "train",
+        "--model",
+        "factorization",
+        "all pairs.csv",
+        *SMALL,
+        "--tune",
+        "--out",
+        "model",
+    )
     assert podium(*argv, *grid).status == 0
     assert set(pl.read_csv("t.csv")["loss"]) == {"softmax", "bpr"}

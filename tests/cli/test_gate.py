@@ -179,7 +179,7 @@ def test_column_names_hold_for_all_tables(podium: Run) -> None:
         text = Path(f"{name}.csv").read_text()
         Path(f"{name}.csv").write_text(text.replace("user", "who").replace("item", "what"))
     done = podium(
-        *("gate", *PASS, "--user-col", "who", "--item-col", "what", "--users", "users.csv"),
+        *("gate", *PASS, "--column", "user=who", "--column", "item=what", "--users", "users.csv"),
         *("--by", "country", "--weight", "visits", "--catalogue", "past.csv"),
         *("--guard", "novelty@1:-9"),
     )

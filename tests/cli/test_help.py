@@ -14,7 +14,9 @@ from podium.cli._help import SHOWN, shorten
 PROGRAM: Any = typer.main.get_command(app)
 
 
-@pytest.mark.parametrize("argv", [(), *((name,) for name in sorted(PROGRAM.commands))])
+@pytest.mark.parametrize(
+    "argv", [(), *((name,) for name, c in sorted(PROGRAM.commands.items()) if not c.hidden)]
+)
 def test_help_fits_and_shows_no_type_of_flags(
     podium: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, argv: tuple[str, ...]
 ) -> None:

@@ -24,7 +24,6 @@ READ = {  # the files of a folder --spill-dir have names of their own
     "explain": {"truth", "run", "other_truth", "other_run"},
     "train": {"data", "valid"},
     "rank": {"model", "data"},
-    "factorize": {"interactions", "valid"},
     "recommend": {"model", "users", "allow", "deny"},
     "estimate": {"files", "negatives_file", "seen"},
     "plan": {"negatives_file", "seen", "pilot"},
@@ -35,6 +34,8 @@ READ = {  # the files of a folder --spill-dir have names of their own
 
 def test_each_path_is_marked_as_written_or_is_read() -> None:
     for command in app.registered_commands:
+        if command.hidden:
+            continue
         assert command.callback is not None
         parameters = inspect.signature(command.callback).parameters.values()
         paths = {p.name for p in parameters if "Path" in str(p.annotation).split(",")[0]}
@@ -57,7 +58,18 @@ def files(podium: Run, learnable: Callable[[int], str]) -> None:
     Path("rows.svmlight").write_text(learnable(0))
     for argv in (
         ("train", "rows.csv", "--loss", "logistic", "--out", "ranker"),
-        ("factorize", "past.csv", "--factors", "2", "--epochs", "1", "--out", "factors"),
+        (
+            "train",
+            "--model",
+            "factorization",
+            "past.csv",
+            "--set",
+            "n_factors=2",
+            "--set",
+            "n_epochs=1",
+            "--out",
+            "factors",
+        ),
     ):
         assert podium(*argv).status == 0
 
@@ -79,8 +91,6 @@ COMMANDS = {
     "train table": ("train rows.csv --tune --out other", "--tune-table"),
     "train recommender": ("train past.csv --model ease --valid truth.csv --tune", "--out"),
     "rank": ("rank ranker rows.csv", "--out"),
-    "factorize": ("factorize past.csv --valid truth.csv", "--out"),
-    "factorize table": ("factorize past.csv --valid truth.csv --tune --out m", "--tune-table"),
     "recommend": ("recommend factors --users users.csv --allow past.csv --deny a.csv", "--out"),
 }
 
@@ -126,9 +136,9 @@ def test_input_is_not_written_over_through_a_link(podium: Run, argv: str, option
 
 def test_checkpoint_is_not_written_over_what_is_read(podium: Run) -> None:
     Path("past.csv").rename("m.checkpoint")
-    done = podium("factorize", "m.checkpoint", "--out", "m")
+    done = podium("train", "--model", "factorization", "m.checkpoint", "--out", "m")
     assert done.message == (
-        "the checkpoint of --out, m.checkpoint is the same file as INTERACTIONS m.checkpoint, "
+        "the checkpoint of --out, m.checkpoint is the same file as DATA m.checkpoint, "
         "which is read. Name another file."
     )
 
@@ -158,7 +168,17 @@ def test_old_result_is_replaced(podium: Run) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no such pipes")
 def test_model_may_go_to_a_pipe(podium: Run) -> None:
-    argv = ("factorize", "past.csv", "--factors", "2", "--epochs", "1", "--out")
+    argv = (
+        "train",
+        "--model",
+        "factorization",
+        "past.csv",
+        "--set",
+        "n_factors=2",
+        "--set",
+        "n_epochs=1",
+        "--out",
+    )
     assert podium(*argv, "m").status == 0
     before = _bytes()
     os.mkfifo("pipe")

@@ -64,7 +64,19 @@ def test_result_is_utf8_whatever_the_locale(podium: Callable[..., Any]) -> None:
     rows = "".join(f"ü{user},日{item}\n" for user in range(4) for item in range(user, user + 4))
     Path("pairs.csv").write_text("user,item\n" + rows, encoding="utf-8")
     assert (
-        podium("factorize", "pairs.csv", "--factors", "2", "--epochs", "1", "-o", "model").out == ""
+        podium(
+            "train",
+            "--model",
+            "factorization",
+            "pairs.csv",
+            "--set",
+            "n_factors=2",
+            "--set",
+            "n_epochs=1",
+            "-o",
+            "model",
+        ).out
+        == ""
     )
     done = run("recommend", "model", "-k", "1", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
@@ -77,7 +89,12 @@ def test_result_is_utf8_whatever_the_locale(podium: Callable[..., Any]) -> None:
 def test_device_without_a_suffix_gets_csv(podium: Callable[..., Any]) -> None:
     Path("rows.csv").write_text("user,item,relevance,x\n1,1,1,2.5\n1,2,0,0.5\n2,1,0,1\n2,2,1,3\n")
     assert podium("train", "rows.csv", "--loss", "logistic", "-o", "ranker").status == 0
-    assert podium("factorize", "rows.csv", "--factors", "2", "-o", "model").status == 0
+    assert (
+        podium(
+            "train", "--model", "factorization", "rows.csv", "--set", "n_factors=2", "-o", "model"
+        ).status
+        == 0
+    )
     for argv in (("rank", "ranker", "rows.csv"), ("recommend", "model", "--include-seen")):
         done = run(*argv, "--out", "/dev/stdout")
         assert (done.returncode, done.stderr) == (0, "")

@@ -103,7 +103,7 @@ def test_users_of_a_file_come_in_its_order_and_once(podium: Run, model: Factoriz
     Path("named.txt").write_text("\n".join(["User", *repeated, ""]))
     for argv in (
         ("--users", "truth.csv.gz"),
-        ("--users", "who.parquet", "--user-col", "who"),
+        ("--users", "who.parquet", "--column", "user=who"),
         ("--users", "bare.txt"),
         ("--users", "named.txt"),
     ):
@@ -125,7 +125,7 @@ def test_items_are_allowed_and_denied(podium: Run, model: Factorization) -> None
     argv = ("--allow", "allow.txt", "--deny", "deny.parquet")
     data.write_table({"doc": [103, 100, 104, 110]}, "allow.parquet")
     wanted = rows_of(model, users, k=12, allow=[100, 103, 104])
-    named = ("--allow", "allow.parquet", "--deny", "deny.parquet", "--item-col", "doc")
+    named = ("--allow", "allow.parquet", "--deny", "deny.parquet", "--column", "item=doc")
     assert lists(podium, *named) == wanted
     Path("deny.txt").write_text("110\n105\n")
     assert lists(podium, *argv[:3], "deny.txt") == wanted
@@ -234,7 +234,7 @@ BAD = {
         r"^numbers\.csv: model contains none of its users, such as 3\. The model .* as 'u0'\.$",
     ),
     "no user column": (("--users", "items.csv"), r"^items\.csv has no user column"),
-    "unnamed column": (("--users", "items.csv", "--user-col", "u"), r"has no column 'u'"),
+    "unnamed column": (("--users", "items.csv", "--column", "user=u"), r"has no column 'u'"),
     "empty list": (("--users", "empty.txt"), r"^empty\.txt is empty\."),
     "blank list": (("--users", "blank.txt"), r"^blank\.txt has no rows\."),
     "bytes": (("--users", "bytes.txt"), r"^bytes\.txt is not UTF-8 text"),
@@ -311,7 +311,18 @@ def ndcg(podium: Run, run: str) -> float:
 @pytest.mark.long
 @pytest.mark.usefixtures("shop")
 def test_purchases_are_factorized_recommended_and_measured(podium: Run) -> None:
-    argv = ("factorize", "past.csv", "--factors", "16", "--epochs", "10", "--threads", "1")
+    argv = (
+        "train",
+        "--model",
+        "factorization",
+        "past.csv",
+        "--set",
+        "n_factors=16",
+        "--set",
+        "n_epochs=10",
+        "--threads",
+        "1",
+    )
     assert podium(*argv, "--out", "model").status == 0
     argv = ("recommend", "model", "--users", "truth.parquet", "--out")
     for name in ("run.parquet", "run.csv.gz", "run.trec"):

@@ -365,7 +365,7 @@ def test_columns_can_be_named(podium: Callable[..., Any]) -> None:
         ("a.csv", "user,item,score", "u,i,s"),
     ):
         Path(name).write_text(Path(name).read_text().replace(old, new))
-    names = ("--user-col=u", "--item-col=i", "--score-col=s", "--relevance-col=worth")
+    names = ("--column=user=u", "--column=item=i", "--column=score=s", "--column=relevance=worth")
     assert podium("measure", "truth.csv", "a.csv", *MEASURES, *names) == plain
 
 

@@ -57,11 +57,11 @@ def test_split_counts_what_it_leaves_out(podium: Run, ratings: pl.DataFrame) -> 
 BAD = {
     "way": (("--by", "tme"), r"^--by must be one of 'time', .* Did you mean 'time'"),
     "no way": ((), r"^Missing option '--by'"),
-    "time": (("--by", "time", "--time-col", "when"), r"no column 'when'"),
-    "no time": (("--by", "time"), r"^few\.csv has no timestamp column: .* or pass --time-col"),
+    "time": (("--by", "time", "--column", "timestamp=when"), r"no column 'when'"),
+    "no time": (("--by", "time"), r"^few\.csv has no timestamp column: .* --column timestamp"),
     "seed": (("--by", "leave-last", "--seed", "1"), r"^--seed has no effect with --by leave-last"),
-    "group": (("--by", "random", "--group-col", "x"), r"^--group-col has no effect with --by ran"),
-    "no group": (("--by", "group", "--group-col", "x"), r"^few\.csv has no column 'x' for --group"),
+    "group": (("--by", "random", "--column", "group=x"), r"^--column group=NAME has no effect"),
+    "no group": (("--by", "group", "--column", "group=x"), r"^few\.csv has no column 'x' for "),
     "both": (("--by", "time", "--at", "3", "--test", "0.1"), r"^--test and --at exclude"),
     "shares": (("--by", "random", "--test", "0.8", "--valid", "0.2"), r"^--test \+ --valid must"),
     "empty": (("--by", "random"), r"^The test part would have no rows: --by random divides 2 rows"),
@@ -87,7 +87,7 @@ def test_names_of_one_table_do_not_hide_those_of_another(
 ) -> None:
     own = ratings.rename({"userId": "customer", "movieId": "film"}).filter(pl.col("rating") > 4)
     own.drop("rating", "timestamp").write_csv("truth.csv")
-    names = ("--user-col", "customer", "--item-col", "film")
+    names = ("--column", "user=customer", "--column", "item=film")
     assert podium("train", "truth.csv", *names, "--model", "popularity", "--out", "m").status == 0
     argv = ("recommend", "m", "--include-seen", "--users", "truth.csv", *names, "--out", "run.csv")
     assert podium(*argv).status == 0
@@ -101,5 +101,5 @@ def test_names_of_one_table_do_not_hide_those_of_another(
     ):
         done = podium(*command, *names)
         assert done.status == 0, done.err
-        done = podium(*command, "--user-col", "custmer", *names[2:])
+        done = podium(*command, "--column", "user=custmer", *names[2:])
         assert "has no column 'custmer'" in done.message, command

@@ -25,7 +25,7 @@ N_USERS, N_ITEMS = 8, 12
 
 MEASURES = ("-m", "ndcg@3", "-m", "recall@2", "-m", "auc")
 FIT = (
-    *("--factors", "3", "--epochs", "9", "--learning-rate", "0.6", "--threads", "1"),
+    *("--set", "n_factors=3", "--set", "n_epochs=9", "--learning-rate", "0.6", "--threads", "1"),
     *("--out", "factors"),
 )
 SAMPLED = ("--items", "200", "--method", "cls", "--format", "json", "-m", "ndcg@3")
@@ -52,7 +52,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("rank", "model", "@rows", "--out", "ranked.csv"),
     ),
     "factorize and recommend": (
-        ("factorize", "@past", "--valid", "@held", *FIT),
+        ("train", "--model", "factorization", "@past", "--valid", "@held", *FIT),
         ("recommend", "factors", "--users", "@people", "--deny", "@denied", "--out", "best.csv"),
     ),
     "estimate": (("estimate", "@ranks", "--negatives", "20", *SAMPLED),),

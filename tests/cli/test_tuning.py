@@ -121,7 +121,7 @@ def test_file_to_validate_on_is_never_trained_on(podium: Callable[..., Any]) -> 
 @pytest.mark.filterwarnings("ignore:.*equal time:podium.errors.PodiumWarning")
 @pytest.mark.parametrize("how", ["time", "time-per-user"])
 def test_last_rows_by_time_are_set_aside(podium: Callable[..., Any], how: str) -> None:
-    split = ("--split", how, "--time-col", "day", "--valid-share", "0.4")
+    split = ("--split", how, "--column", "timestamp=day", "--valid-share", "0.4")
     assert podium(*TRAIN, "--tune", "--grid", "l2=0.1", *split, "--tune-table", "t.csv").status == 0
     frame = pl.read_csv("train.csv", try_parse_dates=True)
     found = tuning.search(
@@ -140,7 +140,7 @@ def test_last_rows_by_time_are_set_aside(podium: Callable[..., Any], how: str) -
 def test_times_that_are_numbers_are_no_feature(podium: Callable[..., Any]) -> None:
     frame = pl.read_csv("train.csv", try_parse_dates=True)
     frame.with_columns(pl.col("day").dt.ordinal_day()).write_csv("train.csv")
-    argv = ("--split", "time", "--time-col", "day", "--valid-share", "0.4")
+    argv = ("--split", "time", "--column", "timestamp=day", "--valid-share", "0.4")
     assert podium(*TRAIN, *argv).status == 0
     assert "day" not in load("model").feature_names_in_
 
@@ -189,8 +189,11 @@ def test_failed_candidates_are_counted(podium: Callable[..., Any]) -> None:
         (("--folds", "3", "--split", "rows"), "--folds and --split were given, and each"),
         (("--valid-share", "1"), "--valid-share must be a number > 0 and < 1, got 1.0."),
         (("--split", "user"), "--split must be one of "),
-        (("--split", "time"), "--split time needs --time-col, the column of times."),
-        (("--time-col", "day"), "--time-col needs --split time or time-per-user."),
+        (("--split", "time"), "--split time needs --column timestamp=NAME."),
+        (
+            ("--column", "timestamp=day"),
+            "--column timestamp=NAME needs --split time or time-per-user.",
+        ),
         (("--eval-metric", "ap"), "--eval-metric needs --valid, --valid-share or --folds."),
         (("--valid-share", "0.2", "--eval-metric", "app"), "measure 'app' is not known."),
         (("--model", "forest"), "--model must be one of "),
@@ -233,8 +236,14 @@ def test_bad_option_is_refused_before_the_file_is_read(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--split", "time", "--time-col", "dya"), "train.csv has no column 'dya' for --time-col."),
-        (("--split", "time", "--time-col", "item"), "train.csv: item must hold numbers or ISO ti"),
+        (
+            ("--split", "time", "--column", "timestamp=dya"),
+            "train.csv has no column 'dya' of times.",
+        ),
+        (
+            ("--split", "time", "--column", "timestamp=item"),
+            "train.csv: item must hold numbers or ISO ti",
+        ),
         (("--folds", "13"), "--folds must be from 2 to the number of users, 12, got 13."),
         (("--valid-share", "0.01"), "--valid-share 0.01 sets no rows aside"),
         (

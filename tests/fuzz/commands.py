@@ -147,8 +147,15 @@ def _rank(files: Files) -> list[str]:
 
 def _factorize(files: Files) -> list[str]:
     rng = files.rng
-    argv = ["factorize", files.add("pairs", tables.interactions(rng)), "--factors", "2"]
-    argv += ["--epochs", "2", "--threads", "1", "--out", files.out("factors")]
+    argv = [
+        "train",
+        "--model",
+        "factorization",
+        files.add("pairs", tables.interactions(rng)),
+        "--set",
+        "n_factors=2",
+    ]
+    argv += ["--set", "n_epochs=2", "--threads", "1", "--out", files.out("factors")]
     files.case.kept.add("factors.checkpoint")
     argv += files.maybe("--gain", rng.choice(("exp2", "one")))
     argv += files.maybe("--loss", rng.choice(("bpr", "type2", "identity")))

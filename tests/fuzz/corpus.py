@@ -21,7 +21,7 @@ _MODELS = {
     "xgboost": ("--model", "xgboost", "-k", "2", "--set", "n_trees=3"),
     "logistic-regression": ("--model", "logistic-regression", "-k", "2"),
 }
-FACTORIZE = ("--factors", "3", "--epochs", "3", "--threads", "1", "--seed", "1")
+FACTORIZE = ("--set", "n_factors=3", "--set", "n_epochs=3", "--threads", "1", "--seed", "1")
 
 
 def make(folder: Path) -> dict[str, bytes]:
@@ -38,7 +38,7 @@ def make(folder: Path) -> dict[str, bytes]:
         for name, options in _MODELS.items():
             _run("train", "rows.csv", *options, "--out", name)
         Path("pairs.csv").write_bytes(tables.write(_pairs(), "csv"))
-        _run("factorize", "pairs.csv", *FACTORIZE, "--out", "factors")
+        _run("train", "--model", "factorization", "pairs.csv", *FACTORIZE, "--out", "factors")
         _checkpoint()
         Path("negatives").write_bytes(_negatives(rng))
         return {path.name: path.read_bytes() for path in sorted(Path().iterdir())}

@@ -24,7 +24,7 @@ from tests.fuzz import corpus, tables
 from tests.fuzz.pool import ROOT, Input, Problem
 
 _OLD = b"what was there before"
-_FITS = ("--factors", "3", "--epochs", "5", "--threads", "1", "--valid", "valid.csv")
+_FITS = ("--set", "n_factors=3", "--set", "n_epochs=5", "--threads", "1", "--valid", "valid.csv")
 
 _READ = ("truth.csv", "run.csv")
 
@@ -58,7 +58,7 @@ COMMANDS = (
     Command(("recommend", "factors", "--out", "best.arrow"), ("best.arrow",)),
     *(
         Command(
-            ("factorize", "pairs.csv", *_FITS, "--out", "made"),
+            ("train", "--model", "factorization", "pairs.csv", *_FITS, "--out", "made"),
             ("made",),
             ("--resume",),
             "made.checkpoint",

@@ -21,7 +21,13 @@ _LEFT_OUT = {
     *("--data", "--debug"),
 }
 # Options that determine the amount of work, and so may take any time if large.
-_WORK = {"--epochs", "--max-iter", "--resamples", "--repeats", "--factors", "--negatives-per-pair"}
+_WORK = {
+    "--set",
+    "n_epochs=--max-iter",
+    "--resamples",
+    "--repeats",
+    "n_factors=--negatives-per-pair",
+}
 _FOLDS = {"--folds"}
 _OUTPUTS = {"--out", "-o", "--report", "--per-user", "--tune-table", "--state", "--labels"}
 _READ = {"--seen", "--users", "--allow", "--deny", "--valid", "--catalogue", "--pilot"}
@@ -46,7 +52,7 @@ _SETS = ("n_trees=2", "n_trees=0", "xi=exact", "xi_rate=0.2", "decay=none", "dec
 _SETS += ("a=b=c", "=", "random_state=1", "l2=nan", "l2=1e308", "loss=3", "hidden=[]", "options={}")
 _GRIDS = ("l2=1e-4,1e-2", "l2='log(1e-6,1)'", "l2=log(0,1)", "loss=logistic,x", "k=1,2", "l2=")
 
-_FEW = ("--epochs", "1", "--factors", "2", "--threads", "1")
+_FEW = ("--set", "n_epochs=1", "--set", "n_factors=2", "--threads", "1")
 
 # Arguments with which each command succeeds.
 _BASES: dict[str, tuple[str, ...]] = {
@@ -58,7 +64,6 @@ _BASES: dict[str, tuple[str, ...]] = {
     "explain": ("truth.csv", "run.csv"),
     "train": ("rows.csv", "--max-iter", "3", "--out", "made"),
     "rank": ("linear", "rows.csv"),
-    "factorize": ("pairs.csv", *_FEW, "--out", "made"),
     "recommend": ("factors",),
     "estimate": ("ranks.csv", "--items", "60", "--negatives", "20", "--method", "naive"),
     "plan": ("--items", "60", "--users", "9", "--error", "0.5", "--method", "naive"),

@@ -69,7 +69,7 @@ def _estimated(rng: random.Random, corpus: Corpus) -> Case:
 def _checkpoint(rng: random.Random, corpus: Corpus) -> Case:
     checkpoint = _damaged(corpus["checkpoint"], rng)
     return Case(
-        ["factorize", "pairs.csv", *FACTORIZE, "--out", "made", "--resume"],
+        ["train", "--model", "factorization", "pairs.csv", *FACTORIZE, "--out", "made", "--resume"],
         {"pairs.csv": corpus["pairs.csv"], "made.checkpoint": checkpoint},
         {"made"},
         {"made.checkpoint"},

@@ -67,7 +67,7 @@ def test_command_of_the_answer_repeats_the_options(podium: Callable[..., Any]) -
     for name in ("truth", "run"):
         text = Path(f"{name}.csv").read_text(encoding="utf-8")
         Path(f"{name}.csv").write_text(text.replace("item", "thing"), encoding="utf-8")
-    options = ("-m", "ap@2", "--min-relevance", "0.5", "--item-col", "thing")
+    options = ("-m", "ap@2", "--min-relevance", "0.5", "--column", "item=thing")
     explained = podium("explain", "truth.csv", "run.csv", *options, "--value", "0.250").out
     (command,) = re.findall(r"^Command: podium (.*)", explained, re.M | re.S)
     result = json.loads(podium(*shlex.split(command), "--format", "json").out)

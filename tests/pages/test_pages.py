@@ -45,8 +45,10 @@ NOT_RUN: dict[tuple[str, str], str] = {
         "../README.md",
         "make demo                # which 10 products should be recommended to each customer?",
     ): "it installs podium",
-    ("factorization.md", "$ podium factorize past.csv --out model"): "a signal interrupts it: "
-    "tests/cli/test_factorize.py",
+    (
+        "factorization.md",
+        "$ podium train past.csv --model factorization --out model",
+    ): "a signal interrupts it: tests/cli/test_factorization.py",
     ("ray.md", "$ podium measure truth/ run/ --ray local --workers 2"): "it "
     "needs a cluster: tests/unit/test_executors_ray.py",
     ("ray.md", "head$  ray start --head --port 6379"): "it needs several machines",
@@ -54,7 +56,7 @@ NOT_RUN: dict[tuple[str, str], str] = {
     ("start.md", "python3 -m venv .venv"): "it installs podium: make wheel",
     (
         "tuning.md",
-        "$ podium factorize past.csv --tune --budget 10m --tune-table trials.parquet --out model",
+        "$ podium train past.csv --model factorization --tune --budget 10m --out model",
     ): "it takes ten minutes: tests/cli/test_factorize_tuning.py",
     (
         "tuning.md",

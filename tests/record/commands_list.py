@@ -95,8 +95,8 @@ _MEASURE = (
     "measure truth.trec run.trec -m ndcg@5",
     "measure truth.csv named.csv -m ndcg@5",
     (
-        "measure named-truth.csv named.csv -m ndcg@5 --user-col who --item-col what "
-        "--score-col how --relevance-col good"
+        "measure named-truth.csv named.csv -m ndcg@5 --column user=who --column item=what "
+        "--column score=how --column relevance=good"
     ),
     *(
         f"measure truth.csv a.csv -m ndcg@5 -m pap@3 --per-user per-user.{each}"
@@ -148,7 +148,10 @@ _TRAIN = (
     "train rows.csv --loss 'listmle(head=relevant,ties=redrawn)@5' --max-iter 5 --seed 3 --out m",
     "train rows.csv --valid later.csv -k 3 --max-iter 20 --patience 5 --out m",
     "train rows.csv --valid-share 0.3 --split users -k 3 --max-iter 9 --seed 2 --out m",
-    "train rows-times.csv --valid-share 0.3 --split time --time-col time -k 3 --max-iter 9 --out m",
+    (
+        "train rows-times.csv --valid-share 0.3 --split time --column timestamp=time -k 3 "
+        "--max-iter 9 --out m"
+    ),
     (
         "train rows.csv --solver subgradient --start normal --learning-rate 0.2 --max-iter 9 "
         "--no-intercept --no-scale -k 3 --out m"
@@ -177,8 +180,8 @@ _SPLIT = (
     "split pairs.csv --by random --seed 3 --out parts",
     "split pairs.csv --by user-random --valid 0.2 --out parts",
     "split pairs.csv --by time --out parts",
-    "split rows-times.csv --by time --time-col time --out parts",
-    "split rows-times.csv --by leave-last --time-col time --least 3 --out parts",
+    "split rows-times.csv --by time --column timestamp=time --out parts",
+    "split rows-times.csv --by leave-last --column timestamp=time --least 3 --out parts",
     *(
         line
         for each in ("popularity", "item-knn", "ease")
@@ -192,29 +195,32 @@ _SPLIT = (
     "train rows.csv --gain one --out m",
 )
 
-_SMALL = "--factors 4 --epochs 3"
+_SMALL = "pairs.csv --model factorization --set n_factors=4 --set n_epochs=3"
 _FACTORIZE = (
-    f"factorize pairs.csv {_SMALL} --out factors",
+    f"train {_SMALL} --out factors",
     "recommend factors -k 3",
     *(
         line
         for loss in ("robirank", "type2", "identity", "bpr")
         for line in (
-            f"factorize pairs.csv {_SMALL} --loss {loss} --threads 1 --seed 1 --out by-{loss}",
+            f"train {_SMALL} --loss {loss} --threads 1 --seed 1 --out by-{loss}",
             f"recommend by-{loss} -k 2",
         )
     ),
-    f"factorize pairs.csv {_SMALL} --threads 2 --blocks 2 --out m",
-    f"factorize pairs.csv {_SMALL} --gain exp2 --min-relevance 2 --l2 0.1 --out m",
-    f"factorize pairs.csv {_SMALL} --gain one --set decay=none --set xi=exact --out m",
-    f"factorize pairs.csv {_SMALL} --valid late.csv --eval-metric recall@5 --patience 2 --out m",
+    f"train {_SMALL} --threads 2 --set n_blocks=2 --out m",
+    f"train {_SMALL} --gain exp2 --min-relevance 2 --l2 0.1 --out m",
+    f"train {_SMALL} --gain one --set decay=none --set xi=exact --out m",
+    f"train {_SMALL} --valid late.csv --eval-metric recall@5 --patience 2 --out m",
     "recommend m -k 2 --include-seen",
-    f"factorize pairs-names.csv {_SMALL} --negatives-per-pair 2 --learning-rate 0.2 --out m",
-    "recommend m -k 2",
-    f"factorize pairs.csv {_SMALL} --resume --out m",
-    f"factorize pairs.csv {_SMALL} --tune --budget 3 --tune-table tried.tsv --out m",
     (
-        f"factorize pairs.csv {_SMALL} --tune --grid l2=0.01,0.1 --grid loss=robirank,bpr "
+        f"train {_SMALL.replace('pairs', 'pairs-names')} --set n_negatives=2 --learning-rate 0.2 "
+        "--out m"
+    ),
+    "recommend m -k 2",
+    f"train {_SMALL} --resume --out m",
+    f"train {_SMALL} --tune --budget 3 --tune-table tried.tsv --out m",
+    (
+        f"train {_SMALL} --tune --grid l2=0.01,0.1 --grid loss=robirank,bpr "
         "--valid late.csv --eval-metric recall@5 --seed 2 --out m"
     ),
     "recommend factors -k 2 --users some-users.txt --out best.csv",
@@ -318,12 +324,12 @@ _ERRORS = (
     "rank factors later.csv",
     "rank truth.csv later.csv",
     "rank model a.csv",
-    "factorize pairs.csv --loss robrank --out m",
-    "factorize pairs.csv --factors 0 --out m",
-    "factorize empty.csv --out m",
-    "factorize pairs.csv --set dcay=none --out m",
-    "factorize pairs.csv --budget 10m --out m",
-    "factorize pairs.csv --tune --budget soon --out m",
+    "train --model factorization pairs.csv --loss robrank --out m",
+    "train --model factorization pairs.csv --set n_factors=0 --out m",
+    "train --model factorization empty.csv --out m",
+    "train --model factorization pairs.csv --set dcay=none --out m",
+    "train --model factorization pairs.csv --budget 10m --out m",
+    "train --model factorization pairs.csv --tune --budget soon --out m",
     "recommend model",
     "recommend factors --users other-ids.csv",
     "recommend factors -k 0",

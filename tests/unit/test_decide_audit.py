@@ -273,7 +273,7 @@ def test_every_measure_prices(plant: Callable[[Case], Planted], measure: str) ->
 def test_remedy_of_ties_is_an_order_that_users_see(measure: str) -> None:
     finding = found(planted_ties(clean()).case.audit(measure=measure), "ties")
     assert "--ties average" not in finding.remedy
-    assert "--rank-col" in finding.remedy
+    assert "--column rank=NAME" in finding.remedy
 
 
 def test_pap_needs_lists_of_almost_twice_the_cutoff() -> None:

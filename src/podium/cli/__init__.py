@@ -29,7 +29,7 @@ from podium.cli.compare import compare
 from podium.cli.demo import demo
 from podium.cli.estimate import estimate
 from podium.cli.explain import explain
-from podium.cli.factorize import factorize
+from podium.cli.factorize import SETTINGS, factorize
 from podium.cli.gate import gate
 from podium.cli.measure import measure
 from podium.cli.plan import plan
@@ -80,7 +80,7 @@ COMMANDS = {
     "Evaluate": (measure, compare),
     "Decide": (gate, audit, explain),
     "Train": (train, rank),
-    "Recommend": (factorize, recommend),
+    "Recommend": (recommend,),
     "Estimate from sampled candidates": (estimate, plan),
     "Reproduce": (demo, reproduce),
 }
@@ -89,6 +89,7 @@ COMMANDS = {
 for job, commands in COMMANDS.items():
     for command in commands:
         app.command(cls=_Command, help=paragraphs(command), rich_help_panel=job)(expand(command))
+app.command(hidden=True, context_settings=SETTINGS)(factorize)
 
 
 @app.callback(invoke_without_command=True)

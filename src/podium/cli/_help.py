@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 SHOWN = {
-    "split": "out by test valid at seed least columns format user-col item-col time-col",
+    "split": "out by test valid at seed least columns format column",
     "measure": "measure by users catalogue items min-relevance ties undefined missing unjudged "
     "like interval format report per-user",
     "compare": "measure by users catalogue items pairs min-relevance ties undefined missing "
@@ -14,12 +14,10 @@ SHOWN = {
     "unjudged like fail-on out report",
     "train": "out model loss k min-relevance l2 set valid split eval-metric tune budget seed "
     "features resume",
-    "factorize": "out factors loss min-relevance gain l2 set epochs seed valid eval-metric tune "
-    "budget columns resume",
     "estimate": "measure method scores shared level seed format report items negatives "
-    "no-replacement negatives-file seen user-col item-col",
+    "no-replacement negatives-file seen column",
     "plan": "users error measure method pilot seed format items negatives no-replacement "
-    "negatives-file seen user-col item-col",
+    "negatives-file seen column",
 }
 """The options that --help shows, for each command with more than 16."""
 

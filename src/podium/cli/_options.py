@@ -39,16 +39,63 @@ class Written:
 WRITTEN = Written()
 
 
+_USUAL = {
+    "user": "user, user_id, qid, query_id or q_id",
+    "item": "item, item_id or doc_id",
+    "score": "score or prediction",
+    "rank": "rank, 1 for the best",
+    "relevance": "relevance, rating or label",
+    "value": "the weight of a pair: value, rating, relevance or label",
+    "timestamp": "timestamp or time",
+    "group": "of --by group; by default that of users",
+    "target": "above 0 for held-out items: target, is_target, relevance or label",
+    "stratum": "listed or drawn: stratum",
+    "history": "the number of the user's training items, if they could be drawn too: history, "
+    "n_history or n_train",
+}
+"""The columns that tables may have, and the names by which they are found."""
+
+
 @dataclass(frozen=True)
 class ColumnNames:
-    """The names of columns that differ from the default names."""
+    """The option --column: the names of columns that differ from the usual names.
+
+    `roles` are the columns that the tables of a command may have.
+    """
 
     panel: ClassVar[str] = "Column names"
+    roles: ClassVar[tuple[str, ...]] = ("user", "item")
+
+    column: list[str] | None = None
+
+    @classmethod
+    def annotation(cls) -> Any:
+        """Return the annotation of --column."""
+        usual = "; ".join(f"{role} ({_USUAL[role]})" for role in cls.roles)
+        option = typer.Option(
+            metavar="ROLE=NAME",
+            help=f"Name of a column, such as user=uid. May be repeated. Default: {usual}.",
+        )
+        entries = (Sets(role, "NAME", is_entry=True) for role in cls.roles)
+        return Annotated[(list[str] | None, *entries, option)]
 
     def names_by_role(self) -> dict[str, str]:
         """Return the given names, by role."""
-        columns = {name: value for name, value in vars(self).items() if name.endswith("_col")}
-        return {name.removesuffix("_col"): value for name, value in columns.items() if value}
+        from podium import _check
+
+        names = texts_by_name(self.column, "--column", "ROLE=NAME")
+        return {_check.choice(r, "the ROLE of --column", self.roles): n for r, n in names.items()}
+
+    def name_of(self, role: str) -> str | None:
+        """Return the given name of a column, or None."""
+        return self.names_by_role().get(role)
+
+    def refuse(self, roles: Iterable[str], why: str) -> None:
+        """Refuse names of columns that are not read."""
+        from podium.errors import ArgumentError
+
+        for role in self.names_by_role().keys() & {*roles}:
+            raise ArgumentError(f"--column {role}=NAME has no effect {why}. Leave it out.")
 
 
 def format_option(formats: tuple[str, ...]) -> Any:
@@ -62,18 +109,6 @@ def format_option(formats: tuple[str, ...]) -> Any:
 
 OF_RESULT = Sets("result_format")  # the library's parameter format is that of a table
 Format: TypeAlias = Annotated[str, OF_RESULT, format_option(FORMATS)]
-UserColumn: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        help="Column of users. Default: user, user_id, qid, query_id or q_id.", metavar="NAME"
-    ),
-]
-ItemColumn: TypeAlias = Annotated[
-    str | None,
-    typer.Option(help="Column of items. Default: item, item_id or doc_id.", metavar="NAME"),
-]
-
-
 GAINS = ("value", "exp2", "one")
 Gain: TypeAlias = Annotated[
     str | None,
@@ -84,22 +119,6 @@ Gain: TypeAlias = Annotated[
         "of several rows of a pair are added up; without values, v is the number of rows. "
         "Default: value, or one with --min-relevance. With --tune, value and one are tried, "
         "unless this option or --min-relevance is given.",
-    ),
-]
-ValueColumn: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        help="Column of values, the weights of pairs. Default: value, rating, relevance or "
-        "label. Without a value, each pair counts 1.",
-        metavar="NAME",
-    ),
-]
-Resume: TypeAlias = Annotated[
-    bool,
-    typer.Option(
-        "--resume",
-        help="Continue an interrupted fit from MODEL.checkpoint, or an interrupted search from "
-        "MODEL.search. The model is the same as without the interruption.",
     ),
 ]
 
@@ -114,8 +133,10 @@ def gain_of(gain: str | None, min_relevance: float | None) -> str:
 
 
 @dataclass(frozen=True)
-class EventFile(ColumnNames):
+class EventFile:
     """Options of a file of events that has no column names, or another form."""
+
+    panel: ClassVar[str] = "Column names"
 
     columns: Annotated[
         str | None,
@@ -335,10 +356,15 @@ def _parameters(cls: Any) -> list[inspect.Parameter]:
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=_in_panel(hints[field.name], cls.panel),
+            annotation=_in_panel(_annotation(cls, field.name, hints), cls.panel),
         )
         for field in _fields(cls)
     ]
+
+
+def _annotation(cls: Any, name: str, hints: Mapping[str, Any]) -> Any:
+    is_column = name == "column" and issubclass(cls, ColumnNames)
+    return cls.annotation() if is_column else hints[name]
 
 
 def _in_panel(annotation: Any, panel: str) -> Any:

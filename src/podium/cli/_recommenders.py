@@ -7,19 +7,19 @@ from typing import Any
 
 import typer
 
-from podium.cli._factorizing import Work
+from podium.cli._cluster import Work
 from podium.cli._models import OF_RECOMMENDERS, make_recommender
 from podium.cli._options import gain_of
 from podium.cli._recommender_search import is_given
 from podium.cli._recommending import Job, fit
 from podium.cli._training import FeatureColumns, Interactions, Model, Solver, Tuning, Validation
 
-_OF_EVENTS = frozenset({"gain", "value_col", "columns", "format", "resume"})
+_OF_EVENTS = frozenset({"gain", "columns", "format", "resume", "threads", "ray", "workers"})
 _SHARED = frozenset(
     {
         *("data", "out", "model", "loss", "l2", "learning_rate", "set", "min_relevance", "seed"),
         *("valid", "valid_share", "eval_metric", "patience"),
-        *("tune", "grid", "budget", "tune_table", "user_col", "item_col"),
+        *("tune", "grid", "budget", "tune_table", "column"),
     }
 )
 """Options of podium train that recommenders have too."""
@@ -36,6 +36,7 @@ def train(
     tuning: Tuning,
     columns: FeatureColumns,
     interactions: Interactions,
+    work: Work,
 ) -> None:
     """Fit a recommender to a file of events."""
     from podium import _check
@@ -43,19 +44,22 @@ def train(
 
     refuse_options(context, model.model, recommender=True)
     _check.seed(tuning.seed)
-    names = {"user": columns.user_col, "item": columns.item_col, "value": interactions.value_col}
+    if model.min_relevance is not None:
+        _check.positive(model.min_relevance, "--min-relevance")
+    learns = f"with --model {model.model}, which learns from events"
+    columns.refuse(("relevance", "timestamp"), learns)
     job = Job(
         context=context,
         interactions=_only(data),
         out=out,
-        reading={**names, **interactions.of_file()},
+        reading={**columns.names_by_role(), **interactions.of_file()},
         min_relevance=model.min_relevance,
         gain=gain_of(interactions.gain, model.min_relevance),
         valid=validation.valid,
         valid_share=validation.valid_share,
         eval_metric=validation.eval_metric,
         search=tuning,
-        work=Work(resume=interactions.resume),
+        work=work,
         seed=tuning.seed,
         named=OF_RECOMMENDERS,
     )

@@ -1,4 +1,4 @@
-"""The fit of a recommender to a file of events, for podium train and podium factorize."""
+"""The fit of a recommender to a file of events, for podium train."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import typer
 from podium._text import counted
 from podium.cli import _messages
 from podium.cli import _recommender_search as _search
-from podium.cli._factorizing import Work
+from podium.cli._cluster import Work
 from podium.cli._messages import progress
 from podium.cli._options import check_target
 from podium.cli._searching import Search, check_valid_share
@@ -222,7 +222,7 @@ def _read_valid(job: Job, training_events: Interactions) -> Interactions | None:
     known_events, n_left_out = events.known_to(training_events)
     if n_left_out:
         _messages.say(
-            f"{path}: {n_left_out:,} of {events.n_rows:,} rows left out, because INTERACTIONS "
+            f"{path}: {n_left_out:,} of {events.n_rows:,} rows left out, because DATA "
             "lacks their user or item."
         )
     return known_events

@@ -70,7 +70,7 @@ class Samples:
             metavar="FILE",
             help="File of targets and candidates in the format of neural collaborative filtering: "
             "each line has (user,item) and the candidates, separated by tabs. SCORES then needs "
-            "no column of targets, or is a MODEL of podium factorize.",
+            "no column of targets, or is a MODEL of podium train.",
         ),
     ] = None
     drop_own: Annotated[
@@ -112,68 +112,11 @@ class Samples:
 
 @dataclass(frozen=True)
 class SampleColumns(ColumnNames):
-    """The names of columns that differ from the default names."""
+    """The names of columns of ranks or scores; the user is optional in a file of ranks."""
 
-    user_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of users; optional in a file of ranks. Default: user, user_id, qid, "
-            "query_id or q_id.",
-            metavar="NAME",
-        ),
-    ] = None
-    item_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of items in a file of scores. Default: item, item_id or doc_id.",
-            metavar="NAME",
-        ),
-    ] = None
-    score_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of scores in a file of scores. Default: score or prediction.",
-            metavar="NAME",
-        ),
-    ] = None
-    target_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of targets in a file of scores: above 0 for held-out items. Default: "
-            "target, is_target, relevance or label.",
-            metavar="NAME",
-        ),
-    ] = None
-    rank_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of ranks in a file of ranks; the best rank is 1. Default: rank or "
-            "sampled_rank.",
-            metavar="NAME",
-        ),
-    ] = None
-    history_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of the number of the user's training items, if they could be drawn too. "
-            "The method smooth (auto) uses it. Default: history, n_history or n_train.",
-            metavar="NAME",
-        ),
-    ] = None
-
-
-@dataclass(frozen=True)
-class StratifiedColumns(SampleColumns):
-    """The names of columns of samples that may have strata."""
-
-    stratum_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of strata in a file of scores: listed for items from the top of a "
-            "proxy's list, drawn for random other items. Default: stratum.",
-            metavar="NAME",
-        ),
-    ] = None
+    roles: ClassVar[tuple[str, ...]] = (
+        *("user", "item", "score", "target", "rank", "history", "stratum"),
+    )
 
 
 def reader(
@@ -286,7 +229,7 @@ def _strata_options(
     if lacking:
         raise ArgumentError(
             f"{lacking[0]} has no column of strata, but another file has one. Give all models the "
-            "same candidates, or name the column with --stratum-col."
+            "same candidates, or name the column with --column stratum=NAME."
         )
     refused = {
         **refused,
@@ -297,8 +240,6 @@ def _strata_options(
         "--drop-own": samples.drop_own,
         "--drop-seen": samples.drop_seen,
         "--stages": samples.stages,
-        "--rank-col": columns.rank_col,
-        "--history-col": columns.history_col,
     }
     for option, value in refused.items():
         if is_given(value):
@@ -306,6 +247,7 @@ def _strata_options(
                 f"{option} has no effect on scores with strata, which show how items were drawn "
                 "and have one method. Leave it out."
             )
+    columns.refuse(("rank", "history"), "on scores with strata")
     options = {"n_items": samples.items, "seen": samples.seen, "columns": names}
     return {**options, "ties": ties or "worst"}
 

@@ -1,4 +1,4 @@
-"""The options of a search for parameters, which podium train and podium factorize share."""
+"""The options of a search for parameters."""
 
 from __future__ import annotations
 

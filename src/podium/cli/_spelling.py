@@ -19,8 +19,8 @@ _QUOTES = "'\"]"
 class Sets:
     """A mark in the annotation of an option: the parameter of the library that it sets.
 
-    An option without this mark sets the parameter of its name, and --user-col sets user. `value` is
-    that of a flag, unless it is True. An entry is set by NAME=VALUE after the option.
+    An option without this mark sets the parameter of its name. `value` is that of a flag, unless it
+    is True. An entry is set by NAME=VALUE after the option; its `value` stands for one.
     """
 
     name: str
@@ -44,26 +44,26 @@ def option_name(parameter: inspect.Parameter) -> str:
 def spelling(parameters: Iterable[inspect.Parameter]) -> Spelling:
     """Return how a command shows the parameters of the library: as the options that set them."""
     options: dict[str, tuple[str, str]] = {}
-    entries: dict[str, str] = {}
+    entries: dict[str, tuple[str, str]] = {}
     for parameter in parameters:
-        role = parameter.name.removesuffix("_col")
         marks = [item for item in metadata(parameter) if isinstance(item, Sets)]
-        for mark in marks or [Sets(role)]:
+        for mark in marks or [Sets(parameter.name)]:
             if mark.is_entry:
-                entries[mark.name] = f"{option_name(parameter)} {mark.name}"
+                end = f"={mark.value}" if isinstance(mark.value, str) else ""
+                entries[mark.name] = f"{option_name(parameter)} {mark.name}", end
             else:
                 options[mark.name] = option_name(parameter), str(mark.value)
-        if role != parameter.name:
-            options[f"columns[{role!r}]"] = options[role] = option_name(parameter), ""
 
     def spell(parameter: Parameter) -> str | None:
         name, _, key = parameter.name.partition("[")
-        if parameter.name not in options and key and name in options:
-            return f"{options[name][0]} {key.strip(_QUOTES).removeprefix('loss__')}"
+        key = key.strip(_QUOTES)
+        entry = entries.get(key if name == "columns" else parameter.name)
         texts = parameter.plain_values()
-        if parameter.name in entries:
+        if entry is not None:
             values = alternatives(texts).replace("True", "true")
-            return f"{entries[parameter.name]}={values}" if values else entries[parameter.name]
+            return f"{entry[0]}={values}" if values else "".join(entry)
+        if parameter.name not in options and key and name in options:
+            return f"{options[name][0]} {key.removeprefix('loss__')}"
         option, value = options.get(parameter.name, (None, ""))
         if option is None or not texts or texts == [value]:
             return option

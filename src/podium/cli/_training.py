@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from podium.cli._options import EventFile, Gain, ItemColumn, Resume, UserColumn, ValueColumn
+from podium.cli._options import ColumnNames, EventFile, Gain
 from podium.cli._searching import Search
 from podium.cli._spelling import Sets
 
@@ -158,10 +158,11 @@ class Solver:
 
 
 @dataclass(frozen=True)
-class FeatureColumns:
+class FeatureColumns(ColumnNames):
     """Options that select the feature columns."""
 
     panel: ClassVar[str] = "Columns"
+    roles: ClassVar[tuple[str, ...]] = ("user", "item", "relevance", "value", "timestamp")
 
     features: Annotated[
         list[str] | None,
@@ -174,14 +175,6 @@ class FeatureColumns:
     ignore: Annotated[
         list[str] | None,
         typer.Option(metavar="C,D,…", help="Columns that are not features. May be repeated."),
-    ] = None
-    user_col: UserColumn = None
-    item_col: ItemColumn = None
-    relevance_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of relevances. Default: relevance, rating or label.", metavar="NAME"
-        ),
     ] = None
 
 
@@ -215,10 +208,6 @@ class Validation:
             "of each user), time (the latest rows) or time-per-user (the latest rows of each "
             "user). Default: users.",
         ),
-    ] = None
-    time_col: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Column of times for --split. It is not a feature."),
     ] = None
     folds: Annotated[
         int | None,
@@ -269,5 +258,3 @@ class Interactions(EventFile):
     panel: ClassVar[str] = "Recommenders"
 
     gain: Gain = None
-    value_col: ValueColumn = None
-    resume: Resume = False

@@ -25,7 +25,7 @@ _PREFIX = "loss__"
 _OF_LOSS = ("k", "clip")  # names that --grid accepts for loss__k and loss__clip
 
 
-def check(validation: Validation, tuning: Tuning, solver: Solver) -> None:
+def check(validation: Validation, tuning: Tuning, solver: Solver, time: str | None) -> None:
     """Refuse options that contradict each other, before any file is read."""
     from podium import _check
     from podium.errors import ArgumentError
@@ -34,7 +34,7 @@ def check(validation: Validation, tuning: Tuning, solver: Solver) -> None:
     _check.seed(tuning.seed)
     if tuning.jobs not in (None, -1):
         _check.cutoff(tuning.jobs, name="--jobs")
-    _check_rows(validation)
+    _check_rows(validation, time)
     if not is_validated(validation, tuning):
         for option, value in (
             ("--eval-metric", validation.eval_metric),
@@ -46,7 +46,7 @@ def check(validation: Validation, tuning: Tuning, solver: Solver) -> None:
         raise ArgumentError("--jobs needs --tune or --folds: without them there is one fit.")
 
 
-def _check_rows(validation: Validation) -> None:
+def _check_rows(validation: Validation, time: str | None) -> None:
     """Refuse several choices of validation rows, and incomplete ones."""
     from podium import _check
     from podium.errors import ArgumentError
@@ -66,10 +66,10 @@ def _check_rows(validation: Validation) -> None:
     if validation.split is not None:
         _check.choice(validation.split, "--split", SPLITS)
     by_time = (validation.split or "").startswith("time")
-    if by_time and validation.time_col is None:
-        raise ArgumentError(f"--split {validation.split} needs --time-col, the column of times.")
-    if validation.time_col is not None and not by_time:
-        raise ArgumentError("--time-col needs --split time or time-per-user.")
+    if by_time and time is None:
+        raise ArgumentError(f"--split {validation.split} needs --column timestamp=NAME.")
+    if time is not None and not by_time:
+        raise ArgumentError("--column timestamp=NAME needs --split time or time-per-user.")
 
 
 def is_validated(validation: Validation, tuning: Tuning) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -18,6 +19,13 @@ from podium.cli.measure import Columns
 FORMATS = ("table", "json", "markdown")
 FAIL_ON = ("error", "warning", "never")
 _SOUND, _FAULTY = 0, 1
+
+
+@dataclass(frozen=True)
+class AuditColumns(Columns):
+    """The names of columns that differ from the usual names; both parts may have times."""
+
+    roles: ClassVar[tuple[str, ...]] = (*Columns.roles, "timestamp")
 
 
 def audit(
@@ -37,7 +45,7 @@ def audit(
             metavar="TEST",
         ),
     ],
-    columns: Columns,
+    columns: AuditColumns,
     runs: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -70,15 +78,6 @@ def audit(
         typer.Option(
             metavar="N",
             help="Number of sampled items in addition to the targets, if lists are samples.",
-        ),
-    ] = None,
-    time_col: Annotated[
-        str | None,
-        Sets("timestamp"),
-        typer.Option(
-            metavar="NAME",
-            help="Column of times in TRAIN and TEST. Default: timestamp or time.",
-            rich_help_panel="Column names",
         ),
     ] = None,
     memory: Annotated[
@@ -133,7 +132,6 @@ def audit(
         candidates=candidates,
         n_negatives=negatives,
         **columns.names_by_role(),
-        timestamp=time_col,
         memory=memory,
     )
     _reports.write(result, report, (train, test, *(runs or [])))

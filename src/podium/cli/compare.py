@@ -109,7 +109,7 @@ def compare(
     files = {"--report": output.report, "--per-user": output.per_user, "--labels": labels}
     _refuse_overwriting([truths, *tables], files)
     page = output.report
-    categories, titles = _reports.divided_items(items, measures, page, columns.item_col)
+    categories, titles = _reports.divided_items(items, measures, page, columns.name_of("item"))
     with large.limits() as limits, _messages.progress("comparing", unit="rows") as show:
         comparison = compare_runs(
             truths,

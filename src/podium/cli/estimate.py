@@ -11,7 +11,7 @@ import typer
 from podium.cli import _messages, _reports
 from podium.cli._options import FORMATS, Format
 from podium.cli._reports import ReportFile
-from podium.cli._samples import Samples, StratifiedColumns
+from podium.cli._samples import SampleColumns, Samples
 from podium.cli._spelling import Sets
 from podium.cli.compare import run_names
 
@@ -35,7 +35,7 @@ def estimate(
         ),
     ],
     samples: Samples,
-    columns: StratifiedColumns,
+    columns: SampleColumns,
     measures: Annotated[
         list[str] | None,
         Sets("measures"),
@@ -169,7 +169,7 @@ def estimate(
     _render.print_result(result, format, view=view, flat=flat)
 
 
-def _refuse_unshared(samples: Samples, columns: StratifiedColumns, ties: str | None) -> None:
+def _refuse_unshared(samples: Samples, columns: SampleColumns, ties: str | None) -> None:
     """Raise an ArgumentError for options without shared samples, or without whole ranks."""
     from podium.errors import ArgumentError
 
@@ -178,11 +178,7 @@ def _refuse_unshared(samples: Samples, columns: StratifiedColumns, ties: str | N
             "--shared has no effect with --negatives-file, in which each target has its own "
             "sampled items. Leave it out."
         )
-    if columns.history_col is not None:
-        raise ArgumentError(
-            "--history-col has no effect with --shared, whose methods do not use histories. Leave "
-            "it out."
-        )
+    columns.refuse(["history"], "with --shared, whose methods do not use histories")
     if ties == "average":
         raise ArgumentError(
             "--ties average is undefined with --shared, because it gives ranks between two items. "
@@ -191,11 +187,11 @@ def _refuse_unshared(samples: Samples, columns: StratifiedColumns, ties: str | N
 
 
 def _given(
-    samples: Samples, columns: StratifiedColumns, scores: bool, ties: str | None, level: float
+    samples: Samples, columns: SampleColumns, scores: bool, ties: str | None, level: float
 ) -> dict[str, Any]:
     """Return the options that the conventions of a result do not contain."""
     return {
-        **{f"--{role}-col": name for role, name in columns.names_by_role().items()},
+        "--column": columns.column,
         "--items": samples.items,
         "--negatives": samples.negatives,
         "--mixed": samples.mixed,

@@ -59,42 +59,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Columns(ColumnNames):
-    """The names of columns that differ from the default names."""
+    """The names of columns that differ from the usual names, in each table that has them."""
 
-    user_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of users, in each table that has it. Default: user, user_id, qid, "
-            "query_id or q_id.",
-            metavar="NAME",
-        ),
-    ] = None
-    item_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of items, in each table that has it. Default: item, item_id or doc_id.",
-            metavar="NAME",
-        ),
-    ] = None
-    score_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of scores in a run. Default: score or prediction.", metavar="NAME"
-        ),
-    ] = None
-    rank_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of ranks in a run; the best rank is 1. Default: rank.", metavar="NAME"
-        ),
-    ] = None
-    relevance_col: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of relevances in the truth. Default: relevance, rating or label.",
-            metavar="NAME",
-        ),
-    ] = None
+    roles: ClassVar[tuple[str, ...]] = ("user", "item", "score", "rank", "relevance")
 
 
 def _flag(text: str) -> bool:
@@ -325,7 +292,7 @@ def measure(
     _check_pooled(measures, pooled=pooled)
     check_segments(measures, by or [], users)
     page = output.report
-    categories, titles = _reports.divided_items(items, measures, page, columns.item_col)
+    categories, titles = _reports.divided_items(items, measures, page, columns.name_of("item"))
     with large.limits() as limits, _messages.progress("measuring", unit="rows") as show:
         evaluation = measure_run(
             truth,

@@ -10,7 +10,7 @@ import typer
 
 from podium.cli import _messages, _render
 from podium.cli._options import FORMATS, Format
-from podium.cli._samples import SampleColumns, Samples, StratifiedColumns, is_given
+from podium.cli._samples import SampleColumns, Samples, is_given
 from podium.cli._spelling import Sets
 from podium.errors import ArgumentError
 
@@ -22,7 +22,7 @@ _EXPECTED = "Expected ranks"
 
 def plan(
     samples: Samples,
-    columns: StratifiedColumns,
+    columns: SampleColumns,
     users: Annotated[
         int,
         Sets("n_users"),
@@ -144,7 +144,7 @@ def _show(result: Plan, format: str) -> None:
 def _read_scans(
     path: Path,
     samples: Samples,
-    columns: StratifiedColumns,
+    columns: SampleColumns,
     measure: str,
     refused: Mapping[str, Any],
 ) -> list[ScannedRanks] | None:

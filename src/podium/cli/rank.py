@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from podium.cli._models import accepted, missing_allowed
-from podium.cli._options import TABLES, WRITTEN, ItemColumn, UserColumn, check_target
+from podium.cli._options import TABLES, WRITTEN, ColumnNames, check_target
 
 if TYPE_CHECKING:
     from podium.data import Features
@@ -48,13 +48,12 @@ def rank(
             metavar="DATA",
         ),
     ],
+    columns: ColumnNames,
     out: RunFile = None,
     k: Annotated[
         int | None,
         typer.Option("-k", metavar="K", help="Number of items to keep per user. Default: all."),
     ] = None,
-    user_col: UserColumn = None,
-    item_col: ItemColumn = None,
 ) -> None:
     """Score rows with a model and write the run: user, item, score, best first within each user.
 
@@ -70,13 +69,14 @@ def rank(
     cutoff = None if k is None else _check.cutoff(k, name="-k")
     ranker = rankers.load(model)
     is_svmlight = format_of(data, "features") == "svmlight"
-    if is_svmlight and user_col is None and item_col is None:
+    names = columns.names_by_role()
+    if is_svmlight and not names:
         try:
             _write_blocks(_streamed(data, ranker), ranker, cutoff, out)
         except ScatteredQueriesError:  # the file must then be in memory as a whole
-            _write(_read(data, ranker, None, None), ranker, cutoff, out, "qid")
+            _write(_read(data, ranker, {}), ranker, cutoff, out, "qid")
     else:
-        _write(_read(data, ranker, user_col, item_col), ranker, cutoff, out, "user")
+        _write(_read(data, ranker, names), ranker, cutoff, out, "user")
 
 
 def _write_blocks(blocks: Iterable[Features], ranker: Any, k: int | None, out: Path | None) -> None:
@@ -104,14 +104,14 @@ def _streamed(path: Path, ranker: Any) -> Iterator[Features]:
         yield _on_training_scale(rows, path, ranker)
 
 
-def _read(path: Path, ranker: Any, user_col: str | None, item_col: str | None) -> Features:
+def _read(path: Path, ranker: Any, names: Mapping[str, str]) -> Features:
     from podium import data
     from podium.data.feature_checks import check_finite
 
     rows = data.read_features(
         path,
-        user=user_col,
-        item=item_col,
+        user=names.get("user"),
+        item=names.get("item"),
         features=_names(ranker),
         n_features=ranker.n_features_in_,
     )

@@ -13,8 +13,7 @@ from podium.cli._cluster import Cluster
 from podium.cli._messages import progress
 from podium.cli._options import (
     WRITTEN,
-    ItemColumn,
-    UserColumn,
+    ColumnNames,
     check_new_folder,
     check_target,
     is_folder_target,
@@ -35,11 +34,12 @@ def recommend(
     model: Annotated[
         Path,
         typer.Argument(
-            help="Model file that podium train has written for a recommender, or podium factorize.",
+            help="Model file that podium train has written for a recommender.",
             metavar="MODEL",
         ),
     ],
     cluster: Cluster,
+    columns: ColumnNames,
     out: Annotated[
         Path | None,
         WRITTEN,
@@ -90,8 +90,6 @@ def recommend(
             "lists of a model with factors are the same. Default: the CPU, by NumPy.",
         ),
     ] = None,
-    user_col: UserColumn = None,
-    item_col: ItemColumn = None,
 ) -> None:
     """Write the best items of users as a run: user, item, score, best first within each user.
 
@@ -110,11 +108,11 @@ def recommend(
     options: dict[str, Any] = {
         "k": min(max_items, fitted.n_items_),
         "exclude_seen": not include_seen,
-        "allow": _items(fitted, allow, "--allow", item_col),
-        "deny": _items(fitted, deny, "--deny", item_col),
+        "allow": _items(fitted, allow, "--allow", columns.name_of("item")),
+        "deny": _items(fitted, deny, "--deny", columns.name_of("item")),
         "device": device,
     }
-    user_ids = _users(fitted, users, user_col, model)
+    user_ids = _users(fitted, users, columns.name_of("user"), model)
     with cluster.executor() as workers:
         lists = Lists(fitted, options, workers)
         if out is not None and is_folder_target(out):

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from podium.cli import _messages
-from podium.cli._options import WRITTEN, EventFile, ItemColumn, UserColumn
-from podium.cli._spelling import Sets
+from podium.cli._options import WRITTEN, ColumnNames, EventFile
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,7 +31,7 @@ class Parts:
             "leave-last: the last N events of each user;\n\n"
             "random: random events;\n\n"
             "user-random: random events of each user;\n\n"
-            "group: all events of random users, or of random values of --group-col.",
+            "group: all events of random users, or of random values of --column group=NAME.",
         ),
     ]
     test: Annotated[
@@ -76,23 +75,10 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Columns(EventFile):
+class Columns(ColumnNames):
     """The names of columns that differ from the default names."""
 
-    user_col: UserColumn = None
-    item_col: ItemColumn = None
-    time_col: Annotated[
-        str | None,
-        Sets("timestamp"),
-        typer.Option(metavar="NAME", help="Column of times. Default: timestamp or time."),
-    ] = None
-    group_col: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="With --by group, the column of groups. Default: the column of users.",
-        ),
-    ] = None
+    roles: ClassVar[tuple[str, ...]] = ("user", "item", "timestamp", "group")
 
 
 def split(
@@ -105,6 +91,7 @@ def split(
     ],
     parts: Parts,
     columns: Columns,
+    file: EventFile,
     out: Annotated[
         Path,
         WRITTEN,
@@ -125,15 +112,13 @@ def split(
     """
     from podium.data.splitting import How, split_events
 
+    names = columns.names_by_role()
     options = {field.name: getattr(parts, field.name) for field in fields(parts)}
     result = split_events(
         events,
-        How(**options, group=columns.group_col),
-        user=columns.user_col,
-        item=columns.item_col,
-        timestamp=columns.time_col,
-        format=columns.format,
-        columns=columns.names,
+        How(**options, group=names.pop("group", None)),
+        **names,
+        **file.of_file(),
     )
     result.write(out)
     typer.echo(_table(result.record["parts"]))

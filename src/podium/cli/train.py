@@ -12,6 +12,7 @@ import typer
 
 from podium._text import counted
 from podium.cli import _messages, _models, _recommenders, _tuning
+from podium.cli._cluster import Work
 from podium.cli._messages import progress
 from podium.cli._options import Written, check_target
 from podium.cli._searching import describe, run
@@ -50,6 +51,7 @@ def train(
     tuning: Tuning,
     columns: FeatureColumns,
     interactions: Interactions,
+    work: Work,
     out: Annotated[
         Path,
         Written(beside=(".checkpoint", ".search")),
@@ -75,6 +77,7 @@ def train(
             tuning=tuning,
             columns=columns,
             interactions=interactions,
+            work=work,
         )
         return
     from podium.data.feature_checks import check_scalable, labels
@@ -85,11 +88,13 @@ def train(
 
     _recommenders.refuse_options(context, model.model)
     check_target(out, "--out", ("",))
-    _tuning.check(validation, tuning, solver)
+    columns.refuse(["value"], f"with --model {model.model}, which learns from rows with features")
+    time = columns.name_of("timestamp")
+    _tuning.check(validation, tuning, solver, time)
     estimator, grid = _prepared(model, solver, validation, tuning)
-    times = read_times(data[0], validation.time_col)
+    times = read_times(data[0], time)
     missing = _models.missing_allowed(estimator)
-    rows = read(data, columns, also_ignore=validation.time_col, missing=missing)
+    rows = read(data, columns, also_ignore=time, missing=missing)
     rows = replace(rows, X=_models.accepted(rows.X, estimator))
     relevance = labels(data[0], rows)
     notes = [*left_out(rows)]
@@ -157,13 +162,14 @@ def read(
     from podium import data
     from podium.data.feature_checks import check_finite
 
+    names = columns.names_by_role()
     feature_names = _split(columns.features) if like is None else list(like.feature_names)
     ignored = [*(_split(columns.ignore) or []), *([also_ignore] if also_ignore else [])]
     rows = data.read_features(
         paths[0] if len(paths) == 1 else paths,
-        user=columns.user_col,
-        item=columns.item_col,
-        relevance=columns.relevance_col,
+        user=names.get("user"),
+        item=names.get("item"),
+        relevance=names.get("relevance"),
         features=feature_names,
         ignore=ignored if like is None else [],
         n_features=None if like is None else len(like.feature_names),
@@ -199,7 +205,7 @@ def read_times(path: Path, column: str | None) -> Any:
     table = open_table(path, "feature table", ())
     if column not in table.names:
         raise DataError(
-            f"{path} has no column {column!r} for --time-col.{_check.nearest(column, table.names)}"
+            f"{path} has no column {column!r} of times.{_check.nearest(column, table.names)}"
         )
     return times.read_times(table.fetch({column: "time"})[column], column, table)
 

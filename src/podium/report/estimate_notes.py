@@ -24,13 +24,7 @@ _NO_SIGN = (
 EITHER = "Where either sign is possible, the ranks alone do not show which model is better."
 _FLAGS = ("--shared", "--no-replacement", "--mixed", "--drop-own", "--drop-seen", "--scores")
 _SHARED = "Measures are those of whole rankings, with all targets of a user."
-_VALUES = (
-    *("--negatives-file", "--seen", "--ties", "--level", "--resamples", "--seed"),
-    *(
-        f"--{role}-col"
-        for role in ("user", "item", "score", "target", "rank", "history", "stratum")
-    ),
-)
+_VALUES = (*("--negatives-file", "--seen", "--ties", "--level", "--resamples", "--seed"),)
 
 
 def of_estimate(result: Mapping[str, Any]) -> Iterator[str]:
@@ -191,6 +185,7 @@ def _each_option(conventions: Mapping[str, Any], given: Mapping[str, Any]) -> It
     uses_seed = resamples is not None or given.get("--ties") == "random"
     seed = conventions["seed"] if uses_seed else None
     values = {**given, "--resamples": resamples, "--seed": seed}
+    yield from (f"--column {shlex.quote(name)}" for name in given.get("--column") or ())
     for name in _VALUES:
         if values.get(name) is not None:
             yield f"{name} {shlex.quote(str(values[name]))}"

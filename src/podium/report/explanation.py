@@ -17,18 +17,15 @@ from podium.report.views import Numbers, Tables, Text, View
 _MOST_MATCHES = 10
 _MOST_EQUAL = 3
 _OPTIONS = (
-    *(
-        "ties",
-        "undefined",
-        "missing",
-        "unjudged",
-        "unretrieved",
-        "single_precision",
-        "score_above",
-        "min_relevance",
-        "low_grades",
-    ),
-    *(f"{role}_col" for role in ("user", "item", "score", "rank", "relevance")),
+    "ties",
+    "undefined",
+    "missing",
+    "unjudged",
+    "unretrieved",
+    "single_precision",
+    "score_above",
+    "min_relevance",
+    "low_grades",
 )
 
 
@@ -190,11 +187,13 @@ def command(measure: str, changes: Mapping[str, Any], files: Sequence[str]) -> s
     >>> command("ndcg@10", {"gain": "exp2", "undefined": "zero"}, ["a.csv", "b.csv"])
     "podium measure a.csv b.csv -m 'ndcg(gain=exp2)@10' --undefined zero"
     """
-    inside = {n: v for n, v in changes.items() if n not in (*_OPTIONS, "pooled")}
+    inside = {n: v for n, v in changes.items() if n not in (*_OPTIONS, "column", "pooled")}
     words = ["podium", "measure", *files, "-m", _with_options(measure, inside)]
     for name in _OPTIONS:
         value = changes.get(name)
         words += [] if value is None or value is False else as_option(name, value)
+    for name in changes.get("column") or ():
+        words += ["--column", name]
     return shlex.join([*words, *(["--pooled"] if changes.get("pooled") else [])])
 
 

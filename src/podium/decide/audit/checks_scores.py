@@ -30,7 +30,8 @@ def tied_scores(price: Pricing, name: str) -> Finding | None:
     effects = (price.effect(name, best, worst),)
     remedy = (
         "If the engine that shows the lists has an order of its own, write its ranks instead of "
-        "scores (--rank-col). Otherwise write scores with more digits, or break ties in the model. "
+        "scores (--column rank=NAME). Otherwise write scores with more digits, or break ties in "
+        "the model. "
         "podium measure TEST RUN --ties id orders equal scores by id, as trec_eval does."
     )
     return Finding(
@@ -98,7 +99,7 @@ def reversed_scores(price: Pricing, name: str) -> Finding | None:
         severity="error",
         text=f"Run {name} is better in reverse order. Its scores may be distances or ranks, for "
         "which lower values are better.",
-        remedy="Negate the scores, or, if they are ranks, name their column with --rank-col.",
+        remedy="Negate the scores, or, if they are ranks, name their column: --column rank=NAME.",
         run=name,
         count=gain.n_groups,
         total=gain.n_groups,

@@ -55,7 +55,7 @@ def no_times(price: Pricing) -> Finding | None:
         severity="note",
         text="TRAIN and TEST don't both have times, so leaks in time can't be checked.",
         remedy="Keep the time of each event as a column named timestamp, or name it with "
-        "--time-col.",
+        "--column timestamp=NAME.",
         count=price.tables.train.n_rows,
         total=price.tables.train.n_rows,
         noun="events",
