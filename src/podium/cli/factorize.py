@@ -6,7 +6,11 @@ import typer
 
 from podium.errors import ArgumentError
 
-SETTINGS: dict[str, object] = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+SETTINGS: dict[str, object] = {
+    "ignore_unknown_options": True,
+    "allow_extra_args": True,
+    "help_option_names": [],
+}
 
 
 def factorize(context: typer.Context) -> None:
