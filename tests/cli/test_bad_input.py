@@ -222,7 +222,7 @@ def test_bad_rows_are_refused(podium: Callable[..., Any], text: str, pattern: st
         (("--loss", "pap-agv"), r"^--loss must be .* Did you mean 'pap-avg'\?"),
         (("-k", "0"), r"^-k must be an integer >= 1"),
         (("--l2", "-1"), r"^--l2 must be a number >= 0"),
-        (("--tol", "-1"), r"^--tol must be a number >= 0"),
+        (("--set", "tol=-1"), r"^--set tol must be a number >= 0"),
         (("--max-iter", "0"), r"^--max-iter must be an integer >= 1"),
         (("--learning-rate", "0"), r"^--learning-rate must be a number > 0"),
         (("--patience", "0", "--valid", "rows.csv"), r"^--patience must be an integer >= 1"),

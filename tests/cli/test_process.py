@@ -36,7 +36,7 @@ def progress(what):
 
 sys.modules["podium.cli.train"].progress = progress
 signal.signal(signal.SIGINT, signal.default_int_handler)
-sys.argv[1:] = ["train", "rows.svmlight", "--loss", "logistic", "--tol", "0", "--out", "model"]
+sys.argv[1:] = ["train", "rows.svmlight", "--loss", "logistic", "--set", "tol=0", "--out", "model"]
 main()
 """
 
@@ -113,7 +113,7 @@ def test_error_goes_to_stderr_and_nothing_to_stdout() -> None:
 def test_warnings_and_summary_of_training_are_plain_lines(learnable: Callable[[int], str]) -> None:
     Path("rows.svmlight").write_text(learnable(0))
     argv = ("train", "rows.svmlight", "--loss", "pap-avg", "-k", "2", "--max-iter", "2")
-    done = run(*argv, "--tol", "0", "-o", "model")
+    done = run(*argv, "--set", "tol=0", "-o", "model")
     assert (done.returncode, done.stdout) == (0, "")
     assert [line.partition(": ")[0] for line in done.stderr.splitlines()] == ["podium"] * 3
     assert not {"\x1b", "\r", "…"} & set(done.stderr)

@@ -79,11 +79,11 @@ def test_packed_rows_give_the_same_model(podium: Callable[..., Any]) -> None:
 
 @pytest.mark.usefixtures("rows")
 def test_model_is_that_of_the_library(podium: Callable[..., Any]) -> None:
-    options = ("--l2", "0.01", "--learning-rate", "0.2", "--max-iter", "30", "--tol", "0")
+    options = ("--l2", "0.01", "--learning-rate", "0.2", "--max-iter", "30", "--set", "tol=0")
     options += ("--no-scale",)
     done = podium("train", "train.csv", *LOSS, *options)
     assert "podium: warning: stopped at --max-iter 30, before it converged" in done.err
-    assert "Raise --max-iter or --tol, " in done.err
+    assert "Raise --max-iter or --set tol, " in done.err
     rows = data.read_features("train.csv")
     model = LinearRanker("pap-avg@2", l2=0.01, learning_rate=0.2, max_iter=30, tol=0.0)
     with pytest.warns(UserWarning, match="max_iter"):
@@ -103,7 +103,7 @@ def test_defaults_in_the_help_are_those_of_the_library() -> None:
             if number and field.name in library:
                 found += 1
                 assert float(number[1]) == library[field.name], field.name
-    assert found == 4
+    assert found == 3
 
 
 @pytest.mark.usefixtures("rows")
@@ -138,7 +138,7 @@ def test_scaling_makes_units_irrelevant(podium: Callable[..., Any]) -> None:
 @pytest.mark.usefixtures("rows")
 def test_validation_chooses_the_iterate(podium: Callable[..., Any]) -> None:
     options = ("--valid", "test.csv", "--eval-metric", "ndcg@3", "--patience", "5")
-    done = podium("train", "train.csv", *LOSS, *options, "--tol", "0")
+    done = podium("train", "train.csv", *LOSS, *options, "--set", "tol=0")
     assert done.status == 0
     model = load("model")
     assert model.eval_metric == "ndcg@3"
@@ -153,7 +153,9 @@ def test_validation_chooses_the_iterate(podium: Callable[..., Any]) -> None:
 
 @pytest.mark.usefixtures("rows")
 def test_loss_without_a_cutoff_takes_none(podium: Callable[..., Any]) -> None:
-    done = podium("train", "train.csv", "--loss", "logistic", "-o", "model", "--no-intercept")
+    done = podium(
+        "train", "train.csv", "--loss", "logistic", "-o", "model", "--set", "fit_intercept=false"
+    )
     assert done.status == 0
     assert load("model").intercept_ == 0.0
 

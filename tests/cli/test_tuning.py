@@ -111,7 +111,7 @@ def test_budget_draws_from_distributions(podium: Callable[..., Any]) -> None:
 
 def test_file_to_validate_on_is_never_trained_on(podium: Callable[..., Any]) -> None:
     argv = (*TRAIN, "--tune", "--valid", "valid.csv", "--ignore", "day", "--patience", "5")
-    assert podium(*argv, "--tol", "0", "--tune-table", "t.csv").status == 0
+    assert podium(*argv, "--set", "tol=0", "--tune-table", "t.csv").status == 0
     model, table = load("model"), pl.read_csv("t.csv")
     best = table.filter("chosen")
     assert model.history_["validation"].max() == pytest.approx(best["mean"].item())
@@ -146,7 +146,7 @@ def test_times_that_are_numbers_are_no_feature(podium: Callable[..., Any]) -> No
 
 
 def test_share_without_tuning_only_says_when_to_stop(podium: Callable[..., Any]) -> None:
-    done = podium(*TRAIN, "--valid-share", "0.4", "--patience", "5", "--tol", "0")
+    done = podium(*TRAIN, "--valid-share", "0.4", "--patience", "5", "--set", "tol=0")
     assert done.status == 0
     assert "tried 1 candidate; best with the given options: pap@2 " in done.err
     assert load("model").keep == "last"
@@ -199,7 +199,7 @@ def test_failed_candidates_are_counted(podium: Callable[..., Any]) -> None:
         (("--model", "forest"), "--model must be one of "),
         (("--solver", "newton"), "--solver must be one of "),
         (("--solver", "lbfgs"), "--solver lbfgs needs a smooth loss"),
-        (("--start", "warm"), "--start must be "),
+        (("--set", "start=warm"), "--set start must be "),
         (("--set", "l2"), "--set must be NAME=VALUE, each name once, got 'l2'."),
         (("--set", "l2=1,2"), "--l2 must be a number >= 0, got (1, 2)."),
         (
@@ -212,10 +212,6 @@ def test_failed_candidates_are_counted(podium: Callable[..., Any]) -> None:
         ),
         (("--set", "trees=3"), "--model linear does not accept --set trees."),
         (("--l2", "1", "--set", "l2=2"), "--l2 and --set l2 were both given. Keep one."),
-        (
-            ("--no-intercept", "--set", "fit_intercept=true"),
-            "--no-intercept and --set fit_intercept were both given.",
-        ),
         (("--set", "eval_metric=ap"), "--set does not accept 'eval_metric'. Use --eval-metric."),
         (("--set", "batch_size=0"), "--set batch_size has no effect with the solver subgradient."),
         (("--solver", "stochastic", "--set", "batch_size=0"), "batch_size must be an integer >= 1"),

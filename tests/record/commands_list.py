@@ -153,8 +153,8 @@ _TRAIN = (
         "--max-iter 9 --out m"
     ),
     (
-        "train rows.csv --solver subgradient --start normal --learning-rate 0.2 --max-iter 9 "
-        "--no-intercept --no-scale -k 3 --out m"
+        "train rows.csv --solver subgradient --set start=normal --learning-rate 0.2 --max-iter 9 "
+        "--set fit_intercept=false --no-scale -k 3 --out m"
     ),
     "train rows.csv --query-norm -k 3 --max-iter 9 --out m",
     "rank m later.csv -k 1 --out normed.csv",

@@ -105,7 +105,6 @@ def given_parameters(model: Model, solver: Solver) -> dict[str, Any]:
         **solver.explicit_parameters(),
         **_known({name: getattr(model, name) for name in ("loss", "l2", "k", "min_relevance")}),
         **({"clip": True} if model.clip else {}),
-        **({"fit_intercept": False} if model.no_intercept else {}),
     }
 
 

@@ -60,7 +60,7 @@ def spelling(parameters: Iterable[inspect.Parameter]) -> Spelling:
         entry = entries.get(key if name == "columns" else parameter.name)
         texts = parameter.plain_values()
         if entry is not None:
-            values = alternatives(texts).replace("True", "true")
+            values = alternatives(texts).replace("True", "true").replace("False", "false")
             return f"{entry[0]}={values}" if values else "".join(entry)
         if parameter.name not in options and key and name in options:
             return f"{options[name][0]} {key.removeprefix('loss__')}"

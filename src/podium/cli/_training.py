@@ -70,11 +70,6 @@ class Model:
             "leaves of trees.",
         ),
     ] = None
-    no_intercept: Annotated[
-        bool,
-        Sets("fit_intercept", False),
-        typer.Option("--no-intercept", help="Train without an intercept."),
-    ] = False
     no_scale: Annotated[
         bool,
         Sets("standardize", False),
@@ -95,9 +90,13 @@ class Model:
     ] = False
     set: Annotated[
         list[str] | None,
+        Sets("start", is_entry=True),
+        Sets("tol", is_entry=True),
+        Sets("fit_intercept", is_entry=True),
         typer.Option(
             metavar="NAME=VALUE",
-            help="Another parameter of the model's class, such as n_trees=300. May be repeated.",
+            help="Another parameter of the model's class, such as n_trees=300 or "
+            "fit_intercept=false. May be repeated.",
         ),
     ] = None
 
@@ -116,15 +115,6 @@ class Solver:
             "Default: auto.",
         ),
     ] = None
-    start: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Initial coefficients: zero, normal (random numbers), logistic (logistic "
-            "regression) or auto (zero, or logistic for a loss that is lowest at zero, if there "
-            "are validation rows). Default: auto.",
-        ),
-    ] = None
     learning_rate: Annotated[
         float | None,
         typer.Option(
@@ -135,12 +125,6 @@ class Solver:
     ] = None
     max_iter: Annotated[
         int | None, typer.Option(metavar="N", help="Maximum number of iterations. Default: 500.")
-    ] = None
-    tol: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X", help="Tolerance at which the solver has converged. Default: 0.0001."
-        ),
     ] = None
     patience: Annotated[
         int | None,
