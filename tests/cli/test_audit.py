@@ -87,31 +87,6 @@ def test_the_status_is_that_of_the_worst_finding(
     assert (done.status, done.err) == (status, "")
 
 
-@pytest.mark.usefixtures("tables")
-def test_a_warning_fails_only_if_that_is_asked_for(podium: Run) -> None:
-    Path("a.csv").write_text("user,item,score\n" + "".join(f"{u},7,1\n" for u in range(4)))
-    status = {
-        fail_on: podium(*FOLDER, "--fail-on", fail_on).status for fail_on in ("error", "warning")
-    }
-    assert status == {"error": 0, "warning": 1}
-
-
-@pytest.mark.usefixtures("leak")
-@pytest.mark.parametrize("format", ["table", "markdown"])
-def test_every_format_has_findings_and_context(podium: Run, format: str) -> None:
-    done = podium(*FOLDER, "-m", "recall@2", "--format", format)
-    assert done.err == ""
-    words = " ".join(done.out.split())
-    result = library.audit("train.csv", "test.csv", {"a": "a.csv"}, "recall@2")
-    for finding in result.findings:
-        assert finding.check in words
-        assert finding.remedy[:20] in words
-    assert "value of a popularity list" in words
-    assert f"Audit of recall@2: {len(result.of('error'))} error" in words
-    if format == "table":
-        assert max(map(len, done.out.splitlines())) <= 80
-
-
 @pytest.mark.usefixtures("leak")
 def test_out_writes_the_same_and_keeps_stdout(podium: Run) -> None:
     done = podium(*FOLDER, "-m", "recall@2", "--out", "found.json", "--out", "found.md")
@@ -121,13 +96,6 @@ def test_out_writes_the_same_and_keeps_stdout(podium: Run) -> None:
     assert (
         Path("found.md").read_text() == podium(*FOLDER, "-m", "recall@2", "--format=markdown").out
     )
-
-
-@pytest.mark.usefixtures("leak")
-def test_name_of_an_out_file_may_be_its_suffix(podium: Run) -> None:
-    done = podium("audit", "train.csv", "test.csv", "--fail-on", "never", "--out", ".json")
-    assert (done.status, done.err) == (0, "")
-    assert json.loads(Path(".json").read_text(encoding="utf-8"))["measure"] == "ndcg@10"
 
 
 @pytest.mark.usefixtures("leak")

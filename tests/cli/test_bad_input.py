@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,11 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
 
-import podium as library
 from podium import data
-from podium.errors import ArgumentError
 
 MEASURE = ("measure", "truth.csv", "a.csv", "-m", "recall@2")
 TRAIN = ("train", "rows.csv", "--loss", "pap-avg", "-k", "2", "--out", "model")
@@ -158,14 +154,6 @@ def test_bad_option_is_refused(
     refused(podium(*measure, *options), pattern)
 
 
-def test_list_too_short_for_auc_names_the_option(podium: Callable[..., Any]) -> None:
-    Path("a.csv").write_text(RUN + "".join(f"{u},0,1\n" for u in range(4)))
-    refused(
-        podium("measure", "truth.csv", "a.csv", "-m", "auc"),
-        r"does not hold for 4 of 4 groups.* pass --n-items ",
-    )
-
-
 @pytest.mark.parametrize(
     ("argv", "pattern"),
     [
@@ -267,33 +255,12 @@ def test_bad_training_option_is_refused(
     assert not Path("model").exists()
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_malformed_svmlight_line_is_named(podium: Callable[..., Any], packed: bool) -> None:
-    text = "1 qid:1 1:0.5\n0 qid:1 1:0.25\n0 qid:1 1:x\n"
-    name = "rows.svmlight.gz" if packed else "rows.svmlight"
-    Path(name).write_bytes(gzip.compress(text.encode()) if packed else text.encode())
-    refused(
-        podium("train", name, "--loss", "pap-avg", "-k", "1", "-o", "model"),
-        rf"^{re.escape(name)}, line 3: .*got '1:x'",
-    )
-    assert not Path("model").exists()
-
-
 def test_feature_that_is_not_finite_is_named(podium: Callable[..., Any]) -> None:
     Path("rows.svmlight").write_text("1 qid:1 1:0.5\n0 qid:7 2:0.25\n0 qid:7 1:3 3:nan\n")
     refused(
         podium("train", "rows.svmlight", "--loss", "logistic", "-o", "model"),
         r"^rows\.svmlight, line 3: .* got '3:nan'",
     )
-
-
-def test_model_that_is_never_scaled_has_no_use_for_no_scale(podium: Callable[..., Any]) -> None:
-    Path("rows.csv").write_text(ROWS)
-    for model in ("lightgbm", "xgboost"):
-        refused(
-            podium("train", "rows.csv", "--model", model, "--no-scale", "-o", "model"),
-            rf"^--no-scale has no effect with --model {model}, which never scales features",
-        )
 
 
 def test_missing_time_names_file_column_and_line(podium: Callable[..., Any]) -> None:
@@ -306,14 +273,6 @@ def test_missing_time_names_file_column_and_line(podium: Callable[..., Any]) -> 
     Path("rows.csv").write_text("\n".join(lines))
     split = ("--split", "time", "--column", "timestamp=when")
     refused(podium(*TRAIN, *split), r"^rows\.csv: when has 1 missing value, first at line 5\.")
-
-
-def test_unnamed_features_cannot_be_ignored(podium: Callable[..., Any]) -> None:
-    Path("rows.svmlight").write_text("1 qid:1 1:0.5\n0 qid:1 1:0.25\n")
-    refused(
-        podium("train", "rows.svmlight", "--loss", "logistic", "--ignore", "1", "-o", "model"),
-        r"^rows\.svmlight has ",
-    )
 
 
 @pytest.mark.parametrize("before", [None, "what was there"])
@@ -342,19 +301,3 @@ def test_debug_shows_where_an_error_came_from(podium: Callable[..., Any]) -> Non
     assert done.err.startswith("Traceback")
     assert done.err.splitlines()[-1].startswith("podium: error: none.csv does not exist.")
     assert done.status == 2
-
-
-def test_columns_of_different_lengths_are_refused() -> None:
-    truth = {"user": [1, 1], "item": [1, 2], "relevance": [1, 0]}
-    run = {"user": [1, 1], "item": [1, 2], "score": [1.0]}
-    with pytest.raises(ArgumentError, match="user and score must have equal length, got 2 and 1"):
-        library.measure(truth, run, "recall@1")
-    with pytest.raises(ArgumentError, match="user and item must have equal length, got 2 and 1"):
-        library.measure({**truth, "item": [1]}, {**run, "score": [1.0, 2.0]}, "recall@1")
-
-
-def test_sparse_scores_that_are_not_finite_are_refused() -> None:
-    truth, run = sparse.csr_array(np.eye(3)), sparse.csr_array(np.eye(3))
-    run.data[1] = np.nan
-    with pytest.raises(ArgumentError, match="1 non-finite value"):
-        library.measure(truth, run, "recall@1")

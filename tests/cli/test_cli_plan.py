@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -90,64 +88,6 @@ def test_options_reach_the_library(planned: Callable[..., dict[str, Any]]) -> No
     assert again["designs"][0]["n_scored"] != found["designs"][0]["n_scored"]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("known", [(), PILOT])
-def test_table_fits_and_says_what_is_enough(podium: Callable[..., Any], known: tuple[str]) -> None:
-    done = podium("plan", *ASKED, *known)
-    table, conclusions = done.out.split("\n\n", 1)
-    lines = table.splitlines()
-    assert len(lines[1]) <= 80
-    assert lines[0].split()[:4] == ["sampled", "scored", "total", "share"]
-    assert lines[0].endswith("ok")
-    assert lines[-1].startswith("all items")
-    assert lines[-1].endswith("yes")
-    words = " ".join(conclusions.split())
-    assert words.startswith("For ndcg@10 within 0.01: fixed sample (")
-    assert (
-        "of the cost of ranking all); sample that doubles while the target ranks first (" in words
-    )
-    assert ("without a pilot" in words) != bool(known)
-    assert ("pilot of 200 users" in words) == bool(known)
-    assert ("so that recall@k is the square root of k / N, see --expect)" in words) != bool(known)
-    given = " ".join(podium("plan", *ASKED, *FAST, "--expect", "0.2").out.split())
-    assert "flat), with ndcg@10 = 0.2 (given). The errors are those of the worst shape" in given
-
-
-@pytest.mark.long
-def test_too_few_users_are_told_so(podium: Callable[..., Any]) -> None:
-    asked = ("--items", "2000", "--users", "30", "--error", "0.001")
-    words = " ".join(podium("plan", *asked).out.split())
-    need = sampled.plan(2000, 30, "ndcg@10", 0.001).n_users_needed
-    assert "30 users are too few for ndcg@10 within 0.001: ranking all items" in words
-    assert "and no sample of up to 1600 items reaches the goal." in words
-    assert f"Ranking all items reaches the goal with {need} users." in words
-
-
-@pytest.mark.long
-def test_sample_that_is_nearer_than_ranking_all_items_is_named(
-    podium: Callable[..., Any],
-) -> None:
-    asked = ("--items", "10000", "--users", "50", "-m", "recall@9", "--error", "0.02")
-    words = " ".join(podium("plan", *asked).out.split())
-    found = sampled.plan(10000, 50, "recall@9", 0.02)
-    assert found.fixed is not None
-    assert f"fixed sample ({found.fixed.text} items, " in words
-    assert "Ranking all items has an error of 0.0241, because the users are a sample. " in words
-    assert f"reaches the goal with {found.n_users_needed} users. " in words
-    assert "too few" not in words
-
-
-def test_bias_that_decides_is_named(podium: Callable[..., Any]) -> None:
-    asked = (*ASKED[:4], "--error", "0.02", "--method", "bv", "--sizes", "7")
-    said = "(a sample of 7 has a small enough standard error, but too much bias; --ignore-bias"
-    usual = " ".join(podium("plan", *asked).out.split())
-    assert said in usual
-    assert "Compared with the goal: the root mean square error of standard error and bias" in usual
-    lax = " ".join(podium("plan", *asked, "--ignore-bias").out.split())
-    assert "too much bias" not in lax
-    assert "Compared with the goal: the standard error only, without the bias." in lax
-
-
 def test_nothing_but_all_items_is_enough(podium: Callable[..., Any]) -> None:
     words = " ".join(podium("plan", *ASKED, "--method", "naive", "--sizes", "25").out.split())
     assert "No sample of up to 25 items gives ndcg@10 within 0.01. Rank all items" in words
@@ -155,25 +95,6 @@ def test_nothing_but_all_items_is_enough(podium: Callable[..., Any]) -> None:
     assert "2 items are too few to sample from" in few
     fixed = " ".join(podium("plan", *ASKED, "--method", "cls", "--sizes", "900").out.split())
     assert "no sample that doubles while the target ranks first is enough." in fixed
-
-
-@pytest.mark.parametrize("form", ["csv", "markdown", "latex"])
-def test_other_forms_have_the_same_numbers(
-    podium: Callable[..., Any], planned: Callable[..., dict[str, Any]], form: str
-) -> None:
-    done = podium("plan", *ASKED, *FAST, "--format", form)
-    expected = planned(*ASKED, *FAST)["designs"]
-    if form != "csv":
-        assert all(f"{design['error']:.3g}" in done.out for design in expected)
-        return
-    rows = list(csv.DictReader(io.StringIO(done.out)))
-    assert [row["kind"] for row in rows] == [design["kind"] for design in expected]
-    for row, design in zip(rows, expected, strict=True):
-        for name in ("n_scored", "n_scored_in_all", "share", "std_error", "bias", "error"):
-            assert float(row[name]) == design[name]
-        assert row["stages"] == " ".join(map(str, design["stages"] or []))
-        assert row["reaches"] == str(design["reaches"])
-        assert float(row["error_flat"]) == design["errors"]["flat"]
 
 
 @pytest.mark.parametrize(

@@ -88,23 +88,6 @@ def test_seeds_share_a_truth(compared: Compare, splits: list[str]) -> None:
     assert test["randomisation_p_value"] is None
 
 
-def test_an_absolute_path_has_a_star_too(compared: Compare, splits: list[str]) -> None:
-    runs = [str(Path("*/a.csv").absolute()), "*/b.csv"]
-    assert compared("truth.csv", *runs, "-m", "rr")["splits"] == len(splits)
-
-
-def test_tables_of_splits_name_no_test_that_was_not_made(
-    podium: Callable[..., Any], splits: list[str]
-) -> None:
-    assert splits
-    done = podium("compare", "truth.csv", "a.csv", "*/b.csv", "-m", "recall@2")
-    assert (done.status, done.err) == (0, "")
-    assert "p rand." not in done.out
-    assert "There are 3 splits, and users counts each user once per split." in " ".join(
-        done.out.split()
-    )
-
-
 def test_unjudged_items_give_a_range_and_the_labels_that_settle_it(
     compared: Compare, podium: Callable[..., Any]
 ) -> None:

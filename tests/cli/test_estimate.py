@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shlex
 from collections.abc import Callable
 from functools import partial
@@ -86,16 +84,6 @@ def test_method_and_measure_are_as_asked(estimated: Callable[..., dict[str, Any]
     assert one["bounds"] is None
 
 
-def test_resamples_and_seed_are_used(estimated: Callable[..., dict[str, Any]]) -> None:
-    def error(*options: str) -> float:
-        options = (*FAST, "--method", "mes", "-m", "rr", *options)
-        return estimated("ranks.csv", *options)["measures"]["rr"]["std_error"]
-
-    assert error("--resamples", "5") == error("--resamples", "5", "--seed", "0")
-    assert error("--resamples", "5") != error("--resamples", "6")
-    assert error("--resamples", "5") != error("--resamples", "5", "--seed", "1")
-
-
 def test_replacement_changes_the_estimate(estimated: Callable[..., dict[str, Any]]) -> None:
     ranks = ("ranks.csv", "--items", "12", "--negatives", "9", "--no-bounds", "-m", "rr")
     drawn, once = estimated(*ranks), estimated(*ranks, "--no-replacement")
@@ -169,21 +157,6 @@ def test_history_of_scores_is_that_of_their_targets(
     assert found == sampled.evaluate(known, ["ndcg@10", "recall@10"], bounds=False).as_json()
 
 
-def test_table_fits_and_says_what_intervals_are_of(podium: Callable[..., Any]) -> None:
-    done = podium("estimate", "ranks.csv", *DESIGN, "-m", "recall@10", "--method", "bv(gamma=0.5)")
-    head, rule, row = done.out.splitlines()[:3]
-    assert head.split() == [
-        *("measure", "mean", "0.95", "interval", "std", "error", "possible", "users"),
-    ]
-    assert row.split()[0] == "recall@10"
-    assert row.split()[-1] == "40"
-    assert len(rule) <= 80
-    assert "bv(gamma=0.5) is biased: its intervals are for its expectation" in done.out
-    assert done.out.endswith("--method 'bv(gamma=0.5)' --items 200 --negatives 9\n")
-    again = podium("estimate", "ranks.csv", *DESIGN, "-m", "recall@10")
-    assert "biased" not in again.out
-
-
 @pytest.mark.parametrize(
     ("argv", "options"),
     [
@@ -214,30 +187,6 @@ def test_last_line_gives_the_same_again(
     assert " ".join(done.out.split()).endswith(text)
     again = podium("estimate", argv[0], "--no-bounds", *shlex.split(text))
     assert again.out == done.out
-
-
-def test_naive_value_is_called_impossible(podium: Callable[..., Any], files: Path) -> None:
-    (files / "ranks.csv").write_text("rank\n" + "".join(f"{1 + i % 10}\n" for i in range(2000)))
-    naive = podium("estimate", "ranks.csv", *DESIGN, "-m", "recall@5", "--method", "naive").out
-    assert "naive gives an impossible value of recall@5." in " ".join(naive.split())
-    assert "impossible" not in podium("estimate", "ranks.csv", *DESIGN, "-m", "recall@5").out
-
-
-@pytest.mark.parametrize("form", ["csv", "markdown", "latex"])
-def test_other_forms_have_the_same_numbers(
-    podium: Callable[..., Any], estimated: Callable[..., dict[str, Any]], form: str
-) -> None:
-    done = podium("estimate", "ranks.csv", *DESIGN, "--format", form)
-    expected = estimated("ranks.csv", *DESIGN)["measures"]
-    if form != "csv":
-        assert all(f"{found['mean']:.4f}" in done.out for found in expected.values())
-        return
-    for row in csv.DictReader(io.StringIO(done.out)):
-        found = expected[row["measure"]]
-        assert float(row["mean"]) == found["mean"]
-        assert [float(row["low"]), float(row["high"])] == found["interval"]
-        assert [float(row["lowest"]), float(row["highest"])] == found["bounds"]
-        assert row["method"] == "smooth"
 
 
 @pytest.mark.parametrize(
@@ -297,38 +246,3 @@ def test_refused_in_one_line(
     assert done.status == 2
     assert done.out == ""
     assert message in done.message
-
-
-def test_warning_names_this_commands_options(podium: Callable[..., Any], files: Path) -> None:
-    """No targets are all third among nine: draws scatter."""
-    (files / "same.csv").write_text("rank\n" + "3\n" * 2000)
-    done = podium("estimate", "same.csv", *DESIGN, "-m", "rr", "-m", "ap")
-    assert done.status == 0
-    assert done.err.count("no distribution of ranks gives") == 1
-    assert "were drawn uniformly from --items" in done.err
-
-
-def test_table_says_which_measures_depend_on_an_order_that_is_assumed(
-    podium: Callable[..., Any], files: Path
-) -> None:
-    """Of 1,000 items and 99 negatives, the first ten look nearly alike; of 150 none does."""
-    ranks = np.minimum(1 + np.random.default_rng(0).geometric(0.1, 500), 100)
-    (files / "near.csv").write_text("rank\n" + "\n".join(map(str, ranks)) + "\n")
-
-    def said(items: int, *files: str) -> str:
-        measures = ("-m", "recall@10", "-m", "ndcg@10", "-m", "ap")
-        argv = ("estimate", *files, f"--items={items}", "--negatives=99", "--no-bounds", *measures)
-        return " ".join(podium(*argv).out.split())
-
-    assert "order of the first N / negatives ranks is assumed, " in said(1000, "near.csv")
-    assert "It affects ndcg@10, ap." in said(1000, "near.csv", "near.csv")
-    assert "is assumed" not in said(150, "near.csv")
-
-
-def test_table_says_where_the_prior_decides(podium: Callable[..., Any], files: Path) -> None:
-    """Of 99 among 100,000 items, ranks say nothing of the first ten."""
-    ranks = np.minimum(1 + np.random.default_rng(0).geometric(0.1, 500), 100)
-    (files / "far.csv").write_text("rank\n" + "\n".join(map(str, ranks)) + "\n")
-    argv = ("estimate", "far.csv", "--items", "100000", "--negatives", "99", "-m", "recall@10")
-    said = " ".join(podium(*argv).out.split())
-    assert "no information on recall@10. The mean follows from the assumptions of smooth" in said

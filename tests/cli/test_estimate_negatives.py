@@ -119,13 +119,6 @@ def test_targets_that_were_learned_from_are_counted(
     assert said.startswith("podium: model was trained on 1 of the 30 targets. They")
 
 
-def test_models_are_compared_on_the_listed(estimated: Callable[..., Any]) -> None:
-    found, said = estimated("scores.csv", "model", *LISTED[:-1], *RR)
-    assert len([line for line in said if "no line has an item twice" in line]) == 1
-    assert found["runs"] == ["scores", "model"]
-    assert found["measures"]["rr"]["differences"][0]["difference"] == 0
-
-
 def test_ids_of_a_model_may_be_text_or_rows(estimated: Callable[..., Any], files: Path) -> None:
     rng = np.random.default_rng(1)
     user, item = rng.integers(0, N_USERS, 400), rng.integers(0, N_ITEMS, 400)
@@ -199,16 +192,6 @@ def test_several_lines_of_a_user_stay_apart(estimated: Callable[..., Any], files
     found, _ = estimated(*argv)
     assert found["conventions"]["n_users"] == 2
     assert found["measures"]["rr"]["mean"] == ((1 + 1 / 3) / 2 + 1) / 2
-
-
-def test_ties_follow_their_rule(estimated: Callable[..., Any], files: Path) -> None:
-    (files / "few.csv").write_text("user,item,score\n0,1,5\n0,2,5\n0,3,3\n")
-    write_listed(files / "test.negative", [[1, 2, 3]])
-    means = [
-        estimated("few.csv", *LISTED, *RR, *ties)[0]["measures"]["rr"]["mean"]
-        for ties in ((), ("--ties", "best"), ("--ties", "average"))
-    ]
-    assert means == [1 / 2, 1, 3 / 4]
 
 
 def test_random_ties_do_not_follow_the_order_of_lines(
@@ -294,32 +277,6 @@ def test_seen_candidates_are_dropped_when_asked(
     )
     assert found == sampled.evaluate(by_hand, ["ndcg@10", "recall@10"]).as_json()
     assert estimated("model", *argv)[0] == found
-
-
-def test_line_that_drops_seen_gives_the_same_again(podium: Callable[..., Any], files: Path) -> None:
-    heads = lines_of(files / "test.negative")
-    (files / "seen.csv").write_text(
-        "user,item\n" + "".join(f"{u},{line.split()[3]}\n" for u, line in enumerate(heads))
-    )
-    options = ("--no-replacement", "--drop-seen", "--negatives-file", "test.negative")
-    options = (*options, "--seen", "seen.csv")
-    done = podium("estimate", "scores.csv", "--items", "40", *options, *RR)
-    said = (
-        f"Samples have 8 items beside the target. --method naive --items 40 {shlex.join(options)}"
-    )
-    assert " ".join(done.out.split()).endswith(said)
-
-
-def test_seen_items_may_be_keyed_by_text(estimated: Callable[..., Any], files: Path) -> None:
-    from podium.data import to_frame
-
-    to_frame({"user": ["10", "9"], "item": [1, 2]}).write_parquet(files / "seen.parquet")
-    (files / "ranks.csv").write_text("user,rank\n9,1\n10,3\n11,2\n")
-    argv = ("ranks.csv", "--items", "40", "--negatives", "9", "--no-bounds", "--method", "bv")
-    found, _ = estimated(*argv, "-m", "rr", "--seen", "seen.parquet")
-    ranks = sampled.SampledRanks([1, 3, 2], 9, [39, 39, 40], user=[9, 10, 11])
-    mean = sampled.evaluate(ranks, "rr", estimator="bv", bounds=False).means["rr"]
-    assert found["measures"]["rr"]["mean"] == pytest.approx(mean)
 
 
 def test_scores_may_be_keyed_by_text_and_be_large_integers(

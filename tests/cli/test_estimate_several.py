@@ -136,32 +136,6 @@ def test_histories_are_of_all_files_or_of_none_that_reads_them(
     assert [m["means"]["past"] for m in found.values()] == [m["means"]["c"] for m in plain.values()]
 
 
-def test_tables_fit_and_say_what_they_are_of(podium: Callable[..., Any]) -> None:
-    done = podium("estimate", "a.csv", "b.csv", "c.csv", *DESIGN, "-m", "recall@10")
-    means, differences, note = done.out.split("\n\n")
-    assert all(len(line) <= 80 for line in done.out.splitlines())
-    assert [line.split()[0] for line in means.splitlines()[2:]] == ["recall@10", "b", "c"]
-    assert differences.split("\n")[0].split() == [
-        *("measure", "run", "diff.", "0.95", "interval", "sign", "right", "possible"),
-    ]
-    said = " ".join(note.split())
-    assert said.startswith("Means over users, estimated for a ranking of all items.")
-    assert "the ranks alone do not show which model is better" in said
-    assert note.endswith("--method smooth --items 200 --negatives 9\n")
-
-
-def test_certain_sign_and_impossible_values_are_shown_as_such(
-    podium: Callable[..., Any], files: Path
-) -> None:
-    write_ranks(files / "x.csv", [6 + i % 4 for i in range(2000)])
-    write_ranks(files / "y.csv", [1 + i % 3 for i in range(2000)])
-    out = podium("estimate", "x.csv", "y.csv", *DESIGN, "-m", "recall@5", "--method", "naive").out
-    assert ">0.999" in out
-    said = " ".join(out.split())
-    assert "naive gives an impossible value of recall@5 of y." in said
-    assert "has the sign of the expected difference of naive." in said
-
-
 def test_csv_has_a_row_for_each_measure_and_model(
     podium: Callable[..., Any], compared: Callable[..., dict[str, Any]]
 ) -> None:

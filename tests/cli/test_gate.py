@@ -74,45 +74,6 @@ def test_json_is_that_of_the_library(podium: Run) -> None:
     assert json.loads(done.out) == expected.as_json()
 
 
-def test_table_says_the_decision_and_each_claim(podium: Run) -> None:
-    out = podium("gate", *FAIL, "--guard", "rr:-0.1", "--by", "country", "--users=users.csv").out
-    assert out.startswith("Fail: worst is inferior to best in hit_rate@1.\n")
-    assert "guard rr is broken" in " ".join(out.split())
-    assert "country FR" in out
-    assert "--ties" in out
-    assert max(map(len, out.splitlines())) <= 100
-
-
-def test_markdown_is_a_heading_reasons_and_a_table(podium: Run) -> None:
-    out = podium(
-        *(
-            "gate",
-            "truth.csv",
-            "best.csv",
-            "other.csv",
-            "-m",
-            "hit_rate@2",
-            "--by",
-            "country",
-            "--users",
-            "users.csv",
-            "--format",
-            "markdown",
-        )
-    ).out
-    heading, reason, level, table, interval = out.strip().split("\n\n")
-    assert interval.startswith("Gate interval: ")
-    assert heading == ("### Can't tell: hit_rate@2 does not show whether other may replace best.")
-    assert reason.startswith("- hit_rate@2: can't tell (+0.0000, 0.95 gate interval [")
-    assert "level 0.975" in level
-    head, rule, *rows = table.splitlines()
-    assert head.startswith("| segment")
-    assert set(rule) <= set("|-: ")
-    assert len(rows) == 3
-    # A bar in the name of a segment ends no cell.
-    assert {row.replace("\\|", "").count("|") for row in (head, *rows)} == {10}
-
-
 def junit(text: str) -> tuple[dict[str, str], list[tuple[str, list[str]]]]:
     suite = ET.fromstring(text)
     assert suite.tag == "testsuite"
@@ -129,12 +90,6 @@ def test_junit_has_a_case_for_each_claim(podium: Run) -> None:
     assert [name for name, _ in cases[2:]] == [
         f"{measure} in country {name}" for name in ("FR", "a|b") for measure in ("hit_rate@1", "rr")
     ]
-
-
-@pytest.mark.parametrize(("fail_on", "tag"), [("inferior", "skipped"), ("cannot-tell", "failure")])
-def test_junit_of_what_cannot_be_told_follows_fail_on(podium: Run, fail_on: str, tag: str) -> None:
-    argv = ("gate", *CANNOT_TELL, "--fail-on", fail_on, "--format", "junit")
-    assert junit(podium(*argv).out)[1] == [("hit_rate@2", [tag])]
 
 
 @pytest.mark.parametrize("format", ["table", "json", "markdown", "junit"])
@@ -163,15 +118,6 @@ def test_out_has_the_format_of_its_suffix(podium: Run) -> None:
     assert (done.status, done.err) == (0, "")
     for name, format in zip(files, ("json", "markdown", "junit", "json"), strict=True):
         assert Path(name).read_text() == podium("gate", *PASS, "--format", format).out
-
-
-def test_names_of_equal_files_have_their_folders(podium: Run) -> None:
-    for name, source in (("old", "worst.csv"), ("new", "best.csv")):
-        Path(name).mkdir()
-        Path(source).rename(f"{name}/run.csv")
-    out = podium("gate", "truth.csv", "old/run.csv", "new/run.csv", "--format", "json").out
-    result = json.loads(out)
-    assert (result["base"], result["candidate"]) == ("old/run", "new/run")
 
 
 def test_column_names_hold_for_all_tables(podium: Run) -> None:

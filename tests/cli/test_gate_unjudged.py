@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import polars as pl
 import pytest
@@ -45,47 +44,6 @@ def test_json_has_its_schema_and_is_that_of_the_library(
     assert [claim["unjudged"] is None for claim in result["claims"]] == [False, False, True] + [
         False
     ] * (len(result["claims"]) - 3)
-
-
-def test_result_without_a_range_has_its_schema(json_of: Callable[..., dict[str, Any]]) -> None:
-    assert json_of("gate.json", *GATE)["unjudged"] is None
-    Path("truth.csv").write_text("user,item,relevance\n0,0,1\n1,0,0\n2,0,0\n3,0,0\n")
-    segments = ("--by", "country", "--users", "users.csv")
-    result = json_of("gate.json", *GATE, *BOUNDS, *segments, "--fail-on", "inferior")
-    assert result["claims"][-1]["segment"] == "UK"
-    assert result["claims"][-1]["unjudged"] == {
-        "low": None,
-        "high": None,
-        "exact": True,
-        "can_reverse": False,
-    }
-
-
-def test_texts_have_the_range_and_the_sentence(podium: Run) -> None:
-    guard = ("--guard", "popularity@2:99", "--catalogue", "past.csv")
-    table = podium(*GATE, *BOUNDS, *guard).out
-    assert f"{SENTENCE} --labels FILE writes the items to judge." in " ".join(table.split())
-    assert max(map(len, table.splitlines())) <= 80
-    assert "--unjudged bounds" in table
-    markdown = podium(*GATE, *BOUNDS, *guard, "--format", "markdown").out
-    assert f"\n\n{SENTENCE} --labels FILE writes the items to judge.\n\n" in markdown
-    rows = [line.split(" | ") for line in markdown.splitlines() if line.startswith("| ")]
-    head, _, primary, of_shown = rows
-    column = head.index("unjudged")
-    assert primary[column] == r"\[-0.1250, +0.3750\]"
-    assert of_shown[column].strip() == ""
-    assert "unjudged |" not in podium(*GATE, "--format", "markdown").out
-
-
-@pytest.mark.parametrize("margin", ["2", "0"])
-def test_junit_has_the_sentence_in_the_case_of_the_primary_measure(
-    podium: Run, margin: str
-) -> None:
-    out = podium(*GATE, "--margin", margin, *BOUNDS, "--guard", "ap:-2", "--format", "junit").out
-    primary, guard = ET.fromstring(out)
-    assert primary.findtext("system-out", "").splitlines()[-1] == SENTENCE
-    assert (primary.find("failure") is None) == (margin == "2")
-    assert "unjudged" not in guard.findtext("system-out", "")
 
 
 def test_labels_file_has_the_items_that_settle_the_order(podium: Run) -> None:

@@ -62,21 +62,10 @@ def test_ratings_need_a_threshold_where_positives_count(
     assert not Path("model").exists()
 
 
-def test_measure_and_train_refuse_ratings_in_the_same_words(podium: Run) -> None:
-    pl.read_csv("ratings.csv").rename({"price": "score"}).write_csv("run.csv")
-    assert podium("measure", "ratings.csv", "run.csv").message == RATINGS
-
-
 def test_threshold_of_ratings_is_that_of_labels(podium: Run) -> None:
     for argv in (("two.csv", "-o", "one"), ("ratings.csv", "--min-relevance", "4", "-o", "two")):
         assert podium("train", *argv, "--loss", "pap-ramp@2").status == 0
     assert np.array_equal(load("one").coef_, load("two").coef_)
-
-
-def test_threshold_may_be_in_the_text_of_the_loss(podium: Run) -> None:
-    done = podium("train", "ratings.csv", "-o", "m", "--loss", "logistic(min_relevance=4)")
-    assert done.status == 0
-    assert "does not use grades" not in done.err
 
 
 def test_row_numbers_of_pandas_are_no_features(podium: Run) -> None:
@@ -112,13 +101,6 @@ def test_times_and_ids_are_no_features_unless_named(podium: Run) -> None:
     assert podium("rank", "m", "two.csv", "-o", "run.csv").status == 0
     done = podium(*argv, "--ignore", "timestamp,session_id,hotelId")
     assert "not used as features" not in done.err
-
-
-def test_table_of_times_and_ids_alone_has_no_feature(podium: Run) -> None:
-    pl.read_csv("two.csv").drop("watch_time", "price").write_csv("few.csv")
-    done = podium("train", "few.csv", "-o", "m")
-    assert done.message.startswith("few.csv has no feature column: it has 'user_id', 'item_id', ")
-    assert done.message.endswith("columns, or list columns of times or ids in --features.")
 
 
 def test_grades_that_a_loss_does_not_read_are_told_first(podium: Run) -> None:

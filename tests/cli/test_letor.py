@@ -109,18 +109,6 @@ def test_k_cuts_the_measure_and_the_loss(
     assert made.eval_metric == measure
 
 
-def test_losses_that_read_grades_are_measured_by_ndcg() -> None:
-    for name in ("softmax", "pairwise-hinge", "squared"):
-        assert _models.make(Model(loss=name), Solver(), None, 0).eval_metric == "ndcg@10"
-
-
-def test_model_holds_the_loss_of_the_command_line(podium: Run) -> None:
-    text = "listmle(head=relevant,ties=averaged,n_orders=3)@2"
-    assert podium("train", "train.txt", "--loss", text, "-k", "5", "-o", "model").status == 0
-    loss = load("model").loss
-    assert (loss.k, loss.head, loss.ties, loss.n_orders) == (2, "relevant", "averaged", 3)
-
-
 def test_tune_takes_losses_with_parameters(podium: Run) -> None:
     grid = "loss=listmle(head=relevant,ties=fixed)@2, softmax,listmle"
     argv = ("train", "train.txt", "-o", "model", "--tune", "--valid", "vali.txt", "-k", "2")
@@ -166,12 +154,6 @@ def test_advised_loss_differs_in_its_head_alone(given: str, said: str) -> None:
     assert f"< {loss.min_relevance:g}, {said} (listmle(" in text
     (advised,) = re.findall(r"\((listmle\(.*) leaves", text)
     assert losses.get(advised) == replace(loss, head="relevant")
-
-
-def test_feature_too_large_to_scale_is_not_blamed_on_the_first_file(podium: Run) -> None:
-    Path("large.txt").write_text("1 qid:99 1:1 3:1e150\n0 qid:99 1:2\n")
-    done = podium("train", "train.txt", "large.txt", *TRAIN[2:], "-o", "model")
-    assert done.message.startswith("train.txt, large.txt: feature '3' has values up to 1e+150, too")
 
 
 def test_several_files_are_one(podium: Run) -> None:
@@ -246,20 +228,6 @@ def test_normalisation_is_kept_in_the_model(podium: Run) -> None:
     assert not run.equals(read(podium, "rank", "two", "test.txt"))
 
 
-def test_table_is_normalised_by_user_too(podium: Run) -> None:
-    rows = data.read_features("train.txt")
-    columns = {f"f{j}": np.asarray(rows.X)[:, j] for j in range(4)}
-    data.write_table({"user": rows.qid, "label": rows.y, **columns}, "rows.csv")
-    for file, out in (("rows.csv", "table"), ("train.txt", "letor")):
-        argv = ("train", file, *TRAIN[2:], "--query-norm", "-o", out)
-        assert podium(*argv).status == 0
-    assert np.array_equal(load("table").coef_, load("letor").coef_)
-    run = read(podium, "rank", "table", "rows.csv")
-    letor = read(podium, "rank", "letor", "train.txt")
-    assert run.columns == ["user", "item", "score"]
-    assert run.equals(letor.rename({"qid": "user"}))
-
-
 def test_infinite_value_has_no_place_in_a_range(podium: Run) -> None:
     """Trees learn from what is missing, so that it is no error there; infinity is."""
     pytest.importorskip("lightgbm")
@@ -289,11 +257,6 @@ def test_trees_without_sparse_features_read_a_sparse_file(podium: Run) -> None:
     run = read(podium, "rank", "sparse", "sparse.svmlight")
     assert run.equals(read(podium, "rank", "dense", "dense.svmlight"))
     assert run.equals(read(podium, "rank", "dense", "sparse.svmlight"))
-
-
-def test_file_given_twice_is_refused(podium: Run) -> None:
-    done = podium("train", "train.txt", *TRAIN[1:], "train.txt", "-o", "model")
-    assert done.message == "train.txt is given twice. Leave one out."
 
 
 def test_files_may_lack_the_last_features(podium: Run) -> None:
@@ -410,21 +373,6 @@ def test_file_that_teaches_nothing_is_refused(podium: Run, text: str) -> None:
     assert not Path("model").exists()
 
 
-def test_cutoff_beyond_every_list_is_the_whole_list(podium: Run) -> None:
-    argv = ("train", "train.txt", "--loss")
-    assert podium(*argv, "listmle@99", "-o", "far").status == 0
-    assert podium(*argv, "listmle", "-o", "whole").status == 0
-    assert np.array_equal(load("far").coef_, load("whole").coef_)
-    assert podium("rank", "far", "test.txt", "-k", "99", "-o", "run.csv").status == 0
-    assert mean(podium, "test.txt", "run.csv", "ndcg@99") > 0.8
-
-
-def test_neural_model_scales_by_itself() -> None:
-    assert _models.make(Model(model="neural"), Solver(), None, 0).standardize is True
-    raw = _models.make(Model(model="neural", no_scale=True), Solver(), None, 0)
-    assert raw.standardize is False
-
-
 def test_ohsumed_is_learned_ranked_and_measured(
     podium: Run, podium_data: Callable[[str], Path]
 ) -> None:
@@ -464,22 +412,3 @@ def test_grid_of_losses_that_read_grades_is_measured_by_ndcg(podium: Run) -> Non
     named = pl.read_csv("t.csv")["loss"].to_list()
     assert named == ["listmle(head=relevant)@3", "softmax"]
     assert any(f"best loss={name}" in done.err for name in named)
-
-
-def test_loss_that_redraws_ends_below_where_it_started(podium: Run) -> None:
-    argv = ("train", "train.txt", "--valid", "vali.txt", "-o", "model")
-    assert podium(*argv, "--loss", "listmle(ties=redrawn)").status == 0
-    model = load("model")
-    assert model.objective_ < model.history_["objective"][0]
-
-
-def test_advice_about_a_loss_names_no_option_that_train_lacks(podium: Run) -> None:
-    argv = ("train", "train.txt", "-o", "model", "--loss")
-    for loss, more in (
-        ("listmle(ties=redrawn)", ("--solver", "lbfgs")),
-        ("listmle(head=relevant,ties=redrawn)@3", ("--model", "lightgbm")),
-        ("listmle(n_orders=5)", ()),
-    ):
-        done = podium(*argv, loss, *more)
-        assert done.status == 2
-        assert "--ties" not in done.err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import re
 import sys
@@ -72,12 +71,6 @@ def test_user_with_nothing_left_is_told(podium: Run) -> None:
     assert (done.status, done.err) == (0, "podium: 1 of 30 users have no item left to recommend.\n")
 
 
-def test_k_beyond_the_catalogue_lists_all_there_is(podium: Run, model: Factorization) -> None:
-    assert model.user_labels_ is not None
-    wanted = rows_of(model, model.user_labels_.tolist(), k=N_ITEMS)
-    assert lists(podium, "-k", "1000000000") == wanted
-
-
 def test_run_is_written_piece_by_piece(podium: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = lists(podium, "-k", "5")
     asked: list[int] = []
@@ -117,20 +110,6 @@ def test_seen_items_are_shown_on_request(podium: Run, model: Factorization) -> N
     assert lists(podium, "--users", "users.txt", "-k", "4", "--include-seen") == wanted
 
 
-def test_items_are_allowed_and_denied(podium: Run, model: Factorization) -> None:
-    assert model.user_labels_ is not None
-    users = model.user_labels_.tolist()
-    Path("allow.txt").write_text("103\n100\n104\n110\n")
-    data.write_table({"doc": ["110", "105"]}, "deny.parquet")  # as text, which the model's are not
-    argv = ("--allow", "allow.txt", "--deny", "deny.parquet")
-    data.write_table({"doc": [103, 100, 104, 110]}, "allow.parquet")
-    wanted = rows_of(model, users, k=12, allow=[100, 103, 104])
-    named = ("--allow", "allow.parquet", "--deny", "deny.parquet", "--column", "item=doc")
-    assert lists(podium, *named) == wanted
-    Path("deny.txt").write_text("110\n105\n")
-    assert lists(podium, *argv[:3], "deny.txt") == wanted
-
-
 def test_unknown_users_are_left_out_and_told(podium: Run) -> None:
     Path("strangers.txt").write_text("u1\nu99\nu98\n")
     done = podium("recommend", "model", "--users", "strangers.txt", "-o", "run.parquet")
@@ -162,15 +141,6 @@ def test_row_numbers_are_the_ids_of_a_model_of_a_matrix(podium: Run, some: bool)
     assert found == rows_of(fitted, [4, 0] if some else list(range(6)), k=2)
 
 
-def test_stdout_is_the_csv_of_the_file(podium: Run) -> None:
-    assert podium("recommend", "model", "-o", "run.csv").status == 0
-    assert podium("recommend", "model", "-o", "run.csv.gz").status == 0
-    done = podium("recommend", "model")
-    assert done.out == Path("run.csv").read_text()
-    assert done.out == gzip.decompress(Path("run.csv.gz").read_bytes()).decode()
-    assert pl.read_csv(io.StringIO(done.out)).columns == ["user", "item", "score"]
-
-
 @pytest.mark.parametrize("packed", [False, True])
 def test_trec_run_has_ranks_and_the_same_scores(podium: Run, packed: bool) -> None:
     rows = lists(podium, "-k", "3")
@@ -189,18 +159,6 @@ def test_trec_run_has_ranks_and_the_same_scores(podium: Run, packed: bool) -> No
     assert [ranks[n] for n in first] == [1] * len(first)
     later = sorted(set(range(len(lines))) - set(first))
     assert all(ranks[n] == ranks[n - 1] + 1 for n in later)
-
-
-def test_trec_run_of_rank_is_that_of_its_csv(podium: Run) -> None:
-    rows = "".join(f"{u},{i},{i % 2},{(i * 7) % 5}.25\n" for u in range(3) for i in range(6))
-    Path("rows.csv").write_text("user,item,relevance,x\n" + rows)
-    assert podium("train", "rows.csv", "--loss", "logistic", "-o", "ranker").status == 0
-    for name in ("run.csv", "run.trec"):
-        assert podium("rank", "ranker", "rows.csv", "-o", name).status == 0
-    one, two = data.read_run("run.csv"), data.read_run("run.trec")
-    assert np.array_equal(one.user, two.user)
-    assert [str(i) for i in one.item] == list(two.item)
-    assert np.array_equal(one.score, two.score)
 
 
 @pytest.mark.parametrize("name", ["a b", "\t"])

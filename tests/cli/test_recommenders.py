@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from podium import rankers, recommenders, tuning
+from podium import recommenders, tuning
 from podium.errors import warn
 
 Run = Callable[..., Any]
@@ -146,10 +146,6 @@ def test_files_without_names_are_read(podium: Run, pairs: pl.DataFrame) -> None:
     argv = ("train", "bare", "--columns", "user,item,value", "--model", "ease", "--out", "bare-m")
     assert podium(*argv).status == 0
     assert Path("model").read_bytes() == Path("bare-m").read_bytes()
-
-
-def test_no_name_is_both_a_ranker_and_a_recommender() -> None:
-    assert set(rankers.REGISTRY).isdisjoint(recommenders.REGISTRY)
 
 
 @pytest.mark.parametrize("name", ["popularity", "ease", "item-knn"])

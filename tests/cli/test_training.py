@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-import gzip
-import inspect
 import io
 import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -69,15 +66,6 @@ def test_svmlight_is_learned_ranked_and_measured(podium: Callable[..., Any]) -> 
 
 
 @pytest.mark.usefixtures("rows")
-def test_packed_rows_give_the_same_model(podium: Callable[..., Any]) -> None:
-    for name in ("train.svmlight", "train.csv"):
-        Path(f"{name}.gz").write_bytes(gzip.compress(Path(name).read_bytes()))
-        for file, out in ((name, "one"), (f"{name}.gz", "two")):
-            assert podium("train", file, *LOSS, "--out", out).status == 0
-        assert Path("one").read_bytes() == Path("two").read_bytes()
-
-
-@pytest.mark.usefixtures("rows")
 def test_model_is_that_of_the_library(podium: Callable[..., Any]) -> None:
     options = ("--l2", "0.01", "--learning-rate", "0.2", "--max-iter", "30", "--set", "tol=0")
     options += ("--no-scale",)
@@ -89,21 +77,6 @@ def test_model_is_that_of_the_library(podium: Callable[..., Any]) -> None:
     with pytest.warns(UserWarning, match="max_iter"):
         model.fit(rows.X, rows.y, rows.qid)
     assert np.array_equal(load("model").coef_, model.coef_)
-
-
-def test_defaults_in_the_help_are_those_of_the_library() -> None:
-    from podium.cli._training import Model, Solver
-
-    library = {name: p.default for name, p in inspect.signature(LinearRanker).parameters.items()}
-    found = 0
-    for group in (Model, Solver):
-        for field in dataclasses.fields(group):
-            option = get_type_hints(group, include_extras=True)[field.name].__metadata__[-1]
-            number = re.search(r"[Dd]efault: ([\d.]*\d)", option.help)
-            if number and field.name in library:
-                found += 1
-                assert float(number[1]) == library[field.name], field.name
-    assert found == 3
 
 
 @pytest.mark.usefixtures("rows")
@@ -119,20 +92,6 @@ def test_scaled_model_is_the_pipeline_with_coefficients_brought_back(
     model = load("model")
     scores = rows.X @ model.coef_ + model.intercept_
     np.testing.assert_allclose(scores, pipeline.predict(rows.X), atol=1e-9)
-
-
-@pytest.mark.usefixtures("rows")
-def test_scaling_makes_units_irrelevant(podium: Callable[..., Any]) -> None:
-    frame = pl.read_csv("train.csv")
-    frame.with_columns(pl.col("third") * 1024.0).write_csv("metres.csv")
-    for file, out in (("train.csv", "one"), ("metres.csv", "two")):
-        assert podium("train", file, *LOSS, "--out", out).status == 0
-    one, two = load("one").coef_, load("two").coef_
-    np.testing.assert_allclose(two * [1.0, 1.0, 1024.0], one, rtol=1e-9)
-    assert podium("train", "train.csv", *LOSS, "--no-scale").status == 0
-    done = podium("train", "metres.csv", *LOSS, "--no-scale")  # every step is too long
-    assert done.status == 2
-    assert "nothing better than zero coefficients" in done.err
 
 
 @pytest.mark.usefixtures("rows")
@@ -209,15 +168,6 @@ def test_cutoff_keeps_the_best_of_each_user(podium: Callable[..., Any]) -> None:
     assert top.equals(whole.group_by("user", maintain_order=True).head(3))
     long = podium("rank", "model", "test.csv", "-k", "99")
     assert pl.read_csv(io.StringIO(long.out)).equals(whole)
-
-
-@pytest.mark.usefixtures("rows")
-def test_items_of_svmlight_are_positions(podium: Callable[..., Any]) -> None:
-    podium("train", "train.svmlight", *LOSS)
-    run = pl.read_csv(io.StringIO(podium("rank", "model", "test.svmlight").out))
-    assert run.columns == ["qid", "item", "score"]
-    assert set(run["item"]) == set(range(10))
-    assert run.group_by("qid").len()["len"].to_list() == [10] * 12
 
 
 @pytest.mark.usefixtures("rows")

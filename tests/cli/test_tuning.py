@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from podium import data, evaluation, losses, tuning
+from podium import data, evaluation, tuning
 from podium.rankers import REGISTRY, LinearRanker, load
 from podium.rankers.boosting import LightGBMRanker
 from podium.rankers.scaling import folded, standardized
@@ -150,15 +150,6 @@ def test_share_without_tuning_only_says_when_to_stop(podium: Callable[..., Any])
     assert done.status == 0
     assert "tried 1 candidate; best with the given options: pap@2 " in done.err
     assert load("model").keep == "last"
-
-
-def test_failed_candidates_are_counted(podium: Callable[..., Any]) -> None:
-    grid = ("--grid", "l2=0.1,-1", "--tune-table", "t.csv")
-    done = podium(*TRAIN, "--tune", *grid)
-    assert done.status == 0
-    assert "tried 2 candidates, of which 1 failed (1 × ArgumentError: l2 must be" in done.err
-    assert "); best l2=0.1" in done.err
-    assert "l2 must be a number >= 0, got -1" in pl.read_csv("t.csv")["error"][1]
 
 
 @pytest.mark.parametrize(
@@ -355,16 +346,6 @@ def test_trees_pool_items_for_the_losses_that_take_them(podium: Callable[..., An
     assert ("; labels pooled over 10 items" in done.err) == ("best loss=group" in done.err)
 
 
-def test_cutoff_alone_is_the_measures(podium: Callable[..., Any]) -> None:
-    train = ("train", "train.csv", "-o", "model", "-k", "3", "--valid-share", "0.5")
-    assert podium(*train).status == 0
-    model = load("model")
-    assert (model.eval_metric, model.loss) == ("pap@3", losses.PApLogistic())
-    assert podium(*train, "--loss", "pap-ramp@2").status == 0
-    model = load("model")
-    assert (model.eval_metric, model.loss) == ("pap@3", losses.PApRamp(2))
-
-
 def test_k_is_the_cutoff_of_the_measure_where_a_model_has_none(podium: Callable[..., Any]) -> None:
     model = ("--model", "logistic-regression", "--out", "model")
     done = podium(
@@ -381,12 +362,6 @@ def test_features_whose_squares_overflow_are_refused_by_name(podium: Callable[..
     assert done.status == 2
     assert done.message.startswith("huge.csv: feature 'second' has values up to ")
     assert podium("train", "huge.csv", *TRAIN[2:], "--ignore", "day,second").status == 0
-
-
-def test_names_that_a_model_takes_are_listed_as_they_are_typed(podium: Callable[..., Any]) -> None:
-    message = podium(*TRAIN, "--set", "trees=3").message
-    assert "It accepts --loss, --l2, " in message
-    assert "; with --set radius, keep, batch_size." in message
 
 
 def test_bundle_says_how_far_from_the_minimum_it_is_at_most(podium: Callable[..., Any]) -> None:
