@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.exceptions import TyperException
 
 from podium import __version__
@@ -63,7 +63,7 @@ class _Group(TyperGroup):
 
 def _untyped(params: list[Any]) -> list[Any]:
     for parameter in params:
-        if getattr(parameter, "is_flag", False):
+        if isinstance(parameter, TyperOption) and parameter.is_flag:
             parameter.metavar = ""
     return params
 

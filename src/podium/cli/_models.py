@@ -103,7 +103,7 @@ def given_parameters(model: Model, solver: Solver) -> dict[str, Any]:
     """Return the parameters of a ranker that were given as options of their own."""
     return {
         **solver.explicit_parameters(),
-        **_known({name: getattr(model, name) for name in ("loss", "l2", "k", "min_relevance")}),
+        **_known({name: vars(model)[name] for name in ("loss", "l2", "k", "min_relevance")}),
         **({"clip": True} if model.clip else {}),
     }
 

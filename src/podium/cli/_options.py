@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import typer
+from typer.models import ParameterInfo
 
 from podium.cli import _messages
 from podium.cli._spelling import Sets, metadata, option_name, spelling
@@ -371,7 +372,7 @@ def _in_panel(annotation: Any, panel: str) -> Any:
     """Return the annotation of an option with this panel, unless it has a panel already."""
     kind, *marks = typing.get_args(annotation)
     for i, mark in enumerate(marks):
-        if getattr(mark, "rich_help_panel", panel) is None:
+        if isinstance(mark, ParameterInfo) and mark.rich_help_panel is None:
             marks[i] = copy.copy(mark)  # copied, because several dataclasses may share an alias
             marks[i].rich_help_panel = panel
     return Annotated[kind, *marks]

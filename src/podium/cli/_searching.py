@@ -97,8 +97,9 @@ class Search:
         from podium.errors import ArgumentError
 
         check_target(self.tune_table, "--tune-table")
+        given = vars(self)
         for name in _OF_TUNE:
-            if getattr(self, name) is not None and not self.tune:
+            if given[name] is not None and not self.tune:
                 raise ArgumentError(f"--{name.replace('_', '-')} needs --tune.")
 
     def limits(self) -> dict[str, Any]:

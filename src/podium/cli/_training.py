@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -137,8 +137,7 @@ class Solver:
 
     def explicit_parameters(self) -> dict[str, Any]:
         """Return the parameters that were given as options."""
-        parameters = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in parameters.items() if value is not None}
+        return {name: value for name, value in vars(self).items() if value is not None}
 
 
 @dataclass(frozen=True)

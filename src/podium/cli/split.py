@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -113,10 +113,9 @@ def split(
     from podium.data.splitting import How, split_events
 
     names = columns.names_by_role()
-    options = {field.name: getattr(parts, field.name) for field in fields(parts)}
     result = split_events(
         events,
-        How(**options, group=names.pop("group", None)),
+        How(**vars(parts), group=names.pop("group", None)),
         **names,
         **file.of_file(),
     )
