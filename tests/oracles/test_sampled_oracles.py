@@ -22,8 +22,7 @@ from podium.sampled import (
     get,
 )
 from podium.sampled.distribution import all_rank_weights, rank_weights, read_measure
-from podium.sampled.estimators.least_squares import _bounded, _two_values
-from podium.sampled.estimators.moments import moments
+from podium.sampled.estimators.least_squares import _bounded, _two_values, moments
 
 N_ITEMS, N_NEGATIVES = 3706, 99  # ml-1m, and the paper's sample
 NDCG = [1 / log2(rank + 1) for rank in range(1, 11)]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from tests.raised import raises
 
-from podium.catalogue import ScoreFunction, device_scores, rank_all, target_ranks, top_k
+from podium.catalogue import ScoreFunction, devices, rank_all, target_ranks, top_k
 from podium.catalogue.counting import CountedProducts
 from podium.catalogue.exact import Products
 from podium.errors import ArgumentError
@@ -61,7 +61,7 @@ def function(values: Any) -> ScoreFunction:
 def memory(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A device with memory for 2,000 scores at a time; the list has the sizes that were tried."""
     tried: list[int] = []
-    multiply = device_scores.product
+    multiply = devices.product
 
     def product(users: Any, items: Any) -> Any:
         tried.append(len(users) * len(items))
@@ -69,7 +69,7 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return multiply(users, items)
 
-    monkeypatch.setattr(device_scores, "product", product)
+    monkeypatch.setattr(devices, "product", product)
     return tried
 
 
@@ -89,7 +89,7 @@ def test_ranks_are_those_of_the_exact_scores_on_each_device(
         np.testing.assert_array_equal(target_ranks(source, targets, **options), expected)
     for block_size in (1, 7):
         monkeypatch.setattr(CountedProducts, "block_size", block_size)
-        monkeypatch.setattr(device_scores.ProductScores, "block_size", block_size)
+        monkeypatch.setattr(devices.ProductScores, "block_size", block_size)
         np.testing.assert_array_equal(target_ranks(factors, targets, **options), expected)
         np.testing.assert_array_equal(target_ranks(tensors(factors), targets, **options), expected)
 
@@ -174,7 +174,7 @@ def test_too_little_memory_for_any_tile_is_an_error(monkeypatch: pytest.MonkeyPa
     def product(*_: Any) -> Any:
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
-    monkeypatch.setattr(device_scores, "product", product)
+    monkeypatch.setattr(devices, "product", product)
     users, items = tensors(close_factors(np.float32))
     with raises(ArgumentError, "device"):
         top_k((users, items), 5)

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from podium.errors import ArgumentError, PodiumWarning
+from podium.errors import PodiumWarning
 from podium.sampled import RankDistribution, SampledRanks
 from podium.sampled.bounds import Bounds, identification_bounds, population_bounds
 
@@ -83,20 +83,3 @@ def test_bounds_warn_where_nothing_fits() -> None:
     with pytest.warns(PodiumWarning, match="no distribution of ranks gives"):
         low, high = identification_bounds(odd, "recall@10")
     assert 0 <= low <= high <= 1
-
-
-@pytest.mark.parametrize("confidence", [0, 1, 1.5])
-def test_bounds_refuse_a_confidence_that_is_none(confidence: float) -> None:
-    with pytest.raises(ArgumentError, match="confidence must be a number > 0 and < 1"):
-        identification_bounds(SampledRanks([1, 2], 9, 50), "recall@5", confidence=confidence)
-
-
-def test_population_bounds_refuse_what_is_no_distribution_of_users() -> None:
-    signed = RankDistribution([1.5, -0.5, 0.0])
-    with pytest.raises(ArgumentError, match="distribution has negative probabilities"):
-        population_bounds(signed, "recall@1", n_negatives=1)
-    flat = RankDistribution([0.5, 0.5])
-    with pytest.raises(ArgumentError, match="n_negatives must be below n_items"):
-        population_bounds(flat, "recall@1", n_negatives=2)
-    with pytest.raises(ArgumentError, match="its value is 1 if the only relevant item has rank 2"):
-        population_bounds(flat, "topk_loss@1", n_negatives=1)

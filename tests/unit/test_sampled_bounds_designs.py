@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from podium.errors import ArgumentError
 from podium.sampled import RankDistribution, SampledRanks
 from podium.sampled.bounds import identification_bounds, search
 from podium.sampled.bounds.ball import Part, ball_of_ranks
@@ -89,11 +88,6 @@ def test_bounds_are_worth_a_rank_in_the_users_own_catalogue() -> None:
     low, high = identification_bounds(ranks, "rank_auc")
     assert low == pytest.approx(0.0, abs=1e-9)
     assert high < 0.2
-
-
-def test_bounds_refuse_a_cutoff_that_one_catalogue_does_not_have() -> None:
-    with pytest.raises(ArgumentError, match="pauc@60 is undefined in a catalogue of 50 items"):
-        identification_bounds(SampledRanks([1, 2], 9, [50, 100]), "pauc@60")
 
 
 def test_bounds_of_known_ranks_hold_for_users_of_unequal_weight() -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from podium.catalogue import target_ranks
-from podium.errors import ArgumentError, PodiumWarning
+from podium.errors import PodiumWarning
 from podium.sampled import StratifiedCandidates, draw_strata
 from podium.sampled.reading.strata import read_scan
 
@@ -95,38 +95,6 @@ def test_short_lists_have_fewer_listed_items() -> None:
     assert drawn.ranks(np.zeros(drawn.row.size), k=K).n_drawn.tolist() == [6] * TARGETS.nnz
 
 
-def _with_nan() -> NDArray[np.float64]:
-    proxy = PROXY.copy()
-    proxy[5, 9] = np.nan
-    return proxy
-
-
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        ({"certain": 0}, "certain must be an integer >= 1, got 0"),
-        ({"uniform": 0}, "uniform must be an integer >= 1, got 0"),
-        ({"proxy": _with_nan()}, "finite"),
-        ({"proxy": np.full(N_ITEMS, np.nan)}, "proxy has 60 non-finite values"),
-        ({"proxy": PROXY[:, :50]}, "proxy must have the shape of targets"),
-        ({"proxy": None, "lists": [[60]] * N_USERS}, "lists must hold items from 0 to 59"),
-        ({"exclude": TARGETS}, "targets"),
-    ],
-)
-def test_bad_input_is_refused(changes: dict[str, Any], text: str) -> None:
-    arguments: dict[str, Any] = {"proxy": PROXY, **OPTIONS, **changes}
-    with pytest.raises(ArgumentError, match=text):
-        draw_strata(TARGETS, **arguments)
-
-
-def test_bad_scores_are_refused() -> None:
-    drawn = draw_strata(TARGETS, proxy=PROXY, **OPTIONS)
-    with pytest.raises(ArgumentError, match="scores must have one score per row, got 3 for"):
-        drawn.ranks(np.zeros(3), k=K)
-    with pytest.raises(ArgumentError, match="scores has 1 non-finite value, first at row 0"):
-        drawn.table(np.r_[np.nan, np.zeros(drawn.row.size - 1)])
-
-
 def test_proxy_that_knows_the_targets_is_named() -> None:
     lone = csr_array(np.eye(N_USERS, N_ITEMS))
     with pytest.warns(PodiumWarning, match="The proxy ranks 100% of the targets first"):
@@ -148,12 +116,3 @@ def test_table_shows_the_targets_that_the_proxy_lists() -> None:
     np.testing.assert_array_equal(
         stratum[~drawn.is_target] == "drawn", drawn.is_drawn[~drawn.is_target]
     )
-
-
-def test_factors_are_a_proxy() -> None:
-    rng = np.random.default_rng(0)
-    factors = rng.normal(size=(N_USERS, 3)), rng.normal(size=(N_ITEMS, 3))
-    options: dict[str, Any] = {"certain": 8, "uniform": 6}
-    by_factors = draw_strata(TARGETS, proxy=factors, **options)
-    by_scores = draw_strata(TARGETS, proxy=factors[0] @ factors[1].T, **options)
-    np.testing.assert_array_equal(by_factors.item, by_scores.item)

@@ -28,7 +28,7 @@ from podium.executors import Executor, or_threads
 from podium.types import PerRow, Ties
 
 if TYPE_CHECKING:
-    from podium.catalogue.device_scores import DeviceScores
+    from podium.catalogue.devices import DeviceScores
 
 _PARTS = 4  # parts of the users per worker
 

@@ -15,7 +15,6 @@ with all targets of each user. `plan_scan` chooses the sizes of both from a pilo
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from podium.sampled._request import comparable
 from podium.sampled.bounds import Bounds, identification_bounds, population_bounds
 from podium.sampled.candidates import Candidates, draw_candidates
 from podium.sampled.design import Design
@@ -27,6 +26,7 @@ from podium.sampled.estimators.mle import MLE, WMLE, likelihood_gap, maximum_lik
 from podium.sampled.estimators.naive import Naive, RecallMap, UnbiasedRank
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.evaluating import compare, compare_all, error_from, evaluate
+from podium.sampled.matching import comparable
 from podium.sampled.planning import Plan, PlannedDesign, plan, plan_scan
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.results import (
@@ -40,14 +40,12 @@ from podium.sampled.sampling import sample_ranks, simulate_ranks
 from podium.sampled.scanning.ranks import ScannedRanks
 from podium.sampled.scanning.scan import scan
 from podium.sampled.scanning.strata import StratifiedCandidates, draw_strata
-from podium.sampled.shared.ranks import SharedRanks
-from podium.sampled.shared.sampling import sample_shared
+from podium.sampled.shared.ranks import SharedRanks, sample_shared
 
 if TYPE_CHECKING:
     from podium.sampled.reading import SampleReader, read
     from podium.sampled.reading.negatives import CandidatePairs, read_negatives, read_pair_scores
-    from podium.sampled.reading.ranks import read_ranks
-    from podium.sampled.reading.scores import read_candidate_scores
+    from podium.sampled.reading.ranks import read_candidate_scores, read_ranks
     from podium.sampled.reading.seen import Seen, read_seen
 
 __all__ = [

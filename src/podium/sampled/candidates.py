@@ -16,10 +16,17 @@ from podium.errors import ArgumentError, arg
 from podium.groups import row_offsets
 from podium.ranking import kept_offsets
 from podium.sampled import _kernels
-from podium.sampled._draws import THIN, draw_bits, read_plan
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.sampling import from_doubled, refuse_nonfinite, score_blocks, tie_rule
+from podium.sampled.sampling import (
+    THIN,
+    draw_bits,
+    from_doubled,
+    read_plan,
+    refuse_nonfinite,
+    score_blocks,
+    tie_rule,
+)
 from podium.types import Labels, Offsets, Ties
 
 _CONCLUSIVE_REPEATS = 10  # with more expected repeats than this, the absence of repeats is evidence

@@ -13,12 +13,19 @@ from podium.errors import ArgumentError
 from podium.evaluation.stats.intervals import t_interval, t_p_value, t_statistic
 from podium.metrics import Measure
 from podium.progress import or_silent
-from podium.sampled._request import read_measures, read_resamples, require_several
-from podium.sampled._targets import same_rows
-from podium.sampled._uncertainty import Resampler, distinct_warnings, source_of_error
 from podium.sampled.bounds import Bounds
 from podium.sampled.estimators import ErrorFrom, Estimator, get
-from podium.sampled.fits import Fit, MeanOfUsers, RanksFit, covering, limited
+from podium.sampled.fits import (
+    Fit,
+    MeanOfUsers,
+    RanksFit,
+    Resampler,
+    covering,
+    distinct_warnings,
+    limited,
+    source_of_error,
+)
+from podium.sampled.matching import read_measures, read_resamples, require_several, same_rows
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.results import (
     Difference,

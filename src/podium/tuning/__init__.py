@@ -6,11 +6,9 @@ finished fits in a file, and `results` holds the trials. `of_rows` fits and meas
 `folds` of rows, and `of_pairs` recommenders on `pairs`; `fitting` does one fit (also of pipelines).
 """
 
-from podium.tuning.candidates import Integers, LogUniform, Uniform, parse_values
-from podium.tuning.defaults import default_grid
-from podium.tuning.fitting import fit, last_step
-from podium.tuning.folds import SPLITS
-from podium.tuning.rehearsing import rehearse
+from podium.tuning.candidates import Integers, LogUniform, Uniform, default_grid, parse_values
+from podium.tuning.fitting import fit, last_step, rehearse
+from podium.tuning.of_rows import SPLITS
 from podium.tuning.results import Interrupted, Search, Trial
 from podium.tuning.searching import plan, search
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.metrics import Measure
-from podium.sampled._request import read_measures, require_kind
-from podium.sampled._uncertainty import distinct_warnings
 from podium.sampled.design import Design
 from podium.sampled.distribution import require_defined
 from podium.sampled.estimators import Estimator, LinearEstimator, get
 from podium.sampled.estimators.smooth.cells import Cells
-from podium.sampled.planning.designs import PlannedDesign, Table, ladders, largest_size
+from podium.sampled.fits import distinct_warnings
+from podium.sampled.matching import read_measures, require_kind
+from podium.sampled.planning.designs import Plan, PlannedDesign, Sizes, ladders, largest_size
 from podium.sampled.planning.outlook import (
     Expected,
     PlannedEstimate,
@@ -22,7 +22,6 @@ from podium.sampled.planning.outlook import (
     expected_from_value,
     layout,
 )
-from podium.sampled.planning.result import Plan
 from podium.sampled.planning.scans import plan_scan
 from podium.sampled.ranks import SampledRanks
 from podium.types import Progress
@@ -153,7 +152,7 @@ def plan(
     cells = layout(Design(largest_size(families), n_items, with_replacement))
     expected = _expected(parsed, cells, pilot, expect, repeats, seed)
     planned_estimate = PlannedEstimate(estimator, parsed, n_users_checked, expected, repeats, seed)
-    table = Table(
+    table = Sizes(
         planned_estimate,
         goal,
         only_std_error,
@@ -165,7 +164,7 @@ def plan(
     return replace(designed, assumed=pilot is None and expect is None)
 
 
-def _plan_of(table: Table, designs: tuple[PlannedDesign, ...], pilot: SampledRanks | None) -> Plan:
+def _plan_of(table: Sizes, designs: tuple[PlannedDesign, ...], pilot: SampledRanks | None) -> Plan:
     planned_estimate = table.planned_estimate
     conventions = {
         "method": str(planned_estimate.method),

@@ -12,13 +12,12 @@ import numpy as np
 from podium import _check
 from podium.errors import ArgumentError, PodiumWarning
 from podium.metrics import Measure
-from podium.sampled._request import require_kind
 from podium.sampled.design import Floats, Ints
 from podium.sampled.distribution import rank_weights, read_measure, values_of
 from podium.sampled.evaluating import evaluate
-from podium.sampled.planning.designs import Kind, PlannedDesign
+from podium.sampled.matching import require_kind
+from podium.sampled.planning.designs import Kind, Plan, PlannedDesign
 from podium.sampled.planning.outlook import PILOT
-from podium.sampled.planning.result import Plan
 from podium.sampled.scanning.open_targets import OpenTargets
 from podium.sampled.scanning.ranks import ScannedRanks
 

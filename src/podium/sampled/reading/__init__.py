@@ -23,8 +23,7 @@ from podium.sampled.reading.negatives import (
     read_negatives,
     read_pair_scores,
 )
-from podium.sampled.reading.ranks import read_ranks
-from podium.sampled.reading.scores import Tie, read_candidate_scores
+from podium.sampled.reading.ranks import Tie, read_candidate_scores, read_ranks
 from podium.sampled.reading.seen import OnSeen, Seen, read_seen, without_seen
 
 _ROLES = {

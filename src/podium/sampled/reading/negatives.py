@@ -21,7 +21,7 @@ from podium.sampled.candidates import Candidates
 from podium.sampled.design import Floats, Ints
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.reading.columns import SCORE, Columns
-from podium.sampled.reading.scores import (
+from podium.sampled.reading.ranks import (
     Tie,
     doubled_above,
     refuse_more_items,

@@ -12,12 +12,11 @@ import numpy as np
 from podium.errors import ArgumentError
 from podium.evaluation.stats.intervals import inside, std_error, t_interval
 from podium.metrics import Measure
-from podium.sampled._uncertainty import IntervalOf
 from podium.sampled.bounds import Bounds
 from podium.sampled.design import Floats
 from podium.sampled.distribution import RANK_AUC, rank_weights, require_defined, values_of
 from podium.sampled.estimators import ErrorFrom
-from podium.sampled.fits import Fit, MeanOfUsers, covering, design_of
+from podium.sampled.fits import Fit, IntervalOf, MeanOfUsers, covering, design_of
 from podium.sampled.scanning.bounds import scan_bounds
 from podium.sampled.scanning.open_targets import OpenTargets
 from podium.sampled.scanning.ranks import ScannedRanks

@@ -14,11 +14,22 @@ from podium.errors import ConvergenceWarning, warn
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators import ErrorFrom, Estimator, register
 from podium.sampled.estimators.mle import mle_probabilities
-from podium.sampled.estimators.smooth.cells import Cells, deviation_ratio
-from podium.sampled.estimators.smooth.data import RowIndex, em_until_fit, round_catalogues
-from podium.sampled.estimators.smooth.fit import Sample, State, combined_mass, modes
+from podium.sampled.estimators.smooth.cells import (
+    Cells,
+    RowIndex,
+    deviation_ratio,
+    em_until_fit,
+    round_catalogues,
+)
+from podium.sampled.estimators.smooth.fit import (
+    Sample,
+    State,
+    combined_mass,
+    modes,
+    with_history,
+    without_history,
+)
 from podium.sampled.estimators.smooth.fitted import SmoothFit
-from podium.sampled.estimators.smooth.prior import with_history, without_history
 from podium.sampled.likelihood import likelihood
 from podium.sampled.ranks import SampledRanks
 
