@@ -173,7 +173,7 @@ def test_no_package_imports_another_ones_private_modules() -> None:
 @pytest.mark.parametrize(
     ("place", "source", "found"),
     [
-        ("cli/a.py", "from podium.sampled.sampling import f", "podium.sampled.sampling"),
+        ("cli/a.py", "from podium.sampled._draws import f", "podium.sampled._draws"),
         (
             "cli/a.py",
             "def f():\n    from podium.rankers import _fitting",

@@ -14,7 +14,6 @@ from podium.evaluation import stats
 from podium.sampled import (
     BV,
     REGISTRY,
-    BVPrior,
     Estimator,
     RankDistribution,
     SampledRanks,
@@ -23,14 +22,14 @@ from podium.sampled import (
     SmoothFit,
     compare,
     compare_all,
-    error_from,
     evaluate,
     get,
     identification_bounds,
     simulate_ranks,
 )
 from podium.sampled.estimators import ErrorFrom
-from podium.sampled.fits import Resampler, Tally
+from podium.sampled.estimators.least_squares import BVPrior
+from podium.sampled.fits import Resampler, Tally, source_of_error
 
 N_ITEMS, N_NEGATIVES = 60, 9
 MASS = np.arange(1.0, N_ITEMS + 1) ** -0.7
@@ -446,7 +445,7 @@ def test_several_models_are_compared_with_the_first() -> None:
 def test_error_is_said_to_come_from_where_it_does(name: str, source: str) -> None:
     ranks = population(40, seed=0)
     estimate = evaluate(ranks, "rr", estimator=name, n_bootstrap=5, bounds=False).summary("rr")
-    assert error_from(name, ranks) == estimate.error_from == source
+    assert source_of_error(get(name), ranks) == estimate.error_from == source
 
 
 @dataclasses.dataclass(frozen=True)

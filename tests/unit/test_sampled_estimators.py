@@ -8,20 +8,9 @@ import numpy as np
 import pytest
 
 from podium.errors import ArgumentError
-from podium.sampled import (
-    BV,
-    CLS,
-    MN,
-    BVPrior,
-    Naive,
-    RankDistribution,
-    RecallMap,
-    SampledRanks,
-    UnbiasedRank,
-    evaluate,
-    get,
-    parse,
-)
+from podium.sampled import BV, CLS, RankDistribution, SampledRanks, evaluate, get, parse
+from podium.sampled.estimators.least_squares import MN, BVPrior
+from podium.sampled.estimators.naive import Naive, RecallMap, UnbiasedRank
 
 RANKS = SampledRanks([1, 1, 2, 5], 9, 100)
 FLAT = RankDistribution(np.full(100, 0.01))

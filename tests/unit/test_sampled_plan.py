@@ -16,7 +16,6 @@ from podium.sampled import (
     Design,
     Estimator,
     Plan,
-    PlannedDesign,
     RankDistribution,
     SampledRanks,
     Smooth,
@@ -24,7 +23,7 @@ from podium.sampled import (
     simulate_ranks,
 )
 from podium.sampled.distribution import read_measure
-from podium.sampled.planning.designs import Family, search_sizes
+from podium.sampled.planning.designs import Family, PlannedDesign, search_sizes
 from podium.sampled.planning.outlook import (
     Expected,
     PlannedEstimate,

@@ -10,14 +10,7 @@ import pytest
 from tests.raised import raises
 
 from podium.errors import ArgumentError, PodiumWarning
-from podium.sampled import (
-    REGISTRY,
-    SharedRanks,
-    compare_all,
-    evaluate,
-    read,
-    read_candidate_scores,
-)
+from podium.sampled import REGISTRY, SharedRanks, compare_all, evaluate, read, read_candidate_scores
 
 
 def drawn(seed: int = 0, n_users: int = 300, hardness: float = 20.0) -> SharedRanks:

@@ -496,11 +496,11 @@ def test_items_reach_the_fit_cut_as_the_rows_are() -> None:
 def test_rehearsal_shows_what_fit_would_refuse_and_changes_nothing() -> None:
     ranker = LinearRanker("listmle@200", max_iter=10_000)
     before = ranker.get_params()
-    tuning.rehearse(ranker)
+    fitting.rehearse(ranker)
     assert ranker.get_params() == before
     assert not hasattr(ranker, "coef_")
     with pytest.raises(ArgumentError, match="tol must be a number >= 0"):
-        tuning.rehearse(LinearRanker(tol=-1.0))
+        fitting.rehearse(LinearRanker(tol=-1.0))
 
 
 @pytest.mark.parametrize(

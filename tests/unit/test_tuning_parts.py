@@ -10,17 +10,10 @@ import pytest
 
 from podium.errors import ArgumentError
 from podium.rankers import LinearRanker, NeuralRanker
-from podium.tuning import (
-    Integers,
-    LogUniform,
-    Uniform,
-    default_grid,
-    of_rows,
-    parse_values,
-    plan,
-)
-from podium.tuning.candidates import candidates
+from podium.tuning import Integers, LogUniform, Uniform, default_grid, of_rows
+from podium.tuning.candidates import candidates, parse_values
 from podium.tuning.of_rows import Rows
+from podium.tuning.searching import plan
 
 
 def test_grid_is_in_order_and_the_last_name_varies_fastest() -> None:

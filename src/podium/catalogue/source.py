@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeAlias, cast
 
@@ -199,7 +199,8 @@ def of_users(scores: Any, start: int, stop: int) -> Any:
 
 
 def _some_rows(values: Any, start: int, stop: int) -> Any:
-    return (values if hasattr(values, "shape") else np.asarray(values))[start:stop]
+    is_plain = isinstance(values, Sequence)
+    return (np.asarray(values) if is_plain else values)[start:stop]
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ from podium.sampled.fits import (
     covering,
     distinct_warnings,
     limited,
-    source_of_error,
 )
 from podium.sampled.matching import read_measures, read_resamples, require_several, same_rows
 from podium.sampled.ranks import SampledRanks
@@ -45,11 +44,6 @@ Observations: TypeAlias = SampledRanks | SharedRanks | ScannedRanks
 
 N_BOOTSTRAP = 200
 """The number of bootstrap fits. It determines a standard error to about 5 %."""
-
-
-def error_from(estimator: str | Estimator, ranks: SampledRanks) -> ErrorFrom:
-    """Return the source of an estimate's standard error, as in `Estimate.error_from`."""
-    return source_of_error(get(estimator), ranks)
 
 
 def evaluate(

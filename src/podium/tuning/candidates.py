@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -224,12 +224,12 @@ def _checked(part: Any, grid: str) -> Params:
 def _values(name: str, values: Any) -> Any:
     if isinstance(values, Distribution):
         return values
-    if isinstance(values, str | Mapping) or not hasattr(values, "__len__"):
+    if isinstance(values, str | Mapping) or not isinstance(values, Sized):
         raise ArgumentError(
             f"{arg[name]} must be a list of values or a distribution such as LogUniform(1e-6, 1)"
             f", got {values!r}."
         )
-    plain: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    plain: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(cast("list[Any]", values))
     if not plain:
         raise ArgumentError(f"{arg[name]} must have at least one value, got none.")
     return plain

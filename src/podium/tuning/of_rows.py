@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, cast
@@ -55,7 +56,8 @@ class Rows:
             If y, qid or item have another number of rows than X.
         """
         features: Any = _check.on_host(self.X)
-        features = features if hasattr(features, "shape") else np.asarray(features)
+        is_plain = isinstance(features, Sequence)
+        features = np.asarray(self.X) if is_plain else features
         if _check.is_sparse(features):
             features = features.tocsr()  # not every sparse format has rows
         y, qid, item = (

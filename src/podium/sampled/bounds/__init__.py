@@ -24,7 +24,7 @@ from podium.sampled.distribution import (
     require_defined,
 )
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.sums import spaced_ranks
+from podium.sampled.sums import peaks, spaced_ranks
 
 _PRICE = 10.0  # of a missed moment; it keeps programmes feasible and their bounds valid
 _ROUNDS = 30  # in which ranks are added
@@ -67,11 +67,8 @@ def least_with_moments(probabilities: Floats, worth: Floats, degree: int, start:
         low = max(low, float(prices @ means) - largest_excess)
         if largest_excess <= _EXCESS_TOLERANCE:
             break
-        above_previous = np.concatenate([[True], excess[1:] > excess[:-1]])
-        not_below_next = np.concatenate([excess[:-1] >= excess[1:], [True]])
-        ranks = np.union1d(
-            ranks, np.flatnonzero(above_previous & not_below_next & (excess > 0)) + 1
-        )
+        tops = peaks(excess)
+        ranks = np.union1d(ranks, tops[excess[tops] > 0] + 1)
     return low
 
 

@@ -17,7 +17,7 @@ from numpy.polynomial import chebyshev
 
 from podium.sampled.bounds.ball import Ball, Part
 from podium.sampled.design import Design, Floats, Ints
-from podium.sampled.sums import cell_edges, expected, expected_at, needs_no_table
+from podium.sampled.sums import cell_edges, expected, expected_at, needs_no_table, peaks
 
 _COOLING = 0.4  # the ratio of temperatures between steps of the search
 _COLDEST = 3e-7  # of the worth's range; the error is at most this times the log of the ranks
@@ -404,9 +404,8 @@ class _Search:
 
 def _minima_below(net_worth: Floats, limit: float) -> Ints:
     """Return the ranks of local minima below a value."""
-    below_previous = np.concatenate([[True], net_worth[1:] < net_worth[:-1]])
-    not_above_next = np.concatenate([net_worth[:-1] <= net_worth[1:], [True]])
-    return np.flatnonzero(below_previous & not_above_next & (net_worth < limit - 1e-12)) + 1
+    places = peaks(-net_worth)
+    return places[net_worth[places] < limit - 1e-12] + 1
 
 
 @dataclass(frozen=True, eq=False)

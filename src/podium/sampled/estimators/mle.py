@@ -16,7 +16,7 @@ from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators import Estimator, register
 from podium.sampled.likelihood import Likelihood, em, likelihood
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.sums import spaced_ranks
+from podium.sampled.sums import peaks, spaced_ranks
 
 _START = 4  # ranks per standard deviation of a sampled rank at the start of the search
 _DENSE = 16  # the same in the search for ranks that would increase the likelihood
@@ -88,7 +88,7 @@ def maximise(likelihood: Likelihood, tolerance: float) -> Maximum:
     search = _Search(likelihood)
     n_steps = 0
     while True:
-        gap = search.find_peaks()
+        gap = search.findpeaks()
         if gap <= tolerance or n_steps == _MOST_STEPS:
             gap = search.check_all_ranks()
             if gap <= tolerance or n_steps == _MOST_STEPS:
@@ -113,13 +113,13 @@ class _Search:
     def ratios(self) -> Floats:
         return self.likelihood.shares / (self.masses @ self.chances)
 
-    def find_peaks(self) -> float:
+    def findpeaks(self) -> float:
         """Find the ranks at the peaks of the gain; return the largest gain found."""
         ratios = self.ratios()
         gain = self.grid_chances @ ratios
-        peaks = _peaks(gain)
-        left = self.grid_ranks[np.maximum(peaks - 1, 0)]
-        right = self.grid_ranks[np.minimum(peaks + 1, self.grid_ranks.size - 1)]
+        places = peaks(gain)
+        left = self.grid_ranks[np.maximum(places - 1, 0)]
+        right = self.grid_ranks[np.minimum(places + 1, self.grid_ranks.size - 1)]
         self.new_ranks, best_gains = self._zoom(left, right, ratios)
         return float(max(best_gains.max(), gain.max(), (self.chances @ ratios).max())) - 1.0
 
@@ -139,7 +139,7 @@ class _Search:
     def check_all_ranks(self) -> float:
         """Return the largest gain over all ranks, and add its peaks to the new ranks."""
         gain = self.likelihood.slope(self.masses @ self.chances)
-        self.new_ranks = _peaks(gain) + 1
+        self.new_ranks = peaks(gain) + 1
         return float(gain.max()) - 1.0
 
     def step(self) -> None:
@@ -189,13 +189,6 @@ class _Search:
         value = float(self.likelihood.shares @ np.log(self.masses @ self.chances))
         n_items = self.likelihood.n_items
         return Maximum(self.ranks[order], self.masses[order], n_items, value, gap, n_steps)
-
-
-def _peaks(values: Floats) -> Ints:
-    """Return the positions of local maxima, one per plateau."""
-    above_previous = np.concatenate([[True], values[1:] > values[:-1]])
-    not_below_next = np.concatenate([values[:-1] >= values[1:], [True]])
-    return np.flatnonzero(above_previous & not_below_next)
 
 
 TOLERANCE = 1e-8

@@ -22,11 +22,9 @@ from podium.sampled.planning.outlook import (
     expected_from_value,
     layout,
 )
-from podium.sampled.planning.scans import plan_scan
+from podium.sampled.planning.scans import plan_scan as plan_scan
 from podium.sampled.ranks import SampledRanks
 from podium.types import Progress
-
-__all__ = ["N_REPEATS", "Plan", "PlannedDesign", "plan", "plan_scan"]
 
 N_REPEATS = 16
 """The number of draws from a pilot's posterior. It determines errors to about 15 %."""

@@ -100,7 +100,8 @@ def plan_scan(
         everything.append(simulation.exact(parsed))
         designs += [simulation.design(times, parsed, n_planned) for times in _MULTIPLES]
     value, variance = np.mean(everything, axis=0)
-    designs.append(_all_items(several, float(np.sqrt(variance / n_planned))))
+    n_others = float(np.mean([pilot.n_items.mean() for pilot in several])) - 1
+    designs.append(_planned("all", n_others, 1.0, float(np.sqrt(variance / n_planned)), None))
     designs.sort(key=lambda design: (design.kind == "all", design.n_scored))
     return Plan(
         str(parsed),
@@ -198,24 +199,9 @@ def _repeated(pilot: ScannedRanks, times: int) -> ScannedRanks:
 def _planned(
     kind: Kind, budget: float, share: float, std_error: float, list_share: float | None
 ) -> PlannedDesign:
-    return PlannedDesign(
-        kind=kind,
-        n_negatives=round(budget),
-        stages=(),
-        n_scored=budget + 1,
-        share=share,
-        std_error=std_error,
-        bias=0.0,
-        error=std_error,
-        errors={PILOT: std_error},
-        reaches=False,
-        list_share=list_share,
-    )
-
-
-def _all_items(pilots: Sequence[ScannedRanks], std_error: float) -> PlannedDesign:
-    n_others = float(np.mean([pilot.n_items.mean() for pilot in pilots])) - 1
-    return _planned("all", n_others, 1.0, std_error, None)
+    errors = {PILOT: std_error}
+    costs = (round(budget), (), budget + 1, share)
+    return PlannedDesign(kind, *costs, std_error, 0.0, std_error, errors, False, list_share)
 
 
 def _conventions(pilots: Sequence[ScannedRanks], seed: int) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from podium.sampled.bounds import Bounds
 from podium.sampled.design import Floats, Ints
 from podium.sampled.distribution import values_of
 from podium.sampled.estimators import ErrorFrom
+from podium.sampled.estimators.naive import Naive
 from podium.sampled.fits import IntervalOf, MeanOfUsers, covering, design_of, standard_error
 from podium.sampled.scanning.bounds import scan_bounds
 from podium.sampled.scanning.open_targets import OpenTargets
@@ -28,7 +29,7 @@ from podium.sampled.shared.ranks import SharedRanks
 
 _CONFIDENCE = 0.95  # of the bounds of means, which do not depend on the level of intervals
 
-STRATA, NAIVE = "strata", "naive"
+STRATA, NAIVE = "strata", Naive.name
 """The methods: the expected value given the counts, and the value among the ranked items."""
 
 
