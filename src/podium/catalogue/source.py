@@ -199,8 +199,8 @@ def of_users(scores: Any, start: int, stop: int) -> Any:
 
 
 def _some_rows(values: Any, start: int, stop: int) -> Any:
-    is_plain = isinstance(values, Sequence)
-    return (np.asarray(values) if is_plain else values)[start:stop]
+    rows: Any = np.asarray(cast("Any", values)) if isinstance(values, Sequence) else values
+    return rows[start:stop]
 
 
 @dataclass(frozen=True)

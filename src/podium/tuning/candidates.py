@@ -229,7 +229,9 @@ def _values(name: str, values: Any) -> Any:
             f"{arg[name]} must be a list of values or a distribution such as LogUniform(1e-6, 1)"
             f", got {values!r}."
         )
-    plain: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(cast("list[Any]", values))
+    plain: list[Any] = (
+        values.tolist() if isinstance(values, np.ndarray) else list(cast("list[Any]", values))
+    )
     if not plain:
         raise ArgumentError(f"{arg[name]} must have at least one value, got none.")
     return plain
