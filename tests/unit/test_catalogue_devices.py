@@ -133,21 +133,6 @@ def test_lists_by_counting_are_those_of_the_exact_scores(ties: Any, depth: int |
         np.testing.assert_array_equal(counted.groups.offsets, expected.groups.offsets)
 
 
-def test_all_equal_scores_are_ordered_by_the_rule_on_each_device() -> None:
-    users, items = np.ones((3, 4), np.float32), np.ones((300, 4), np.float32)
-    targets = csr_array(([1.0, 1.0, 1.0], ([0, 1, 2], [0, 150, 299])), shape=(3, 300))
-    expected: dict[Any, list[float]] = {
-        "id": [300, 150, 1],
-        "worst": [300, 300, 300],
-        "average": [150.5, 150.5, 150.5],
-    }
-    for ties, ranks in expected.items():
-        for source in ((users, items), tensors((users, items)), torch.ones(3, 300)):
-            assert target_ranks(source, targets, ties=ties).tolist() == ranks
-    assert top_k(torch.ones(3, 300), 2)[0].tolist() == [[0, 1]] * 3
-    assert top_k(tensors((users, items)), 2)[0].tolist() == [[0, 1]] * 3
-
-
 def test_shorter_products_that_a_program_allows_are_not_used() -> None:
     factors = close_factors(np.float32)
     expected = top_k(factors, 5)

@@ -38,19 +38,6 @@ def test_strata_are_the_top_of_the_proxy_and_other_items() -> None:
         assert set(rest) <= set(order[8:])
 
 
-def test_items_of_the_rest_have_the_same_chance() -> None:
-    counts = np.zeros(N_ITEMS)
-    lone = csr_array(([1.0], ([0], [3])), shape=(1, N_ITEMS))
-    for seed in range(300):
-        drawn = draw_strata(lone, proxy=PROXY[:1], certain=8, uniform=6, seed=seed)
-        counts[drawn.item[drawn.is_drawn]] += 1
-    order = np.argsort(-PROXY[0])
-    rest = order[order != 3][8:]
-    expected = 300 * 6 / rest.size
-    assert counts.sum() == counts[rest].sum() == 1800
-    assert ((counts[rest] - expected) ** 2 / expected).sum() < 90  # chi-square with 50 degrees
-
-
 def test_all_items_give_exact_ranks() -> None:
     options: dict[str, Any] = {"certain": 8, "uniform": N_ITEMS, "exclude": SEEN}
     exact = np.asarray(target_ranks(SCORES, TARGETS, exclude=SEEN))
@@ -73,17 +60,6 @@ def test_table_is_read_as_the_same_ranks(ties: str) -> None:
     for name in ("user", "above_listed", "n_listed", "above_drawn", "n_drawn", "n_items"):
         np.testing.assert_array_equal(getattr(read, name), getattr(found, name))
     assert set(drawn.table()) == {"user", "item", "target", "stratum"}
-
-
-def test_order_of_users_changes_no_candidate() -> None:
-    turned = np.random.default_rng(5).permutation(N_USERS)
-    options: dict[str, Any] = {**OPTIONS, "exclude": SEEN[turned], "users": turned}
-    one = draw_strata(TARGETS, proxy=PROXY, **OPTIONS)
-    other = draw_strata(TARGETS[turned], proxy=PROXY[turned], **options)
-    triples = [
-        set(zip(drawn.user, drawn.item, drawn.is_drawn, strict=True)) for drawn in (one, other)
-    ]
-    assert triples[0] == triples[1]
 
 
 def test_short_lists_have_fewer_listed_items() -> None:

@@ -121,35 +121,6 @@ def test_users_are_drawn_together_for_all_samples() -> None:
         np.testing.assert_array_equal(first.counts, second.counts[::-1])
 
 
-@pytest.mark.long
-def test_closed_form_is_the_limit_of_the_bootstrap() -> None:
-    """Of M users, the bootstrap's variance is the closed form's times (M - 1) / M."""
-    ranks = population(40, seed=1)
-    closed = evaluate(ranks, "ndcg@5", estimator="naive", bounds=False).summary("ndcg@5")
-    drawn = resampled(get("naive"), [ranks], "ndcg@5", 4000)
-    assert drawn.mean() == pytest.approx(closed.mean, abs=4 * closed.std_error / np.sqrt(4000))
-    assert drawn.std() == pytest.approx(closed.std_error * np.sqrt(39 / 40), rel=0.05)
-    assert closed.error_from == "users"
-
-
-def test_interval_of_a_biased_method_covers_its_expectation() -> None:
-    """BV's expectation is the sum over ranks of chance times the mean value there."""
-    method = BV(gamma=0.1)
-    design = population(10, seed=0).design
-    expected = float(MASS @ design.probabilities() @ method.values(design, "recall@5"))
-    exact = MASS[:5].sum()
-    found = [
-        evaluate(population(300, s), "recall@5", estimator=method, bounds=False).summary("recall@5")
-        for s in range(200)
-    ]
-    inside = np.mean([e.interval[0] <= expected <= e.interval[1] for e in found])
-    assert 0.90 <= inside <= 0.99
-    assert {(e.biased, e.interval_of) for e in found} == {(True, "expectation")}
-    spread = np.std([e.mean for e in found])
-    assert np.mean([e.std_error for e in found]) == pytest.approx(spread, rel=0.2)
-    assert abs(expected - exact) > 0.005  # the bias that the label is about
-
-
 def test_interval_of_positive_estimates_is_one_of_their_logarithm() -> None:
     """Of estimates that come out negative in some draws, it is symmetric about the mean."""
     ranks = SampledRanks([1] * 2 + [3] * 20 + [5] * 50 + [8] * 28, 9, 60)
@@ -184,16 +155,6 @@ def test_history_is_what_the_default_makes_of_it() -> None:
     assert found.means["rr"] != evaluate(drawn, "rr", bounds=False).means["rr"]
     assert found.conventions["history"] == "read"
     assert evaluate(drawn, "rr", bounds=False).conventions["history"] is None
-
-
-def test_history_changes_nothing_where_it_is_not_read() -> None:
-    drawn = population(60, seed=0)
-    ranks = SampledRanks(drawn.ranks, N_NEGATIVES, N_ITEMS, history=np.arange(60) % 17)
-    for name in ("bv", "mes"):
-        told = evaluate(ranks, "rr", estimator=name, n_bootstrap=5, bounds=False)
-        untold = evaluate(drawn, "rr", estimator=name, n_bootstrap=5, bounds=False)
-        assert told.summary("rr") == untold.summary("rr")
-        assert told.conventions["history"] == "not read"
 
 
 @pytest.mark.parametrize("name", ["bv", "mle", "smooth", "mn", "unbiased-rank"])

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-import warnings
-
 import numpy as np
 import pytest
 
 from podium.errors import ArgumentError, ConvergenceWarning, PodiumWarning
 from podium.sampled import (
-    MES,
     MLE,
     WMLE,
     Design,
@@ -94,25 +90,6 @@ def test_wmle_takes_the_papers_weights_and_a_callers() -> None:
     with pytest.warns(PodiumWarning):
         found = constant.fit(observed)
     assert found.probabilities == pytest.approx(MLE().fit(observed).probabilities)
-
-
-def test_wmle_overestimates_the_top() -> None:
-    ranks = SampledRanks(np.repeat(np.arange(1, 11), 10), 9, 100)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tilted = WMLE(scale=10.0).estimate(ranks, "recall@10")
-    assert tilted > 2 * MLE().estimate(ranks, "recall@10")
-
-
-def test_mes_flattens_with_eta() -> None:
-    ranks = SampledRanks([1, 1, 1, 4], 9, 200)
-    flat = MES(eta=1e6).fit(ranks).probabilities
-    assert flat == pytest.approx(np.full(200, 1 / 200), rel=1e-3)
-    entropies = []
-    for eta in (0.001, 0.01, 0.1, 1.0):
-        mass = MES(eta=eta).fit(ranks).probabilities
-        entropies.append(-(mass[mass > 0] @ np.log(mass[mass > 0])))
-    assert all(b > a for a, b in itertools.pairwise(entropies))
 
 
 def test_wmle_refuses_weights_that_are_none() -> None:

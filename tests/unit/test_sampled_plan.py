@@ -147,19 +147,6 @@ def test_simulation_agrees_with_the_sums() -> None:
         assert other.std_error == pytest.approx(one.std_error, rel=0.15)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("known", [{"expect": 0.1}, {"pilot": pilot(1000)}])
-def test_first_order_errors_of_the_default_are_near_simulated_ones(known: dict[str, Any]) -> None:
-    """Under each shape; 40 repeats know an error to 11 %."""
-    first, again = (
-        plan(500, 1000, "ndcg@10", 0.1, sizes=[100], n_repeats=40, method=method, **known)
-        for method in (Smooth(), Simulated(Smooth()))
-    )
-    for one in first.designs[:-1]:
-        other = row(again, *(one.stages or (one.n_negatives,)))
-        assert other.errors == pytest.approx(one.errors, rel=0.3)
-
-
 @pytest.mark.parametrize("n_items", [3, 64, 5000])
 @pytest.mark.parametrize("measure", ["recall@2", "ndcg@10", "rr"])
 def test_shapes_have_the_expected_value(n_items: int, measure: str) -> None:
@@ -171,12 +158,6 @@ def test_shapes_have_the_expected_value(n_items: int, measure: str) -> None:
             assert masses.min() >= 0
             assert masses.sum() == pytest.approx(1.0)
             assert masses[0] @ cells.weights(wanted) == pytest.approx(found.value, rel=1e-6)
-
-
-def test_halfway_recall_is_a_square_root() -> None:
-    assert halfway(read_measure("recall@10"), layout(Design(50, 1000, True))) == pytest.approx(
-        sqrt(10 / 1000)
-    )
 
 
 def test_draws_lie_about_what_is_fitted() -> None:

@@ -80,17 +80,6 @@ def test_distribution_of_half_ranks_counts_both_neighbours() -> None:
         RankDistribution.of_ranks([5], 4)
 
 
-def test_expectation_is_the_evaluation_of_whole_rankings() -> None:
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=(50, 30))
-    truth = csr_array((np.ones(50), (np.arange(50), rng.integers(0, 30, 50))), shape=(50, 30))
-    measures = ["recall@5", "precision@5", "ndcg@10", "ap@10", "rr", "hit_rate@3", "auc", "pap@4"]
-    whole = evaluate(catalogue.rank_all(scores, truth), measures)
-    found = RankDistribution.of_ranks(catalogue.target_ranks(scores, truth), 30)
-    for measure in measures:
-        assert found.expect(measure) == pytest.approx(whole.summary(measure).mean, rel=1e-12)
-
-
 def test_recall_of_several_targets_is_that_of_whole_rankings() -> None:
     rng = np.random.default_rng(1)
     scores = rng.normal(size=(40, 25))

@@ -35,32 +35,6 @@ def test_every_estimator_serves_whole_rankings(method: str) -> None:
     assert found.conventions["n_items"] == [997, 1000]
 
 
-def test_order_of_rows_and_labels_change_nothing() -> None:
-    shared, rng = drawn(), np.random.default_rng(1)
-    order = rng.permutation(shared.targets.n_rows)
-    labels = np.array([f"u{number:04d}" for number in range(300)])
-    moved = SharedRanks(
-        shared.targets.ranks[order] - 1,
-        99,
-        shared.n_items[order],
-        user=labels[shared.targets.owner[order]],
-        replacement=False,
-    )
-    for method in ("auto", "bv(gamma=0.1)"):
-        a, b = (evaluate(s, "ndcg@10", estimator=method) for s in (shared, moved))
-        assert b.means["ndcg@10"] == pytest.approx(a.means["ndcg@10"], rel=1e-6)
-
-
-def test_equal_models_do_not_differ() -> None:
-    models = {"a": drawn(), "b": drawn()}
-    for method in ("auto", "naive", "mle"):
-        found = compare_all(models, "recall@20", estimator=method, n_bootstrap=3)
-        difference = found.comparisons["b"].summary("recall@20")
-        assert difference.difference == 0
-        assert difference.bounds is not None
-        assert difference.interval.low <= 0 <= difference.interval.high
-
-
 def test_one_user_has_no_standard_error() -> None:
     shared = SharedRanks([0, 2], 99, 1000, user=["a", "a"])
     for method in ("auto", "naive", "mle"):
