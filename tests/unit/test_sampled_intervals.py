@@ -20,7 +20,7 @@ from podium.sampled import (
     simulate_ranks,
 )
 from podium.sampled.estimators import smooth
-from podium.sampled.estimators.smooth.fitted import weighted_quantile
+from podium.sampled.estimators.smooth import weighted_quantile
 
 RISING = ("r_precision", "recall@3", "recall@10", "recall@30", "recall@1000")  # each is worth more
 ORDERED = (("ap@10", "ndcg@10"), ("ndcg@10", "recall@10"), ("ap@10", "ap"), ("ndcg@10", "ndcg"))

@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from podium.sampled import Design, SampledRanks, Smooth, compare, evaluate, simulate_ranks
+from podium.sampled.estimators.smooth import _draw_users
 from podium.sampled.estimators.smooth.cells import Cells, deviation_ratio, n_observed
-from podium.sampled.estimators.smooth.fitted import _draw_users
 from podium.sampled.likelihood import Likelihood, likelihood
 
 N_ITEMS, N_NEGATIVES, N_USERS = 600, 49, 150

@@ -136,7 +136,7 @@ def evaluate(
 
     *Scans.* Settled targets have exact values. An open target counts with its expected value, given
     the listed and the drawn items above it. The number of unscored items above it is beta-binomial
-    with parameters that all targets share; see `podium.sampled.scanning.open_targets`. Intervals
+    with parameters that all targets share; see `podium.sampled.scanning.measured`. Intervals
     are for the mean of a population of similar users. They include the variation between users, the
     chance of the draws, and the uncertainty of the shared parameters. If this last part is larger
     than the others, or if the lists have fewer than 1.5 k items, `prior_decides` is true, and the
@@ -153,8 +153,8 @@ def evaluate(
     The bounds contain the exact mean of these users, whatever the distribution of unscored items.
     At the upper bound, no unscored item is above an open target. The lower bound follows from the
     random items and the audit, and may fail by the chance of the draws, with a probability of at
-    most (1 - level) / 2; see `podium.sampled.scanning.bounds`. Without random items and without an
-    audit, all unscored items are above open targets at the lower bound.
+    most (1 - level) / 2; see `podium.sampled.scanning.measured`. Without random items and without
+    an audit, all unscored items are above open targets at the lower bound.
 
     Examples
     --------

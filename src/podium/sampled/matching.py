@@ -150,48 +150,27 @@ def same_users(samples: Sequence[Any], names: Sequence[str], *, noun: str = "sam
             f"{names_without[0]} has no column of users, but another {noun} has one. "
             f"{_SAME_USERS}. Add the column, or give its name as columns['user']."
         )
+    for ranks, name in zip(samples if names_without else (), names, strict=False):
+        if ranks.n_rows != samples[0].n_rows:
+            raise ArgumentError(
+                f"{name} has {ranks.n_rows} ranks and {names[0]} has {samples[0].n_rows}, without "
+                f"a column of users. {_SAME_USERS}. Add a column of users."
+            )
     if names_without:
-        _refuse_unequal_lengths(samples, names)
         return list(samples)
-    relabelled = _with_common_labels(samples)
-    users: list[NDArray[Any]] = [np.unique(np.asarray(ranks.user)) for ranks in relabelled]
-    for other_users, name in zip(users[1:], names[1:], strict=True):
-        _refuse_missing_users(users[0], names[0], other_users, name, noun)
-        _refuse_missing_users(other_users, name, users[0], names[0], noun)
-    return relabelled
-
-
-def _with_common_labels(samples: Sequence[Any]) -> list[Any]:
-    """Return samples whose users are all strings if one has strings, so that 7 becomes '7'."""
-    labels: list[NDArray[Any]] = [np.asarray(ranks.user) for ranks in samples]
-    if len({user.dtype.kind in "iu" for user in labels}) == 1:
-        return list(samples)
+    labels = _of_one_type([ranks.user for ranks in samples])
+    users = dict(zip(names, map(np.unique, labels), strict=True))
+    for a, b in [pair for name in names[1:] for pair in ((names[0], name), (name, names[0]))]:
+        missing = users[a][~np.isin(users[a], users[b])]
+        if missing.size:
+            raise ArgumentError(
+                f"{b} lacks {missing.size} of the {users[a].size} users of {a}, first "
+                f"{_check.label(missing[0])}. {_SAME_USERS}. Keep the users that all {noun}s have."
+            )
     return [
-        replace(ranks, user=user.astype(np.str_))
+        ranks if user is ranks.user else replace(ranks, user=user)
         for ranks, user in zip(samples, labels, strict=True)
     ]
-
-
-def _refuse_unequal_lengths(samples: Sequence[Any], names: Sequence[str]) -> None:
-    first = samples[0].n_rows
-    for ranks, name in zip(samples[1:], names[1:], strict=True):
-        if ranks.n_rows != first:
-            raise ArgumentError(
-                f"{name} has {ranks.n_rows} ranks and {names[0]} has {first}, without a column of "
-                f"users. {_SAME_USERS}. Add a column of users."
-            )
-
-
-def _refuse_missing_users(
-    users: NDArray[Any], name: str, other_users: NDArray[Any], other_name: str, noun: str
-) -> None:
-    """Raise for users that the other sample lacks."""
-    missing = users[~np.isin(users, other_users)]
-    if missing.size:
-        raise ArgumentError(
-            f"{other_name} lacks {missing.size} of the {users.size} users of {name}, first "
-            f"{_check.label(missing[0])}. {_SAME_USERS}. Keep the users that all {noun}s have."
-        )
 
 
 def same_rows(models: Mapping[str, Any], estimator: str | Estimator) -> list[Any]:
@@ -246,14 +225,17 @@ def same_targets(samples: Sequence[Any], names: Sequence[str]) -> list[Any]:
     return relabelled
 
 
-def _common_items(samples: Sequence[Any]) -> list[NDArray[Any] | None]:
+def _of_one_type(labels: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Return labels that are all strings if some are, so that 7 becomes '7'."""
+    if len({column.dtype.kind in "iu" for column in labels}) == 1:
+        return list(labels)
+    return [column.astype(np.str_) for column in labels]
+
+
+def _common_items(samples: Sequence[Any]) -> Sequence[NDArray[Any] | None]:
     """Return items of one type, strings if one sample has strings; None if one has no items."""
     items = [ranks.item for ranks in samples]
-    known = [item for item in items if item is not None]
-    if len(known) < len(items):
-        return [None] * len(items)
-    is_text = len({item.dtype.kind in "iu" for item in known}) > 1
-    return [item.astype(np.str_) if is_text else item for item in known]
+    return [None] * len(items) if any(item is None for item in items) else _of_one_type(items)
 
 
 _Ordered = tuple[Any, "NDArray[Any] | None", Ints]

@@ -253,14 +253,14 @@ class _Groups:
     """The users by design; designs with one sample size are adjacent."""
 
     parts: tuple[Part, ...]
-    sums: tuple[_InterpolatedSums | _TabulatedSums, ...]
+    sums: tuple[_Sums, ...]
 
     @classmethod
     def of(cls, parts: Sequence[Part]) -> _Groups:
         groups = [tuple(members) for _, members in groupby(sorted(parts, key=_stages), key=_stages)]
         return cls(
             tuple(part for members in groups for part in members),
-            tuple(_sums(members) for members in groups),
+            tuple(map(_Sums.of, groups)),
         )
 
     def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
@@ -286,48 +286,34 @@ class _Groups:
 
 
 @dataclass(frozen=True, eq=False)
-class _InterpolatedSums:
-    """Users of designs that differ only in the catalogue; their sums are polynomials in cells."""
+class _Sums:
+    """Users of designs with the same stages: the means of functions by tables, or interpolated."""
 
     parts: tuple[Part, ...]
-    curves: Curves
-
-    def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
-        """Yield the costs; rank by rank if a cell has nodes outside the catalogue."""
-        values = self.parts[0].values @ prices
-        error = MAX_RELATIVE_ERROR * float(np.abs(values).max())
-        for part, cost in zip(self.parts, self.curves.sums(values), strict=True):
-            is_finite = bool(np.isfinite(cost).all())
-            yield part, cost if is_finite else expected(part.design, values), error
-
-
-@dataclass(frozen=True, eq=False)
-class _TabulatedSums:
-    """Users of designs whose sums take long, with tables of the functions' means at every rank."""
-
-    parts: tuple[Part, ...]
-    tables: tuple[Floats, ...]
+    source: Curves | tuple[Floats, ...]
 
     @classmethod
-    def of(cls, parts: tuple[Part, ...]) -> _TabulatedSums:
-        tables = tuple(
-            np.concatenate([chances @ part.values for _, chances in part.design.blocks()])
-            for part in parts
-        )
-        return cls(parts, tables)
+    def of(cls, parts: tuple[Part, ...]) -> _Sums:
+        """Choose tables unless they are large, or sums need none."""
+        designs = [part.design for part in parts]
+        cells = sum(design.n_items for design in designs) * parts[0].values.shape[1]
+        if cells > _CELLS or any(map(needs_no_table, designs)):
+            return cls(parts, Curves.over(designs))
+        blocks = [[chances @ p.values for _, chances in p.design.blocks()] for p in parts]
+        return cls(parts, tuple(map(np.concatenate, blocks)))
 
     def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
-        error = MAX_RELATIVE_ERROR * float(np.abs(self.parts[0].values @ prices).max())
-        for part, table in zip(self.parts, self.tables, strict=True):
-            yield part, table @ prices, error
-
-
-def _sums(parts: tuple[Part, ...]) -> _InterpolatedSums | _TabulatedSums:
-    """Return the sums over the outcomes of parts that have one sample size."""
-    cells = sum(part.design.n_items for part in parts) * parts[0].values.shape[1]
-    if cells <= _CELLS and not any(needs_no_table(part.design) for part in parts):
-        return _TabulatedSums.of(parts)
-    return _InterpolatedSums(parts, Curves.over([part.design for part in parts]))
+        """Yield the parts with their costs at all ranks, and the largest error of these."""
+        values = self.parts[0].values @ prices
+        error = MAX_RELATIVE_ERROR * float(np.abs(values).max())
+        sums = (
+            self.source.sums(values)
+            if isinstance(self.source, Curves)
+            else (table @ prices for table in self.source)
+        )
+        for part, cost in zip(self.parts, sums, strict=True):
+            is_finite = bool(np.isfinite(cost).all())
+            yield part, cost if is_finite else expected(part.design, values), error
 
 
 def _stages(part: Part) -> tuple[int, ...]:

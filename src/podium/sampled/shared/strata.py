@@ -1,7 +1,7 @@
 """Means of measures of whole rankings, from samples with the first items of a proxy's list.
 
 The number of listed items above a target is known. The number of unlisted items above it has a
-distribution of `podium.sampled.scanning.open_targets`, which is fitted to the targets of each
+distribution of `podium.sampled.scanning.measured`, which is fitted to the targets of each
 position. The terms of these targets are those of `podium.sampled.shared.means`.
 """
 
@@ -21,8 +21,7 @@ from podium.sampled.distribution import values_of
 from podium.sampled.estimators import ErrorFrom
 from podium.sampled.estimators.naive import Naive
 from podium.sampled.fits import IntervalOf, MeanOfUsers, covering, design_of, standard_error
-from podium.sampled.scanning.bounds import scan_bounds
-from podium.sampled.scanning.open_targets import OpenTargets
+from podium.sampled.scanning.measured import OpenTargets, scan_bounds
 from podium.sampled.scanning.ranks import ScannedRanks
 from podium.sampled.shared.means import Group, Shape, WholeFit, groups
 from podium.sampled.shared.ranks import SharedRanks
