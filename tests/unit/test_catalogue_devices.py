@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 from tests.raised import raises
 
 from podium.catalogue import ScoreFunction, devices, rank_all, target_ranks, top_k
-from podium.catalogue.counting import CountedProducts
-from podium.catalogue.exact import Products
+from podium.catalogue.counting import CountedProducts, Products
 from podium.errors import ArgumentError
 
 Floats = NDArray[Any]

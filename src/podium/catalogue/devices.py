@@ -1,7 +1,7 @@
 """Scores on a device of PyTorch: the same ranks and lists as by NumPy.
 
 A device computes matrix products, selects and counts. What its rounding could change is computed
-again by `podium.catalogue.exact`, on the CPU and in a fixed order. Importing
+again by `podium.catalogue.counting`, on the CPU and in a fixed order. Importing
 this module does not import torch.
 """
 
@@ -19,8 +19,7 @@ from podium import _check
 from podium.catalogue import _counting_kernels
 from podium.catalogue._counting_kernels import Targets
 from podium.catalogue._kernels import Tie
-from podium.catalogue.counting import Counter
-from podium.catalogue.exact import Floats, Ints, Products, Proposed
+from podium.catalogue.counting import Counter, Floats, Ints, Products, Proposed
 from podium.catalogue.source import ScoreFunction, read_factors, read_function, refuse_score
 from podium.catalogue.sparse import Rows
 from podium.errors import ArgumentError, MissingExtraError, arg

@@ -14,8 +14,7 @@ from podium import _check
 from podium._text import counted
 from podium.catalogue import _best_kernels
 from podium.catalogue._kernels import Limits
-from podium.catalogue.counting import CountedProducts, Counter
-from podium.catalogue.exact import Floats, Ints, Products, Proposed
+from podium.catalogue.counting import CountedProducts, Counter, Floats, Ints, Products, Proposed
 from podium.catalogue.sparse import Rows
 from podium.errors import ArgumentError
 

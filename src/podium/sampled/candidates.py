@@ -17,7 +17,7 @@ from podium.groups import row_offsets
 from podium.ranking import kept_offsets
 from podium.sampled import _kernels
 from podium.sampled.design import Floats, Ints
-from podium.sampled.ranks import SampledRanks
+from podium.sampled.ranks import SampledRanks, one_size, size_at
 from podium.sampled.sampling import (
     THIN,
     draw_bits,
@@ -71,9 +71,7 @@ class Candidates:
     @property
     def n_negatives(self) -> int | Ints:
         """The number of candidates per target: one number if it is the same for all."""
-        sizes = np.diff(self.offsets)
-        first = int(sizes[0])
-        return first if (sizes == first).all() else sizes
+        return one_size(np.diff(self.offsets))
 
     @property
     def repeated(self) -> tuple[Ints, Ints]:
@@ -206,7 +204,7 @@ class Candidates:
             target=self.target[has_candidates],
             offsets=row_offsets(sizes),
             items=self.items[~dropped],
-            n_items=self.n_items if isinstance(self.n_items, int) else self.n_items[has_candidates],
+            n_items=size_at(self.n_items, has_candidates),
             history=None if self.history is None else self.history[has_candidates],
         )
 

@@ -37,7 +37,7 @@ from podium.sampled.estimators import ErrorFrom, Estimator, LinearEstimator
 from podium.sampled.estimators.smooth import SmoothFit
 from podium.sampled.estimators.smooth.cells import has_history
 from podium.sampled.matching import extent
-from podium.sampled.ranks import SampledRanks, about_mean
+from podium.sampled.ranks import SampledRanks, about_mean, size_at
 
 IntervalOf: TypeAlias = Literal["exact", "expectation"]
 
@@ -51,9 +51,9 @@ class Tally(SampledRanks):
 
     def __init__(self, rows: SampledRanks, counts: Floats) -> None:
         kept_rows = np.flatnonzero(counts > 0)
-        sizes = {"n_negatives": rows.n_negatives, "n_items": rows.n_items}
         kept_sizes = {
-            name: size if isinstance(size, int) else size[kept_rows] for name, size in sizes.items()
+            "n_negatives": size_at(rows.n_negatives, kept_rows),
+            "n_items": size_at(rows.n_items, kept_rows),
         }
         design = {"replacement": rows.replacement, "stages": rows.stages}
         totals = {"user": None, "history": None, "_total": round(float(counts.sum()))}

@@ -100,6 +100,16 @@ def span(size: int | Ints) -> str:
     return str(low) if low == high else f"{low} .. {high}"
 
 
+def one_size(sizes: Ints) -> int | Ints:
+    """Return the size that all samples have, or the sizes if they differ."""
+    return int(sizes[0]) if (sizes == sizes[0]).all() else sizes
+
+
+def size_at(size: int | Ints, rows: Any) -> int | Ints:
+    """Return the sizes of some rows, or the size of all."""
+    return size if isinstance(size, int) else size[rows]
+
+
 class RowsOfUsers:
     """Rows of users, who have the same weight unless rows have weights."""
 

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium._ties import TIES, label_keys, random_bits
-from podium.catalogue.passes import RULES
+from podium.catalogue.lists import RULES
 from podium.catalogue.source import Scores, Source, read, refuse_score
 from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
 from podium.errors import ArgumentError, arg
 from podium.groups import row_offsets
 from podium.sampled import _kernels
 from podium.sampled.design import Design, Floats, Ints, read_stages
-from podium.sampled.ranks import SampledRanks, integers
+from podium.sampled.ranks import SampledRanks, integers, one_size
 from podium.sampled.ranks import labels as read_labels
 from podium.types import Labels, Ties
 
@@ -55,8 +55,7 @@ class DrawPlan:
     @property
     def sizes(self) -> int | Ints:
         """n_items, as one number if it is the same for all targets."""
-        first = int(self.n_items[0])
-        return first if (self.n_items == first).all() else self.n_items
+        return one_size(self.n_items)
 
     @property
     def user(self) -> Labels:

@@ -17,7 +17,7 @@ from podium.errors import ArgumentError, DataError, arg, warn
 from podium.sampled import _kernels
 from podium.sampled.candidates import counts_above
 from podium.sampled.design import Floats, Ints
-from podium.sampled.ranks import SampledRanks
+from podium.sampled.ranks import SampledRanks, one_size, size_at
 from podium.sampled.reading.columns import (
     HISTORY,
     N_NEGATIVES,
@@ -240,7 +240,7 @@ def read_candidate_scores(
     keys = label_keys(rows.names)[rows.owner], label_keys(rows.item[rows.is_target])
     return from_doubled(
         doubled_above(rows.codes, rows.score, rows.is_target, keys, rule, seed),
-        int(n_negatives[0]) if (n_negatives == n_negatives[0]).all() else n_negatives[rows.owner],
+        size_at(one_size(n_negatives), rows.owner),
         sizes,
         replacement=replacement,
         user=rows.names[rows.owner],

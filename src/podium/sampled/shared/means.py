@@ -43,7 +43,7 @@ from podium.sampled.fits import (
     linear_form,
     standard_error,
 )
-from podium.sampled.ranks import SampledRanks
+from podium.sampled.ranks import SampledRanks, size_at
 from podium.sampled.shared.ranks import SharedRanks
 
 _LEAST_TARGETS = 100  # of a group; positions with fewer are estimated with their neighbours
@@ -104,8 +104,8 @@ class Group:
         rows = self.rows
         return SampledRanks(
             targets.ranks[rows],
-            _at(targets.n_negatives, rows),
-            _at(targets.n_items, rows),
+            size_at(targets.n_negatives, rows),
+            size_at(targets.n_items, rows),
             replacement=targets.replacement,
             user=None if np.unique(targets.owner[rows]).size == rows.size else targets.owner[rows],
             row_weights=self.sizes,
@@ -116,10 +116,6 @@ class Group:
         weights = self.sizes * counts
         n_users = counts.sum() * ranks.n_users / ranks.n_rows
         return Tally(ranks, weights * (n_users / weights.sum()))
-
-
-def _at(size: int | Ints, rows: Ints) -> int | Ints:
-    return size if isinstance(size, int) else size[rows]
 
 
 def groups(shared: SharedRanks, measure: Measure) -> list[Group]:

@@ -14,7 +14,7 @@ from podium.catalogue.source import Scores
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError, arg
 from podium.sampled.design import Floats, Ints
-from podium.sampled.ranks import RowsOfUsers, SampledRanks, integers, labels, span
+from podium.sampled.ranks import RowsOfUsers, SampledRanks, integers, labels, one_size, span
 from podium.sampled.sampling import rank_targets, read_plan
 from podium.sampled.scanning.ranks import Counts, ScannedRanks
 from podium.sampled.scanning.strata import StratifiedCandidates
@@ -203,12 +203,10 @@ class SharedRanks(RowsOfUsers):
 
         It is defined without strata.
         """
-        sizes = self.n_candidates
-        is_same = bool((sizes == sizes[0]).all())
         return SampledRanks(
             self.above + 1,
             self.n_negatives,
-            int(sizes[0]) if is_same else sizes,
+            one_size(self.n_candidates),
             replacement=self.replacement,
             user=self.user,
         )
