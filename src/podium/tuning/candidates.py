@@ -26,22 +26,31 @@ _MOST_REPEATS = 10_000  # draws without a new combination after which a space co
 
 
 @dataclass(frozen=True)
-class Uniform:
-    """Numbers between low and high, uniformly distributed; in text ``uniform(low,high)``."""
+class Distribution:
+    """Numbers between two finite limits, from which a search draws."""
 
     low: float
     high: float
 
     def __post_init__(self) -> None:
-        _check_limits(self)
+        limits: tuple[Any, Any] = (self.low, self.high)
+        if not all(isinstance(x, int | float) and math.isfinite(x) for x in limits):
+            raise ArgumentError(
+                f"low and high must be numbers, got {limits[0]!r} and {limits[1]!r}."
+            )
+        if self.low > self.high:
+            raise ArgumentError(f"low must be <= high, got {self.low} and {self.high}.")
 
     def draw(self, rng: np.random.Generator) -> float:
         """Return one number."""
         return float(rng.uniform(self.low, self.high))
 
 
-@dataclass(frozen=True)
-class LogUniform:
+class Uniform(Distribution):
+    """Numbers between low and high, uniformly distributed; in text ``uniform(low,high)``."""
+
+
+class LogUniform(Distribution):
     """Numbers between low > 0 and high, uniform in their logarithm; in text ``log(low,high)``.
 
     Examples
@@ -51,11 +60,8 @@ class LogUniform:
     True
     """
 
-    low: float
-    high: float
-
     def __post_init__(self) -> None:
-        _check_limits(self)
+        super().__post_init__()
         _check.positive(self.low, "low")
 
     def draw(self, rng: np.random.Generator) -> float:
@@ -65,15 +71,11 @@ class LogUniform:
         return min(max(number, self.low), self.high)
 
 
-@dataclass(frozen=True)
-class Integers:
+class Integers(Distribution):
     """Integers from low to high, both included, all equally likely; in text ``int(low,high)``."""
 
-    low: int
-    high: int
-
     def __post_init__(self) -> None:
-        _check_limits(self)
+        super().__post_init__()
         if int(self.low) != self.low or int(self.high) != self.high:
             raise ArgumentError(f"low and high must be integers, got {self.low} and {self.high}.")
 
@@ -82,7 +84,6 @@ class Integers:
         return int(rng.integers(int(self.low), int(self.high) + 1))
 
 
-Distribution: TypeAlias = Uniform | LogUniform | Integers
 DISTRIBUTIONS: dict[str, type[Distribution]] = {
     "uniform": Uniform,
     "log": LogUniform,
@@ -235,14 +236,6 @@ def _values(name: str, values: Any) -> Any:
     if not plain:
         raise ArgumentError(f"{arg[name]} must have at least one value, got none.")
     return plain
-
-
-def _check_limits(distribution: Distribution) -> None:
-    limits: tuple[Any, Any] = (distribution.low, distribution.high)
-    if not all(isinstance(x, int | float) and math.isfinite(x) for x in limits):
-        raise ArgumentError(f"low and high must be numbers, got {limits[0]!r} and {limits[1]!r}.")
-    if distribution.low > distribution.high:
-        raise ArgumentError(f"low must be <= high, got {distribution.low} and {distribution.high}.")
 
 
 _PENALTIES: dict[str, list[Any]] = {

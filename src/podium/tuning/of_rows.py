@@ -118,18 +118,13 @@ def divided_rows(
             f"{arg.time} requires {arg.split('time', 'time-per-user')}. Leave it out."
         )
     if eval_set is not None:
-        return of_eval_set(rows, eval_set, reader)
+        X, y, labels = unpack_eval_set(eval_set)
+        labels = None if labels is None else np.asarray(_check.on_host(labels))
+        _check.grouped(labels, reader, request="set_fit_request", where="eval_set ")
+        return [Fold(rows, Rows(_check.on_host(X), np.asarray(_check.on_host(y)), labels))]
     if n_folds is not None:
         return of_users(rows, n_folds, seed)
     return of_split(rows, "users" if split is None else split, share, times, seed)
-
-
-def of_eval_set(rows: Rows, eval_set: Any, reader: str = "") -> list[Fold]:
-    """Return one fold with the eval_set as rows to measure on; `reader` names what reads groups."""
-    X, y, qid = unpack_eval_set(eval_set)
-    labels = None if qid is None else np.asarray(_check.on_host(qid))
-    _check.grouped(labels, reader, request="set_fit_request", where="eval_set ")
-    return [Fold(rows, Rows(_check.on_host(X), np.asarray(_check.on_host(y)), labels))]
 
 
 def of_users(rows: Rows, n_folds: int, seed: int) -> list[Fold]:
