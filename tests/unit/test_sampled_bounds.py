@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -42,6 +44,16 @@ def test_sampling_leaves_recall_at_10_open_whatever_the_users() -> None:
     low, high = population_bounds(truth, "recall@10", n_negatives=99, n_users=6040)
     assert low == 0
     assert 0.3 < high < 0.4
+
+
+def test_bounds_narrow_with_users() -> None:
+    truth = RankDistribution(np.full(100, 0.01))
+    widths = []
+    for n_users in (10, 1000, 100_000, None):
+        low, high = population_bounds(truth, "recall@10", n_negatives=20, n_users=n_users)
+        assert low <= 0.1 <= high
+        widths.append(high - low)
+    assert all(b < a for a, b in itertools.pairwise(widths))
 
 
 def test_bounds_of_one_user_are_all_values() -> None:

@@ -9,6 +9,8 @@ import pytest
 
 from podium.errors import ArgumentError
 from podium.sampled import BV, CLS, RankDistribution, SampledRanks, evaluate, get, parse
+from podium.sampled.design import Design
+from podium.sampled.estimators import least_squares
 from podium.sampled.estimators.least_squares import MN, BVPrior
 from podium.sampled.estimators.naive import Naive, RecallMap, UnbiasedRank
 
@@ -92,6 +94,19 @@ def test_recall_map_gives_recall_at_its_cutoffs_and_between() -> None:
     assert RecallMap().estimate(ranks, "recall") == 1
     with pytest.raises(ArgumentError, match="It maps cutoffs, and does not"):
         RecallMap().estimate(ranks, "ndcg@3")
+
+
+def test_sums_over_ranks_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = least_squares._CACHE
+    kept.clear()
+    monkeypatch.setattr(least_squares, "_MOST_BYTES", 3 * 10 * 10 * 8)
+    designs = [Design(9, 50 + i) for i in range(5)]
+    for design in designs:
+        least_squares.moments(design, None)
+    assert list(kept) == designs[2:]
+    least_squares.moments(designs[2], None)
+    assert list(kept) == [designs[3], designs[4], designs[2]]
+    kept.clear()
 
 
 def test_many_items_are_never_whole_in_memory() -> None:

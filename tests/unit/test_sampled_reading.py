@@ -342,6 +342,7 @@ def test_one_reader_takes_ranks_scores_and_listed_candidates(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
+        ("", {}, "has no lines"),
         ("(1,0)\t2\t3\n(0,3)\t1\n", {}, "lines have from 1 to 2 candidates. Pass mixed=True"),
         ("(1,0)\t2\n(0,3)\t1\n", {"n_negatives": 3}, "1 candidates, but n_negatives is 3"),
         ("(1,0)\t2\n(1,0)\t1\n", {}, "lines 1 and 2 have the same user and target"),

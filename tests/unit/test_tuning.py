@@ -503,6 +503,20 @@ def test_rehearsal_shows_what_fit_would_refuse_and_changes_nothing() -> None:
         fitting.rehearse(LinearRanker(tol=-1.0))
 
 
+@pytest.mark.parametrize(
+    ("ranker", "measure"),
+    [
+        (LinearRanker(), "pap@5"),
+        (LinearRanker("softmax"), "ndcg@5"),
+        (LightGBMRanker("lambdarank"), "ndcg@5"),
+        (LightGBMRanker("binary"), "pap@5"),
+        (LightGBMRanker("group-logistic(soft=true)"), "pap@5"),
+    ],
+)
+def test_suited_measure_follows_the_loss(ranker: Any, measure: str) -> None:
+    assert ranker.suited_measure(5) == measure
+
+
 def test_python_and_the_command_line_have_the_same_default_loss() -> None:
     assert LinearRanker().loss_in_use() == losses.get("pap-logistic")
     assert LightGBMRanker().loss_in_use() == losses.get("group-logistic")
