@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from podium.errors import ArgumentError
 from podium.rankers import LogisticRanker
 from podium.rankers.validation import mean_measure
-from podium.tuning.defaults import default_grid
+from podium.tuning.candidates import default_grid
 from podium_studies.hiranandani2020.baselines import GreedyPAp, SelectPAp, SGDAtK, SVMpAUC
 
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")

@@ -39,7 +39,7 @@ def test_studies_import_public_names_only() -> None:
     [
         ("from podium import _check", ["podium._check"]),
         ("def f():\n    import podium.data._ranks", ["podium.data._ranks"]),
-        ("from podium.sampled._draws import f", ["podium.sampled._draws.f"]),
+        ("from podium.sampled.sampling import f", ["podium.sampled.sampling.f"]),
         ("from podium.losses.base import _digits", ["podium.losses.base._digits"]),
         ("from podium_studies._x import f\nfrom podium import __version__", []),
     ],

@@ -18,7 +18,7 @@ from podium.rankers import load, save
 from podium.rankers.inputs import Rows
 from podium.rankers.validation import mean_measure
 from podium.tuning import search
-from podium.tuning.defaults import default_grid
+from podium.tuning.candidates import default_grid
 from podium_studies.xia2009.exponential import PairwiseExponential
 from podium_studies.xia2009.rankboost import RankBoost
 from podium_studies.xia2009.rankboost.rounds import pairs_of

@@ -10,20 +10,10 @@ from math import comb, log2
 import numpy as np
 import pytest
 
-from podium.sampled import (
-    BV,
-    CLS,
-    MN,
-    BVPrior,
-    Design,
-    RankDistribution,
-    RecallMap,
-    SampledRanks,
-    get,
-)
+from podium.sampled import BV, CLS, Design, RankDistribution, SampledRanks, get
 from podium.sampled.distribution import all_rank_weights, rank_weights, read_measure
-from podium.sampled.estimators.least_squares import _bounded, _two_values
-from podium.sampled.estimators.moments import moments
+from podium.sampled.estimators.least_squares import MN, BVPrior, _bounded, _two_values, moments
+from podium.sampled.estimators.naive import RecallMap
 
 N_ITEMS, N_NEGATIVES = 3706, 99  # ml-1m, and the paper's sample
 NDCG = [1 / log2(rank + 1) for rank in range(1, 11)]

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from tests.raised import raises
 
-from podium.catalogue import ScoreFunction, device_scores, rank_all, target_ranks, top_k
-from podium.catalogue.counting import CountedProducts
-from podium.catalogue.exact import Products
+from podium.catalogue import ScoreFunction, devices, rank_all, target_ranks, top_k
+from podium.catalogue.counting import CountedProducts, Products
 from podium.errors import ArgumentError
 
 Floats = NDArray[Any]
@@ -61,7 +60,7 @@ def function(values: Any) -> ScoreFunction:
 def memory(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A device with memory for 2,000 scores at a time; the list has the sizes that were tried."""
     tried: list[int] = []
-    multiply = device_scores.product
+    multiply = devices.product
 
     def product(users: Any, items: Any) -> Any:
         tried.append(len(users) * len(items))
@@ -69,7 +68,7 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return multiply(users, items)
 
-    monkeypatch.setattr(device_scores, "product", product)
+    monkeypatch.setattr(devices, "product", product)
     return tried
 
 
@@ -89,7 +88,7 @@ def test_ranks_are_those_of_the_exact_scores_on_each_device(
         np.testing.assert_array_equal(target_ranks(source, targets, **options), expected)
     for block_size in (1, 7):
         monkeypatch.setattr(CountedProducts, "block_size", block_size)
-        monkeypatch.setattr(device_scores.ProductScores, "block_size", block_size)
+        monkeypatch.setattr(devices.ProductScores, "block_size", block_size)
         np.testing.assert_array_equal(target_ranks(factors, targets, **options), expected)
         np.testing.assert_array_equal(target_ranks(tensors(factors), targets, **options), expected)
 
@@ -133,21 +132,6 @@ def test_lists_by_counting_are_those_of_the_exact_scores(ties: Any, depth: int |
         np.testing.assert_array_equal(counted.groups.offsets, expected.groups.offsets)
 
 
-def test_all_equal_scores_are_ordered_by_the_rule_on_each_device() -> None:
-    users, items = np.ones((3, 4), np.float32), np.ones((300, 4), np.float32)
-    targets = csr_array(([1.0, 1.0, 1.0], ([0, 1, 2], [0, 150, 299])), shape=(3, 300))
-    expected: dict[Any, list[float]] = {
-        "id": [300, 150, 1],
-        "worst": [300, 300, 300],
-        "average": [150.5, 150.5, 150.5],
-    }
-    for ties, ranks in expected.items():
-        for source in ((users, items), tensors((users, items)), torch.ones(3, 300)):
-            assert target_ranks(source, targets, ties=ties).tolist() == ranks
-    assert top_k(torch.ones(3, 300), 2)[0].tolist() == [[0, 1]] * 3
-    assert top_k(tensors((users, items)), 2)[0].tolist() == [[0, 1]] * 3
-
-
 def test_shorter_products_that_a_program_allows_are_not_used() -> None:
     factors = close_factors(np.float32)
     expected = top_k(factors, 5)
@@ -174,7 +158,7 @@ def test_too_little_memory_for_any_tile_is_an_error(monkeypatch: pytest.MonkeyPa
     def product(*_: Any) -> Any:
         raise torch.OutOfMemoryError("CUDA out of memory.")
 
-    monkeypatch.setattr(device_scores, "product", product)
+    monkeypatch.setattr(devices, "product", product)
     users, items = tensors(close_factors(np.float32))
     with raises(ArgumentError, "device"):
         top_k((users, items), 5)

@@ -85,12 +85,6 @@ def test_function_may_write_into_one_array_each_time(monkeypatch: pytest.MonkeyP
     assert target_ranks(again, TRUTH).tolist() == target_ranks(SCORES, TRUTH).tolist()
 
 
-def test_integers_and_other_orders_of_memory_are_read() -> None:
-    scores = np.asfortranarray(RNG.integers(0, 50, (4, 6), np.int8))
-    given = function(scores, dtype="float32")
-    assert top_k(given, 3)[0].tolist() == top_k(scores, 3)[0].tolist()
-
-
 def test_score_that_is_not_finite_is_named() -> None:
     scores = SCORES.copy()
     scores[20, 3] = np.nan
@@ -118,8 +112,3 @@ def test_what_a_function_may_not_be_is_told(
     monkeypatch.setattr(Source, "block_size", 2)
     with pytest.raises(ArgumentError, match=text):
         top_k(replace(function(), **change), 2)
-
-
-def test_shape_of_truth_is_that_of_the_function() -> None:
-    with pytest.raises(ArgumentError, match="truth"):
-        rank_all(function(), TRUTH[:5])

@@ -19,14 +19,6 @@ TRUTH = csr_array([[0, 2, 0, 1], [1, 0, 0, 0]])
 SEEN = csr_array([[1, 0, 0, 0], [0, 0, 1, 1]])
 
 
-def test_groups_are_rows_and_items_are_those_not_excluded() -> None:
-    r = rank_all(SCORES, TRUTH, exclude=SEEN)
-    assert r.groups.labels.tolist() == [0, 1]
-    assert r.groups.sizes.tolist() == r.n_items.tolist() == [3, 2]
-    assert r.relevance.tolist() == [2, 0, 1, 0, 1]
-    assert r.whole.all()
-
-
 def test_depth_cuts_lists_and_keeps_the_counts() -> None:
     r = rank_all(SCORES, TRUTH, depth=1, min_relevance=2, low_grades="keep")
     assert r.relevance.tolist() == [0, 0]
@@ -42,12 +34,6 @@ def test_list_that_is_too_short_for_pap_says_so() -> None:
     assert pap(rank_all(scores, truth, depth=3), k=2).tolist() == [0, 1 / 2]
     with pytest.raises(UnsettledError, match="does not hold for 1 of 2 groups, first group 1"):
         pap(rank_all(scores, truth, depth=2), k=2)
-
-
-def test_user_without_truth_is_a_group_without_positives() -> None:
-    r = rank_all(SCORES, csr_array([[0, 0, 0, 0], [0, 0, 1, 0]]), depth=2)
-    assert r.n_pos.tolist() == [0, 1]
-    assert evaluate(r, "precision@2").summary("precision@2").n_undefined == 1
 
 
 def test_user_of_whom_all_is_excluded_has_an_empty_list() -> None:
@@ -106,20 +92,6 @@ def test_random_ties_follow_the_seed_and_not_the_blocks(monkeypatch: pytest.Monk
     assert first.tolist() != target_ranks(scores, truth, ties="random", seed=2).tolist()
 
 
-def test_random_list_of_a_depth_is_the_start_of_the_whole_one() -> None:
-    truth = csr_array(np.random.default_rng(0).random((5, 30)))
-    whole = rank_all(np.zeros((5, 30)), truth, ties="random").relevance.reshape(5, 30)
-    short = rank_all(np.zeros((5, 30)), truth, ties="random", depth=4).relevance.reshape(5, 4)
-    assert short.tolist() == whole[:, :4].tolist()
-
-
-def test_average_takes_all_that_share_the_last_score() -> None:
-    r = rank_all([[3.0, 1.0, 1.0, 1.0, 0.0]], csr_array([[0, 0, 0, 1, 0]]), ties="average", depth=2)
-    assert r.relevance.tolist() == [0, 0, 0, 1]
-    assert r.tied.tolist() == [False, True, True, False]
-    assert evaluate(r, "precision@2").means == {"precision@2": (1 / 3) / 2}
-
-
 @pytest.mark.parametrize("call", [rank_all, target_ranks])
 def test_truth_in_exclude_is_refused(call: Any) -> None:
     with pytest.raises(ArgumentError, match=r"1 of the pairs in t[a-z]+, first user 1 and item 2"):
@@ -146,11 +118,6 @@ def test_overlap_is_found_far_down() -> None:
     last = csr_array((np.ones(1), ([n - 1], [1])), shape=(n, 2))
     with pytest.raises(ArgumentError, match=f"first user {n - 1} and item 1"):
         rank_blocks(np.zeros((n, 2)), last, exclude=last)
-
-
-def test_ranks_count_only_visible_items() -> None:
-    assert target_ranks(SCORES, TRUTH, exclude=SEEN).tolist() == [1, 3, 2]
-    assert target_ranks(SCORES, TRUTH).tolist() == [2, 4, 4]
 
 
 def test_ranks_come_in_the_order_of_the_stored_targets() -> None:

@@ -9,23 +9,10 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 
 from podium.catalogue import top_k
-from podium.catalogue.source import read_factors, read_matrix
+from podium.catalogue.source import read_matrix
 from podium.errors import ArgumentError
 
 SCORES = np.array([[0.5, 0.9, 0.1, 0.7], [0.2, 0.1, 0.4, 0.3]])
-
-
-def test_best_items_come_first() -> None:
-    items, best = top_k(SCORES, 2)
-    assert items.tolist() == [[1, 3], [2, 3]]
-    assert best.tolist() == [[0.9, 0.7], [0.4, 0.3]]
-
-
-def test_excluded_items_are_not_shown_and_short_rows_are_padded() -> None:
-    seen = csr_array([[0, 1, 1, 1], [0, 0, 1, 0]])
-    items, best = top_k(SCORES, 3, exclude=seen)
-    assert items.tolist() == [[0, -1, -1], [3, 0, 1]]
-    assert best.tolist() == [[0.5, -np.inf, -np.inf], [0.3, 0.2, 0.1]]
 
 
 def test_stored_entry_is_excluded_whatever_its_value() -> None:
@@ -38,12 +25,6 @@ def test_pair_excluded_twice_counts_once() -> None:
     seen = csr_array((np.ones(3), np.array([1, 3, 1]), np.array([0, 3, 3])), shape=SCORES.shape)
     assert top_k(SCORES, 3, exclude=seen)[0].tolist() == [[0, 2, -1], [2, 3, 0]]
     assert seen.nnz == 3  # the caller's matrix is left as it was
-
-
-@pytest.mark.parametrize("order", [[1, 3], [3, 1]])
-def test_order_of_excluded_items_does_not_matter(order: list[int]) -> None:
-    seen = csr_array((np.ones(2), np.array(order), np.array([0, 2, 2])), shape=SCORES.shape)
-    assert top_k(SCORES, 2, exclude=seen)[0].tolist() == [[0, 2], [2, 3]]
 
 
 def test_equal_scores_stand_by_item_and_zeros_are_equal() -> None:
@@ -192,11 +173,3 @@ def test_block_stays_within_64_mib_or_one_user(n_items: int, dtype: Any) -> None
     users = np.broadcast_to(np.zeros(1, dtype), (10**6, n_items))
     size = read_matrix(users).block_size
     assert size == 1 or size * n_items * np.dtype(dtype).itemsize <= 2**26
-
-
-def test_blocks_of_factors_share_one_buffer() -> None:
-    source = read_factors(np.ones((5, 2)), np.ones((3, 2)))
-    blocks = list(source.blocks(2))
-    assert [start for start, _ in blocks] == [0, 2, 4]
-    assert [block.shape for _, block in blocks] == [(2, 3), (2, 3), (1, 3)]
-    assert np.shares_memory(blocks[0][1], blocks[2][1])

@@ -30,15 +30,6 @@ def test_samples_that_grow_past_800_keep_narrow_bounds() -> None:
     assert low <= np.mean(exact <= 10) <= high < 0.2
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("replacement", [True, False])
-def test_samples_of_most_items_have_bounds(replacement: bool) -> None:
-    exact = exact_ranks(400)
-    ranks = simulate_ranks(exact, N_ITEMS, 3000, replacement=replacement, seed=0)
-    low, high = identification_bounds(ranks, "recall@10")
-    assert low <= np.mean(exact <= 10) <= high < 0.4
-
-
 @pytest.mark.parametrize("size", [380, 398])
 def test_samples_of_nearly_all_items_have_bounds(size: int) -> None:
     exact = 1 + exact_ranks(600) // 10

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from podium.catalogue import target_ranks
-from podium.errors import ArgumentError, PodiumWarning
+from podium.errors import PodiumWarning
 from podium.sampled import StratifiedCandidates, draw_strata
 from podium.sampled.reading.strata import read_scan
 
@@ -38,19 +38,6 @@ def test_strata_are_the_top_of_the_proxy_and_other_items() -> None:
         assert set(rest) <= set(order[8:])
 
 
-def test_items_of_the_rest_have_the_same_chance() -> None:
-    counts = np.zeros(N_ITEMS)
-    lone = csr_array(([1.0], ([0], [3])), shape=(1, N_ITEMS))
-    for seed in range(300):
-        drawn = draw_strata(lone, proxy=PROXY[:1], certain=8, uniform=6, seed=seed)
-        counts[drawn.item[drawn.is_drawn]] += 1
-    order = np.argsort(-PROXY[0])
-    rest = order[order != 3][8:]
-    expected = 300 * 6 / rest.size
-    assert counts.sum() == counts[rest].sum() == 1800
-    assert ((counts[rest] - expected) ** 2 / expected).sum() < 90  # chi-square with 50 degrees
-
-
 def test_all_items_give_exact_ranks() -> None:
     options: dict[str, Any] = {"certain": 8, "uniform": N_ITEMS, "exclude": SEEN}
     exact = np.asarray(target_ranks(SCORES, TARGETS, exclude=SEEN))
@@ -75,17 +62,6 @@ def test_table_is_read_as_the_same_ranks(ties: str) -> None:
     assert set(drawn.table()) == {"user", "item", "target", "stratum"}
 
 
-def test_order_of_users_changes_no_candidate() -> None:
-    turned = np.random.default_rng(5).permutation(N_USERS)
-    options: dict[str, Any] = {**OPTIONS, "exclude": SEEN[turned], "users": turned}
-    one = draw_strata(TARGETS, proxy=PROXY, **OPTIONS)
-    other = draw_strata(TARGETS[turned], proxy=PROXY[turned], **options)
-    triples = [
-        set(zip(drawn.user, drawn.item, drawn.is_drawn, strict=True)) for drawn in (one, other)
-    ]
-    assert triples[0] == triples[1]
-
-
 def test_short_lists_have_fewer_listed_items() -> None:
     lists = np.full((N_USERS, 3), -1)
     lists[:, 0] = 7
@@ -93,38 +69,6 @@ def test_short_lists_have_fewer_listed_items() -> None:
     has_other_targets = np.unique(drawn.row[drawn.item == 7])
     assert (~drawn.is_target & ~drawn.is_drawn).sum() <= has_other_targets.size
     assert drawn.ranks(np.zeros(drawn.row.size), k=K).n_drawn.tolist() == [6] * TARGETS.nnz
-
-
-def _with_nan() -> NDArray[np.float64]:
-    proxy = PROXY.copy()
-    proxy[5, 9] = np.nan
-    return proxy
-
-
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        ({"certain": 0}, "certain must be an integer >= 1, got 0"),
-        ({"uniform": 0}, "uniform must be an integer >= 1, got 0"),
-        ({"proxy": _with_nan()}, "finite"),
-        ({"proxy": np.full(N_ITEMS, np.nan)}, "proxy has 60 non-finite values"),
-        ({"proxy": PROXY[:, :50]}, "proxy must have the shape of targets"),
-        ({"proxy": None, "lists": [[60]] * N_USERS}, "lists must hold items from 0 to 59"),
-        ({"exclude": TARGETS}, "targets"),
-    ],
-)
-def test_bad_input_is_refused(changes: dict[str, Any], text: str) -> None:
-    arguments: dict[str, Any] = {"proxy": PROXY, **OPTIONS, **changes}
-    with pytest.raises(ArgumentError, match=text):
-        draw_strata(TARGETS, **arguments)
-
-
-def test_bad_scores_are_refused() -> None:
-    drawn = draw_strata(TARGETS, proxy=PROXY, **OPTIONS)
-    with pytest.raises(ArgumentError, match="scores must have one score per row, got 3 for"):
-        drawn.ranks(np.zeros(3), k=K)
-    with pytest.raises(ArgumentError, match="scores has 1 non-finite value, first at row 0"):
-        drawn.table(np.r_[np.nan, np.zeros(drawn.row.size - 1)])
 
 
 def test_proxy_that_knows_the_targets_is_named() -> None:
@@ -148,12 +92,3 @@ def test_table_shows_the_targets_that_the_proxy_lists() -> None:
     np.testing.assert_array_equal(
         stratum[~drawn.is_target] == "drawn", drawn.is_drawn[~drawn.is_target]
     )
-
-
-def test_factors_are_a_proxy() -> None:
-    rng = np.random.default_rng(0)
-    factors = rng.normal(size=(N_USERS, 3)), rng.normal(size=(N_ITEMS, 3))
-    options: dict[str, Any] = {"certain": 8, "uniform": 6}
-    by_factors = draw_strata(TARGETS, proxy=factors, **options)
-    by_scores = draw_strata(TARGETS, proxy=factors[0] @ factors[1].T, **options)
-    np.testing.assert_array_equal(by_factors.item, by_scores.item)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -25,16 +24,6 @@ SEEN[np.arange(N_USERS), HELD] = False
 EXCLUDE = csr_array(SEEN.astype(float))
 FACTORS = (RNG.normal(size=(N_USERS, 5)), RNG.normal(size=(N_ITEMS, 5)))
 RULES: list[Ties] = ["worst", "best", "average", "id", "random"]
-
-
-@pytest.mark.parametrize("ties", RULES)
-def test_full_sample_has_the_exact_rank_under_every_tie_rule(ties: Ties) -> None:
-    exact = catalogue.target_ranks(TIED, TARGETS, ties=ties, seed=3)
-    found = sample_ranks(TIED, TARGETS, N_ITEMS - 1, replacement=False, ties=ties, seed=3)
-    mean = np.bincount(found.owner, found.ranks) / np.bincount(found.owner)
-    assert mean.tolist() == exact.tolist()
-    assert (exact % 1 == 0.5).any() == (ties == "average")
-    assert found.n_users == N_USERS
 
 
 @pytest.mark.parametrize("ties", RULES)
@@ -68,15 +57,6 @@ def test_draws_do_not_depend_on_other_users(replacement: bool) -> None:
     options["seed"] = 6
     other = draw_candidates(TARGETS[order], 9, users=order, **options)
     assert (other.items != some.items).any()
-
-
-def test_draws_depend_on_text_labels_alone() -> None:
-    names = np.array([f"u{i}" for i in range(N_USERS)])
-    whole = sample_ranks(FACTORS, TARGETS, 9, users=names)
-    back = sample_ranks((FACTORS[0][::-1], FACTORS[1]), TARGETS[::-1], 9, users=names[::-1])
-    assert back.ranks[::-1].tolist() == whole.ranks.tolist()
-    assert whole.user is not None
-    assert whole.user.tolist() == names.tolist()
 
 
 def test_numbers_as_text_are_the_same_users() -> None:
@@ -177,21 +157,6 @@ def test_history_counts_own_items_that_can_be_drawn() -> None:
     assert sample_ranks(scores, held, 2).history is None
 
 
-@pytest.mark.parametrize(
-    ("own", "message"),
-    [
-        (np.ones((2, 6)), "history must be a scipy.sparse matrix of users x items, got ndarray"),
-        (csr_array((2, 5)), "history must have the shape of scores"),
-    ],
-)
-def test_bad_history_is_refused(own: Any, message: str) -> None:
-    held = csr_array([[1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1]])
-    with pytest.raises(ArgumentError, match=message):
-        sample_ranks(np.zeros((2, 6)), held, 2, history=own)
-    with pytest.raises(ArgumentError, match=message):
-        draw_candidates(held, 2, history=own)
-
-
 def test_history_stays_with_its_targets() -> None:
     """Where a tie counts half at two ranks, and where a target loses all its candidates."""
     held = csr_array(([1, 1, 1], ([0, 1, 2], [0, 0, 0])), shape=(3, 3))
@@ -263,75 +228,3 @@ def test_thinned_candidates_are_uniform_and_their_ranks_estimated() -> None:
     found = thinned.ranks(TIED)
     assert len(found.designs) > 1
     assert 0 < get("bv").estimate(found, "recall@10") < 1
-
-
-def test_uniform_candidates_stay_as_they_are() -> None:
-    drawn = draw_candidates(TARGETS, 5)
-    assert drawn.uniform() is drawn
-
-
-def broken(item: int) -> np.ndarray:
-    scores = TIED.copy()
-    scores[4, item] = np.nan
-    return scores
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            {"n_negatives": 37},
-            "got 37, but 60 targets have too few items, first user 0 with 37 items",
-        ),
-        ({"n_negatives": 0}, "n_negatives must be an integer >= 1"),
-        ({"n_negatives": ()}, "n_negatives must be an integer >= 1"),
-        ({"n_negatives": (5, 5)}, "stages must increase"),
-        ({"n_negatives": 36, "exclude": EXCLUDE}, "60 targets have too few items, first user 0"),
-        ({"exclude": TARGETS}, "exclude contains 60 of the pairs in targets"),
-        ({"targets": TARGETS[:3]}, "targets must have the shape of scores"),
-        ({"targets": csr_array((N_USERS, N_ITEMS))}, "targets must hold at least one user's"),
-        ({"targets": HELD.tolist()}, "targets must be a scipy.sparse matrix"),
-        ({"targets": np.array(1.0)}, "users x items, got ndarray of shape ()"),
-        ({"users": [1, 2]}, "users must have one label for each of the 60 rows"),
-        ({"ties": "mean"}, "ties must be one of"),
-        ({"ties": "average", "n_negatives": (5, 9)}, "ties='average' is undefined for samples"),
-        ({"replacement": 1}, "replacement must be True or False"),
-        ({"other_targets": "drop"}, "other_targets must be one of 'keep' or 'exclude'"),
-        ({"scores": broken(int(HELD[4]))}, "scores must be finite, got nan for user 4 and item"),
-        ({"seed": -1}, "seed must be an integer >= 0"),
-    ],
-)
-def test_bad_argument_is_refused(change: dict[str, Any], message: str) -> None:
-    usual = {"scores": TIED, "targets": TARGETS, "n_negatives": 9}
-    with pytest.raises(ArgumentError, match=re.escape(message)):
-        sample_ranks(**{**usual, **change})
-
-
-@pytest.mark.parametrize(
-    ("popularity", "options", "message"),
-    [
-        (np.ones(3), {}, "popularity must have 37 values, one per row, got 3"),
-        (-np.ones(37), {}, "popularity must be >= 0"),
-        (np.ones(37), {"replacement": False}, "popularity needs replacement=True"),
-        (np.eye(37)[HELD[0]], {}, "popularity leaves no item to draw for user 0"),
-        (np.zeros(37), {}, "popularity leaves no item to draw for user 0"),
-    ],
-)
-def test_bad_popularity_is_refused(
-    popularity: np.ndarray, options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        draw_candidates(TARGETS, 5, popularity=popularity, **options)
-
-
-def test_popularity_without_a_chance_for_all_cannot_be_made_uniform() -> None:
-    weights = np.ones(N_ITEMS)
-    weights[HELD[0] - 1] = 0
-    drawn = draw_candidates(TARGETS, 5, popularity=weights)
-    with pytest.raises(ArgumentError, match="popularity is 0 for 1 items"):
-        drawn.uniform()
-
-
-def test_candidates_outside_the_scores_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="scores must have a row for each user"):
-        draw_candidates(TARGETS, 5).ranks(TIED[:, :10])

@@ -14,7 +14,6 @@ from podium.evaluation import stats
 from podium.sampled import (
     BV,
     REGISTRY,
-    BVPrior,
     Estimator,
     RankDistribution,
     SampledRanks,
@@ -23,14 +22,14 @@ from podium.sampled import (
     SmoothFit,
     compare,
     compare_all,
-    error_from,
     evaluate,
     get,
     identification_bounds,
     simulate_ranks,
 )
-from podium.sampled._uncertainty import Resampler, Tally
 from podium.sampled.estimators import ErrorFrom
+from podium.sampled.estimators.least_squares import BVPrior
+from podium.sampled.fits import Resampler, Tally, source_of_error
 
 N_ITEMS, N_NEGATIVES = 60, 9
 MASS = np.arange(1.0, N_ITEMS + 1) ** -0.7
@@ -122,52 +121,6 @@ def test_users_are_drawn_together_for_all_samples() -> None:
         np.testing.assert_array_equal(first.counts, second.counts[::-1])
 
 
-@pytest.mark.long
-def test_closed_form_is_the_limit_of_the_bootstrap() -> None:
-    """Of M users, the bootstrap's variance is the closed form's times (M - 1) / M."""
-    ranks = population(40, seed=1)
-    closed = evaluate(ranks, "ndcg@5", estimator="naive", bounds=False).summary("ndcg@5")
-    drawn = resampled(get("naive"), [ranks], "ndcg@5", 4000)
-    assert drawn.mean() == pytest.approx(closed.mean, abs=4 * closed.std_error / np.sqrt(4000))
-    assert drawn.std() == pytest.approx(closed.std_error * np.sqrt(39 / 40), rel=0.05)
-    assert closed.error_from == "users"
-
-
-def test_interval_of_a_biased_method_covers_its_expectation() -> None:
-    """BV's expectation is the sum over ranks of chance times the mean value there."""
-    method = BV(gamma=0.1)
-    design = population(10, seed=0).design
-    expected = float(MASS @ design.probabilities() @ method.values(design, "recall@5"))
-    exact = MASS[:5].sum()
-    found = [
-        evaluate(population(300, s), "recall@5", estimator=method, bounds=False).summary("recall@5")
-        for s in range(200)
-    ]
-    inside = np.mean([e.interval[0] <= expected <= e.interval[1] for e in found])
-    assert 0.90 <= inside <= 0.99
-    assert {(e.biased, e.interval_of) for e in found} == {(True, "expectation")}
-    spread = np.std([e.mean for e in found])
-    assert np.mean([e.std_error for e in found]) == pytest.approx(spread, rel=0.2)
-    assert abs(expected - exact) > 0.005  # the bias that the label is about
-
-
-@pytest.mark.long
-def test_bootstrap_error_is_the_spread_over_evaluations() -> None:
-    found = [
-        evaluate(
-            population(400, s),
-            "recall@5",
-            estimator="mle(n_steps=20)",
-            n_bootstrap=30,
-            bounds=False,
-        ).summary("recall@5")
-        for s in range(40)
-    ]
-    spread = np.std([e.mean for e in found], ddof=1)
-    assert np.mean([e.std_error for e in found]) == pytest.approx(spread, rel=0.35)
-    assert {e.error_from for e in found} == {"bootstrap"}
-
-
 def test_interval_of_positive_estimates_is_one_of_their_logarithm() -> None:
     """Of estimates that come out negative in some draws, it is symmetric about the mean."""
     ranks = SampledRanks([1] * 2 + [3] * 20 + [5] * 50 + [8] * 28, 9, 60)
@@ -202,29 +155,6 @@ def test_history_is_what_the_default_makes_of_it() -> None:
     assert found.means["rr"] != evaluate(drawn, "rr", bounds=False).means["rr"]
     assert found.conventions["history"] == "read"
     assert evaluate(drawn, "rr", bounds=False).conventions["history"] is None
-
-
-def test_history_changes_nothing_where_it_is_not_read() -> None:
-    drawn = population(60, seed=0)
-    ranks = SampledRanks(drawn.ranks, N_NEGATIVES, N_ITEMS, history=np.arange(60) % 17)
-    for name in ("bv", "mes"):
-        told = evaluate(ranks, "rr", estimator=name, n_bootstrap=5, bounds=False)
-        untold = evaluate(drawn, "rr", estimator=name, n_bootstrap=5, bounds=False)
-        assert told.summary("rr") == untold.summary("rr")
-        assert told.conventions["history"] == "not read"
-
-
-@pytest.mark.long
-def test_default_has_its_own_interval_and_covers_the_exact_mean() -> None:
-    exact = MASS[:5].sum()
-    found = [
-        evaluate(population(300, s), "recall@5", bounds=False).summary("recall@5")
-        for s in range(60)
-    ]
-    assert {(e.method, e.error_from, e.interval_of) for e in found} == {
-        ("smooth", "posterior", "exact")
-    }
-    assert np.mean([e.interval[0] <= exact <= e.interval[1] for e in found]) >= 0.85
 
 
 @pytest.mark.parametrize("name", ["bv", "mle", "smooth", "mn", "unbiased-rank"])
@@ -320,30 +250,6 @@ def test_seed_is_all_that_decides() -> None:
     assert first["measures"]["rr"]["mean"] == other["measures"]["rr"]["mean"]
 
 
-@pytest.mark.parametrize(
-    ("measures", "options", "message"),
-    [
-        ("topk_loss@10", {}, "its value is 1 if the only relevant item has rank 11"),
-        ([], {}, "at least one measure"),
-        (["rr", "mrr"], {}, "names mrr twice"),
-        ("pap@60", {}, "undefined in a catalogue of 60 items"),
-        ("rr", {"estimator": "mel"}, "Did you mean 'mle'"),
-        ("rr", {"level": 1.0}, "level must be"),
-        ("rr", {"n_bootstrap": 1}, "n_bootstrap must be >= 2"),
-        ("ndcg@10", {"estimator": "recall-map"}, "recall-map estimates"),
-    ],
-)
-def test_refused(measures: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        evaluate(population(5, seed=0), measures, **options)
-
-
-def test_unasked_measure_is_refused() -> None:
-    found = evaluate(population(5, seed=0), "rr", estimator="naive", bounds=False)
-    with pytest.raises(ArgumentError, match="ap was not estimated"):
-        found.summary("ap")
-
-
 def test_difference_of_linear_estimates_is_that_of_users() -> None:
     a, b = SampledRanks([1, 2, 4, 4], 4, 60), SampledRanks([1, 1, 2, 5], 4, 60)
     found = compare(a, b, "rr", estimator="naive", bounds=False).summary("rr")
@@ -401,21 +307,6 @@ def pair(n_users: int, seed: int, apart: bool) -> tuple[SampledRanks, SampledRan
 
 
 @pytest.mark.long
-def test_errors_of_the_default_are_those_of_simulated_evaluations() -> None:
-    """Of an estimate, and of a difference between models; some is left open that does not vary."""
-    found: list[list[float]] = []
-    for seed in range(60):
-        a, b = pair(400, seed, apart=True)
-        one = evaluate(a, "recall@5", bounds=False).summary("recall@5")
-        both = compare(a, b, "recall@5", bounds=False).summary("recall@5")
-        assert (both.error_from, both.interval_of) == ("posterior", "exact")
-        found.append([one.mean, one.std_error, both.difference, both.std_error])
-    mean, error, gain, error_of_gain = np.array(found).T
-    assert 0.9 < error.mean() / mean.std(ddof=1) < 1.6
-    assert 0.9 < error_of_gain.mean() / gain.std(ddof=1) < 1.6
-
-
-@pytest.mark.long
 def test_influences_are_what_users_drawn_again_move() -> None:
     a, b = pair(400, seed=0, apart=False)
     drawn = resampled(Smooth(), [a, b], "recall@5", 150)
@@ -450,20 +341,6 @@ def test_interval_leaves_out_zero_where_the_sign_is_sure(name: str) -> None:
         assert (one.interval[0] > 0 or one.interval[1] < 0) == (one.sign_probability > 0.95)
 
 
-def test_sign_is_right_as_often_as_it_says() -> None:
-    """Half the time where models are alike, and mostly where they are not."""
-    stated, right = [], []
-    for s in range(150):
-        a, b = population(150, s), population(150, 1000 + s, N_NEGATIVES)
-        better = SampledRanks(np.maximum(b.ranks - (s % 3), 1), N_NEGATIVES, N_ITEMS)
-        found = compare(a, better, "rank_auc", estimator="naive", bounds=False)
-        one = found.summary("rank_auc")
-        if s % 3:
-            stated.append(one.sign_probability)
-            right.append(one.difference > 0)
-    assert np.mean(right) == pytest.approx(np.mean(stated), abs=0.08)
-
-
 def test_bounds_tell_whether_either_model_may_be_better() -> None:
     good, bad = np.full(400, 1), np.full(400, 50)
     a, b = (simulate_ranks(r, N_ITEMS, N_NEGATIVES, seed=0) for r in (bad, good))
@@ -474,21 +351,6 @@ def test_bounds_tell_whether_either_model_may_be_better() -> None:
     close = compare(population(400, 0), population(400, 1), "recall@5", estimator="bv")
     assert close.summary("recall@5").either_sign is True
     assert "Where either sign is possible" in " ".join(str(close).split())
-
-
-@pytest.mark.parametrize(
-    ("b", "message"),
-    [
-        (SampledRanks([1, 2], 4, 60), "b has 2 ranks and a has 3"),
-        (SampledRanks([1, 2, 3], 4, 60, user=[1, 2, 3]), "a has no column of users"),
-        (SampledRanks([1, 2, 3], 4, 61), "n_items = 60 and 61 at row 0"),
-        (SampledRanks([1, 2, 3], 4, [60, 50, 60]), "n_items = 60 and 50 at row 1"),
-        (SampledRanks([1, 2, 3], 4, 60, row_weights=[1, 1, 2]), "different row_weights at row 0"),
-    ],
-)
-def test_other_users_are_refused(b: SampledRanks, message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        compare(SampledRanks([1, 2, 3], 4, 60), b, "rr")
 
 
 def test_catalogues_and_weights_are_compared_by_user() -> None:
@@ -510,20 +372,6 @@ def test_number_and_its_text_are_the_same_user() -> None:
     options: dict[str, Any] = {"estimator": "naive", "bounds": False}
     assert str(compare(a, b, "rr", **options)) == str(compare(a, alike, "rr", **options))
     assert str(compare(b, a, "rr", **options)) == str(compare(alike, a, "rr", **options))
-
-
-def test_missing_users_are_named() -> None:
-    a = SampledRanks([1, 2, 3], 4, 60, user=["x", "y", "z"])
-    b = SampledRanks([1, 2, 3], 4, 60, user=["x", "y", "w"])
-    with pytest.raises(ArgumentError, match=r"b lacks 1 of the 3 users of a, first 'z'"):
-        compare(a, b, "rr")
-
-
-def test_text_says_what_a_biased_methods_interval_is_of() -> None:
-    ranks = SampledRanks([1, 2, 5, 9] * 20, 9, 100)
-    biased = " ".join(str(evaluate(ranks, "rr", estimator="bv", bounds=False)).split())
-    assert "bv is biased: its intervals are for its expectation over users" in biased
-    assert "expectation" not in str(evaluate(ranks, "rr", bounds=False))
 
 
 def test_several_models_are_compared_with_the_first() -> None:
@@ -558,7 +406,7 @@ def test_several_models_are_compared_with_the_first() -> None:
 def test_error_is_said_to_come_from_where_it_does(name: str, source: str) -> None:
     ranks = population(40, seed=0)
     estimate = evaluate(ranks, "rr", estimator=name, n_bootstrap=5, bounds=False).summary("rr")
-    assert error_from(name, ranks) == estimate.error_from == source
+    assert source_of_error(get(name), ranks) == estimate.error_from == source
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,41 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import tracemalloc
-from typing import Any
 
 import numpy as np
 import pytest
 
 from podium.errors import ArgumentError
-from podium.sampled import (
-    BV,
-    CLS,
-    MN,
-    REGISTRY,
-    BVPrior,
-    Design,
-    Naive,
-    RankDistribution,
-    RecallMap,
-    SampledRanks,
-    UnbiasedRank,
-    evaluate,
-    get,
-    parse,
-    simulate_ranks,
-)
-from podium.sampled.estimators import moments as moments_module
+from podium.sampled import BV, CLS, RankDistribution, SampledRanks, evaluate, get, parse
+from podium.sampled.design import Design
+from podium.sampled.estimators import least_squares
+from podium.sampled.estimators.least_squares import MN, BVPrior
+from podium.sampled.estimators.naive import Naive, RecallMap, UnbiasedRank
 
 RANKS = SampledRanks([1, 1, 2, 5], 9, 100)
 FLAT = RankDistribution(np.full(100, 0.01))
-
-
-def test_names_of_the_literature_are_there() -> None:
-    wanted = {"naive", "unbiased-rank", "cls", "bv", "bv-prior", "mn", "recall-map", "mle"}
-    assert wanted <= set(REGISTRY)
-    assert get("bv-ranks(gamma=0.5)") == BV(0.5)
 
 
 def test_texts_read_back_with_their_parameters() -> None:
@@ -50,27 +29,6 @@ def test_texts_read_back_with_their_parameters() -> None:
 
 def test_prior_that_was_given_outright_has_no_text() -> None:
     assert str(MN(FLAT)) == repr(MN(FLAT))
-
-
-@pytest.mark.parametrize(
-    ("name", "params", "message"),
-    [
-        ("bvv", {}, "estimator must be one of"),
-        ("bvv", {}, "Did you mean 'bv'?"),
-        ("bv(gamma=0.1", {}, "estimator 'bv(gamma=0.1' is not of the form name or name(param="),
-        ("bv(gamma)", {}, "estimator must have parameters of the form param=value, each once"),
-        ("bv(gama=0.1)", {}, "bv has no parameter 'gama'. Did you mean 'gamma'?"),
-        ("cls(k=1)", {}, "cls has no parameter 'k'. It takes none"),
-        ("bv(gamma=0.1)", {"gamma": 0.2}, "gamma is given twice"),
-        (BV(), {"gamma": 0.2}, "is an instance and takes no further parameters"),
-        ("bv(gamma=0)", {}, "gamma must be a number > 0 and <= 1, got 0"),
-        ("bv-prior(gamma=2)", {}, "gamma must be a number > 0 and <= 1, got 2"),
-        ("recall-map(a=-1)", {}, "a must be a number > 0, got -1"),
-    ],
-)
-def test_bad_estimator_is_refused(name: Any, params: dict[str, Any], message: str) -> None:
-    with pytest.raises(ArgumentError, match=re.escape(message)):
-        get(name, **params)
 
 
 def test_naive_is_the_measure_among_the_sampled_items() -> None:
@@ -94,30 +52,6 @@ def test_unbiased_rank_puts_first_places_first() -> None:
     assert UnbiasedRank().estimate(RANKS, "rr") == pytest.approx(sum(1 / p for p in places) / 4)
     found = UnbiasedRank().fit(RANKS).probabilities
     assert np.flatnonzero(found).tolist() == sorted({p - 1 for p in places})
-
-
-def test_unbiased_rank_has_the_mean_rank_of_its_targets() -> None:
-    exact = np.repeat([1, 17, 60, 100], 5000)
-    drawn = simulate_ranks(exact, 100, 9)
-    mean = 1 + 99 * (drawn.ranks - 1).mean() / 9
-    assert mean == pytest.approx(exact.mean(), abs=0.5)
-
-
-def test_users_of_several_targets_count_once_in_every_estimate() -> None:
-    shared = SampledRanks([1, 5, 9], 9, 100, user=["a", "a", "b"])
-    parts = [SampledRanks([rank], 9, 100) for rank in (1, 5, 9)]
-    for estimator in (BV(), CLS(), Naive()):
-        one, five, nine = (estimator.estimate(part, "ndcg@10") for part in parts)
-        expected = (one + five) / 4 + nine / 2
-        assert estimator.estimate(shared, "ndcg@10") == pytest.approx(expected, abs=1e-13)
-
-
-def test_several_designs_are_averaged_by_their_users() -> None:
-    mixed = SampledRanks([1, 3, 2], [9, 9, 4], [100, 100, 60])
-    parts = [SampledRanks([1, 3], 9, 100), SampledRanks([2], 4, 60)]
-    for estimator in (BV(), CLS(), UnbiasedRank(), RecallMap()):
-        first, last = (estimator.estimate(part, "recall@5") for part in parts)
-        assert estimator.estimate(mixed, "recall@5") == pytest.approx((2 * first + last) / 3)
 
 
 def test_prior_is_an_estimator_its_text_or_a_distribution() -> None:
@@ -162,6 +96,19 @@ def test_recall_map_gives_recall_at_its_cutoffs_and_between() -> None:
         RecallMap().estimate(ranks, "ndcg@3")
 
 
+def test_sums_over_ranks_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = least_squares._CACHE
+    kept.clear()
+    monkeypatch.setattr(least_squares, "_MOST_BYTES", 3 * 10 * 10 * 8)
+    designs = [Design(9, 50 + i) for i in range(5)]
+    for design in designs:
+        least_squares.moments(design, None)
+    assert list(kept) == designs[2:]
+    least_squares.moments(designs[2], None)
+    assert list(kept) == [designs[3], designs[4], designs[2]]
+    kept.clear()
+
+
 def test_many_items_are_never_whole_in_memory() -> None:
     ranks = SampledRanks([1, 1, 2, 30], 100, 200_000)
     tracemalloc.start()
@@ -170,32 +117,3 @@ def test_many_items_are_never_whole_in_memory() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 60 * 2**20  # the matrix of chances would take 154 MiB
-
-
-def test_sums_over_ranks_are_kept_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = moments_module._CACHE
-    kept.clear()
-    monkeypatch.setattr(moments_module, "_MOST_BYTES", 3 * 10 * 10 * 8)
-    designs = [Design(9, 50 + i) for i in range(5)]
-    for design in designs:
-        moments_module.moments(design, None)
-    assert list(kept) == designs[2:]
-    moments_module.moments(designs[2], None)
-    assert list(kept) == [designs[3], designs[4], designs[2]]
-    kept.clear()
-
-
-def test_estimates_of_the_paper_have_its_spread() -> None:
-    """BV(0.1) and CLS of recall@10 on ranks like ml-1m's: means apart, as the tables have them."""
-    rng = np.random.default_rng(0)
-    exact = np.minimum(1 + np.floor(3706 * rng.beta(0.55, 2.6, 6040)).astype(int), 3706)
-    true = RankDistribution.of_ranks(exact, 3706).expect("recall@10")
-    draws = [simulate_ranks(exact, 3706, 99, seed=seed) for seed in range(20)]
-    found = {
-        name: np.array([get(name).estimate(ranks, "recall@10") for ranks in draws])
-        for name in ("naive", "cls", "bv(gamma=0.1)", "bv(gamma=0.01)")
-    }
-    bias = {name: abs(values.mean() - true) for name, values in found.items()}
-    spread = {name: values.std() for name, values in found.items()}
-    assert bias["naive"] > 5 * true
-    assert spread["bv(gamma=0.01)"] > spread["bv(gamma=0.1)"] > spread["cls"]

@@ -20,9 +20,7 @@ from podium.sampled import (
     simulate_ranks,
 )
 from podium.sampled.estimators import smooth
-from podium.sampled.estimators.smooth.cells import Cells
-from podium.sampled.estimators.smooth.draws import weighted_quantile
-from podium.sampled.estimators.smooth.prior import top_exponent
+from podium.sampled.estimators.smooth import weighted_quantile
 
 RISING = ("r_precision", "recall@3", "recall@10", "recall@30", "recall@1000")  # each is worth more
 ORDERED = (("ap@10", "ndcg@10"), ("ndcg@10", "recall@10"), ("ap@10", "ap"), ("ndcg@10", "ndcg"))
@@ -102,20 +100,6 @@ def test_intervals_hold_a_peak_at_rank_1(n_items: int, n_users: int) -> None:
             low, high = found.interval(name)
             held[i] += low <= truth.expect(name) <= high
     assert (held >= 17).all()  # of 20
-
-
-@pytest.mark.parametrize("exponent", [0.0, 0.7])
-def test_fall_is_the_exponent_of_a_power_law(exponent: float) -> None:
-    cells = Cells.of(3706, 99)
-    mass = cells.sizes * (cells.middles + 0.2) ** -exponent
-    assert top_exponent(cells, mass) == pytest.approx(exponent)
-
-
-def test_intervals_are_nested() -> None:
-    found = Smooth().posterior(steep(3706, seed=2))
-    ends = np.array([found.interval("recall@10", level=level) for level in (0.3, 0.6, 0.9)])
-    assert (np.diff(ends[:, 0]) <= 0).all()
-    assert (np.diff(ends[:, 1]) >= 0).all()
 
 
 def test_difference_lies_inside_its_bounds() -> None:

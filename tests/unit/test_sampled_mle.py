@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
-import warnings
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from scipy.stats import beta
 
 from podium.errors import ArgumentError, ConvergenceWarning, PodiumWarning
 from podium.sampled import (
-    MES,
     MLE,
     WMLE,
     Design,
     RankDistribution,
     SampledRanks,
-    get,
     likelihood_gap,
     maximum_likelihood,
 )
-from podium.sampled.estimators import newton
+from podium.sampled.estimators import mle as newton
 from podium.sampled.likelihood import likelihood
 
 ONE_EACH = SampledRanks([1, 2], 1, 3)  # chances of rank 1: 1, 1/2, 0
@@ -37,12 +30,6 @@ def test_mle_step_weighs_ranks_by_how_well_they_explain() -> None:
     first = SampledRanks([1, 1], 1, 3)
     assert MLE(n_steps=1).fit(first).probabilities == pytest.approx([2 / 3, 1 / 3, 0])
     assert MLE(n_steps=2).fit(first).probabilities == pytest.approx([4 / 5, 1 / 5, 0])
-
-
-def test_mle_users_of_several_targets_count_once() -> None:
-    twice = SampledRanks([1, 1, 5], 9, 50, user=[7, 7, 8])
-    once = SampledRanks([1, 5], 9, 50)
-    assert MLE().fit(twice).probabilities == pytest.approx(MLE().fit(once).probabilities)
 
 
 def test_maximum_of_one_user_is_the_likeliest_rank() -> None:
@@ -105,69 +92,7 @@ def test_wmle_takes_the_papers_weights_and_a_callers() -> None:
     assert found.probabilities == pytest.approx(MLE().fit(observed).probabilities)
 
 
-def test_wmle_overestimates_the_top() -> None:
-    ranks = SampledRanks(np.repeat(np.arange(1, 11), 10), 9, 100)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tilted = WMLE(scale=10.0).estimate(ranks, "recall@10")
-    assert tilted > 2 * MLE().estimate(ranks, "recall@10")
-
-
-def test_mes_flattens_with_eta() -> None:
-    ranks = SampledRanks([1, 1, 1, 4], 9, 200)
-    flat = MES(eta=1e6).fit(ranks).probabilities
-    assert flat == pytest.approx(np.full(200, 1 / 200), rel=1e-3)
-    entropies = []
-    for eta in (0.001, 0.01, 0.1, 1.0):
-        mass = MES(eta=eta).fit(ranks).probabilities
-        entropies.append(-(mass[mass > 0] @ np.log(mass[mass > 0])))
-    assert all(b > a for a, b in itertools.pairwise(entropies))
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("mle(n_steps=0)", "n_steps must be an integer >= 1 or None"),
-        ("wmle(weight=dcg)", "weight must be one of 'ndcg' or 'ap', got 'dcg'"),
-        ("wmle(scale=0)", "scale must be a number > 0"),
-        ("mes(eta=0)", "eta must be a number > 0"),
-    ],
-)
-def test_likelihood_estimators_refuse_bad_parameters(name: str, message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        get(name)
-
-
 def test_wmle_refuses_weights_that_are_none() -> None:
     for bad, message in ((np.zeros_like, "got 0 for all"), (np.negative, "must be >= 0")):
         with pytest.warns(PodiumWarning), pytest.raises(ArgumentError, match=message):
             WMLE(weight=bad).fit(ONE_EACH)
-
-
-def test_mle_without_a_number_of_steps_has_a_text() -> None:
-    assert str(get("mle(n_steps=none)")) == "mle(n_steps=none)"
-
-
-def _rebuilt() -> NDArray[np.float64]:
-    """Ranks of 3,706 items with recall@10 of .0184 and 10.1 % first among 99 sampled items."""
-    return np.diff(beta.cdf(np.linspace(0.0, 1.0, 3707), 1.32154, 20.7556))
-
-
-def test_steps_regularise_mle() -> None:
-    """More steps spread estimates of recall@10 further: SPEC's 5.4 to 13.7 (units of 1e-3)."""
-    truth, rng = _rebuilt(), np.random.default_rng(0)
-    shares = truth @ Design(99, 3706).probabilities()
-    assert truth[:10].sum() == pytest.approx(0.0184, abs=1e-4)
-    assert shares[0] == pytest.approx(0.1008, abs=1e-4)
-    estimates: dict[int | None, list[float]] = {50: [], 200: [], 1000: [], None: []}
-    for _ in range(12):
-        counts = rng.multinomial(6040, shares / shares.sum())
-        ranks = SampledRanks(np.repeat(np.arange(1, 101), counts), 99, 3706)
-        for n_steps, found in estimates.items():
-            found.append(1e3 * MLE(n_steps).estimate(ranks, "recall@10"))
-    spreads = {n_steps: np.std(found, ddof=1) for n_steps, found in estimates.items()}
-    assert 3 < spreads[50] < 7
-    assert spreads[50] < spreads[200] < spreads[1000] < spreads[None]
-    assert spreads[1000] > 1.7 * spreads[50]
-    for n_steps in (50, 200, 1000):  # and none is far off in the mean
-        assert np.mean(estimates[n_steps]) == pytest.approx(18.4, abs=8)

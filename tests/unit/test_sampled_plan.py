@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from podium.errors import ArgumentError
 from podium.metrics import Measure
 from podium.sampled import (
     BV,
     Design,
     Estimator,
     Plan,
-    PlannedDesign,
     RankDistribution,
     SampledRanks,
     Smooth,
@@ -25,7 +23,7 @@ from podium.sampled import (
     simulate_ranks,
 )
 from podium.sampled.distribution import read_measure
-from podium.sampled.planning.designs import Family, search_sizes
+from podium.sampled.planning.designs import Family, PlannedDesign, search_sizes
 from podium.sampled.planning.outlook import (
     Expected,
     PlannedEstimate,
@@ -121,19 +119,6 @@ def test_bias_of_a_mean_over_users_is_what_most_draws_have() -> None:
     assert bias(usual, usual, strange, usual, usual) == pytest.approx(bias(usual))
 
 
-def test_record_says_what_is_made_of_the_biases() -> None:
-    options: dict[str, Any] = {"sizes": [5], "n_repeats": 2}
-    found = {
-        method: plan(500, 50, "rr", 0.1, pilot=pilot(), method=method, **options).conventions
-        for method in ("bv", "smooth")
-    }
-    assert {method: each["bias_is"] for method, each in found.items()} == {
-        "bv": "median",
-        "smooth": "root mean square",
-    }
-    assert plan(500, 50, "rr", 0.1, method="bv", **options).conventions["bias_is"] is None
-
-
 def test_growing_sample_costs_what_targets_that_stay_first_take() -> None:
     """Of two items more, seen by those whose first two are all below them."""
     found = plan(
@@ -162,19 +147,6 @@ def test_simulation_agrees_with_the_sums() -> None:
         assert other.std_error == pytest.approx(one.std_error, rel=0.15)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("known", [{"expect": 0.1}, {"pilot": pilot(1000)}])
-def test_first_order_errors_of_the_default_are_near_simulated_ones(known: dict[str, Any]) -> None:
-    """Under each shape; 40 repeats know an error to 11 %."""
-    first, again = (
-        plan(500, 1000, "ndcg@10", 0.1, sizes=[100], n_repeats=40, method=method, **known)
-        for method in (Smooth(), Simulated(Smooth()))
-    )
-    for one in first.designs[:-1]:
-        other = row(again, *(one.stages or (one.n_negatives,)))
-        assert other.errors == pytest.approx(one.errors, rel=0.3)
-
-
 @pytest.mark.parametrize("n_items", [3, 64, 5000])
 @pytest.mark.parametrize("measure", ["recall@2", "ndcg@10", "rr"])
 def test_shapes_have_the_expected_value(n_items: int, measure: str) -> None:
@@ -186,20 +158,6 @@ def test_shapes_have_the_expected_value(n_items: int, measure: str) -> None:
             assert masses.min() >= 0
             assert masses.sum() == pytest.approx(1.0)
             assert masses[0] @ cells.weights(wanted) == pytest.approx(found.value, rel=1e-6)
-
-
-def test_shapes_differ_in_how_much_the_first_rank_has() -> None:
-    found = expected_from_value(
-        read_measure("recall@10"), layout(Design(100, 3000, True)), 0.1
-    ).masses
-    steep, bent, flat = (found[name][0][0] for name in ("steep", "bent", "flat"))
-    assert steep > bent > flat > 0.1 / 10
-
-
-def test_halfway_recall_is_a_square_root() -> None:
-    assert halfway(read_measure("recall@10"), layout(Design(50, 1000, True))) == pytest.approx(
-        sqrt(10 / 1000)
-    )
 
 
 def test_draws_lie_about_what_is_fitted() -> None:
@@ -257,31 +215,6 @@ def test_too_few_users_are_told_how_many_it_takes() -> None:
     assert not fewer.everything.reaches
 
 
-@pytest.mark.long
-def test_sample_can_be_nearer_than_ranking_all_items() -> None:
-    """Of 50 users: the estimate is drawn to smooth shapes, and .030 by chance is not so smooth."""
-    found = plan(10_000, 50, "recall@9", 0.02)
-    assert not found.everything.reaches
-    assert found.n_users_needed > 50
-    assert found.best is found.growing is not None
-    assert found.fixed is not None
-    assert found.fixed.error <= 0.02 < found.everything.error
-    assert found.as_json()["best"] == found.designs.index(found.best)
-    ranks = RankDistribution(expected_of("bent", 10_000)).probabilities
-    off = np.zeros((2, 100))
-    for i in range(100):
-        drawn = np.random.default_rng([i, 3]).choice(10_000, 50, p=ranks) + 1
-        some = simulate_ranks(drawn, 10_000, found.fixed.n_negatives, seed=i)
-        off[:, i] = Smooth().estimate(some, "recall@9") - 0.03, np.mean(drawn <= 9) - 0.03
-    assert np.diff((off**2).mean(axis=1)) > 0
-
-
-def expected_of(shape: str, n_items: int) -> NDArray[np.float64]:
-    """The chance of each rank under a shape that a plan expects."""
-    cells = layout(Design(min(100, n_items - 1), n_items, True))
-    return cells.spread(expected_from_value(read_measure("recall@9"), cells, None).masses[shape][0])
-
-
 def test_goal_can_leave_bias_out() -> None:
     plain = plan(1000, 5000, "recall@10", 0.02, expect=0.2, method="bv", sizes=[25])
     assert not plain.designs[0].reaches
@@ -308,15 +241,6 @@ def test_sizes_are_those_asked_for() -> None:
     ]
 
 
-def test_sizes_that_no_growing_sample_has_are_fixed_alone() -> None:
-    """One doubled three times is 8; all but one of 100 items are a last size like others."""
-    found = plan(100, 500, "rr", 0.5, method="bv", sizes=[7, 8, 63, 99])
-    growing = sorted(each.stages for each in found.designs if each.kind == "growing")
-    assert [stages[-1] for stages in growing] == [8, 99, 63, 99]
-    assert growing[0] == (1, 2, 4, 8)
-    assert growing[1] == (2, 4, 7, 13, 25, 50, 99)
-
-
 @pytest.mark.parametrize("n_items", [2, 3, 4, 25, 60])
 def test_small_catalogues_have_plans(n_items: int) -> None:
     found = plan(n_items, 100, "recall@1", 0.2, method="bv")
@@ -334,36 +258,6 @@ def test_same_seed_same_plan() -> None:
     one, two, other = (plan(500, 50, "rr", 0.1, seed=seed, **options) for seed in (3, 3, 4))
     assert one.as_json() == two.as_json()
     assert one.designs != other.designs
-
-
-def test_progress_ends_where_the_work_does() -> None:
-    seen: list[tuple[int, int, str]] = []
-
-    def note(done: int, total: int, text: str) -> None:
-        seen.append((done, total, text))
-
-    found = plan(500, 50, "rr", 0.1, method="bv", progress=note)
-    assert [done for done, _, _ in seen[:-1]] == list(range(1, len(found.designs)))
-    assert all(done < total for done, total, _ in seen[:-1])
-    assert seen[-1][:2] == (len(seen) - 1, len(seen) - 1)
-
-
-def test_text_says_what_was_held_to_the_goal() -> None:
-    usual, lax = (
-        str(plan(500, 50, "rr", 0.1, method="bv", sizes=[20], ignore_bias=bias))
-        for bias in (False, True)
-    )
-    assert "the root mean square error of standard error and bias" in " ".join(usual.split())
-    assert "the standard error only, without the bias" in " ".join(lax.split())
-
-
-def test_table_marks_the_best_and_all_that_reach() -> None:
-    found = plan(5000, 3000, "ndcg@10", 0.006, expect=0.05, method="bv(gamma=0.01)")
-    rows = str(found).split("\n\n")[0].splitlines()[2:]
-    assert sum(row.endswith("yes") for row in rows) == sum(one.reaches for one in found.designs)
-    best = found.best
-    assert best is not None
-    assert f"<b>{best.text}</b>" in found._repr_html_()
 
 
 def test_ladder_goes_on_to_the_goal_and_looks_between() -> None:
@@ -396,38 +290,3 @@ def test_ladder_goes_on_while_a_sample_may_do_what_all_items_do_not() -> None:
     asked.clear()
     search_sizes(family, ask, 1 / 1000, reachable=True)
     assert asked == [100, 200, 400, 800, 1600, 3200]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"error": 0}, "error must be a number > 0, got 0"),
-        ({"error": float("nan")}, "error must be a number > 0"),
-        ({"n_users": 0}, "n_users must be an integer >= 1"),
-        ({"n_items": 1}, "n_items must be >= 2"),
-        ({"measure": "topk_loss@10"}, "its value is 1 if the only relevant item has rank 11"),
-        ({"measure": "recall@50"}, "recall@50 is 1 for every ranking of 50 items"),
-        ({"measure": "pap@60"}, "undefined in a catalogue of 50 items"),
-        ({"method": "mel"}, "Did you mean 'mle'"),
-        ({"method": "recall-map", "measure": "rr"}, "only"),
-        ({"expect": 1.5}, "expect must lie between"),
-        ({"expect": float("nan")}, "expect must lie between 0 and 1"),
-        ({"expect": 1 - 1e-17}, "expect must lie between"),
-        ({"expect": 0.3, "pilot": SampledRanks([1], 9, 50)}, "expect is only for plans without"),
-        ({"pilot": SampledRanks([1], 9, 60)}, "n_items = 50 items, got 60"),
-        ({"pilot": SampledRanks([1], 9, 40)}, "n_items = 50 items, got 40"),
-        (
-            {"pilot": SampledRanks([1], 9, 50), "measure": "recall@50"},
-            "recall@50 is 1 for every ranking",
-        ),
-        ({"sizes": []}, "sizes must be numbers of sampled items below n_items = 50"),
-        ({"sizes": [50]}, "below n_items = 50, got"),
-        ({"sizes": [0]}, "sizes must be an integer >= 1"),
-        ({"n_repeats": 1}, "n_repeats must be >= 2"),
-        ({"seed": -1}, "seed must be an integer >= 0"),
-    ],
-)
-def test_refused_with_the_reason(options: dict[str, object], message: str) -> None:
-    usual: dict[str, object] = {"n_items": 50, "n_users": 10, "measure": "ndcg@10", "error": 0.1}
-    with pytest.raises(ArgumentError, match=message.replace("(", r"\(")):
-        plan(**{**usual, **options})  # pyright: ignore[reportArgumentType]

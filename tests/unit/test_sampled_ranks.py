@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -67,77 +64,6 @@ def test_history_is_kept_as_whole_numbers_and_shown() -> None:
     assert SampledRanks([1, 3], 3, 10).history is None
 
 
-def test_whole_floats_are_ranks() -> None:
-    assert SampledRanks(np.array([1.0, 3.0]), 3, 10).ranks.dtype == np.int64
-
-
-def test_texts_say_what_they_hold() -> None:
-    assert repr(SampledRanks([1, 2], [3, 4], 10)) == (
-        "SampledRanks(2 ranks of 2 users, n_negatives=3 .. 4, n_items=10, replacement=True)"
-    )
-    assert repr(RankDistribution([1.5, -0.5])) == "RankDistribution(n_items=2, not proper)"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "message"),
-    [
-        (([1, 0], 5, 9), {}, "must lie from 1 to n_negatives + 1 = 6, got 0 at row 1 (1 such"),
-        (([1, 7], 5, 9), {"user": ["a", "u7"]}, "got 7 at row 1 (user 'u7')"),
-        (([1, 4], [5, 2], 9), {}, "must lie from 1 to n_negatives + 1 = 3, got 4 at row 1"),
-        (([1, 2], 5, 9), {"history": [1]}, "history must have one number for each of the 2 ranks"),
-        (
-            ([1, 2], 5, 9),
-            {"history": [1, -2]},
-            "history must lie from 0 to n_items - 1 = 8, got -2",
-        ),
-        (([1, 2], 5, [9, 7]), {"history": [8, 7]}, "to n_items - 1 = 6, got 7 at row 1"),
-        (([1, 2], 5, 9), {"history": [1, 2.5]}, "history must be whole numbers, got 2.5 at row 1"),
-        (([1, 2], 5, 9), {"history": 3}, "history must have one dimension"),
-        (([], 5, 9), {}, "ranks must hold at least one rank, got none"),
-        (([1.5], 5, 9), {}, "ranks must be whole numbers, got 1.5 at row 0"),
-        (([np.nan], 5, 9), {}, "ranks must be whole numbers, got nan at row 0"),
-        (([1, 2.0**64], 5, 9), {}, "ranks must be whole numbers below 2 ** 53, got 1.84467e+19"),
-        (([1, 2**63 + 5], 5, 9), {}, "ranks must be whole numbers below 2 ** 53, got 9.22337e+18"),
-        (([1], 5, 2**62), {}, "n_items must be at most 100,000,000, because arrays over all"),
-        (([[1]], 5, 9), {}, "ranks must have one dimension"),
-        (([1], 9, 9), {}, "n_negatives must be below n_items, got 9 of 9 items"),
-        (([1, 1], 5, [9, 4]), {}, "n_negatives must be below n_items, got 5 of 4 items at row 1"),
-        (([1], 0, 9), {}, "n_negatives must be an integer >= 1"),
-        (([1, 1], [2, 0], 9), {}, "n_negatives must be >= 1, got 0 at row 1"),
-        (([1, 1], [2], 9), {}, "n_negatives must be one number or one for each of the 2 ranks"),
-        (([1, 1], 2, [9, 9, 9]), {}, "n_items must be one number or one for each of the 2 ranks"),
-        (([1], 2, 9), {"user": [1, 2]}, "user must have one label for each of the 1 ranks, got 2"),
-        (([1], 2, 9), {"replacement": "no"}, "replacement must be True or False"),
-        (([1], 4, 9), {"stages": (4, 2)}, "stages must increase"),
-        (([1], 4, 9), {"stages": 4}, "stages must be a sequence of sizes"),
-        (([1], 2, 9), {"user": [np.nan]}, "user must hold integers or strings, got nan at row 0"),
-        (([1], 2, 9), {"user": [None]}, "user must hold integers or strings, got other objects"),
-        (([1], 2, 9), {"row_weights": [0]}, "row_weights must hold a weight above 0"),
-        (([1], 2, 9), {"stages": (2, 4)}, "stages (2, 4) do not allow rank 1 among 2"),
-        (([2], 3, 9), {"stages": (2, 4)}, "stages (2, 4) do not allow rank 2 among 3"),
-        (([4], 4, 9), {"stages": (2, 4)}, "stages (2, 4) do not allow rank 4 among 4"),
-    ],
-)
-def test_bad_ranks_are_refused_with_the_reason(
-    arguments: tuple[Any, ...], options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ArgumentError, match=re.escape(message)):
-        SampledRanks(*arguments, **options)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((9, 9), "n_negatives must be below n_items, got 9 of 9 items"),
-        ((3, 9, True, (2, 4)), "stages must end in n_negatives = 3, got 4"),
-        ((3, 9, 1), "replacement must be True or False"),
-    ],
-)
-def test_bad_design_is_refused(arguments: tuple[Any, ...], message: str) -> None:
-    with pytest.raises(ArgumentError, match=re.escape(message)):
-        Design(*arguments)
-
-
 def test_blocks_of_chances_are_bounded_and_complete() -> None:
     design = Design(100, 50_000)
     parts = [(part, block.nbytes) for part, block in design.blocks()]
@@ -146,58 +72,12 @@ def test_blocks_of_chances_are_bounded_and_complete() -> None:
     assert parts[-1][0].stop == 50_000
 
 
-def test_chances_hold_in_a_catalogue_of_a_million() -> None:
-    design = Design(100, 1_000_000, replacement=False)
-    found = design.probabilities([1, 2, 500_000, 1_000_000])
-    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-10)
-    assert found[0, 0] == found[3, 100] == 1.0
-    assert found[1, 1] == pytest.approx(100 / 999_999, rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([0.5, 0.4], "probabilities must sum to 1, got 0.9"),
-        ([np.nan, 1.0], "probabilities has 1 non-finite value"),
-    ],
-)
-def test_bad_distribution_is_refused(values: list[float], message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        RankDistribution(values)
-
-
 def test_distribution_of_half_ranks_counts_both_neighbours() -> None:
     found = RankDistribution.of_ranks([1.5, 3.0], 4)
     assert found.probabilities.tolist() == [1 / 4, 1 / 4, 1 / 2, 0]
     assert found.cdf.tolist() == [1 / 4, 1 / 2, 1, 1]
     with raises(ArgumentError, "n_items"):
         RankDistribution.of_ranks([5], 4)
-
-
-@pytest.mark.parametrize(
-    ("metric", "k", "message"),
-    [
-        ("ndgc@10", None, "measure 'ndgc' is not known. Did you mean 'ndcg'"),
-        ("ndcg@10", 5, "k is given twice"),
-        ("recall", 0, "k must be an integer >= 1"),
-        ("auc@10", None, "auc@10 cannot be estimated from sampled ranks: its value is undefined"),
-        ("rank_auc@0", None, "k must be an integer >= 1"),
-    ],
-)
-def test_bad_measure_is_refused(metric: str, k: int | None, message: str) -> None:
-    with pytest.raises(ArgumentError, match=re.escape(message)):
-        RankDistribution([0.5, 0.5]).expect(metric, k)
-
-
-def test_expectation_is_the_evaluation_of_whole_rankings() -> None:
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=(50, 30))
-    truth = csr_array((np.ones(50), (np.arange(50), rng.integers(0, 30, 50))), shape=(50, 30))
-    measures = ["recall@5", "precision@5", "ndcg@10", "ap@10", "rr", "hit_rate@3", "auc", "pap@4"]
-    whole = evaluate(catalogue.rank_all(scores, truth), measures)
-    found = RankDistribution.of_ranks(catalogue.target_ranks(scores, truth), 30)
-    for measure in measures:
-        assert found.expect(measure) == pytest.approx(whole.summary(measure).mean, rel=1e-12)
 
 
 def test_recall_of_several_targets_is_that_of_whole_rankings() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +15,13 @@ from tests.raised import raises
 from podium import catalogue
 from podium.errors import ArgumentError, DataError, PodiumWarning
 from podium.sampled import (
-    SampledRanks,
     SampleReader,
     read,
     read_candidate_scores,
     read_negatives,
     read_ranks,
     read_seen,
-    sample_ranks,
 )
-from podium.types import Ties
 
 SCORED = {
     "user": ["a", "a", "a", "b", "b", "b"],
@@ -68,24 +64,6 @@ def test_numbers_of_own_items_are_read_from_a_column(name: str) -> None:
         read_candidate_scores(SCORED | {name: [None, 7, 7, 9, 9, 9]}, n_items=50)
     with raises(ArgumentError, "n_items"):
         read_ranks({"rank": [3], name: [5]}, n_items=5, n_negatives=3)
-
-
-@pytest.mark.parametrize(
-    ("table", "options", "message"),
-    [
-        ({"rank": [1]}, {}, "n_negatives must be given once, as a number or as a column"),
-        ({"rank": [1], "n_negatives": [3]}, {"n_negatives": 3}, "got both"),
-        ({"user": [1]}, {"n_negatives": 3}, "has no rank column"),
-        ({"rank": []}, {"n_negatives": 3}, "has no rows"),
-        ({"rank": [5]}, {"n_negatives": 3}, "must lie from 1 to n_negatives + 1 = 4, got 5"),
-        ({"rank": [1, None]}, {"n_negatives": 3}, "rank has 1 missing value"),
-    ],
-)
-def test_bad_table_of_ranks_is_refused(
-    table: dict[str, Any], options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ArgumentError, match=re.escape(message)):
-        read_ranks(table, n_items=50, **options)
 
 
 @pytest.mark.parametrize(
@@ -143,28 +121,6 @@ def test_several_targets_are_ranked_among_the_same_candidates() -> None:
     assert (found.ranks.tolist(), found.n_negatives, found.n_users) == ([1, 2], 2, 1)
 
 
-def test_scores_file_is_read_as_the_table(tmp_path: Path) -> None:
-    file = tmp_path / "scores.tsv"
-    rows = zip(*SCORED.values(), strict=True)
-    lines = ["\t".join(map(str, row)) for row in rows]
-    file.write_text("user\titem\tscore\ttarget\n" + "\n".join(lines) + "\n")
-    assert read_candidate_scores(file, n_items=100).ranks.tolist() == [3, 1]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"target": [0, 0, 0, 0, 0, 1]}, "no target for 1 user, first user 'a'"),
-        ({"target": [1, 1, 1, 0, 0, 1]}, "no candidate for 1 user, first user 'a'"),
-        ({"target": [1, 1, 0, 0, 0, 1]}, "users have different numbers of candidates"),
-        ({"score": [np.inf, 0, 0, 0, 0, 0]}, "score has 1 non-finite value"),
-    ],
-)
-def test_bad_scores_of_candidates_are_refused(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        read_candidate_scores({**SCORED, **change}, n_items=100)
-
-
 def twice(row: int, **change: Any) -> dict[str, list[Any]]:
     """Return the table with one of its rows again at its end, but for some columns."""
     again = {name: column[row] for name, column in SCORED.items()} | change
@@ -214,12 +170,6 @@ def test_integers_that_float64_would_round_stay_apart(tmp_path: Path, kind: str)
     assert read_candidate_scores(source, n_items=100).ranks.tolist() == [2]
 
 
-def test_different_numbers_of_candidates_are_read_when_said() -> None:
-    table = {**SCORED, "target": [1, 1, 0, 0, 0, 1]}
-    found = read_candidate_scores(table, n_items=100, mixed=True)
-    assert np.asarray(found.n_negatives).tolist() == [1, 1, 2]
-
-
 def write_negatives(folder: Path, text: str) -> Path:
     file = folder / "test.negative.gz"
     file.write_bytes(gzip.compress(text.encode()))
@@ -254,51 +204,12 @@ def test_bad_negatives_file_is_refused(tmp_path: Path, text: str) -> None:
         read_negatives(tmp_path / "absent", n_items=9)
 
 
-def test_packed_file_without_lines_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="has no lines"):
-        read_negatives(write_negatives(tmp_path, ""), n_items=9)
-
-
 @pytest.mark.parametrize("digits", [19, 20, 5000])
 @pytest.mark.parametrize("line", ["({},1)\t2\n", "(0,{})\t2\n", "(0,1)\t2\t{}\n"])
 def test_number_that_int64_cannot_hold_is_refused(tmp_path: Path, line: str, digits: int) -> None:
     file = write_negatives(tmp_path, line.format("9" * digits))
     with pytest.raises(DataError, match=f"line 1 has a number of {digits} digits"):
         read_negatives(file, n_items=9)
-
-
-@pytest.mark.parametrize("ties", ["worst", "best"])
-def test_negatives_of_ncf_are_read(podium_data: Callable[[str], Path], ties: Ties) -> None:
-    file = podium_data("ml-1m/ml-1m.test.negative.gz")
-    with raises(DataError, "own_target"):
-        read_negatives(file, n_items=3706)
-    found = read_negatives(file, n_items=3706, own_target="drop")
-    assert found.target.size == 6040
-    assert found.items.size == 6040 * 99 - 156
-    factors = np.ones((6040, 1)), np.arange(3706.0)[:, None]
-    ranks = found.ranks(factors, ties=ties)
-    assert isinstance(ranks, SampledRanks)
-    above = [
-        int((found.items[a:b] > target).sum())
-        for a, b, target in zip(found.offsets, found.offsets[1:], found.target, strict=False)
-    ]
-    assert (ranks.ranks - 1).tolist() == above
-
-
-def test_drawn_scores_are_the_scores_file_of_the_same_candidates() -> None:
-    rng = np.random.default_rng(3)
-    scores = rng.normal(size=(20, 30))
-    targets = csr_array((np.ones(20), (np.arange(20), rng.integers(0, 30, 20))), shape=(20, 30))
-    whole = {
-        "user": np.repeat(np.arange(20), 30),
-        "item": np.tile(np.arange(30), 20),
-        "score": scores.ravel(),
-        "target": targets.toarray().ravel(),
-    }
-    found = read_candidate_scores(whole, n_items=30, replacement=False)
-    assert (
-        found.ranks.tolist() == sample_ranks(scores, targets, 29, replacement=False).ranks.tolist()
-    )
 
 
 def whole_sample(n_users: int = 20, n_items: int = 30) -> tuple[dict[str, Any], Any, Any]:
@@ -429,33 +340,9 @@ def test_one_reader_takes_ranks_scores_and_listed_candidates(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("source", "options", "message"),
-    [
-        (SCORED, {"stages": [2, 4]}, "stages is only for ranks"),
-        (SCORED, {"columns": {"rank": "r"}, "kind": "scores"}, "names a column of ranks, but"),
-        (SCORED, {"n_negatives": 9}, "users have 2 candidates, but n_negatives is 9"),
-        (SCORED, {"own_target": "drop"}, "own_target='drop' needs negatives="),
-        (SCORED, {"seen_candidates": "drop"}, "seen_candidates='drop' needs seen="),
-        ({"rank": [1, 2]}, {"n_negatives": 3, "ties": "best"}, "ties= is only for scores"),
-        (
-            {"rank": [1, 2]},
-            {"n_negatives": 3, "columns": {"item": "x"}},
-            "names a column of scores",
-        ),
-        ({"rank": [1, 2], "n_negatives": [3, 4]}, {}, "Pass mixed=True if they were drawn with"),
-        ({"rank": [1, 9]}, {"n_negatives": 3}, "the table: ranks must lie from 1 to"),
-    ],
-)
-def test_option_without_an_effect_is_refused(
-    source: Any, options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ArgumentError, match=re.escape(message)):
-        read(source, n_items=50, **options)
-
-
-@pytest.mark.parametrize(
     ("text", "options", "message"),
     [
+        ("", {}, "has no lines"),
         ("(1,0)\t2\t3\n(0,3)\t1\n", {}, "lines have from 1 to 2 candidates. Pass mixed=True"),
         ("(1,0)\t2\n(0,3)\t1\n", {"n_negatives": 3}, "1 candidates, but n_negatives is 3"),
         ("(1,0)\t2\n(1,0)\t1\n", {}, "lines 1 and 2 have the same user and target"),

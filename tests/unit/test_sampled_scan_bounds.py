@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from podium.sampled import ScannedRanks, compare_all, evaluate
 from podium.sampled.bounds import Bounds
-from podium.sampled.scanning.bounds import Cases, scan_bounds
-from podium.sampled.scanning.open_targets import OpenTargets
+from podium.sampled.scanning.measured import Cases, OpenTargets, scan_bounds
 
 K = 4
 NDCG = 1 / np.log2(np.arange(2.0, 2 + K))

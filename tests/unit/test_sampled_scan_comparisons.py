@@ -11,12 +11,7 @@ from numpy.typing import NDArray
 from tests.raised import raises
 
 from podium.errors import ArgumentError
-from podium.sampled import (
-    SampledComparisons,
-    ScannedRanks,
-    SharedRanks,
-    compare_all,
-)
+from podium.sampled import SampledComparisons, ScannedRanks, SharedRanks, compare_all
 from podium.sampled.reading.strata import read_scan, read_shared
 
 Table = dict[str, NDArray[Any]]

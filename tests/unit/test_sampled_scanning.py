@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,10 +14,10 @@ from scipy.stats import betabinom
 from tests.raised import raises
 
 from podium import sampled
-from podium.catalogue import ScoreFunction, target_ranks
-from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.catalogue import target_ranks
+from podium.errors import DataError, PodiumWarning
 from podium.sampled import ScannedRanks, compare_all, evaluate, scan
-from podium.sampled.scanning import open_targets
+from podium.sampled.scanning import measured as open_targets
 from podium.sampled.scanning.measured import ErrorPart, combined
 
 N_USERS, N_ITEMS, K = 300, 400, 5
@@ -146,22 +146,6 @@ def test_order_of_users_changes_nothing(scores: Matrix, proxy: Matrix, targets: 
     np.testing.assert_array_equal(a.n_drawn[order_a], b.n_drawn[order_b])
 
 
-@pytest.mark.filterwarnings("ignore:Of the items that the proxy lists")
-def test_good_proxy_gives_small_errors_and_a_random_one_no_bias(
-    scores: Matrix, targets: Any
-) -> None:
-    exact = (_exact_ranks(scores, targets, None) <= K).astype(float)
-    noise = np.random.default_rng(8).normal(size=scores.shape)
-    errors: dict[str, list[float]] = {"good": [], "random": []}
-    for seed in range(6):
-        for name, list_scores in (("good", scores + 0.3 * noise), ("random", noise)):
-            found = scan(scores, targets, k=K, proxy=list_scores, budget=40, seed=seed)
-            mean = evaluate(found, "recall@5").means["recall@5"]
-            errors[name].append(mean - found.means_of_users(exact).mean())
-    assert np.abs(errors["good"]).max() < 0.01
-    assert np.sqrt(np.square(errors["random"]).mean()) < 0.1
-
-
 def test_intervals_cover_the_population(scores: Matrix, proxy: Matrix, targets: Any) -> None:
     exact = (_exact_ranks(scores, targets, None) <= K).astype(float)
     rows = np.repeat(np.arange(N_USERS), np.diff(targets.indptr))
@@ -257,66 +241,6 @@ def test_comparison_is_paired(scores: Matrix, proxy: Matrix, targets: Any) -> No
     assert found.to_dict()["b - a/recall@5"] == pytest.approx(other.difference)
 
 
-def _three(rows: NDArray[np.int64], items: NDArray[np.int64]) -> Matrix:
-    return (rows + items)[:3].astype(float)
-
-
-def _undefined(rows: NDArray[np.int64], items: NDArray[np.int64]) -> Matrix:
-    return np.full(np.maximum(rows, items).shape, np.nan)
-
-
-BAD_ARGUMENTS: list[tuple[dict[str, Any], str]] = [
-    ({"proxy": None}, "Give either proxy .scores. or lists .items in order., got neither"),
-    ({"lists": [[0]] * N_USERS}, "got both"),
-    ({"proxy": np.zeros(3)}, "proxy must have a score for each of the 400 items, got 3"),
-    ({"proxy": None, "lists": [[0.5]] * N_USERS}, "lists must be integers of shape"),
-    ({"proxy": None, "lists": [[400]] * N_USERS}, "lists must hold items from 0 to 399"),
-    ({"budget": 0}, "budget must be a number >= 1, got 0"),
-    ({"list_share": 0}, "list_share must be a number > 0 and <= 1, got 0"),
-    ({"ties": "average"}, "ties must be one of"),
-    ({"scorer": _three}, "scorer must return one score per pair"),
-    (
-        {"scorer": _undefined},
-        "scorer must return finite scores, got nan for user 0",
-    ),
-    ({"scorer": np.zeros((3, 3))}, "scorer must be a function of rows and items"),
-    ({"scorer": (np.zeros((3, 2)), np.zeros((4, 2)))}, "scorer's factors must have 300"),
-    (
-        {"scorer": (np.zeros((N_USERS, 2)), np.zeros((N_ITEMS, 3)))},
-        r"equally many columns, got shapes \(300, 2\) and \(400, 3\)",
-    ),
-    (
-        {"scorer": ScoreFunction(np.asarray, N_USERS, N_ITEMS)},
-        "a ScoreFunction scores all items of",
-    ),
-    ({"proxy": np.zeros((N_USERS, 3))}, r"proxy must have the shape .* \(300, 400\), got"),
-    ({"proxy": None, "lists": [[1, 2], [3]]}, "lists must be an array, got lists of different"),
-    ({"users": [None] * N_USERS}, "users must hold integers or strings, got other objects"),
-    ({"users": [np.nan] * N_USERS}, "users must hold integers or strings, got nan at row 0"),
-]
-
-
-@pytest.mark.parametrize(("options", "text"), BAD_ARGUMENTS)
-def test_bad_arguments_are_named(
-    scores: Matrix, proxy: Matrix, targets: Any, options: dict[str, Any], text: str
-) -> None:
-    arguments: dict[str, Any] = {"scorer": scores, "targets": targets, "k": K, "proxy": proxy}
-    with pytest.raises(ArgumentError, match=text):
-        scan(**{**arguments, **options})
-
-
-@pytest.mark.parametrize(
-    ("measure", "text"),
-    [
-        *((name, "from a scan to k = 5") for name in ("recall@6", "rank_auc@5", "rank_auc")),
-        *((name, "which shows the top .* Use a measure with a cutoff") for name in ("auc", "ndcg")),
-    ],
-)
-def test_measures_beyond_the_scan_are_refused(measure: str, text: str) -> None:
-    with pytest.raises(ArgumentError, match=f"{measure} cannot be estimated .*{text}"):
-        evaluate(_random_scan(), measure)
-
-
 def test_penalties_of_long_lists_have_no_warning() -> None:
     rng = np.random.default_rng(0)
     listed, drawn = np.minimum(rng.geometric(0.1, 60) - 1, 30), rng.binomial(20, 0.05, 60)
@@ -351,21 +275,6 @@ def test_scan_with_other_excluded_items_is_not_resumed(
     scan(scores, targets, exclude=hidden[0], resume=True, **options)
     with raises(DataError, "resume"):
         scan(scores, targets, exclude=hidden[1], resume=True, **options)
-
-
-def test_impossible_counts_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="1 targets have more drawn items above the target"):
-        ScannedRanks([0], [3], [5], [4], 100, k=5)
-    with pytest.raises(ArgumentError, match="more scored items than n_items - 1"):
-        ScannedRanks([0], [60], [0], [40], 100, k=5)
-    with pytest.raises(ArgumentError, match="above_drawn must hold integers >= 0"):
-        ScannedRanks([0], [60], [-1], [40], 100, k=5)
-    with pytest.raises(ArgumentError, match="n_items must be one number or one for each of the 1"):
-        ScannedRanks([0], [60], [1], [40], [100, 100], k=5)
-    with pytest.raises(ArgumentError, match="user must hold integers or strings"):
-        ScannedRanks([0], [60], [1], [40], 100, k=5, user=cast("Any", [None]))
-    with pytest.raises(ArgumentError, match="row_weights must hold a weight above 0"):
-        ScannedRanks([0], [60], [1], [40], 100, k=5, row_weights=[0])
 
 
 def test_draws_stop_where_a_target_has_no_more_candidates() -> None:
@@ -441,13 +350,6 @@ def test_audit_of_all_open_targets_is_exact(scores: Matrix, proxy: Matrix, targe
     mean = found.means_of_users(exact).mean()
     assert estimate.mean == pytest.approx(mean)
     assert estimate.bounds == pytest.approx((mean, mean))
-
-
-def test_audit_needs_two_targets(scores: Matrix, proxy: Matrix, targets: Any) -> None:
-    with pytest.raises(ArgumentError, match="audit must pay for at least two targets"):
-        scan(scores, targets, k=K, proxy=proxy, budget=20, audit=0.05)
-    with pytest.raises(ArgumentError, match="above_all must be -1, or the number of all items"):
-        ScannedRanks([0, 1], [1, 1], [0, 0], [1, 1], 50, k=2, above_all=[5, -1])
 
 
 def test_audit_without_misses_has_an_error() -> None:

@@ -7,22 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from tests.raised import raises
 
-from podium.catalogue import ScoreFunction
 from podium.errors import ArgumentError, PodiumWarning
-from podium.sampled import (
-    REGISTRY,
-    SampledRanks,
-    SharedRanks,
-    compare_all,
-    draw_strata,
-    evaluate,
-    read,
-    read_candidate_scores,
-    sample_shared,
-)
+from podium.sampled import REGISTRY, SharedRanks, compare_all, evaluate, read, read_candidate_scores
 
 
 def drawn(seed: int = 0, n_users: int = 300, hardness: float = 20.0) -> SharedRanks:
@@ -47,32 +35,6 @@ def test_every_estimator_serves_whole_rankings(method: str) -> None:
     assert found.conventions["n_items"] == [997, 1000]
 
 
-def test_order_of_rows_and_labels_change_nothing() -> None:
-    shared, rng = drawn(), np.random.default_rng(1)
-    order = rng.permutation(shared.targets.n_rows)
-    labels = np.array([f"u{number:04d}" for number in range(300)])
-    moved = SharedRanks(
-        shared.targets.ranks[order] - 1,
-        99,
-        shared.n_items[order],
-        user=labels[shared.targets.owner[order]],
-        replacement=False,
-    )
-    for method in ("auto", "bv(gamma=0.1)"):
-        a, b = (evaluate(s, "ndcg@10", estimator=method) for s in (shared, moved))
-        assert b.means["ndcg@10"] == pytest.approx(a.means["ndcg@10"], rel=1e-6)
-
-
-def test_equal_models_do_not_differ() -> None:
-    models = {"a": drawn(), "b": drawn()}
-    for method in ("auto", "naive", "mle"):
-        found = compare_all(models, "recall@20", estimator=method, n_bootstrap=3)
-        difference = found.comparisons["b"].summary("recall@20")
-        assert difference.difference == 0
-        assert difference.bounds is not None
-        assert difference.interval.low <= 0 <= difference.interval.high
-
-
 def test_one_user_has_no_standard_error() -> None:
     shared = SharedRanks([0, 2], 99, 1000, user=["a", "a"])
     for method in ("auto", "naive", "mle"):
@@ -95,36 +57,6 @@ def test_table_of_scores_is_read_with_all_targets_of_a_user() -> None:
     assert shared.position.tolist() == [1, 2, 1]
     assert shared.n_items.tolist() == [10, 10, 10]
     assert shared.targets.n_items.tolist() == [9, 9, 10]  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def test_impossible_observations_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="n_negatives must be the same for all targets"):
-        SharedRanks([0, 1], [3, 4], 100, user=["a", "a"])
-    with pytest.raises(ArgumentError, match="n_items must be the same for all targets"):
-        SharedRanks([0, 1], 3, [90, 91], user=["a", "a"])
-    with raises(ArgumentError, "n_items", "n_negatives"):
-        SharedRanks([0, 1], 9, 10, user=["a", "a"])
-    with raises(ArgumentError, "user"):
-        SharedRanks.of(SampledRanks([1, 2], 9, 100))
-    grown = SampledRanks([2, 1], [5, 10], 100, stages=(5, 10), user=["a", "a"])
-    with raises(ArgumentError, "stages"):
-        SharedRanks.of(grown)
-    with pytest.raises(ArgumentError, match="row_weights is only for separate samples"):
-        SharedRanks.of(SampledRanks([1, 2], 9, 100, user=["a", "b"], row_weights=[1, 2]))
-    with raises(ArgumentError, "ties"):
-        sample_shared([[0.1, 0.2, 0.3]], csr_array([[1, 0, 0]]), 1, ties="average")
-
-
-def test_measures_that_are_no_sum_are_refused() -> None:
-    for measure in ("err@10", "ap(norm=retrieved)@10"):
-        with pytest.raises(ArgumentError, match="not a sum over the"):
-            evaluate(drawn(), measure)
-    with pytest.raises(ArgumentError, match="one target only"):
-        evaluate(drawn(), "rank_auc@10")
-    with pytest.raises(ArgumentError, match="auc of a rank depends on the number of items"):
-        evaluate(SharedRanks([0, 1], 9, [40, 60], user=[1, 2]), "auc", bounds=False)
-    with pytest.raises(ArgumentError, match="pap@997 is undefined"):
-        evaluate(drawn(), "pap@997")
 
 
 def scores_of(drawn_items: Any) -> dict[str, Any]:
@@ -192,60 +124,6 @@ def test_naive_value_of_strata_is_too_large() -> None:
     )
     assert naive.mean > auto.mean
     assert (naive.interval_of, naive.error_from) == ("expectation", "users")
-
-
-def test_strata_that_are_not_supported_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="mle cannot be used with strata"):
-        evaluate(strata(), "recall@20", estimator="mle")
-    with pytest.raises(ArgumentError, match="ap has no cutoff"):
-        evaluate(strata(), "ap")
-    mixed = {"a": strata(), "b": drawn()}
-    with pytest.raises(ArgumentError, match="must all have strata, or none"):
-        compare_all(mixed, "recall@20")
-    options: dict[str, Any] = {"user": ["a", "a"], "replacement": False}
-    with pytest.raises(ArgumentError, match="above_listed is missing"):
-        SharedRanks([0, 1], 3, 100, n_listed=2, **options)
-    with pytest.raises(ArgumentError, match="n_listed must be the same for all targets"):
-        SharedRanks([0, 1], 3, 100, above_listed=[0, 1], n_listed=[2, 3], **options)
-    with raises(ArgumentError, "replacement"):
-        SharedRanks([0, 1], 3, 100, above_listed=[0, 1], n_listed=2, user=["a", "a"])
-    with pytest.raises(ArgumentError, match="more listed items above the target than listed"):
-        SharedRanks([0, 1], 3, 100, above_listed=[0, 3], n_listed=2, **options)
-    with pytest.raises(ArgumentError, match="10 items, 9 of them drawn or listed, and 2 targets"):
-        SharedRanks([0, 1], 4, 10, above_listed=[0, 3], n_listed=5, **options)
-
-
-def test_candidates_of_a_proxy_are_checked() -> None:
-    scores, held_out = [[0.1, 0.2, 0.3, 0.4]], csr_array([[1, 0, 0, 0]])
-    with pytest.raises(ArgumentError, match="uniform is missing"):
-        sample_shared(scores, held_out, 2, proxy=[3, 4, 2, 1])
-    with raises(ArgumentError, "n_negatives"):
-        sample_shared(scores, held_out, 2, proxy=[3, 4, 2, 1], certain=1, uniform=1)
-    with pytest.raises(ArgumentError, match="Give either proxy"):
-        sample_shared(scores, held_out, certain=1, uniform=1)
-    with pytest.raises(ArgumentError, match="ties"):
-        sample_shared(scores, held_out, proxy=[3, 4, 2, 1], certain=1, uniform=1, ties="id")
-    bad = [[0.1, np.nan, 0.3, 0.4]]
-    with pytest.raises(ArgumentError, match="finite"):
-        sample_shared(bad, held_out, proxy=[3, 4, 2, 1], certain=1, uniform=9)
-
-
-def test_scores_of_every_form_give_the_same_strata() -> None:
-    rng = np.random.default_rng(0)
-    left, right = rng.integers(-9, 9, (30, 5)) * 1.0, rng.integers(-9, 9, (40, 5)) * 1.0
-    held_out = csr_array((rng.random((30, 40)) < 0.1).astype(float))
-    options: dict[str, Any] = {"proxy": rng.random(40), "certain": 5, "uniform": 6}
-    matrix = left @ right.T
-    samples = [
-        sample_shared(form, held_out, **options)
-        for form in (matrix, (left, right), ScoreFunction(lambda users: matrix[users], 30, 40))
-    ]
-    drawn_items = draw_strata(held_out, **options)
-    pairs = matrix[drawn_items.row, drawn_items.item]
-    samples.append(SharedRanks.of_candidates(drawn_items, pairs))
-    for shared in samples[1:]:
-        for name in ("above", "above_listed", "n_negatives", "n_listed", "n_items", "user"):
-            np.testing.assert_array_equal(getattr(shared, name), getattr(samples[0], name))
 
 
 def test_intervals_do_not_depend_on_whether_bounds_are_shown() -> None:

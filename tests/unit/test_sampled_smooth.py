@@ -15,22 +15,21 @@ from podium.sampled import (
     SampledRanks,
     Smooth,
     SmoothFit,
-    get,
     identification_bounds,
     simulate_ranks,
 )
-from podium.sampled.estimators.smooth.cells import Cells
-from podium.sampled.estimators.smooth.data import RowIndex
+from podium.sampled.estimators.smooth.cells import Cells, RowIndex
 from podium.sampled.estimators.smooth.fit import (
     Mode,
+    Prior,
     Sample,
     State,
     _climb,
     combined_mass,
     log_moments,
-    modes,
+    with_history,
+    without_history,
 )
-from podium.sampled.estimators.smooth.prior import Prior, with_history, without_history
 from podium.sampled.likelihood import likelihood
 
 MEASURES = ("recall@10", "ndcg@10", "ap@10")
@@ -59,15 +58,6 @@ def test_cells_cover_the_ranks_and_average_their_chances(n_items: int, n_negativ
     assert np.abs(cells.chances(observed) - means).max() < 1e-3
     uniform = cells.spread(cells.sizes / n_items)
     assert uniform == pytest.approx(np.full(n_items, 1 / n_items))
-
-
-def test_cells_weigh_a_measure_as_all_ranks_do() -> None:
-    cells = Cells.of(500, 20)
-    mass = cells.sizes * np.linspace(2.0, 1.0, cells.sizes.size)
-    mass /= mass.sum()
-    for measure in ("ndcg@10", "ap", "recall@200"):
-        expected = RankDistribution(cells.spread(mass)).expect(measure)
-        assert mass @ cells.weights(parse(measure)) == pytest.approx(expected)
 
 
 def test_cells_square_weights_before_averaging() -> None:
@@ -168,22 +158,6 @@ def test_evidence_is_the_integral_over_one_coefficient() -> None:
     area = np.exp(logs - logs.max()).sum() * (points[1] - points[0])
     integral = logs.max() + np.log(area * np.sqrt(0.5 / (2 * np.pi)))
     assert found.evidence == pytest.approx(integral, abs=0.05)
-
-
-def test_modes_are_weighted_by_what_the_data_make_likely() -> None:
-    """Thrice the users of a bent distribution shift the weights to the rougher densities."""
-    exact = np.repeat([2, 30, 35, 40, 700], 400)
-    cells = Cells.of(1000, 99)
-    tilts: list[float] = []
-    for times in (1, 8):
-        ranks = observe(np.repeat(exact, times), 1000, 99, 0)
-        observed = likelihood(ranks)
-        counts = ranks.counts[ranks.counts > 0][None]
-        found, weights = modes(without_history(cells), one_design(cells.chances(observed), counts))
-        assert weights.sum() == pytest.approx(1.0)
-        assert len(found) == weights.size
-        tilts.append(float(weights @ np.arange(weights.size)))
-    assert tilts[1] >= tilts[0]
 
 
 def test_variance_of_a_measure_is_that_of_drawn_coefficients() -> None:
@@ -316,22 +290,6 @@ def test_full_sample_leaves_nothing_open() -> None:
     assert found.interval("recall@4") == pytest.approx((0.75, 0.75))
 
 
-@pytest.mark.long
-def test_intervals_cover_shifted_power_laws() -> None:
-    """Of 95 %, over forty rank distributions of a kind that the prior expects."""
-    rng = np.random.default_rng(5)
-    held = np.zeros((40, 3), bool)
-    for case in range(40):
-        law = power_law(2000, rng.uniform(5, 60), rng.uniform(0.6, 1.4))
-        exact = rng.choice(2000, 3000, p=law) + 1
-        found = Smooth().posterior(observe(exact, 2000, 99, case))
-        truth = RankDistribution.of_ranks(exact, 2000)
-        for i, measure in enumerate(MEASURES):
-            low, high = found.interval(measure)
-            held[case, i] = low <= truth.expect(measure) <= high
-    assert (held.mean(axis=0) >= 0.9).all()
-
-
 def test_intervals_widen_with_the_level_and_end_at_the_most_that_is_possible() -> None:
     found = Smooth().posterior(SampledRanks([1, 1, 1, 2] * 40, 20, 200))
     widths = [np.diff(found.interval("ndcg@10", level=level))[0] for level in (0.5, 0.8, 0.95)]
@@ -406,8 +364,3 @@ def test_million_items_take_few_cells() -> None:
     found = Smooth().fit(SampledRanks([1] * 50 + [2, 3, 5, 9, 20, 50, 90], 99, 1_000_000))
     assert found.n_items == 1_000_000
     assert found.probabilities.sum() == pytest.approx(1.0)
-
-
-def test_auto_is_the_smooth_estimator() -> None:
-    assert get("auto") == get("smooth")
-    assert get("auto").name == Smooth.name == "smooth"

@@ -9,9 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from podium.sampled import Design, SampledRanks, Smooth, compare, evaluate, simulate_ranks
-from podium.sampled.estimators.smooth.cells import Cells, deviation_ratio
-from podium.sampled.estimators.smooth.data import n_observed
-from podium.sampled.estimators.smooth.draws import _draw_users
+from podium.sampled.estimators.smooth import _draw_users
+from podium.sampled.estimators.smooth.cells import Cells, deviation_ratio, n_observed
 from podium.sampled.likelihood import Likelihood, likelihood
 
 N_ITEMS, N_NEGATIVES, N_USERS = 600, 49, 150
@@ -103,13 +102,6 @@ def test_samples_of_many_outcomes_are_not_less_sure(n_negatives: int) -> None:
     truth = float(np.mean(exact <= 100))
     of_users = np.sqrt(truth * (1 - truth) / 200)
     assert 0.8 * of_users < found.std_error("recall@100") < 1.2 * of_users
-
-
-def test_part_of_a_correlation_lies_between() -> None:
-    """Log ranks 0, 2, 2, 4 of two users: mean squares 4 between and 2 within, correlation 1/3."""
-    ranks = SampledRanks([1, 4, 4, 16], 60, 90, user=[1, 1, 2, 2])
-    share = ((4 - 2) / 2) / ((4 - 2) / 2 + 2)
-    assert n_observed(ranks) == pytest.approx(1 / (1 / 4 + share * (1 / 2 - 1 / 4)))
 
 
 @pytest.mark.long

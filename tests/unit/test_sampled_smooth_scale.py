@@ -12,8 +12,7 @@ from podium.errors import ConvergenceWarning
 from podium.sampled import SampledRanks, Smooth, simulate_ranks
 from podium.sampled.estimators.smooth import fit as smooth_fit
 from podium.sampled.estimators.smooth.cells import Cells
-from podium.sampled.estimators.smooth.fit import Sample, modes
-from podium.sampled.estimators.smooth.prior import without_history
+from podium.sampled.estimators.smooth.fit import Sample, modes, without_history
 from podium.sampled.likelihood import likelihood
 
 Floats = NDArray[np.float64]

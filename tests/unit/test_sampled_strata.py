@@ -75,20 +75,6 @@ def test_columns_are_found_by_their_names() -> None:
     assert read_scan(table, n_items=40, k=2, columns={"stratum": "part"}).n_users == 2
 
 
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        ({"stratum": ["listed"] * 7 + ["top"]}, "1 strata are neither 'listed' nor 'drawn'"),
-        ({"item": ["t1", "t2", "i1", "i1", "i3", "t1", "i1", "i2"]}, "1 rows repeat an item"),
-        ({"target": [1, 1, 0, 0, 0, 0, 0, 0]}, "no target for 1 user, first user 'b'"),
-        ({"score": [0.9, 0.5, 1.0, 0.7, np.nan, 0.1, 0.1, 0.3]}, "score"),
-    ],
-)
-def test_bad_tables_are_refused(changes: Table, text: str) -> None:
-    with pytest.raises(DataError, match=text):
-        read_scan(_table(**changes), n_items=40, k=2)
-
-
 def test_more_items_than_the_catalogue_are_refused() -> None:
     with pytest.raises(ArgumentError, match="more scored items than n_items - 1"):
         read_scan(_table(), n_items=5, k=2, seen={"user": ["a", "b"], "item": ["s1", "i3"]})

@@ -25,8 +25,8 @@ from podium.metrics import parse
 from podium.rankers import LightGBMRanker, LinearRanker
 from podium.ranking import Ranking
 from podium.recommenders import Popularity
-from podium.tuning import fitting, folds
-from podium.tuning.folds import Rows
+from podium.tuning import fitting, of_rows
+from podium.tuning.of_rows import Rows
 
 GRID = {"l2": [0.1, 0.001], "learning_rate": [0.2, 1.0]}
 
@@ -198,7 +198,7 @@ def test_pipeline_is_scaled_by_the_rows_to_learn_from_alone() -> None:
     X = X * [1.0, 100.0, 1.0, 1e-3] + 7.0
     model = make_pipeline(StandardScaler(), LinearRanker("pap-ramp@5", tol=0.0, patience=5))
     found = tuning.search(model, X, y, qid, grid={"l2": [0.01]}, refit=False, measure="ap")
-    (fold,) = folds.of_split(Rows(X, y, qid), "users", 0.2, None, 0)
+    (fold,) = of_rows.of_split(Rows(X, y, qid), "users", 0.2, None, 0)
     train, valid = fold.train.cut(), fold.valid.cut()
     scaler = StandardScaler().fit(train[0])
     alone = LinearRanker("pap-ramp@5", tol=0.0, patience=5, l2=0.01, eval_metric="ap")
@@ -496,11 +496,11 @@ def test_items_reach_the_fit_cut_as_the_rows_are() -> None:
 def test_rehearsal_shows_what_fit_would_refuse_and_changes_nothing() -> None:
     ranker = LinearRanker("listmle@200", max_iter=10_000)
     before = ranker.get_params()
-    tuning.rehearse(ranker)
+    fitting.rehearse(ranker)
     assert ranker.get_params() == before
     assert not hasattr(ranker, "coef_")
     with pytest.raises(ArgumentError, match="tol must be a number >= 0"):
-        tuning.rehearse(LinearRanker(tol=-1.0))
+        fitting.rehearse(LinearRanker(tol=-1.0))
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,10 @@ from scipy import sparse
 
 from podium.metrics import parse
 from podium.recommenders import Factorization
-from podium.tuning import pairs
+from podium.tuning import of_pairs as pairs
 from podium.tuning.of_pairs import OfPairs
 from podium.tuning.results import Trial
-from podium.tuning.resuming import Fit, FitFile
-from podium.tuning.trials import Task, Trials
+from podium.tuning.trials import Fit, FitFile, Task, Trials
 
 MEASURING = 0.1  # seconds
 
@@ -124,7 +123,7 @@ def test_number_of_jobs_changes_no_fit() -> None:
 @pytest.mark.parametrize(("n_epochs", "passes"), [(1, [1]), (8, [8]), (9, [3, 9]), (30, [10, 30])])
 def test_short_fits_have_at_least_three_passes(n_epochs: int, passes: list[int]) -> None:
     likes = sparse.csr_array(np.triu(np.ones((5, 5))))
-    parts = pairs.divided(likes, None, None, 0.5, 0)
+    parts = pairs.divided_pairs(likes, None, None, 0.5, 0)
     model = Factorization(4, n_epochs=n_epochs)
     task = OfPairs(model, parse("ap"), parts, likes, None, None, refits=False)
     params = task.first([{}])

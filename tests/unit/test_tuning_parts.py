@@ -10,17 +10,10 @@ import pytest
 
 from podium.errors import ArgumentError
 from podium.rankers import LinearRanker, NeuralRanker
-from podium.tuning import (
-    Integers,
-    LogUniform,
-    Uniform,
-    default_grid,
-    folds,
-    parse_values,
-    plan,
-)
-from podium.tuning.candidates import candidates
-from podium.tuning.folds import Rows
+from podium.tuning import Integers, LogUniform, Uniform, default_grid, of_rows
+from podium.tuning.candidates import candidates, parse_values
+from podium.tuning.of_rows import Rows
+from podium.tuning.searching import plan
 
 
 def test_grid_is_in_order_and_the_last_name_varies_fastest() -> None:
@@ -116,7 +109,7 @@ def parts(found: Any) -> tuple[Any, Any]:
 
 def test_folds_measure_every_user_once_and_never_train_on_them() -> None:
     given = rows()
-    found = folds.of_users(given, 3, seed=0)
+    found = of_rows.of_users(given, 3, seed=0)
     seen = np.concatenate([np.unique(given.qid[fold.valid.positions]) for fold in found])
     assert sorted(seen.tolist()) == list(range(7))
     assert sorted(np.unique(given.qid[f.valid.positions]).size for f in found) == [2, 2, 3]
@@ -124,7 +117,7 @@ def test_folds_measure_every_user_once_and_never_train_on_them() -> None:
         train, valid = parts(fold)
         assert not np.intersect1d(given.qid[train], given.qid[valid]).size
         assert np.array_equal(np.sort(np.concatenate([train, valid])), np.arange(70))
-    other = folds.of_users(given, 3, seed=1)
+    other = of_rows.of_users(given, 3, seed=1)
     assert any(
         not np.array_equal(a.valid.positions, b.valid.positions)
         for a, b in zip(found, other, strict=True)
@@ -133,24 +126,24 @@ def test_folds_measure_every_user_once_and_never_train_on_them() -> None:
 
 def test_split_by_users_sets_whole_users_aside() -> None:
     given = rows()
-    train, valid = parts(folds.of_split(given, "users", 0.3, None, 0)[0])
+    train, valid = parts(of_rows.of_split(given, "users", 0.3, None, 0)[0])
     assert np.unique(given.qid[valid]).size == 2  # 0.3 of 7, rounded down
     assert not np.intersect1d(given.qid[train], given.qid[valid]).size
 
 
 def test_split_by_rows_sets_a_share_of_each_user_aside() -> None:
     given = rows()
-    _, valid = parts(folds.of_split(given, "rows", 0.3, None, 0)[0])
+    _, valid = parts(of_rows.of_split(given, "rows", 0.3, None, 0)[0])
     assert np.bincount(given.qid[valid]).tolist() == [3] * 7
 
 
 def test_splits_by_time_set_the_last_rows_aside() -> None:
     given = rows()
     times = np.random.default_rng(1).permutation(70)
-    train, valid = parts(folds.of_split(given, "time", 0.3, times, 0)[0])
+    train, valid = parts(of_rows.of_split(given, "time", 0.3, times, 0)[0])
     assert valid.size == 21
     assert times[train].max() < times[valid].min()
-    train, valid = parts(folds.of_split(given, "time-per-user", 0.3, times, 0)[0])
+    train, valid = parts(of_rows.of_split(given, "time-per-user", 0.3, times, 0)[0])
     for user in range(7):
         before, after = (times[p[given.qid[p] == user]] for p in (train, valid))
         assert (after.size, before.max() < after.min()) == (3, True)

@@ -36,7 +36,8 @@ from podium.recommenders import (
     MatrixRecommender,
     Popularity,
 )
-from podium.tuning import Interrupted, LogUniform, Uniform, default_grid, pairs
+from podium.tuning import Interrupted, LogUniform, Uniform, default_grid
+from podium.tuning import of_pairs as pairs
 from podium.tuning.candidates import checked_parts, drawn
 
 N_USERS, N_ITEMS = 40, 30
@@ -184,19 +185,19 @@ def test_a_new_recommender_needs_a_space() -> None:
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
 def test_each_user_gives_a_share_of_the_pairs_and_keeps_one(share: float) -> None:
     likes = sparse.csr_array(np.triu(np.ones((30, 30))))
-    parts = pairs.divided(likes, None, None, share, 0)
+    parts = pairs.divided_pairs(likes, None, None, share, 0)
     assert abs(parts.train + parts.valid - likes).max() == 0
     n_valid = np.diff(parts.valid.indptr)
     n_all = np.diff(likes.indptr)
     assert (np.abs(n_valid - share * n_all) < 1 + (n_valid == n_all - 1)).all()
     assert (np.diff(parts.train.indptr) >= 1).all()
     assert abs(n_valid.sum() - share * n_all.sum()) < 25  # rounded up or down, not always down
-    assert parts.digest() != pairs.divided(likes, None, None, share, 1).digest()
+    assert parts.digest() != pairs.divided_pairs(likes, None, None, share, 1).digest()
 
 
 def test_mean_is_the_measure_of_a_fit_to_the_training_pairs() -> None:
     found = search(EASE(l2=5.0), grid={}, measure="recall@5", seed=3)
-    parts = pairs.divided(LIKES, None, None, 0.3, 3)
+    parts = pairs.divided_pairs(LIKES, None, None, 0.3, 3)
     model = EASE(l2=5.0).fit(parts.train)
     users = np.flatnonzero(np.diff(parts.valid.indptr))
     ranking = rank_all(model.scores(users), parts.valid[users], exclude=parts.train[users])
@@ -217,7 +218,7 @@ def table(matrix: Any) -> dict[str, Any]:
 
 
 def test_tables_and_matrices_give_the_same() -> None:
-    parts = pairs.divided(LIKES, None, None, 0.3, 0)
+    parts = pairs.divided_pairs(LIKES, None, None, 0.3, 0)
     space = {"n_factors": [4, 8]}
     base = Factorization(4, n_epochs=9, gain="one")
     results: list[tuning.Search] = []
@@ -234,7 +235,7 @@ def test_tables_and_matrices_give_the_same() -> None:
 
 
 def test_seen_pairs_are_not_ranked() -> None:
-    parts = pairs.divided(LIKES, None, None, 0.3, 0)
+    parts = pairs.divided_pairs(LIKES, None, None, 0.3, 0)
     unseen = sparse.csr_array((SAME & ~(LIKES.toarray() > 0)).astype(float))
     base = Factorization(4, n_epochs=5)
     plain, easy = (

@@ -51,6 +51,15 @@ class Tie(NamedTuple):
     bits: Any
 
 
+class Lists(NamedTuple):
+    """Items and their relevances, one list after the other, best first; see `Ranking.tied`."""
+
+    offsets: Any
+    items: Any
+    relevance: Any
+    tied: Any
+
+
 @kernel
 def advance(row, start, low, high, outside):
     """Find the next chunk with a score outside [low, high], and the items outside.
@@ -283,7 +292,7 @@ def _order_run(tied, rule, grade, stream, spare):
 def fill_lists(scores, limits, seen, truth, floors, tie, lists):
     """Write the items of each list and their relevances, up to the length given by the offsets.
 
-    `lists` are `podium.catalogue.passes.Lists`. If `tied` is not empty, it becomes True for a rank
+    `lists` are `podium.catalogue.lists.Lists`. If `tied` is not empty, it becomes True for a rank
     whose score equals that of the next rank.
     """
     seen_offsets, seen_items, _ = seen

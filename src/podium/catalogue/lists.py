@@ -1,26 +1,270 @@
-"""Rankings of a whole catalogue from scores and a sparse truth, in blocks of users."""
+"""Ranks and rankings of a whole catalogue from scores and a sparse truth, in blocks of users."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._kernels import ideal_order, read_only
+from podium._kernels import AVERAGE, BEST, ID, RANDOM, WORST, ideal_order, read_only
 from podium._ties import TIES, random_bits
-from podium.catalogue import passes
+from podium.catalogue import _kernels
+from podium.catalogue._kernels import Lists, Tie
 from podium.catalogue.counting import Counter, count_above
 from podium.catalogue.devices import read_on_device
-from podium.catalogue.source import Floats, Scores, Source, read
-from podium.catalogue.sparse import Overlap, Rows, read_excluded, read_relevant, split_overlap
+from podium.catalogue.source import Floats, Scores, Source, of_users, read, refuse_score
+from podium.catalogue.sparse import (
+    Overlap,
+    Rows,
+    read_excluded,
+    read_relevant,
+    split_overlap,
+    storage_order,
+)
 from podium.errors import ArgumentError, arg
+from podium.executors import Executor, or_threads
 from podium.groups import Groups, row_offsets
 from podium.ranking import Ranking, kept_offsets, relevance_rule
-from podium.types import LowGrades, Offsets, PerRow, Ties
+from podium.types import Counts, LowGrades, Offsets, PerRow, Ties
+
+if TYPE_CHECKING:
+    from podium.catalogue.devices import DeviceScores
+
+RULES: dict[Ties, int] = {
+    "worst": WORST,
+    "best": BEST,
+    "average": AVERAGE,
+    "id": ID,
+    "random": RANDOM,
+}
+
+
+def kth_best(source: Source, start: int, block: Floats, seen: Rows, k: int) -> Floats:
+    """Return each user's k-th best score, -inf if there are at most k items to list."""
+    floors = np.empty(block.shape[0], source.dtype)
+    user, item = _kernels.kth_best(block, source.limits, seen, k, floors)
+    if user >= 0:
+        refuse_score(start + user, item, block[user, item])
+    return floors
+
+
+def n_reaching(block: Floats, seen: Rows, floors: Floats) -> Counts:
+    """Return the number of items of each user whose score is at least the user's floor."""
+    counts = np.empty(block.shape[0], np.int64)
+    _kernels.count_reaching(block, seen, floors, counts)
+    return counts
+
+
+def listed_items(
+    source: Source,
+    block: Floats,
+    seen: Rows,
+    truth: Rows,
+    floors: Floats,
+    sizes: Counts,
+    tie: Tie,
+) -> Lists:
+    """List the items whose scores reach the floors, in order; `sizes` contains the list lengths."""
+    offsets = row_offsets(sizes)
+    n_rows = int(offsets[-1])
+    result = Lists(
+        offsets,
+        np.empty(n_rows, np.int64),
+        np.empty(n_rows),
+        np.zeros(n_rows if tie.rule == AVERAGE else 0, np.bool_),
+    )
+    _kernels.fill_lists(block, source.limits, seen, truth, floors, tie, result)
+    return result
+
+
+_PARTS = 4  # parts of the users per worker
+
+
+def target_ranks(
+    scores: Scores,
+    targets: Any,
+    *,
+    exclude: Any = None,
+    overlap: Overlap = "error",
+    ties: Ties = "worst",
+    seed: int = 0,
+    device: str | None = None,
+    executor: Executor | None = None,
+) -> PerRow:
+    """Return the rank of each target among all items of its user that are not excluded.
+
+    The ranks equal those of `rank_blocks` with depth=None, but nothing is sorted.
+
+    Parameters
+    ----------
+    scores : (n_users, n_items), pair (user_factors, item_factors), or ScoreFunction
+        The scores, see `rank_blocks`.
+    targets : scipy.sparse matrix, (n_users, n_items)
+        The stored pairs are the targets. Their values are relevances >= 0, which affect only the
+        order of equal scores.
+    exclude : scipy.sparse matrix, (n_users, n_items), optional
+        The items that are not ranked for a user: all stored entries, whatever their values.
+    overlap : {"error", "drop"}
+        The treatment of targets that are in exclude: raise an error, or return nan as their rank.
+    ties : {"worst", "best", "average", "id", "random"}
+        The order of equal scores. With "worst", a target ranks after the items of the same score,
+        except targets of higher relevance, or of the same relevance and a higher item number. With
+        "average", the rank is the mean rank of all items with this score and can end in one half.
+        With "id", higher column numbers rank first.
+    seed : int
+        The seed of ties="random", see `rank_blocks`.
+    device : str, optional
+        The device that counts, see `top_k`.
+    executor : Executor, optional
+        The executor of parts of the users, such as ``Ray("auto")`` on a cluster. Each node receives
+        `scores` once. Default: the threads of this process.
+
+    Returns
+    -------
+    float64, (n_targets,)
+        Ranks from 1, in the order of ``targets.tocsr().data``; nan for dropped targets.
+
+    Raises
+    ------
+    ArgumentError
+        If `rank_blocks` would raise it.
+
+    Notes
+    -----
+    Cost: one vectorised comparison per target and item of its user.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> target_ranks([[3.0, 2.0, 1.0, 2.0]], csr_array([[1, 0, 0, 1]]))
+    array([1., 3.])
+    """
+    table = read_on_device(scores, device) or read(scores)
+    seen = read_excluded(exclude, table.shape)
+    relevant = read_relevant(targets, "targets", table.shape)
+    visible, is_excluded = split_overlap(relevant, "targets", seen, overlap)
+    tie = Tie(RULES[_check.choice(ties, "ties", TIES)], 0, random_bits(seed))
+    ranks = np.full(is_excluded.size, np.nan)
+    if executor is None:
+        ranks[~is_excluded] = _ranks(table, visible, seen, tie)
+    else:
+        parts = _parts(visible, seen, table.shape[0], or_threads(executor).n_workers)
+        of_parts = executor.map(_ranks_of_part, parts, scores, tie, device)
+        ranks[~is_excluded] = np.concatenate([np.empty(0), *of_parts])
+    in_storage_order = np.empty_like(ranks)
+    in_storage_order[storage_order(targets)] = ranks
+    return in_storage_order
+
+
+class _Part(NamedTuple):
+    """The targets of consecutive users."""
+
+    start: int
+    stop: int
+    targets: Rows
+    seen: Rows
+
+
+def _parts(targets: Rows, seen: Rows, n_users: int, n_workers: int) -> Iterator[_Part]:
+    """Yield parts of the users, several for each worker."""
+    size = max(1, math.ceil(n_users / (_PARTS * n_workers)))
+    for start in range(0, n_users, size):
+        stop = min(start + size, n_users)
+        yield _Part(start, stop, targets.block(start, stop), seen.block(start, stop))
+
+
+def _ranks_of_part(part: _Part, scores: Scores, tie: Tie, device: str | None) -> PerRow:
+    some = of_users(scores, part.start, part.stop)
+    table = read_on_device(some, device) or read(some)
+    tie = tie._replace(first_user=part.start)
+    return _ranks(table, part.targets, part.seen, tie)
+
+
+def _ranks(table: Source | DeviceScores, targets: Rows, seen: Rows, tie: Tie) -> PerRow:
+    counter = table.counter()
+    if counter is None:  # which a device has
+        return _ranks_in_blocks(cast("Source", table), targets, seen, tie)
+    return 1.0 + count_above(counter, targets, seen, tie)
+
+
+def _ranks_in_blocks(table: Source, targets: Rows, seen: Rows, tie: Tie) -> PerRow:
+    """Return the ranks of targets from blocks with the scores of all items."""
+    ranks = np.empty(targets.items.size)
+    for start, block in table.blocks(table.block_size):
+        stop = start + block.shape[0]
+        user, item = _kernels.target_ranks(
+            block,
+            table.limits.lowest,
+            seen.block(start, stop),
+            targets.block(start, stop),
+            tie._replace(first_user=tie.first_user + start),
+            ranks[targets.offsets[start] : targets.offsets[stop]],
+        )
+        if user >= 0:
+            refuse_score(start + user, item, block[user, item])
+    return ranks
+
+
+def top_k(
+    scores: Scores, k: int, *, exclude: Any = None, device: str | None = None
+) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the k best-scored items of each user, best first.
+
+    Parameters
+    ----------
+    scores : (n_users, n_items), pair (user_factors, item_factors), or ScoreFunction
+        The scores, higher is better. float32 and float64 are used as they are; other numbers are
+        converted. The scores of a pair are ``user_factors @ item_factors.T``, in float32 if it
+        represents both factors exactly, else in float64.
+    k : int
+        The number of items per user, at least 1.
+    exclude : scipy.sparse matrix, (n_users, n_items), optional
+        The items that are not returned for a user: all stored entries, whatever their values. Their
+        scores are not used and can have any value.
+    device : str, optional
+        The device that computes, selects and counts, such as "cuda"; "auto" for a GPU if there is
+        one. It requires the extra ``podium[torch]``. Tensors, and arrays with DLPack's protocol,
+        are by default read where they are. The result is the same on each device.
+
+    Returns
+    -------
+    items : int64, (n_users, k)
+        Column numbers; -1 if a user has fewer than k items.
+    scores : float32 or float64, (n_users, k)
+        Their scores; -inf where items is -1.
+
+    Raises
+    ------
+    ArgumentError
+        If a score is NaN or infinite (first user and item), a factor is (first row), shapes differ,
+        or k < 1.
+
+    Notes
+    -----
+    Ties: the lower item number ranks first.
+    Products of factors are added in an order that does not depend on other users.
+    Cost: two passes over the scores and a sort of the k best. All items are sorted only if all
+    scores are equal. The scores of one block of users are in memory at a time: at most 64 MiB, or
+    one user.
+
+    Examples
+    --------
+    >>> items, best = top_k([[0.1, 0.9, 0.5], [0.3, 0.2, 0.1]], 2)
+    >>> items
+    array([[1, 2],
+           [0, 1]])
+    >>> user_factors, item_factors = [[1.0, 0.0]], [[0.2, 5.0], [0.3, 5.0]]
+    >>> top_k((user_factors, item_factors), 1)
+    (array([[1]]), array([[0.3]]))
+    """
+    width = _check.cutoff(k)
+    table = read_on_device(scores, device) or read(scores)
+    return table.best(width, read_excluded(exclude, table.shape))
 
 
 def rank_blocks(
@@ -199,18 +443,18 @@ class _Plan:
         seen, truth = self.seen.block(start, stop), self.truth.block(start, stop)
         n_items = self.n_items - seen.sizes
         depth = self.n_items if self.depth is None else self.depth
-        floors = passes.kth_best(source, start, block, seen, depth)
-        lists = passes.lists(
+        floors = kth_best(source, start, block, seen, depth)
+        lists = listed_items(
             source,
             block,
             seen,
             truth,
             floors,
             # An exact mean over orders needs all items with the score of the last one.
-            passes.n_reaching(block, seen, floors)
+            n_reaching(block, seen, floors)
             if self.ties == "average"
             else np.minimum(n_items, depth),
-            passes.Tie(passes.RULES[self.ties], start, self.bits),
+            Tie(RULES[self.ties], start, self.bits),
         )
         return Ranking(
             Groups(np.arange(start, stop), lists.offsets),
@@ -226,7 +470,7 @@ class _Plan:
     def counted_rankings(self, counter: Counter, size: int) -> Iterator[Ranking]:
         """Yield the rankings of blocks of users from the ranks of the positives, without lists."""
         positives = self.truth.without(self.truth.values <= 0)
-        tie = passes.Tie(passes.RULES[self.ties], 0, self.bits)
+        tie = Tie(RULES[self.ties], 0, self.bits)
         depth = self.n_items if self.depth is None else self.depth
         above = count_above(counter, positives, self.seen, tie, most=depth)
         for start in range(0, max(self.n_users, 1), size):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeAlias, cast
 
@@ -14,8 +14,7 @@ from podium import _check
 from podium._text import counted
 from podium.catalogue import _best_kernels
 from podium.catalogue._kernels import Limits
-from podium.catalogue.counting import CountedProducts, Counter
-from podium.catalogue.exact import Floats, Ints, Products, Proposed
+from podium.catalogue.counting import CountedProducts, Counter, Floats, Ints, Products, Proposed
 from podium.catalogue.sparse import Rows
 from podium.errors import ArgumentError
 
@@ -199,7 +198,8 @@ def of_users(scores: Any, start: int, stop: int) -> Any:
 
 
 def _some_rows(values: Any, start: int, stop: int) -> Any:
-    return (values if hasattr(values, "shape") else np.asarray(values))[start:stop]
+    rows: Any = np.asarray(cast("Any", values)) if isinstance(values, Sequence) else values
+    return rows[start:stop]
 
 
 @dataclass(frozen=True)

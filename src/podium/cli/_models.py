@@ -281,7 +281,7 @@ def _library_loss(model: Model, text: str) -> str:
 def assignments(texts: list[str] | None) -> dict[str, Any]:
     """Parse ``--set name=value``."""
     from podium.errors import ArgumentError
-    from podium.tuning import parse_values
+    from podium.tuning.candidates import parse_values
 
     params: dict[str, Any] = {}
     for name, value in texts_by_name(texts, "--set", "NAME=VALUE").items():

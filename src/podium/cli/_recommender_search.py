@@ -34,7 +34,7 @@ def grid(model: Any, tuning: Search, fixed: set[str]) -> list[dict[str, Any]]:
         If the model has no parameter of a given name, a value is invalid, or an option fixes it; or
         if nothing is left to search.
     """
-    from podium.tuning.defaults import checked_grid
+    from podium.tuning.candidates import checked_grid
 
     parts = tuning.free_grid(model, fixed)
     if tuning.grid is not None and isinstance(parts[0].get("decay"), list):

@@ -17,13 +17,8 @@ from podium.errors import ArgumentError, warn
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from podium.sampled import (
-        CandidatePairs,
-        SampledRanks,
-        SampleReader,
-        ScannedRanks,
-        SharedRanks,
-    )
+    from podium.sampled import SampledRanks, SampleReader, ScannedRanks, SharedRanks
+    from podium.sampled.reading.negatives import CandidatePairs
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ class Search:
             If a text is not NAME=VALUES, a name is repeated, or values are invalid.
         """
         from podium.errors import ArgumentError
-        from podium.tuning import parse_values
+        from podium.tuning.candidates import parse_values
 
         values_by_name: dict[str, Any] = {}
         for name, text in self.grid_texts().items():

@@ -50,7 +50,7 @@ def _check_rows(validation: Validation, time: str | None) -> None:
     """Refuse several choices of validation rows, and incomplete ones."""
     from podium import _check
     from podium.errors import ArgumentError
-    from podium.tuning import SPLITS
+    from podium.tuning.of_rows import SPLITS
 
     share = validation.valid_share is not None or validation.split is not None
     choices = {"--valid": validation.valid, "--folds": validation.folds, "a share": share or None}
@@ -87,7 +87,7 @@ def candidates(model: Model, solver: Solver, tuning: Tuning, estimator: Any) -> 
         invalid, or if there is a distribution without a budget.
     """
     from podium.errors import ArgumentError
-    from podium.tuning import plan
+    from podium.tuning.searching import plan
 
     limits = tuning.limits()
     if "budget" in limits:

@@ -124,6 +124,7 @@ def estimate(
     from podium.cli import _render
     from podium.cli._samples import largest_cutoff, read_all, read_scans, read_shared_strata, reader
     from podium.report import estimates
+    from podium.sampled.matching import comparable
 
     estimator = sampled.get(method)
     options: dict[str, Any] = {"estimator": method, "level": level, "seed": seed}
@@ -144,7 +145,7 @@ def estimate(
             _refuse_resamples(estimator, ranks)
         if len(files) > 1 and not shared:
             paths = list(map(str, files))
-            ranks = sampled.comparable(ranks, paths, estimator, noun="file")
+            ranks = comparable(ranks, paths, estimator, noun="file")
         models = [sampled.SharedRanks.of(each) for each in ranks] if shared else ranks
         by_row = ranks[0].user is None
     evaluated: Result
@@ -208,9 +209,9 @@ def _given(
 def _refuse_resamples(method: Estimator, samples: Iterable[SampledRanks]) -> None:
     """Raise an ArgumentError if no estimate uses the bootstrap: the option has no effect."""
     from podium.errors import ArgumentError
-    from podium.sampled import error_from
+    from podium.sampled.fits import source_of_error
 
-    if all(error_from(method, sampled_ranks) != "bootstrap" for sampled_ranks in samples):
+    if all(source_of_error(method, sampled_ranks) != "bootstrap" for sampled_ranks in samples):
         raise ArgumentError(
             "--resamples is for methods whose standard error needs resampled users, and "
             f"{method.name} does not need them here. Leave it out."

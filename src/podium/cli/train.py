@@ -82,8 +82,7 @@ def train(
         return
     from podium.data.feature_checks import check_scalable, labels
     from podium.rankers.scaling import scaled
-    from podium.tuning import last_step
-    from podium.tuning.fitting import takes
+    from podium.tuning.fitting import last_step, takes
     from podium.tuning.labels import check_ratings
 
     _recommenders.refuse_options(context, model.model)
@@ -141,7 +140,7 @@ def _prepared(
     model: Model, solver: Solver, validation: Validation, tuning: Tuning
 ) -> tuple[Any, Any]:
     """Return the unfitted estimator and the grid of its search, both checked."""
-    from podium.tuning import rehearse
+    from podium.tuning.fitting import rehearse
 
     measure = _tuning.measure_for(model, validation, tuning)
     estimator = _models.make(model, solver, measure, tuning.seed)
@@ -242,6 +241,7 @@ def _search(
     times: Any,
 ) -> Search:
     from podium import tuning as library
+    from podium.tuning.fitting import last_step
 
     call = partial(
         library.search,
@@ -250,7 +250,7 @@ def _search(
         item=item,
         grid=grid,
         n_trials=tuning.limits().get("n_trials"),
-        measure=library.last_step(estimator).eval_metric,
+        measure=last_step(estimator).eval_metric,
         min_relevance=model.min_relevance,
         eval_set=eval_set,
         n_folds=validation.folds,

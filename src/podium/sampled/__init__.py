@@ -15,19 +15,17 @@ with all targets of each user. `plan_scan` chooses the sizes of both from a pilo
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from podium.sampled._request import comparable
-from podium.sampled.bounds import Bounds, identification_bounds, population_bounds
+from podium.sampled.bounds import identification_bounds, population_bounds
 from podium.sampled.candidates import Candidates, draw_candidates
 from podium.sampled.design import Design
 from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators import REGISTRY, Estimator, LinearEstimator, get, parse, register
-from podium.sampled.estimators.least_squares import BV, CLS, MN, BVPrior
+from podium.sampled.estimators.least_squares import BV, CLS
 from podium.sampled.estimators.mes import MES
 from podium.sampled.estimators.mle import MLE, WMLE, likelihood_gap, maximum_likelihood
-from podium.sampled.estimators.naive import Naive, RecallMap, UnbiasedRank
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
-from podium.sampled.evaluating import compare, compare_all, error_from, evaluate
-from podium.sampled.planning import Plan, PlannedDesign, plan, plan_scan
+from podium.sampled.evaluating import compare, compare_all, evaluate
+from podium.sampled.planning import Plan, plan, plan_scan
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.results import (
     Difference,
@@ -40,56 +38,43 @@ from podium.sampled.sampling import sample_ranks, simulate_ranks
 from podium.sampled.scanning.ranks import ScannedRanks
 from podium.sampled.scanning.scan import scan
 from podium.sampled.scanning.strata import StratifiedCandidates, draw_strata
-from podium.sampled.shared.ranks import SharedRanks
-from podium.sampled.shared.sampling import sample_shared
+from podium.sampled.shared.ranks import SharedRanks, sample_shared
 
 if TYPE_CHECKING:
     from podium.sampled.reading import SampleReader, read
-    from podium.sampled.reading.negatives import CandidatePairs, read_negatives, read_pair_scores
-    from podium.sampled.reading.ranks import read_ranks
-    from podium.sampled.reading.scores import read_candidate_scores
-    from podium.sampled.reading.seen import Seen, read_seen
+    from podium.sampled.reading.negatives import read_negatives
+    from podium.sampled.reading.ranks import read_candidate_scores, read_ranks
+    from podium.sampled.reading.seen import read_seen
 
 __all__ = [
     "BV",
     "CLS",
     "MES",
     "MLE",
-    "MN",
     "REGISTRY",
     "WMLE",
-    "BVPrior",
-    "Bounds",
-    "CandidatePairs",
     "Candidates",
     "Design",
     "Difference",
     "Estimate",
     "Estimator",
     "LinearEstimator",
-    "Naive",
     "Plan",
-    "PlannedDesign",
     "RankDistribution",
-    "RecallMap",
     "SampleReader",
     "SampledComparison",
     "SampledComparisons",
     "SampledEvaluation",
     "SampledRanks",
     "ScannedRanks",
-    "Seen",
     "SharedRanks",
     "Smooth",
     "SmoothFit",
     "StratifiedCandidates",
-    "UnbiasedRank",
-    "comparable",
     "compare",
     "compare_all",
     "draw_candidates",
     "draw_strata",
-    "error_from",
     "evaluate",
     "get",
     "identification_bounds",
@@ -102,7 +87,6 @@ __all__ = [
     "read",
     "read_candidate_scores",
     "read_negatives",
-    "read_pair_scores",
     "read_ranks",
     "read_seen",
     "register",
@@ -117,4 +101,4 @@ def __getattr__(name: str) -> Any:
     # The readers of tables import Polars, which takes time.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("podium.sampled.reading"), name)
+    return vars(import_module("podium.sampled.reading"))[name]

@@ -16,10 +16,17 @@ from podium.errors import ArgumentError, arg
 from podium.groups import row_offsets
 from podium.ranking import kept_offsets
 from podium.sampled import _kernels
-from podium.sampled._draws import THIN, draw_bits, read_plan
 from podium.sampled.design import Floats, Ints
-from podium.sampled.ranks import SampledRanks
-from podium.sampled.sampling import from_doubled, refuse_nonfinite, score_blocks, tie_rule
+from podium.sampled.ranks import SampledRanks, one_size, size_at
+from podium.sampled.sampling import (
+    THIN,
+    draw_bits,
+    from_doubled,
+    read_plan,
+    refuse_nonfinite,
+    score_blocks,
+    tie_rule,
+)
 from podium.types import Labels, Offsets, Ties
 
 _CONCLUSIVE_REPEATS = 10  # with more expected repeats than this, the absence of repeats is evidence
@@ -64,9 +71,7 @@ class Candidates:
     @property
     def n_negatives(self) -> int | Ints:
         """The number of candidates per target: one number if it is the same for all."""
-        sizes = np.diff(self.offsets)
-        first = int(sizes[0])
-        return first if (sizes == first).all() else sizes
+        return one_size(np.diff(self.offsets))
 
     @property
     def repeated(self) -> tuple[Ints, Ints]:
@@ -199,7 +204,7 @@ class Candidates:
             target=self.target[has_candidates],
             offsets=row_offsets(sizes),
             items=self.items[~dropped],
-            n_items=self.n_items if isinstance(self.n_items, int) else self.n_items[has_candidates],
+            n_items=size_at(self.n_items, has_candidates),
             history=None if self.history is None else self.history[has_candidates],
         )
 

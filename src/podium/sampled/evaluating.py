@@ -13,12 +13,18 @@ from podium.errors import ArgumentError
 from podium.evaluation.stats.intervals import t_interval, t_p_value, t_statistic
 from podium.metrics import Measure
 from podium.progress import or_silent
-from podium.sampled._request import read_measures, read_resamples, require_several
-from podium.sampled._targets import same_rows
-from podium.sampled._uncertainty import Resampler, distinct_warnings, source_of_error
 from podium.sampled.bounds import Bounds
 from podium.sampled.estimators import ErrorFrom, Estimator, get
-from podium.sampled.fits import Fit, MeanOfUsers, RanksFit, covering, limited
+from podium.sampled.fits import (
+    Fit,
+    MeanOfUsers,
+    RanksFit,
+    Resampler,
+    covering,
+    distinct_warnings,
+    limited,
+)
+from podium.sampled.matching import read_measures, read_resamples, require_several, same_rows
 from podium.sampled.ranks import SampledRanks
 from podium.sampled.results import (
     Difference,
@@ -38,11 +44,6 @@ Observations: TypeAlias = SampledRanks | SharedRanks | ScannedRanks
 
 N_BOOTSTRAP = 200
 """The number of bootstrap fits. It determines a standard error to about 5 %."""
-
-
-def error_from(estimator: str | Estimator, ranks: SampledRanks) -> ErrorFrom:
-    """Return the source of an estimate's standard error, as in `Estimate.error_from`."""
-    return source_of_error(get(estimator), ranks)
 
 
 def evaluate(
@@ -135,7 +136,7 @@ def evaluate(
 
     *Scans.* Settled targets have exact values. An open target counts with its expected value, given
     the listed and the drawn items above it. The number of unscored items above it is beta-binomial
-    with parameters that all targets share; see `podium.sampled.scanning.open_targets`. Intervals
+    with parameters that all targets share; see `podium.sampled.scanning.measured`. Intervals
     are for the mean of a population of similar users. They include the variation between users, the
     chance of the draws, and the uncertainty of the shared parameters. If this last part is larger
     than the others, or if the lists have fewer than 1.5 k items, `prior_decides` is true, and the
@@ -152,8 +153,8 @@ def evaluate(
     The bounds contain the exact mean of these users, whatever the distribution of unscored items.
     At the upper bound, no unscored item is above an open target. The lower bound follows from the
     random items and the audit, and may fail by the chance of the draws, with a probability of at
-    most (1 - level) / 2; see `podium.sampled.scanning.bounds`. Without random items and without an
-    audit, all unscored items are above open targets at the lower bound.
+    most (1 - level) / 2; see `podium.sampled.scanning.measured`. Without random items and without
+    an audit, all unscored items are above open targets at the lower bound.
 
     Examples
     --------

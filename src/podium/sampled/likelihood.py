@@ -68,14 +68,17 @@ class Likelihood:
         outcome_chances : float64, (n_seen,)
             The chance of each observed outcome under the distribution.
         """
-        gain = np.zeros(self.n_items)
-        ratios, first_outcome = self.shares / outcome_chances, 0
+        return self.expected(self.shares / outcome_chances)
+
+    def expected(self, values: Floats) -> Floats:
+        """Return the sum of chances times the values of observed outcomes: float64, (n_items,)."""
+        total, first_outcome = np.zeros(self.n_items), 0
         for design, observed in self.parts:
-            values = np.zeros(design.n_outcomes)
-            values[observed] = ratios[first_outcome : first_outcome + observed.size]
-            gain[: design.n_items] += expected(design, values)
+            of_outcomes = np.zeros(design.n_outcomes)
+            of_outcomes[observed] = values[first_outcome : first_outcome + observed.size]
+            total[: design.n_items] += expected(design, of_outcomes)
             first_outcome += observed.size
-        return gain
+        return total
 
     def grid(self, n_factors: int) -> Grid:
         """Return nodes for sums of products of `n_factors` probabilities."""

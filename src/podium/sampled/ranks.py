@@ -11,13 +11,149 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.errors import ArgumentError, arg
-from podium.sampled import _columns
-from podium.sampled._columns import span
 from podium.sampled.design import Design, Floats, Ints, read_stages, refuse_large
+
+_LARGEST_INTEGER = 2**53 - 1  # the largest integer that float64 distinguishes from its neighbours
+
+
+def labels(values: ArrayLike, name: str, n_rows: int | None = None) -> NDArray[Any]:
+    """Return a copy of labels, integers or strings: (n,).
+
+    Raises
+    ------
+    ArgumentError
+        If there is another object, such as None, or nan, or if there are not n_rows labels.
+    """
+    column = _check.one_dimensional(_check.array(values, name).copy(), name)
+    if n_rows not in (None, column.size):
+        raise ArgumentError(
+            f"{arg[name]} must have one label for each of the {n_rows} rows, got {column.size}."
+        )
+    if column.dtype.kind == "O":
+        if not all(isinstance(label, str) for label in column):
+            raise ArgumentError(f"{name} must hold integers or strings, got other objects.")
+        return column.astype(str)
+    if column.dtype.kind == "f" and np.isnan(column).any():
+        raise ArgumentError(
+            f"{name} must hold integers or strings, got nan at row "
+            f"{int(np.argmax(np.isnan(column)))}."
+        )
+    return column
+
+
+def weights(values: ArrayLike | None, n_rows: int) -> Floats | None:
+    """Return weights of rows, at least 0 and not all 0; None without weights."""
+    if values is None:
+        return None
+    column = _check.weights(values, n_rows, name="row_weights")
+    if not column.any():
+        raise ArgumentError("row_weights must hold a weight above 0, got 0 for all rows.")
+    return column
+
+
+def about_mean(values: Floats, shares: Floats) -> Floats:
+    """Return values with the same mean, whose variance gives the error of the weighted mean.
+
+    A weighted mean divides by the sum of the weights, so that only the difference of a user from
+    the mean counts, times the user's weight.
+
+    Parameters
+    ----------
+    values : float64, (n_users,)
+        The value of each user, times the weight. The mean is the weighted mean.
+    shares : float64, (n_users,)
+        The weights, with the mean 1.
+    """
+    return values + values.mean() * (1.0 - shares)
+
+
+def integers(
+    values: ArrayLike, name: str, n_rows: int | None = None, *, low: int | None = None
+) -> Ints:
+    """Return integers as int64, or raise for other numbers, another length, or one below `low`."""
+    array = _check.array(values, name)
+    if array.dtype.kind in "iu":
+        numbers = _check.one_dimensional(array, name)
+        is_whole = numbers <= _LARGEST_INTEGER
+    else:
+        numbers = _check.column(values, name)
+        is_whole = _check.whole(numbers, _LARGEST_INTEGER)
+    if not is_whole.all():
+        row = int(np.argmin(is_whole))
+        limit = " below 2 ** 53" if np.abs(numbers[row]) > _LARGEST_INTEGER else ""
+        raise ArgumentError(
+            f"{name} must be whole numbers{limit}, got {numbers[row]:g} at row {row}."
+        )
+    if n_rows not in (None, numbers.size):
+        raise ArgumentError(
+            f"{name} must have one number for each of the {n_rows} rows, got {numbers.size}."
+        )
+    if low is not None and numbers.min(initial=low) < low:
+        row = int(np.argmin(numbers))
+        raise ArgumentError(f"{name} must be >= {low}, got {numbers[row]} at row {row}.")
+    return numbers.astype(np.int64)
+
+
+def span(size: int | Ints) -> str:
+    """Return one size, or the smallest and the largest, as text."""
+    low, high = int(np.min(size)), int(np.max(size))
+    return str(low) if low == high else f"{low} .. {high}"
+
+
+def one_size(sizes: Ints) -> int | Ints:
+    """Return the size that all samples have, or the sizes if they differ."""
+    return int(sizes[0]) if (sizes == sizes[0]).all() else sizes
+
+
+def size_at(size: int | Ints, rows: Any) -> int | Ints:
+    """Return the sizes of some rows, or the size of all."""
+    return size if isinstance(size, int) else size[rows]
+
+
+class RowsOfUsers:
+    """Rows of users, who have the same weight unless rows have weights."""
+
+    user: Any
+    row_weights: Floats | None
+
+    @property
+    def n_rows(self) -> int:
+        """The number of targets."""
+        raise NotImplementedError
+
+    @property
+    def n_users(self) -> int:
+        """The number of users; without users, that of targets."""
+        return self.n_rows if self.user is None else int(self._owner_and_sizes[1].size)
+
+    @cached_property
+    def owner(self) -> Ints:
+        """The number of each row's user, from 0 to n_users - 1: int64, (n,)."""
+        return np.arange(self.n_rows) if self.user is None else self._owner_and_sizes[0]
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The weight of each row: float64, (n,). They sum to 1.
+
+        By default, a weight is 1 / (n_users * number of the user's rows).
+        """
+        if self.row_weights is not None:
+            return self.row_weights / self.row_weights.sum()
+        if self.user is None:
+            return np.full(self.n_rows, 1.0 / self.n_rows)
+        owner, sizes = self._owner_and_sizes
+        return 1.0 / (sizes.size * sizes[owner])
+
+    @cached_property
+    def _owner_and_sizes(self) -> tuple[Ints, Ints]:
+        """Return the number of each row's user, and each user's number of rows."""
+        labels: NDArray[Any] = np.asarray(self.user)
+        unique = np.unique(labels, return_inverse=True, return_counts=True)
+        return unique[1].astype(np.int64), unique[2].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class SampledRanks(_columns.RowsOfUsers):
+class SampledRanks(RowsOfUsers):
     """Ranks of held-out items (targets) among items sampled uniformly from the others.
 
     Parameters
@@ -96,7 +232,7 @@ class SampledRanks(_columns.RowsOfUsers):
         row_weights: ArrayLike | None = None,
         half_ranks: bool = False,
     ) -> None:
-        observed = _columns.integers(ranks, "ranks")
+        observed = integers(ranks, "ranks")
         if not observed.size:
             raise ArgumentError("ranks must hold at least one rank, got none.")
         fields = {
@@ -104,7 +240,7 @@ class SampledRanks(_columns.RowsOfUsers):
             "n_negatives": _sizes(n_negatives, "n_negatives", observed.size),
             "n_items": _sizes(n_items, "n_items", observed.size),
             "replacement": _check.flag(replacement, "replacement"),
-            "user": _users(user, observed.size),
+            "user": None if user is None else labels(user, "user", observed.size),
             "stages": read_stages(stages),
             "half_ranks": _check.flag(half_ranks, "half_ranks"),
         }
@@ -112,7 +248,7 @@ class SampledRanks(_columns.RowsOfUsers):
             object.__setattr__(self, name, value)
         own_items = _read_history(history, self.n_items, self.n_rows)
         object.__setattr__(self, "history", own_items)
-        object.__setattr__(self, "row_weights", _columns.weights(row_weights, self.n_rows))
+        object.__setattr__(self, "row_weights", weights(row_weights, self.n_rows))
         refuse_large(self.most_items)
         self._refuse_large_samples()
         self._refuse_outside()
@@ -274,7 +410,7 @@ class SampledRanks(_columns.RowsOfUsers):
             return
         is_kept = self.row_weights > 0
         for name in ("ranks", "n_negatives", "n_items", "user", "history", "row_weights"):
-            column = getattr(self, name)
+            column = vars(self)[name]
             if isinstance(column, np.ndarray):
                 object.__setattr__(self, name, column[is_kept])
 
@@ -288,40 +424,16 @@ def _sizes(values: ArrayLike, name: str, n_rows: int) -> int | Ints:
     """Return one size of at least 1, or one per row."""
     if np.ndim(values) == 0:
         return _check.cutoff(values, name=name)
-    sizes = _columns.integers(values, name)
-    if sizes.size != n_rows:
-        raise ArgumentError(
-            f"{name} must be one number or one for each of the {n_rows} ranks, got {sizes.size}."
-        )
-    if sizes.min() < 1:
-        row = int(np.argmin(sizes))
-        raise ArgumentError(f"{name} must be >= 1, got {sizes[row]} at row {row}.")
-    return sizes
-
-
-def _users(user: ArrayLike | None, n_rows: int) -> NDArray[Any] | None:
-    """Return a label for each row, or None."""
-    if user is None:
-        return None
-    labels = _columns.labels(user, "user")
-    if labels.size != n_rows:
-        raise ArgumentError(
-            f"{arg.user} must have one label for each of the {n_rows} ranks, got {labels.size}."
-        )
-    return labels
+    return integers(values, name, n_rows, low=1)
 
 
 def _read_history(history: ArrayLike | None, n_items: int | Ints, n_rows: int) -> Ints | None:
     """Return each row's number of the user's own items, not counting the target."""
     if history is None:
         return None
-    counts = _columns.integers(history, "history")
-    if counts.size != n_rows:
-        raise ArgumentError(
-            f"history must have one number for each of the {n_rows} ranks, got {counts.size}."
-        )
+    counts = integers(history, "history", n_rows, low=0)
     highest = np.broadcast_to(n_items, n_rows) - 1
-    is_outside = (counts < 0) | (counts > highest)
+    is_outside = counts > highest
     if is_outside.any():
         row = int(np.argmax(is_outside))
         raise ArgumentError(

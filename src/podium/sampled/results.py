@@ -14,10 +14,10 @@ from podium.report import Report, Table, estimates
 from podium.report.pictures import Pictures, chosen_measure, estimated
 from podium.report.results import Result
 from podium.report.views import Numbers, View
-from podium.sampled._uncertainty import IntervalOf
 from podium.sampled.bounds import Bounds
 from podium.sampled.distribution import read_measure
 from podium.sampled.estimators import ErrorFrom
+from podium.sampled.fits import IntervalOf
 
 Entry = TypeVar("Entry")
 

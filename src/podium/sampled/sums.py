@@ -281,3 +281,10 @@ def _factorials(smaller: Floats, larger: Floats, terms: Floats) -> Floats:
         chance /= larger - size + j + 1
         total += term * chance
     return total
+
+
+def peaks(values: Floats) -> Ints:
+    """Return the places of values above the one before, and not below the next."""
+    above_previous = np.concatenate([[True], values[1:] > values[:-1]])
+    not_below_next = np.concatenate([values[:-1] >= values[1:], [True]])
+    return np.flatnonzero(above_previous & not_below_next)

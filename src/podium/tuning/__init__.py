@@ -1,21 +1,17 @@
 """Parameter search over a grid or random draws, by a measure on validation rows or pairs.
 
 `search` is the entry point for rankers and recommenders. `candidates` lists the parameters to try.
-`trials` decides which candidate gets which fit, `running` runs fits in parallel, `resuming` keeps
-finished fits in a file, and `results` holds the trials. `of_rows` fits and measures rankers on
-`folds` of rows, and `of_pairs` recommenders on `pairs`; `fitting` does one fit (also of pipelines).
+`trials` decides which candidate gets which fit, runs fits in parallel, and keeps finished ones in a
+file; `results` holds the trials. `of_rows` fits and measures rankers on folds of rows, and
+`of_pairs` recommenders on pairs; `fitting` does one fit (also of pipelines).
 """
 
-from podium.tuning.candidates import Integers, LogUniform, Uniform, parse_values
-from podium.tuning.defaults import default_grid
-from podium.tuning.fitting import fit, last_step
-from podium.tuning.folds import SPLITS
-from podium.tuning.rehearsing import rehearse
+from podium.tuning.candidates import Integers, LogUniform, Uniform, default_grid
+from podium.tuning.fitting import fit
 from podium.tuning.results import Interrupted, Search, Trial
-from podium.tuning.searching import plan, search
+from podium.tuning.searching import search
 
 __all__ = [
-    "SPLITS",
     "Integers",
     "Interrupted",
     "LogUniform",
@@ -24,9 +20,5 @@ __all__ = [
     "Uniform",
     "default_grid",
     "fit",
-    "last_step",
-    "parse_values",
-    "plan",
-    "rehearse",
     "search",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
@@ -13,6 +13,10 @@ import numpy as np
 
 from podium import _check
 from podium.errors import ArgumentError, arg
+from podium.losses import Loss
+from podium.rankers.estimator import Ranker
+from podium.recommenders import Recommender
+from podium.tuning.fitting import last_step, unknown_names
 
 Params: TypeAlias = dict[str, Any]
 Grid: TypeAlias = "Mapping[str, Any] | Sequence[Mapping[str, Any]]"
@@ -22,22 +26,31 @@ _MOST_REPEATS = 10_000  # draws without a new combination after which a space co
 
 
 @dataclass(frozen=True)
-class Uniform:
-    """Numbers between low and high, uniformly distributed; in text ``uniform(low,high)``."""
+class Distribution:
+    """Numbers between two finite limits, from which a search draws."""
 
     low: float
     high: float
 
     def __post_init__(self) -> None:
-        _check_limits(self)
+        limits: tuple[Any, Any] = (self.low, self.high)
+        if not all(isinstance(x, int | float) and math.isfinite(x) for x in limits):
+            raise ArgumentError(
+                f"low and high must be numbers, got {limits[0]!r} and {limits[1]!r}."
+            )
+        if self.low > self.high:
+            raise ArgumentError(f"low must be <= high, got {self.low} and {self.high}.")
 
     def draw(self, rng: np.random.Generator) -> float:
         """Return one number."""
         return float(rng.uniform(self.low, self.high))
 
 
-@dataclass(frozen=True)
-class LogUniform:
+class Uniform(Distribution):
+    """Numbers between low and high, uniformly distributed; in text ``uniform(low,high)``."""
+
+
+class LogUniform(Distribution):
     """Numbers between low > 0 and high, uniform in their logarithm; in text ``log(low,high)``.
 
     Examples
@@ -47,11 +60,8 @@ class LogUniform:
     True
     """
 
-    low: float
-    high: float
-
     def __post_init__(self) -> None:
-        _check_limits(self)
+        super().__post_init__()
         _check.positive(self.low, "low")
 
     def draw(self, rng: np.random.Generator) -> float:
@@ -61,15 +71,11 @@ class LogUniform:
         return min(max(number, self.low), self.high)
 
 
-@dataclass(frozen=True)
-class Integers:
+class Integers(Distribution):
     """Integers from low to high, both included, all equally likely; in text ``int(low,high)``."""
 
-    low: int
-    high: int
-
     def __post_init__(self) -> None:
-        _check_limits(self)
+        super().__post_init__()
         if int(self.low) != self.low or int(self.high) != self.high:
             raise ArgumentError(f"low and high must be integers, got {self.low} and {self.high}.")
 
@@ -78,7 +84,6 @@ class Integers:
         return int(rng.integers(int(self.low), int(self.high) + 1))
 
 
-Distribution: TypeAlias = Uniform | LogUniform | Integers
 DISTRIBUTIONS: dict[str, type[Distribution]] = {
     "uniform": Uniform,
     "log": LogUniform,
@@ -220,20 +225,114 @@ def _checked(part: Any, grid: str) -> Params:
 def _values(name: str, values: Any) -> Any:
     if isinstance(values, Distribution):
         return values
-    if isinstance(values, str | Mapping) or not hasattr(values, "__len__"):
+    if isinstance(values, str | Mapping) or not isinstance(values, Sized):
         raise ArgumentError(
             f"{arg[name]} must be a list of values or a distribution such as LogUniform(1e-6, 1)"
             f", got {values!r}."
         )
-    plain: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    plain: list[Any] = (
+        values.tolist() if isinstance(values, np.ndarray) else list(cast("list[Any]", values))
+    )
     if not plain:
         raise ArgumentError(f"{arg[name]} must have at least one value, got none.")
     return plain
 
 
-def _check_limits(distribution: Distribution) -> None:
-    limits: tuple[Any, Any] = (distribution.low, distribution.high)
-    if not all(isinstance(x, int | float) and math.isfinite(x) for x in limits):
-        raise ArgumentError(f"low and high must be numbers, got {limits[0]!r} and {limits[1]!r}.")
-    if distribution.low > distribution.high:
-        raise ArgumentError(f"low must be <= high, got {distribution.low} and {distribution.high}.")
+_PENALTIES: dict[str, list[Any]] = {
+    "l2": [1e-5, 1e-4, 1e-3, 1e-2, 1e-1],
+    "C": [1e-3, 1e-2, 1e-1, 1.0, 10.0],
+}
+_STEPS = [0.1, 0.5, 2.0]  # first step lengths, for solvers with a free step length
+_CHOOSE = {"loss", "similarity"}  # parameters that choose one of the mappings
+_WIDER = (1, 3, 10)  # factors of the loss's own k
+
+
+def default_grid(estimator: Any, fixed: Collection[str] = ()) -> list[Params]:
+    """Return the values that a search tries by default: one or several mappings.
+
+    Parameters of the names in `fixed` keep the estimator's values. They are left out, and so are
+    mappings for another loss or similarity than a fixed one.
+
+    A recommender's class declares them (`Recommender.default_space`). A draw chooses one of the
+    mappings, and then a value of each of its parameters.
+
+    For a ranker, there is one mapping. It has the values that its class declares
+    (`Ranker.default_grid`), or else the penalty, and the step length of solvers that have one. It
+    also has 1, 3 and 10 times the k of the loss. A loss often does best with a larger k than that
+    of the measure, since more rows then have a gradient. The loss then clips k to the number of
+    negatives of a group, so that a larger k excludes no group.
+
+    Raises
+    ------
+    ArgumentError
+        If the class of a recommender declares no values.
+
+    Examples
+    --------
+    >>> from podium.rankers import LinearRanker
+    >>> from podium.recommenders import EASE
+    >>> default_grid(LinearRanker("pap-ramp@10"))[0]["loss__k"]
+    [10, 30, 100]
+    >>> default_grid(EASE())
+    [{'l2': LogUniform(low=10, high=10000), 'gain': ['value', 'one']}]
+    """
+    is_recommender = isinstance(estimator, Recommender)
+    parts = _of_recommender(estimator) if is_recommender else [_of_rows(last_step(estimator))]
+    for name in _CHOOSE & {*fixed}:  # the values of other parameters depend on them
+        value = str(estimator.get_params(deep=False).get(name))
+        parts = [part for part in parts if value in part.get(name, ())] or parts
+    return [{n: values for n, values in part.items() if n not in fixed} for part in parts]
+
+
+def checked_grid(estimator: Any, grid: Grid | None) -> list[Params]:
+    """Return a grid, by default that of the estimator, whose names are parameters of it.
+
+    Raises
+    ------
+    ArgumentError
+        If the grid has another form, or the estimator lacks a parameter.
+    """
+    parts = checked_parts(default_grid(estimator) if grid is None else grid, "grid")
+    last = last_step(estimator)
+    known_names = sorted(last.get_params(deep=False))
+    for name in unknown_names(estimator, dict.fromkeys(n for part in parts for n in part)):
+        raise ArgumentError(
+            f"{arg['grid', name]} is not a parameter of {type(last).__name__}."
+            f"{_check.nearest(name, known_names)} The parameters are {_check.listed(known_names)}."
+        )
+    return parts
+
+
+def _of_rows(estimator: Any) -> Params:
+    params = estimator.get_params(deep=False)
+    grid = _of_loss(estimator.loss_in_use() if isinstance(estimator, Ranker) else None)
+    if isinstance(estimator, Ranker) and estimator.default_grid is not None:
+        return {**grid, **{name: [*values] for name, values in estimator.default_grid.items()}}
+    grid |= {name: values for name, values in _PENALTIES.items() if name in params}
+    if "learning_rate" in params and isinstance(estimator, Ranker) and estimator.has_free_steps():
+        grid["learning_rate"] = _STEPS
+    return grid
+
+
+def _of_recommender(recommender: Recommender) -> list[Params]:
+    if recommender.default_space:
+        return [
+            {name: _read_values(values) for name, values in part.items()}
+            for part in recommender.default_space
+        ]
+    name = type(recommender).__name__
+    raise ArgumentError(
+        f"{name} has no default grid. Pass grid={{parameter: values}}, for example "
+        "grid={'l2': LogUniform(0.001, 1)}."
+    )
+
+
+def _read_values(values: Any) -> Any:
+    return parse_values(values) if isinstance(values, str) else [*values]
+
+
+def _of_loss(loss: Any) -> Params:
+    if not isinstance(loss, Loss) or loss.k is None:
+        return {}
+    clip = {"loss__clip": [True]} if "clip" in loss.parameters() else {}
+    return {"loss__k": [n * loss.k for n in _WIDER], **clip}

@@ -6,21 +6,151 @@ import time
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone
 
-from podium import __version__
-from podium.errors import arg, warn
+from podium import __version__, _check
+from podium.catalogue import rank_blocks
+from podium.errors import ArgumentError, arg, warn
 from podium.executors import Executor, Threads
 from podium.metrics import Measure
-from podium.recommenders import Recommender
-from podium.tuning import pairs
+from podium.ranking import kept_offsets
+from podium.recommenders import Popularity, Recommender
 from podium.tuning.candidates import Params
-from podium.tuning.pairs import Parts
 from podium.tuning.results import Trial
 from podium.tuning.trials import FACTOR, Task
 from podium.types import PerGroup, Progress
+
+_PURPOSE = 5  # part of the seeds of draws
+_FEW_USERS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Pairs of the same users and items, as matrices.
+
+    Attributes
+    ----------
+    train, valid : csr_array
+        The pairs that candidates learn from, and those that they are measured on.
+    seen : csr_array or None
+        Further pairs that candidates neither learn from nor are measured on.
+    has_zeros : bool
+        Whether some pairs of the table have the value 0.
+    """
+
+    train: Any
+    valid: Any
+    seen: Any = None
+    has_zeros: bool = False
+
+    def digest(self) -> str:
+        """Return a text that identifies the pairs."""
+        digest = blake2b(repr(self.train.shape).encode(), digest_size=16)
+        for matrix in (self.train, self.valid, self.seen):
+            if matrix is not None:
+                for values in (matrix.indptr, matrix.indices, matrix.data):
+                    digest.update(np.ascontiguousarray(values, np.float64).data)
+        return digest.hexdigest()
+
+
+def divided_pairs(
+    user_items: Any, eval_set: Any, seen: Any, share: float, seed: int, *, every_row: bool = False
+) -> Parts:
+    """Return the parts of a search; without an eval_set, draw a share of each user's pairs.
+
+    With `every_row`, all rows of a table are pairs of weight 1. Otherwise, rows with value 0 are
+    seen pairs.
+
+    Raises
+    ------
+    ArgumentError
+        If the pairs are invalid, or an eval_set or `seen` has other users or items.
+    """
+    share = _check.open_fraction(share, "valid")
+    reader = Popularity().fit(user_items)  # the pairs are read and checked as in any fit
+    learned, zeros = _split(reader.user_items_, every_row=every_row)
+    others = None if seen is None else reader.pairs_like(seen, "seen", every_row=True)
+    others = zeros if others is None else others if zeros is None else others + zeros
+    has_zeros = not reader.user_items_.data.all()
+    if eval_set is not None:
+        valid = reader.pairs_like(eval_set, "eval_set", every_row=every_row)
+        return Parts(learned, valid, others, has_zeros)
+    is_valid = _drawn(learned, share, seed)
+    train, valid = (_selected(learned, rows) for rows in (~is_valid, is_valid))
+    return Parts(train, valid, others, has_zeros)
+
+
+def _split(pairs: Any, *, every_row: bool) -> tuple[Any, Any]:
+    """Return the pairs to learn from, and those of weight 0 as a matrix of ones, or None."""
+    is_learned = pairs.data > 0
+    if is_learned.all():
+        return pairs, None
+    if every_row:
+        return _ones(pairs), None
+    return _selected(pairs, is_learned), _ones(_selected(pairs, ~is_learned))
+
+
+def _ones(pairs: Any) -> Any:
+    return sparse.csr_array((np.ones_like(pairs.data), pairs.indices, pairs.indptr), pairs.shape)
+
+
+def few(pairs: Any) -> Any:
+    """Return the pairs of a few users, without the other items."""
+    rows = pairs[np.flatnonzero(np.diff(pairs.indptr))[:_FEW_USERS]]
+    return sparse.csr_array(rows[:, np.unique(rows.indices)])
+
+
+def check_measured(parts: Parts, measure: Measure) -> None:
+    """Raise unless the measure is defined on a user with validation pairs."""
+    if np.isnan(measured(Popularity().fit(parts.train), parts, measure)).all():
+        raise ArgumentError(
+            f"{measure} is defined on no user of the validation pairs. Hold out more pairs, or "
+            "choose another measure."
+        )
+
+
+def measured(model: Recommender, parts: Parts, measure: Measure) -> PerGroup:
+    """Return the measure of each user with validation pairs, among all items not in training."""
+    users = np.flatnonzero(np.diff(parts.valid.indptr))
+    if not users.size:
+        return np.full(1, np.nan)
+    known = parts.train if parts.seen is None else parts.train + parts.seen
+    blocks = rank_blocks(
+        model.as_scores(users),
+        parts.valid[users],
+        exclude=known[users],
+        overlap="drop",
+        depth=None if measure.k is None else 2 * measure.k,  # pap@k needs this depth
+    )
+    return np.concatenate([measure(ranking) for ranking in blocks])
+
+
+def _drawn(pairs: Any, share: float, seed: int) -> NDArray[np.bool_]:
+    """Return which pairs are held out: a share of each user's, rounded up or down at random.
+
+    Each user keeps at least one pair.
+    """
+    rng = np.random.default_rng([_check.seed(seed), _PURPOSE])
+    sizes: NDArray[np.int64] = np.diff(pairs.indptr)
+    n_valid = np.minimum(np.floor(sizes * share + rng.random(sizes.size)), np.maximum(sizes - 1, 0))
+    rows = np.repeat(np.arange(sizes.size), sizes)
+    order = np.lexsort((rng.random(rows.size), rows))
+    places = np.empty(rows.size, np.int64)
+    places[order] = np.arange(rows.size) - np.repeat(pairs.indptr[:-1], sizes)
+    return places < n_valid[rows]
+
+
+def _selected(pairs: Any, is_selected: NDArray[np.bool_]) -> Any:
+    offsets = kept_offsets(is_selected, pairs.indptr)
+    columns = (pairs.data[is_selected], pairs.indices[is_selected], offsets)
+    return sparse.csr_array(columns, shape=pairs.shape)
+
 
 _PASSES = "n_epochs"  # the parameter of recommenders that are learned in passes
 _FEWEST_PASSES = 3  # shorter fits rank candidates badly
@@ -115,7 +245,7 @@ class OfPairs(Task):
         params = {_PASSES: 1} if self.n_passes else {}
         with warnings.catch_warnings(), suppress(Exception):
             warnings.simplefilter("ignore")
-            self._fitted(params, pairs.few(self.parts.train), None)
+            self._fitted(params, few(self.parts.train), None)
 
     def fitted(self, params: Params, fold: int, progress: Progress) -> Recommender:
         """Return a model that is fitted to the training pairs."""
@@ -125,7 +255,7 @@ class OfPairs(Task):
     def values(self, model: Any, fold: int) -> PerGroup:
         """Return the measure of each user of the validation part."""
         del fold
-        return pairs.measured(model, self.parts, self.measure)
+        return measured(model, self.parts, self.measure)
 
     def course(self, model: Any, params: Params) -> tuple[int | None, str]:
         """Return the number of iterations behind a model, and why the fit stopped."""

@@ -5,24 +5,186 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from statistics import median
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from sklearn import utils
 from sklearn.base import clone
 
-from podium.errors import ArgumentError, ConvergenceWarning, warn
+from podium import _check, data
+from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
+from podium.groups import Groups
 from podium.metrics import Measure
 from podium.rankers.estimator import Ranker
 from podium.rankers.fitting import LimitWarning
+from podium.rankers.inputs import unpack_eval_set
 from podium.ranking import Ranking
 from podium.tuning import fitting
 from podium.tuning.candidates import Params
-from podium.tuning.folds import Fold, Rows
 from podium.tuning.results import Trial
 from podium.tuning.trials import Task
-from podium.types import PerGroup, Progress
+from podium.types import PerGroup, Progress, RowIndex
+
+SPLITS = ("users", "rows", "time", "time-per-user")
+"""The ways to set rows aside: whole users, or rows of each user, at random; the last rows of all,
+or the last rows of each user."""
+
+_PURPOSE = 4  # part of the seeds of draws
+_select_rows: Any = vars(utils)["_safe_indexing"]
+"""The selection of rows by positions, for arrays, sparse matrices and data frames."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Features, relevance and groups of rows; `positions` selects some of them, only on use."""
+
+    X: Any
+    y: Any
+    qid: Any
+    item: Any = None
+    positions: RowIndex | None = None
+
+    def checked(self) -> Rows:
+        """Return the rows as arrays in the memory of the host.
+
+        Raises
+        ------
+        ArgumentError
+            If y, qid or item have another number of rows than X.
+        """
+        features: Any = _check.on_host(self.X)
+        is_plain = isinstance(features, Sequence)
+        features = np.asarray(self.X) if is_plain else features
+        if _check.is_sparse(features):
+            features = features.tocsr()  # not every sparse format has rows
+        y, qid, item = (
+            None if column is None else np.asarray(_check.on_host(column))
+            for column in (self.y, self.qid, self.item)
+        )
+        columns = {"y": y, "qid": qid, "item": item}
+        _check.equal_length(**{name: c for name, c in columns.items() if c is not None})
+        if y is None or features.shape[0] != y.shape[0]:
+            n_values = "none" if y is None else f"{y.shape[0]}"
+            raise ArgumentError(
+                f"X must have one row for each value of y ({n_values}), got {features.shape[0]}."
+            )
+        return Rows(features, y, qid, item)
+
+    def cut(self) -> tuple[Any, Any, Any]:
+        """Return X, y and qid of the selected rows; copies unless all rows are selected."""
+        if self.positions is None:
+            return self.X, self.y, self.qid
+        return _select_rows(self.X, self.positions), *self.labels()
+
+    def labels(self) -> tuple[Any, Any]:
+        """Return y and qid of the selected rows."""
+        selection = slice(None) if self.positions is None else self.positions
+        return self.y[selection], None if self.qid is None else self.qid[selection]
+
+    def items(self) -> Any:
+        """Return the items of the selected rows, or None if there are none."""
+        return (
+            self.item if self.item is None or self.positions is None else self.item[self.positions]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """The rows to learn from and the rows to measure on."""
+
+    train: Rows
+    valid: Rows
+
+
+def divided_rows(
+    rows: Rows,
+    *,
+    eval_set: Any,
+    n_folds: int | None,
+    split: str | None,
+    share: float,
+    times: Any,
+    seed: int,
+    reader: str,
+) -> list[Fold]:
+    """Return the folds of a search: an eval_set, folds of users, or one split."""
+    if eval_set is not None and n_folds is not None:
+        raise ArgumentError(f"{arg.eval_set} and {arg.n_folds} were both given. Pass one of them.")
+    if (eval_set is not None or n_folds is not None) and times is not None:
+        raise ArgumentError(
+            f"{arg.time} requires {arg.split('time', 'time-per-user')}. Leave it out."
+        )
+    if eval_set is not None:
+        X, y, labels = unpack_eval_set(eval_set)
+        labels = None if labels is None else np.asarray(_check.on_host(labels))
+        _check.grouped(labels, reader, request="set_fit_request", where="eval_set ")
+        return [Fold(rows, Rows(_check.on_host(X), np.asarray(_check.on_host(y)), labels))]
+    if n_folds is not None:
+        return of_users(rows, n_folds, seed)
+    return of_split(rows, "users" if split is None else split, share, times, seed)
+
+
+def of_users(rows: Rows, n_folds: int, seed: int) -> list[Fold]:
+    """Return n_folds folds that measure disjoint sets of users, whose sizes differ by at most 1."""
+    n_folds = _check.cutoff(n_folds, name="n_folds")
+    groups = Groups.from_qid(_required(rows.qid, "n_folds"))
+    if not 2 <= n_folds <= groups.n_groups:
+        raise ArgumentError(
+            f"{arg.n_folds} must be from 2 to the number of users, {groups.n_groups}, got "
+            f"{n_folds}."
+        )
+    shuffled_groups = np.random.default_rng([seed, _PURPOSE]).permutation(groups.n_groups)
+    fold_of_row = (shuffled_groups % n_folds)[groups.index]
+    return [
+        _fold(rows, np.flatnonzero(fold_of_row != fold), np.flatnonzero(fold_of_row == fold))
+        for fold in range(n_folds)
+    ]
+
+
+def of_split(rows: Rows, split: str, share: float, times: Any, seed: int) -> list[Fold]:
+    """Return one fold that measures a share of the rows, chosen by `split`."""
+    split = _check.choice(split, "split", SPLITS)
+    share = _check.open_fraction(share, "valid")
+    if (times is None) == split.startswith("time"):
+        text = (
+            f"needs {arg.time()}, one value per row"
+            if times is None
+            else f"can't be used with {arg.time()}"
+        )
+        raise ArgumentError(f"{arg.split(split)} {text}.")
+    if times is not None:
+        _check.equal_length(y=rows.y, time=times)
+    if split == "time":
+        parts = data.splits.by_time(cast("Any", times), test=share)
+    elif split == "time-per-user":
+        qid = _required(rows.qid, split)
+        parts = data.splits.by_time_per_user(qid, cast("Any", times), test=share)
+    elif split == "users":
+        parts = data.splits.by_group(_required(rows.qid, split), test=share, seed=seed)
+    else:
+        parts = data.splits.random(len(rows.y), user=rows.qid, test=share, seed=seed)
+    if not parts.test.size:
+        raise ArgumentError(
+            f"{arg.valid(share)} sets no rows aside, because shares are rounded down. Pass a "
+            "larger share."
+        )
+    return [_fold(rows, parts.train, parts.test)]
+
+
+def _fold(rows: Rows, train: RowIndex, valid: RowIndex) -> Fold:
+    return Fold(replace(rows, positions=train), replace(rows, positions=valid))
+
+
+def _required(qid: Any, setting: str) -> Any:
+    """Return qid, which `setting` needs; raise if it is None."""
+    if qid is None:
+        raise ArgumentError(
+            f"qid is required to split users ({setting}). Pass qid or {arg.eval_set}."
+        )
+    return qid
 
 
 @dataclass(eq=False)

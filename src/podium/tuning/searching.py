@@ -15,15 +15,12 @@ from podium.executors import Executor
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.recommenders import Recommender
-from podium.tuning import fitting, folds, pairs
-from podium.tuning.candidates import Grid, Params, candidates, drawn
-from podium.tuning.defaults import checked_grid
-from podium.tuning.folds import Rows
-from podium.tuning.of_pairs import OfPairs
-from podium.tuning.of_rows import OfRows, prepared
+from podium.tuning import fitting
+from podium.tuning.candidates import Grid, Params, candidates, checked_grid, drawn
+from podium.tuning.of_pairs import OfPairs, check_measured, divided_pairs
+from podium.tuning.of_rows import OfRows, Rows, divided_rows, prepared
 from podium.tuning.results import Search
-from podium.tuning.resuming import FitFile
-from podium.tuning.trials import Task, Trials
+from podium.tuning.trials import FitFile, Task, Trials
 from podium.types import Progress
 
 
@@ -201,10 +198,10 @@ def search(
         _refuse(estimator, of_rows | {"n_jobs": None if n_jobs == 1 else n_jobs}, "pairs")
         parsed = parse_relevance("ndcg@10" if measure is None else measure)
         share = 0.1 if valid is None else valid
-        parts = pairs.divided(X, eval_set, seen, share, seed, every_row=estimator.every_row)
+        parts = divided_pairs(X, eval_set, seen, share, seed, every_row=estimator.every_row)
         task = OfPairs(estimator, parsed, parts, X, seen, executor, refit)
         space = task.searched(checked_grid(estimator, grid))
-        pairs.check_measured(parts, parsed)
+        check_measured(parts, parsed)
         file = FitFile(checkpoint, task.identity(space, seed))
         if _check.flag(resume, "resume"):
             file.read()
@@ -224,7 +221,7 @@ def search(
         base = prepared(estimator, parsed, seed, one_group=one_group)
         low = None if min_relevance is None else _check.positive(min_relevance, "min_relevance")
         rows = Rows(X, y, qid, item).checked()
-        parts = folds.divided(
+        parts = divided_rows(
             rows,
             eval_set=eval_set,
             n_folds=n_folds,

@@ -16,9 +16,176 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from podium.sampled.bounds.ball import Ball, Part
-from podium.sampled.bounds.dual import Cloud, best_prices, distance
 from podium.sampled.design import Design, Floats, Ints
-from podium.sampled.sums import cell_edges, expected, expected_at, needs_no_table
+from podium.sampled.sums import cell_edges, expected, expected_at, needs_no_table, peaks
+
+_COOLING = 0.4  # the ratio of temperatures between steps of the search
+_COLDEST = 3e-7  # of the worth's range; the error is at most this times the log of the ranks
+_STEPS = 40  # the largest number of Newton steps at one temperature
+_FLAT = 1e-9  # a smaller expected gain, in temperatures, ends the steps
+_RISE = 1e-4  # the share of the expected gain that a step must reach
+_SHORTEST = 1e-6  # the smallest share of a step that is tried
+_NO_SHARE = 1e-24  # smaller shares of users change no digit of a sum
+_TINY = 1e-12  # is added to the curvature, which is singular if there are few points
+
+
+@dataclass(frozen=True, eq=False)
+class Cloud:
+    """The possible values of users' functions: groups of users, and the points of each group.
+
+    Attributes
+    ----------
+    points : float64, (n_points, n_functions)
+        The means of the functions for a target of one rank, minus the observed means, for all
+        groups in sequence.
+    worth : float64, (n_points,)
+    starts : int64, (n_groups,)
+        The first point of each group.
+    shares : float64, (n_groups,)
+        The shares of users; they sum to 1.
+    radius : float
+        The largest distance of the mean over users from the observed means.
+    """
+
+    points: Floats
+    worth: Floats
+    starts: Ints
+    shares: Floats
+    radius: float
+
+    @property
+    def n_functions(self) -> int:
+        return int(self.points.shape[1])
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """The number of points of each group."""
+        return np.diff(np.append(self.starts, self.worth.size))
+
+
+def distance(cloud: Cloud) -> float:
+    """Return the distance of the nearest mean over users from the observed one, or a bit more."""
+    state = _State.compute(cloud, None, np.zeros(cloud.n_functions), 1.0).maximised()
+    while state.temperature > _COLDEST:
+        state = state.cooled().maximised()
+    return float(np.linalg.norm(state.mean))
+
+
+def best_prices(cloud: Cloud, prices: Floats, start: float = 1.0) -> Floats:
+    """Return prices of the functions that nearly maximise the bound on the worth.
+
+    Parameters
+    ----------
+    cloud : Cloud
+        A cloud in which some mean over users is within the radius.
+    prices : float64, (n_functions,)
+        The prices at the start of the search.
+    start : float
+        The temperature at the start, as a multiple of the range of the worth.
+
+    Returns
+    -------
+    float64, (n_functions,)
+
+    Notes
+    -----
+    The smallest worth of a group, after subtraction of the functions' cost, is replaced by a smooth
+    minimum that approaches it as the temperature falls. The sum over groups is maximised by
+    Newton's method at decreasing temperatures. Any prices prove a valid bound.
+    """
+    span = float(np.ptp(cloud.worth)) or 1.0
+    state = _State.compute(cloud, cloud.worth, prices, start * span).maximised()
+    while state.temperature > _COLDEST * span:
+        state = state.cooled().maximised()
+    return state.prices
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """The smooth bound at some prices.
+
+    Without a worth it is minus half the squared distance, which does not depend on the radius.
+    """
+
+    cloud: Cloud
+    worth: Floats | None
+    prices: Floats
+    temperature: float
+    value: float
+    point_shares: Floats
+    mean: Floats
+
+    @classmethod
+    def compute(
+        cls, cloud: Cloud, worth: Floats | None, prices: Floats, temperature: float
+    ) -> _State:
+        """Compute the value, each point's share of the users, and their mean."""
+        cost = cloud.points @ prices
+        exponents = (cost if worth is None else cost - worth) / temperature
+        largest = np.maximum.reduceat(exponents, cloud.starts)
+        point_shares = np.exp(exponents - np.repeat(largest, cloud.sizes))
+        totals = np.add.reduceat(point_shares, cloud.starts)
+        point_shares *= np.repeat(cloud.shares / totals, cloud.sizes)
+        value = -temperature * float(cloud.shares @ (largest + np.log(totals)))
+        norm = float(np.linalg.norm(prices))
+        value -= norm**2 / 2 if worth is None else cloud.radius * float(np.hypot(norm, temperature))
+        return cls(
+            cloud, worth, prices, temperature, value, point_shares, point_shares @ cloud.points
+        )
+
+    def cooled(self) -> _State:
+        """Return the bound at the same prices and a lower temperature."""
+        return _State.compute(self.cloud, self.worth, self.prices, self.temperature * _COOLING)
+
+    def maximised(self) -> _State:
+        """Return the state after Newton steps, as long as they gain."""
+        state: _State = self
+        for _ in range(_STEPS):
+            new_state = state._step()
+            if new_state is None:
+                break
+            state = new_state
+        return state
+
+    def _step(self) -> _State | None:
+        """Return the state after one step, which is halved until the value rises enough."""
+        penalty_gradient, penalty_hessian = self._penalty_derivatives()
+        gradient = -self.mean - penalty_gradient
+        direction = np.linalg.solve(
+            self._covariance() / self.temperature + penalty_hessian, gradient
+        )
+        expected_gain, length = float(gradient @ direction), 1.0
+        while expected_gain > _FLAT * self.temperature and length > _SHORTEST:
+            new_prices = self.prices + length * direction
+            new_state = _State.compute(self.cloud, self.worth, new_prices, self.temperature)
+            if new_state.value >= self.value + _RISE * length * expected_gain:
+                return new_state
+            length /= 2.0
+        return None
+
+    def _covariance(self) -> Floats:
+        """Return the covariance of the points within groups, without points of no weight.
+
+        Each group has a point with a weight. At low temperatures, few others have one.
+        """
+        used = np.flatnonzero(self.point_shares > _NO_SHARE)
+        points = self.cloud.points[used]
+        weighted = self.point_shares[used, None] * points
+        centres = np.add.reduceat(weighted, np.searchsorted(used, self.cloud.starts), axis=0)
+        return points.T @ weighted - centres.T @ (centres / self.cloud.shares[:, None])
+
+    def _penalty_derivatives(self) -> tuple[Floats, Floats]:
+        """Return the first and second derivatives of the penalty on the norm of the prices."""
+        identity = np.eye(self.prices.size)
+        if self.worth is None:
+            return self.prices, identity
+        norm = float(np.hypot(np.linalg.norm(self.prices), self.temperature))
+        direction = self.prices / norm
+        scale = self.cloud.radius / norm
+        return self.cloud.radius * direction, scale * (
+            identity - np.outer(direction, direction)
+        ) + _TINY * identity
+
 
 _MAX_DESIGNS = 16  # with more designs, prices are searched for groups of designs of similar size
 _GROUP_WIDTH = 0.05  # the width of such a group in the log of a size
@@ -86,14 +253,14 @@ class _Groups:
     """The users by design; designs with one sample size are adjacent."""
 
     parts: tuple[Part, ...]
-    sums: tuple[_InterpolatedSums | _TabulatedSums, ...]
+    sums: tuple[_Sums, ...]
 
     @classmethod
     def of(cls, parts: Sequence[Part]) -> _Groups:
         groups = [tuple(members) for _, members in groupby(sorted(parts, key=_stages), key=_stages)]
         return cls(
             tuple(part for members in groups for part in members),
-            tuple(_sums(members) for members in groups),
+            tuple(map(_Sums.of, groups)),
         )
 
     def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
@@ -119,48 +286,34 @@ class _Groups:
 
 
 @dataclass(frozen=True, eq=False)
-class _InterpolatedSums:
-    """Users of designs that differ only in the catalogue; their sums are polynomials in cells."""
+class _Sums:
+    """Users of designs with the same stages: the means of functions by tables, or interpolated."""
 
     parts: tuple[Part, ...]
-    curves: Curves
-
-    def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
-        """Yield the costs; rank by rank if a cell has nodes outside the catalogue."""
-        values = self.parts[0].values @ prices
-        error = MAX_RELATIVE_ERROR * float(np.abs(values).max())
-        for part, cost in zip(self.parts, self.curves.sums(values), strict=True):
-            is_finite = bool(np.isfinite(cost).all())
-            yield part, cost if is_finite else expected(part.design, values), error
-
-
-@dataclass(frozen=True, eq=False)
-class _TabulatedSums:
-    """Users of designs whose sums take long, with tables of the functions' means at every rank."""
-
-    parts: tuple[Part, ...]
-    tables: tuple[Floats, ...]
+    source: Curves | tuple[Floats, ...]
 
     @classmethod
-    def of(cls, parts: tuple[Part, ...]) -> _TabulatedSums:
-        tables = tuple(
-            np.concatenate([chances @ part.values for _, chances in part.design.blocks()])
-            for part in parts
-        )
-        return cls(parts, tables)
+    def of(cls, parts: tuple[Part, ...]) -> _Sums:
+        """Choose tables unless they are large, or sums need none."""
+        designs = [part.design for part in parts]
+        cells = sum(design.n_items for design in designs) * parts[0].values.shape[1]
+        if cells > _CELLS or any(map(needs_no_table, designs)):
+            return cls(parts, Curves.over(designs))
+        blocks = [[chances @ p.values for _, chances in p.design.blocks()] for p in parts]
+        return cls(parts, tuple(map(np.concatenate, blocks)))
 
     def costs(self, prices: Floats) -> Iterator[tuple[Part, Floats, float]]:
-        error = MAX_RELATIVE_ERROR * float(np.abs(self.parts[0].values @ prices).max())
-        for part, table in zip(self.parts, self.tables, strict=True):
-            yield part, table @ prices, error
-
-
-def _sums(parts: tuple[Part, ...]) -> _InterpolatedSums | _TabulatedSums:
-    """Return the sums over the outcomes of parts that have one sample size."""
-    cells = sum(part.design.n_items for part in parts) * parts[0].values.shape[1]
-    if cells <= _CELLS and not any(needs_no_table(part.design) for part in parts):
-        return _TabulatedSums.of(parts)
-    return _InterpolatedSums(parts, Curves.over([part.design for part in parts]))
+        """Yield the parts with their costs at all ranks, and the largest error of these."""
+        values = self.parts[0].values @ prices
+        error = MAX_RELATIVE_ERROR * float(np.abs(values).max())
+        sums = (
+            self.source.sums(values)
+            if isinstance(self.source, Curves)
+            else (table @ prices for table in self.source)
+        )
+        for part, cost in zip(self.parts, sums, strict=True):
+            is_finite = bool(np.isfinite(cost).all())
+            yield part, cost if is_finite else expected(part.design, values), error
 
 
 def _stages(part: Part) -> tuple[int, ...]:
@@ -237,9 +390,8 @@ class _Search:
 
 def _minima_below(net_worth: Floats, limit: float) -> Ints:
     """Return the ranks of local minima below a value."""
-    below_previous = np.concatenate([[True], net_worth[1:] < net_worth[:-1]])
-    not_above_next = np.concatenate([net_worth[:-1] <= net_worth[1:], [True]])
-    return np.flatnonzero(below_previous & not_above_next & (net_worth < limit - 1e-12)) + 1
+    places = peaks(-net_worth)
+    return places[net_worth[places] < limit - 1e-12] + 1
 
 
 @dataclass(frozen=True, eq=False)

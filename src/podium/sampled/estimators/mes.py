@@ -14,7 +14,7 @@ from podium.sampled.distribution import RankDistribution
 from podium.sampled.estimators import Estimator, register
 from podium.sampled.likelihood import Likelihood, likelihood
 from podium.sampled.ranks import SampledRanks
-from podium.sampled.sums import Grid, expected
+from podium.sampled.sums import Grid
 
 _FACTORS = 16  # the number of factors in a product that the first grid is made for
 _SUM_TOLERANCE = 1e-8  # the tolerance of the sum over the grid
@@ -114,23 +114,12 @@ def flattest(likelihood: Likelihood, eta: float) -> Flattest:
         dual = _Dual(likelihood, eta, grid)
         forces, n_new_steps = _newton(dual, forces)
         n_steps += n_new_steps
-        logs = -_at_all_ranks(likelihood, forces) / eta
+        logs = -likelihood.expected(forces) / eta
         top = float(logs.max())
         total = top + np.log(np.exp(logs - top).sum())
         if grid.has_all_ranks or abs(total - dual.log_total(forces)) <= _SUM_TOLERANCE:
             return Flattest(np.exp(logs - total), dual.gap(forces), n_steps)
         n_factors *= _REFINEMENT
-
-
-def _at_all_ranks(likelihood: Likelihood, forces: Floats) -> Floats:
-    """Return the sum of forces times outcome chances, at every rank: (n_items,)."""
-    total, first_outcome = np.zeros(likelihood.n_items), 0
-    for design, observed in likelihood.parts:
-        values = np.zeros(design.n_outcomes)
-        values[observed] = forces[first_outcome : first_outcome + observed.size]
-        total[: design.n_items] += expected(design, values)
-        first_outcome += observed.size
-    return total
 
 
 class _Dual:

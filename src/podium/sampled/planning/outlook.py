@@ -9,12 +9,12 @@ from scipy.optimize import brentq
 
 from podium.errors import ArgumentError, arg
 from podium.metrics import Measure
-from podium.sampled._uncertainty import Tally, linear_form
 from podium.sampled.design import Design, Floats
 from podium.sampled.estimators import Estimator
 from podium.sampled.estimators.smooth import Smooth, SmoothFit
 from podium.sampled.estimators.smooth.cells import Cells, deviation_ratio
 from podium.sampled.estimators.smooth.fit import Mode, State, combined_mass
+from podium.sampled.fits import Tally, linear_form
 from podium.sampled.likelihood import Likelihood
 from podium.sampled.ranks import SampledRanks
 

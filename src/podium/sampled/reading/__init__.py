@@ -23,9 +23,9 @@ from podium.sampled.reading.negatives import (
     read_negatives,
     read_pair_scores,
 )
-from podium.sampled.reading.ranks import read_ranks
-from podium.sampled.reading.scores import Tie, read_candidate_scores
-from podium.sampled.reading.seen import OnSeen, Seen, read_seen, without_seen
+from podium.sampled.reading.ranks import Tie, read_candidate_scores, read_ranks
+from podium.sampled.reading.seen import OnSeen, Seen, read_seen
+from podium.sampled.reading.seen import without_seen as without_seen
 
 _ROLES = {
     "ranks": ("user", "rank", "history"),
@@ -147,18 +147,16 @@ class SampleReader:
                 "candidates."
             )
         self._refuse_options("negatives", self.negatives)
-        listed = read_negatives(
+        return read_negatives(
             self.negatives,
             n_items=self.n_items,
             n_negatives=self.n_negatives,
             replacement=self.replacement,
             mixed=self.mixed,
             own_target=self.own_target,
+            seen=self._seen,
+            seen_candidates=self.seen_candidates,
         )
-        if self.seen is None:
-            return listed
-        name, drop = str(self.negatives), self.seen_candidates
-        return without_seen(listed, self._seen, source=name, seen_candidates=drop)
 
     @cached_property
     def pairs(self) -> CandidatePairs:
@@ -181,11 +179,7 @@ class SampleReader:
 
     def _refuse_options(self, kind: str, source: Any) -> None:
         """Raise if an option has no effect on a table of this kind."""
-        if kind == "negatives" and self.stages is not None:
-            raise ArgumentError(
-                f"{arg.stages} is only for ranks. Samples from {arg.negatives()} have one size."
-            )
-        if kind == "scores" and self.stages is not None:
+        if kind != "ranks" and self.stages is not None:
             raise ArgumentError(
                 f"{arg.stages} is only for ranks. Scores do not show when a sample grew."
             )
@@ -198,12 +192,9 @@ class SampleReader:
                 f"{arg.seen_candidates('drop')} is only for candidates, but {_name(source)} has "
                 "ranks, which do not show the items that were drawn. Leave it out."
             )
-        read_roles = {
-            *_ROLES[kind],
-            *(("item",) if kind == "ranks" and self.seen is not None else ()),
-        }
+        has_items = kind == "ranks" and self.seen is not None
         for role in self.columns:
-            if role not in read_roles:
+            if role not in _ROLES[kind] and not (has_items and role == "item"):
                 raise ArgumentError(
                     f"{arg['columns', role]} names a column of {_TABLES_WITH.get(role, 'scores')}, "
                     f"but {_NOT_READ[kind]}. Leave it out."

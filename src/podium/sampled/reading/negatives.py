@@ -19,9 +19,9 @@ from podium.errors import DataError, arg
 from podium.groups import row_offsets
 from podium.sampled.candidates import Candidates
 from podium.sampled.design import Floats, Ints
-from podium.sampled.ranks import SampledRanks
+from podium.sampled.ranks import SampledRanks, one_size, size_at
 from podium.sampled.reading.columns import SCORE, Columns
-from podium.sampled.reading.scores import (
+from podium.sampled.reading.ranks import (
     Tie,
     doubled_above,
     refuse_more_items,
@@ -258,12 +258,10 @@ class CandidatePairs:
         keys = label_keys(self._line_keys())[line[is_target]], label_keys(self.item[is_target])
         doubled = doubled_above(line, scores, is_target, keys, ties, seed)
         sizes = np.bincount(line[~is_target], minlength=self.owner.size)[line[is_target]]
-        same_sizes = bool((sizes == sizes[0]).all())
-        n_items = self.n_items if isinstance(self.n_items, int) else self.n_items[line[is_target]]
         return from_doubled(
             doubled,
-            int(sizes[0]) if same_sizes else sizes,
-            n_items,
+            one_size(sizes),
+            size_at(self.n_items, line[is_target]),
             replacement=self.replacement,
             user=self.owner[line[is_target]],
         )

@@ -15,10 +15,16 @@ from podium.data.ids import codes_of, label_array
 from podium.data.tables import open_table
 from podium.errors import DataError
 from podium.sampled.design import Ints
-from podium.sampled.reading.columns import SCORE, STRATUM, TARGET, Columns
-from podium.sampled.reading.scores import refuse_more_items, refuse_without
+from podium.sampled.reading.columns import (
+    SCORE,
+    STRATUM,
+    TARGET,
+    Columns,
+    warn_of_known_targets,
+    warn_of_popular_draws,
+)
+from podium.sampled.reading.ranks import refuse_more_items, refuse_without
 from podium.sampled.reading.seen import Seen, catalogue_size, read_seen
-from podium.sampled.reading.uniform import warn_of_known_targets, warn_of_popular_draws
 from podium.sampled.scanning.ranks import Counts, ScannedRanks
 from podium.sampled.scanning.strata import DRAWN, LISTED, Strata
 from podium.sampled.shared.ranks import SharedRanks

@@ -11,9 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from podium import _check
 from podium.catalogue import top_k
 from podium.catalogue.source import Scores, read
+from podium.catalogue.sparse import Rows
 from podium.errors import ArgumentError, warn
-from podium.sampled._draws import DrawPlan
+from podium.groups import row_offsets
+from podium.sampled import _kernels
 from podium.sampled.design import Ints
+from podium.sampled.sampling import DrawPlan, draw_bits
 
 _BLOCK = 2**22  # entries of lists that are read at a time
 _MOST_FIRST = 0.5
@@ -165,3 +168,50 @@ def _slices(n_rows: int, width: int) -> Iterator[slice]:
     size = max(1, _BLOCK // max(width, 1))
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
+
+
+def draw_rest(
+    plan: DrawPlan, order: ProxyOrder, targets: Ints, n_listed: Ints, n: int, seed: int
+) -> Ints:
+    """Draw n items without replacement for some targets from the rest of the catalogue.
+
+    Parameters
+    ----------
+    targets : int64, (n_targets,)
+        The targets to draw for, in increasing order.
+    n_listed : int64, (n_targets,)
+        The number of items at the top of each target's list that are not drawn.
+    n : int
+        The number of draws. The first draws do not depend on it, so that samples can grow.
+
+    Returns
+    -------
+    int64, (n_targets, n)
+        The items, followed by -1 if fewer are left.
+    """
+    hidden = _unavailable(plan, order, targets, n_listed)
+    rows, items = plan.rows[targets], plan.targets[targets]
+    drawn = np.empty((targets.size, n), np.int64)
+    _kernels.draw_items(
+        _kernels.Draws(draw_bits(seed), plan.catalogue_size, False, np.empty(0)),
+        _kernels.Targets(plan.keys[rows], np.arange(targets.size), items, items),
+        hidden,
+        n,
+        drawn,
+    )
+    return drawn
+
+
+def _unavailable(plan: DrawPlan, order: ProxyOrder, targets: Ints, n_listed: Ints) -> Rows:
+    """Return the hidden and the listed items of each target, increasing: `targets` are the rows."""
+    rows, numbers = plan.rows[targets], np.arange(targets.size)
+    sizes = plan.hidden.sizes[rows]
+    starts = np.repeat(plan.hidden.offsets[rows] - np.cumsum(sizes) + sizes, sizes)
+    hidden = plan.hidden.items[starts + np.arange(sizes.sum())]
+    deepest = int(n_listed.max(initial=0))
+    is_listed = np.arange(deepest) < n_listed[:, None]
+    listed = order.items(targets, 0, deepest)[is_listed]
+    owners = np.concatenate([np.repeat(numbers, sizes), np.repeat(numbers, n_listed)])
+    pairs = np.sort(owners * plan.catalogue_size + np.concatenate([hidden, listed]))
+    counts = np.bincount(owners, minlength=targets.size)
+    return Rows(row_offsets(counts), pairs % plan.catalogue_size, np.empty(pairs.size))

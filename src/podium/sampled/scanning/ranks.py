@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.errors import ArgumentError, warn
-from podium.sampled import _columns
 from podium.sampled.design import Floats, Ints
+from podium.sampled.ranks import RowsOfUsers, about_mean, integers, labels, weights
 from podium.types import PerRow
 
 LEAST_DEPTH = 1.5
@@ -22,7 +22,7 @@ _FEW_ABOVE = 10  # fewer drawn items above targets say nothing about the proxy
 
 
 @dataclass(frozen=True, eq=False)
-class ScannedRanks(_columns.RowsOfUsers):
+class ScannedRanks(RowsOfUsers):
     """The number of items above each target among listed items and among drawn ones.
 
     The listed items of a target come from the top of a proxy's list. The drawn ones are a uniform
@@ -96,27 +96,20 @@ class ScannedRanks(_columns.RowsOfUsers):
         row_weights: ArrayLike | None = None,
         item: ArrayLike | None = None,
     ) -> None:
-        columns = {
-            "above_listed": _counts(above_listed, "above_listed"),
-            "n_listed": _counts(n_listed, "n_listed"),
-            "above_drawn": _counts(above_drawn, "above_drawn"),
-            "n_drawn": _counts(n_drawn, "n_drawn"),
-        }
-        _check.equal_length(**columns)
-        n_rows = columns["above_listed"].size
+        counts = Counts(above_listed, n_listed, above_drawn, n_drawn)._asdict()  # pyright: ignore[reportArgumentType]
+        n_rows = np.size(above_listed)
         if not n_rows:
             raise ArgumentError("above_listed must hold at least one target, got none.")
-        sizes = _counts(_columns.sizes(n_items, "n_items", n_rows), "n_items")
-        labels = np.arange(n_rows) if user is None else _columns.labels(user, "user")
-        _check.equal_length(above_listed=columns["above_listed"], user=labels)
-        for name, value in {**columns, "n_items": sizes, "user": labels}.items():
-            object.__setattr__(self, name, value)
+        counts["n_items"] = np.broadcast_to(n_items, n_rows) if np.ndim(n_items) == 0 else n_items
+        for name, values in counts.items():
+            object.__setattr__(self, name, integers(values, name, n_rows, low=0))
+        users = np.arange(n_rows) if user is None else labels(user, "user", n_rows)
+        object.__setattr__(self, "user", users)
         object.__setattr__(self, "k", _check.cutoff(k))
-        object.__setattr__(self, "row_weights", _columns.weights(row_weights, n_rows))
-        object.__setattr__(self, "item", _columns.items(item, n_rows))
-        audited = np.full(n_rows, -1) if above_all is None else np.asarray(above_all)
-        object.__setattr__(self, "above_all", _check.one_dimensional(audited, "above_all"))
-        _check.equal_length(above_listed=columns["above_listed"], above_all=audited)
+        object.__setattr__(self, "row_weights", weights(row_weights, n_rows))
+        object.__setattr__(self, "item", None if item is None else labels(item, "item", n_rows))
+        audited = np.full(n_rows, -1) if above_all is None else above_all
+        object.__setattr__(self, "above_all", integers(audited, "above_all", n_rows))
         self._refuse_impossible()
         self._refuse_audit()
 
@@ -218,7 +211,7 @@ class ScannedRanks(_columns.RowsOfUsers):
             return np.bincount(owner, values) / sizes
         shares = self.weights * sizes.size
         sums = np.bincount(owner, values * shares).astype(np.float64)
-        return _columns.about_mean(sums, np.bincount(owner, shares).astype(np.float64))
+        return about_mean(sums, np.bincount(owner, shares).astype(np.float64))
 
     def sums_of_users(self, values: PerRow) -> Floats:
         """Return the sum of each user's values, by increasing label: float64, (n_users,)."""
@@ -259,10 +252,3 @@ class Counts(NamedTuple):
     n_listed: Ints
     above_drawn: Ints
     n_drawn: Ints
-
-
-def _counts(values: ArrayLike, name: str) -> Ints:
-    column = _check.one_dimensional(_check.array(values, name), name)
-    if column.dtype.kind not in "iu" or (column.size and int(column.min()) < 0):
-        raise ArgumentError(f"{name} must hold integers >= 0, got {column.dtype} values.")
-    return column.astype(np.int64)

@@ -3,23 +3,277 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from hashlib import blake2b
 from math import ceil
-from typing import Any
+from typing import Any, TypeAlias, cast
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from podium import _check
-from podium.catalogue.source import Scores
+from podium._arrays import check_arrays, read_arrays, write_arrays
+from podium.catalogue.source import ScoreFunction, Scores
 from podium.catalogue.sparse import Overlap
-from podium.errors import ArgumentError, warn
+from podium.errors import ArgumentError, DataError, arg, warn
 from podium.progress import or_silent
-from podium.sampled._draws import DrawPlan, read_plan
-from podium.sampled.scanning.checkpoint import ScanCheckpoint
-from podium.sampled.scanning.order import read_order
-from podium.sampled.scanning.ranks import LEAST_DEPTH, ScannedRanks
-from podium.sampled.scanning.rounds import Rounds
-from podium.sampled.scanning.scorers import PairScores, Scorer
+from podium.sampled import _kernels
+from podium.sampled.design import Floats, Ints
+from podium.sampled.sampling import DrawPlan, draw_bits, read_plan
+from podium.sampled.scanning.order import ProxyOrder, draw_rest, read_order
+from podium.sampled.scanning.ranks import LEAST_DEPTH, Counts, ScannedRanks
 from podium.types import Progress
+
+PairScores: TypeAlias = "Callable[[Ints, Ints], ArrayLike]"
+"""A function of rows of users and items, int64 of equal length, that returns their scores."""
+
+_MOST_PAIRS = 2**20  # pairs per call
+
+
+class Scorer:
+    """Scores of pairs, checked, and computed for at most about a million pairs at a time."""
+
+    def __init__(self, scorer: PairScores | Scores, plan: DrawPlan) -> None:
+        self._plan = plan
+        self._scores_of = scorer if callable(scorer) else _look_up(scorer, plan)
+
+    def targets(self) -> Floats:
+        """Return the scores of all targets."""
+        return self.pairs(self._plan.rows, self._plan.targets)
+
+    def pairs(self, rows: Ints, items: Ints) -> Floats:
+        """Return the score of each pair: float64, (n_pairs,)."""
+        result = np.empty(rows.size)
+        for start in range(0, rows.size, _MOST_PAIRS):
+            part = slice(start, start + _MOST_PAIRS)
+            result[part] = self._checked(rows[part], items[part].astype(np.int64, copy=False))
+        return result
+
+    def _checked(self, rows: Ints, items: Ints) -> Floats:
+        scores = _check.column(self._scores_of(rows, items), "scorer's result")
+        if scores.size != rows.size:
+            raise ArgumentError(
+                f"scorer must return one score per pair, got {scores.size} for {rows.size} pairs."
+            )
+        if not np.isfinite(scores).all():
+            first = int(np.argmin(np.isfinite(scores)))
+            raise ArgumentError(
+                f"scorer must return finite scores, got {scores[first]:g} for user "
+                f"{_check.label(self._plan.labels[rows[first]])} and item {items[first]}. Put "
+                "items that must not be ranked into exclude."
+            )
+        return scores
+
+
+def _look_up(scores: Scores, plan: DrawPlan) -> PairScores:
+    """Return a function that reads a matrix of scores, or multiplies factors."""
+    if isinstance(scores, ScoreFunction):
+        raise ArgumentError(
+            "scorer must score pairs, but a ScoreFunction scores all items of a user, so that a "
+            "scan saves nothing. Pass a function of rows and items, or rank all items with "
+            "podium.catalogue.target_ranks."
+        )
+    shape = plan.labels.size, plan.catalogue_size
+    if isinstance(scores, tuple) and len(scores) == 2:
+        user_factors, item_factors = cast("tuple[ArrayLike, ArrayLike]", scores)
+        left: Floats = _check.array(user_factors, "scorer's user factors")
+        right: Floats = _check.array(item_factors, "scorer's item factors")
+        _refuse_factors(left.shape, right.shape, shape)
+        return lambda rows, items: np.einsum("if,if->i", left[rows], right[items])
+    matrix: Floats = _check.array(cast("ArrayLike", scores), "scorer")
+    if matrix.shape != shape:
+        raise ArgumentError(
+            f"scorer must be a function of rows and items, factors, or scores of users x items = "
+            f"{shape}, got shape {matrix.shape}."
+        )
+    return lambda rows, items: matrix[rows, items]
+
+
+def _refuse_factors(left: tuple[int, ...], right: tuple[int, ...], shape: tuple[int, int]) -> None:
+    """Raise unless factors have a row per user and per item, and equally many columns."""
+    has_rows = len(left) == len(right) == 2 and (left[0], right[0]) == shape
+    if not has_rows or left[1] != right[1]:
+        raise ArgumentError(
+            f"scorer's factors must have {shape[0]} and {shape[1]} rows and equally many columns, "
+            f"got shapes {left} and {right}."
+        )
+
+
+_LIST_GROWTH, _DRAW_GROWTH = 1.5, 1.25
+_FIRST_DRAWS = 8
+_BLOCK = 2**22  # drawn items in memory
+_AUDIT = 5  # purpose number in a seed
+
+
+class Rounds:
+    """The rounds of a scan, and the counts so far."""
+
+    def __init__(
+        self, plan: DrawPlan, order: ProxyOrder, scorer: Scorer, k: int, ties: str, seed: int
+    ) -> None:
+        self._plan, self._order, self._scorer = plan, order, scorer
+        self._k, self._seed, self._is_strict = k, seed, ties == "best"
+        self._target_scores: Floats = scorer.targets()
+        self.counts = Counts(*np.zeros((4, plan.targets.size), np.int64))
+
+    @property
+    def n_scored(self) -> int:
+        return int((self.counts.n_listed + self.counts.n_drawn).sum())
+
+    def run(self, total: int, share: float) -> Iterator[str]:
+        """Spend the share of the total on lists, then the rest on draws; yield after each round."""
+        if not self.counts.n_drawn.any():
+            yield from self._listed_rounds(int(total * share))
+        yield from self._drawn_rounds(total if share < 1 else 0)
+
+    def _listed_rounds(self, total: int) -> Iterator[str]:
+        counts = self.counts
+        while True:
+            depth = int(counts.n_listed.max())
+            is_open = (counts.above_listed < self._k) & (self._order.lengths > depth)
+            targets = np.flatnonzero(is_open)
+            stop = self._next(depth, self._k, _LIST_GROWTH, targets, total)
+            if stop <= depth:
+                return
+            listed = partial(self._order.items, start=depth, stop=stop)
+            above, n_items = self._scored(targets, listed, stop)
+            counts.above_listed[targets] += above
+            counts.n_listed[targets] += n_items
+            yield "listed items"
+
+    def _drawn_rounds(self, total: int) -> Iterator[str]:
+        counts = self.counts
+        while True:
+            size = int(counts.n_drawn.max())
+            is_open = self._above < self._k
+            is_open &= (counts.n_drawn == size) & (self._n_rest > size)
+            targets = np.flatnonzero(is_open)
+            stop = self._next(size, _FIRST_DRAWS, _DRAW_GROWTH, targets, total)
+            if stop <= size:
+                return
+            drawn = partial(self._drawn, start=size, stop=stop)
+            above, n_items = self._scored(targets, drawn, stop)
+            counts.above_drawn[targets] += above
+            counts.n_drawn[targets] += n_items
+            yield "random items"
+
+    @property
+    def _n_rest(self) -> Ints:
+        """The number of items of each target that are not listed: int64, (n_targets,)."""
+        return self._plan.n_items - 1 - self.counts.n_listed
+
+    def _next(self, size: int, first: int, growth: float, targets: Ints, total: int) -> int:
+        """Return the next number of items per open target, as far as the budget allows."""
+        if not targets.size:
+            return size
+        affordable = size + max(total - self.n_scored, 0) // targets.size
+        return min(max(ceil(size * growth), first), affordable)
+
+    def _drawn(self, targets: Ints, start: int, stop: int) -> Ints:
+        n_listed = self.counts.n_listed[targets]
+        return draw_rest(self._plan, self._order, targets, n_listed, stop, self._seed)[:, start:]
+
+    def _scored(
+        self, targets: Ints, items_of: Callable[[Ints], Ints], width: int
+    ) -> tuple[Ints, Ints]:
+        """Score items of some targets; return how many are above each target, and their number.
+
+        `items_of` holds at most `width` items per target in memory.
+        """
+        above, n_items = np.zeros((2, targets.size), np.int64)
+        size = max(1, _BLOCK // width)
+        for start in range(0, targets.size, size):
+            part = slice(start, start + size)
+            items = items_of(targets[part])
+            is_item = items >= 0
+            owners = np.repeat(targets[part], is_item.sum(axis=1))
+            scores = self._scorer.pairs(self._plan.rows[owners], items[is_item])
+            floors = self._target_scores[owners]
+            is_above = scores > floors if self._is_strict else scores >= floors
+            first = np.searchsorted(targets[part], owners)
+            above[part] = np.bincount(first, is_above, minlength=items.shape[0])
+            n_items[part] = is_item.sum(axis=1)
+        return above, n_items
+
+    def audited(self, total: int) -> Ints:
+        """Rank random open targets among all items; return the items above, -1 for others."""
+        counts, above_all = self.counts, np.full(self._plan.targets.size, -1)
+        n_left = self._n_rest - counts.n_drawn
+        open_targets = np.flatnonzero((self._above < self._k) & (n_left > 0))
+        if not total or not open_targets.size:
+            return above_all
+        n_audited = min(total // int(n_left[open_targets].max()), open_targets.size)
+        order = np.empty(open_targets.size)
+        keys = self._plan.keys[self._plan.rows[open_targets]]
+        items = self._plan.targets[open_targets]
+        _kernels.units(draw_bits(self._seed, _AUDIT), keys, items, order)
+        chosen = np.sort(open_targets[np.argsort(order)[:n_audited]])
+        size, n_rest = int(counts.n_drawn.max()), int(self._n_rest[chosen].max())
+        above, _ = self._scored(chosen, partial(self._drawn, start=size, stop=n_rest), n_rest)
+        above_all[chosen] = self._above[chosen] + above
+        return above_all
+
+    @property
+    def _above(self) -> Ints:
+        """The number of scored items above each target: int64, (n_targets,)."""
+        return self.counts.above_listed + self.counts.above_drawn
+
+
+_KIND, _FORMAT = "podium_scan_checkpoint", 1
+
+
+class ScanCheckpoint:
+    """A file with the counts of a scan, and with data that identify the scan.
+
+    The scores of the model are not part of the identity: resume only with the same model.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        plan: DrawPlan,
+        order: ProxyOrder,
+        settings: Mapping[str, Any],
+    ) -> None:
+        self._path, self._n_targets = path, plan.targets.size
+        digest = blake2b(digest_size=16)
+        hidden = plan.hidden
+        drawing = (plan.keys, plan.rows, plan.targets, plan.n_items, hidden.offsets, hidden.items)
+        for array in (*drawing, order.lists):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        self._identity = {**settings, "data": digest.hexdigest()}
+
+    def write(self, counts: Counts) -> None:
+        """Replace the file by one with these counts."""
+        write_arrays(self._path, _KIND, _FORMAT, counts._asdict(), {"of": self._identity})
+
+    def read(self) -> Counts | None:
+        """Return the counts in the file, or None if there is no file.
+
+        Raises
+        ------
+        DataError
+            If the file belongs to another scan or is damaged.
+        """
+        if not os.path.lexists(self._path):
+            return None
+        header, arrays = read_arrays(self._path, _KIND, _FORMAT, noun="checkpoint")
+        if header.get("of") != self._identity:
+            raise DataError(
+                f"checkpoint {os.fspath(self._path)} belongs to a scan with other targets, lists, "
+                "excluded items or options. Pass another path, or start again without "
+                f"{arg.resume}."
+            )
+        try:
+            check_arrays(arrays, dict.fromkeys(Counts._fields, ((self._n_targets,), np.int64)))
+        except ArgumentError as error:
+            raise DataError(
+                f"checkpoint {os.fspath(self._path)} is damaged ({error}). "
+                f"Start again without {arg.resume}."
+            ) from None
+        return Counts(*(arrays[name] for name in Counts._fields))
+
 
 _DEEPEST = 8  # listed items per target, at most, as a multiple of the budget
 

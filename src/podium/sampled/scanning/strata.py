@@ -12,12 +12,11 @@ from podium import _check
 from podium.catalogue.source import Scores
 from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError
-from podium.sampled._draws import DrawPlan, read_plan
 from podium.sampled.candidates import counts_above
 from podium.sampled.design import Floats, Ints
-from podium.sampled.scanning.order import ProxyOrder, candidates_only, read_order
+from podium.sampled.sampling import DrawPlan, read_plan
+from podium.sampled.scanning.order import ProxyOrder, candidates_only, draw_rest, read_order
 from podium.sampled.scanning.ranks import Counts, ScannedRanks
-from podium.sampled.scanning.rest import draw_rest
 from podium.types import Labels
 
 LISTED, DRAWN = "listed", "drawn"

@@ -1,20 +1,28 @@
-"""The fit of a method to users whose targets share a sample."""
+"""The fit of a method to users whose targets share a sample: one estimate per position.
+
+The value of a user is a sum of terms, one per target. The term of the i-th best of r targets is a
+function of the number of other items above it. Most measures have terms c(r) s(above), where only
+the factor c depends on r: recall has c = 1 / r and s = 1 if the target is among the first k. The
+mean of the terms is then the mean factor times the mean of s under the distribution in which each
+user has the weight c(r). A single fit with these weights serves all r without any assumption on how
+ranks depend on r. Positions with few users are estimated together, with their mean term.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from podium import metrics
 from podium.errors import ArgumentError
 from podium.evaluation import stats
 from podium.evaluation.stats import Interval
-from podium.metrics import Measure
-from podium.sampled._uncertainty import Resampler, linear_form
+from podium.metrics import Measure, Terms
 from podium.sampled.bounds import Bounds, identification_bounds
-from podium.sampled.design import Floats, Ints
+from podium.sampled.design import Design, Floats, Ints
 from podium.sampled.distribution import (
     RANK_AUC,
     RankDistribution,
@@ -22,12 +30,188 @@ from podium.sampled.distribution import (
     rank_weights,
     require_defined,
 )
-from podium.sampled.estimators import Estimator
+from podium.sampled.estimators import Estimator, LinearEstimator
 from podium.sampled.estimators.smooth import SmoothFit
-from podium.sampled.fits import EstimatorFit, Fit, MeanOfUsers, design_of, limited, standard_error
-from podium.sampled.ranks import SampledRanks
-from podium.sampled.shared.groups import Group, groups, user_values
+from podium.sampled.fits import (
+    EstimatorFit,
+    Fit,
+    MeanOfUsers,
+    Resampler,
+    Tally,
+    design_of,
+    limited,
+    linear_form,
+    standard_error,
+)
+from podium.sampled.ranks import SampledRanks, size_at
 from podium.sampled.shared.ranks import SharedRanks
+
+_LEAST_TARGETS = 100  # of a group; positions with fewer are estimated with their neighbours
+_DIGITS = 12  # of two terms that differ by a factor only
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """Terms that differ by a factor only.
+
+    Attributes
+    ----------
+    place : (position, n_pos)
+        A place with such a term.
+    rows : int64, (n,)
+        The targets.
+    sizes : float64, (n,)
+        The largest value of each target's term.
+    """
+
+    place: tuple[int, int]
+    rows: Ints
+    sizes: Floats
+
+    def weights(self, measure: Measure, n_items: int) -> Floats:
+        """Return the term by the number of other items above, with the largest value 1."""
+        values = _weights(measure, self.place, n_items)
+        return values / float(np.abs(values).max())
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Targets whose terms have one estimate.
+
+    Attributes
+    ----------
+    term : Terms
+        The mean term, divided by the mean of `sizes`.
+    rows : int64, (n,)
+    sizes : float64, (n,)
+        The weights of the targets.
+    shapes : tuple of Shape
+        The targets by their own terms.
+    """
+
+    term: Terms
+    rows: Ints
+    sizes: Floats
+    shapes: tuple[Shape, ...]
+
+    @property
+    def key(self) -> tuple[bytes, bytes]:
+        """A key that is equal for groups with the same targets and weights up to a factor."""
+        return self.rows.tobytes(), (self.sizes / self.sizes.max()).round(_DIGITS).tobytes()
+
+    def ranks(self, targets: SampledRanks) -> SampledRanks:
+        """Return the observations of the group."""
+        rows = self.rows
+        return SampledRanks(
+            targets.ranks[rows],
+            size_at(targets.n_negatives, rows),
+            size_at(targets.n_items, rows),
+            replacement=targets.replacement,
+            user=None if np.unique(targets.owner[rows]).size == rows.size else targets.owner[rows],
+            row_weights=self.sizes,
+        )
+
+    def tally(self, ranks: SampledRanks, counts: Floats) -> Tally:
+        """Return the observations of the group, each `counts` times: float64, (n,)."""
+        weights = self.sizes * counts
+        n_users = counts.sum() * ranks.n_users / ranks.n_rows
+        return Tally(ranks, weights * (n_users / weights.sum()))
+
+
+def groups(shared: SharedRanks, measure: Measure) -> list[Group]:
+    """Return the targets by the position and the form of their terms; terms of 0 are left out."""
+    merged: list[list[Shape]] = []
+    for shape in _shapes(shared, measure):
+        if merged and sum(s.rows.size for s in merged[-1]) < _LEAST_TARGETS:
+            merged[-1].append(shape)
+        else:
+            merged.append([shape])
+    if len(merged) > 1 and sum(s.rows.size for s in merged[-1]) < _LEAST_TARGETS:
+        merged[-2].extend(merged.pop())
+    n_items = int(shared.n_candidates.max())
+    return [_group(shapes, measure, n_items) for shapes in merged]
+
+
+def _group(shapes: list[Shape], measure: Measure, n_items: int) -> Group:
+    rows = np.concatenate([shape.rows for shape in shapes])
+    sizes = np.concatenate([shape.sizes for shape in shapes])
+    places: list[tuple[int, int, float]] = []
+    for shape in shapes:
+        largest = float(np.abs(_weights(measure, shape.place, n_items)).max())
+        places.append((*shape.place, float(shape.sizes.sum()) / float(sizes.sum()) / largest))
+    return Group(Terms.of(measure, *places), rows, sizes, tuple(shapes))
+
+
+def _shapes(shared: SharedRanks, measure: Measure) -> Iterator[Shape]:
+    """Yield the targets by form, in the order of positions."""
+    places, rows_of_place = zip(*_places_of(shared, np.arange(shared.n_rows)), strict=True)
+    forms: dict[tuple[int, bytes], list[tuple[int, float]]] = {}
+    n_items = int(shared.n_candidates.max())
+    for i, (position, n_pos) in enumerate(places):
+        weights = _weights(measure, (position, n_pos), n_items)
+        largest = float(np.abs(weights).max(initial=0.0))
+        if largest > 0:
+            form = position, (weights / largest).round(_DIGITS).tobytes()
+            forms.setdefault(form, []).append((i, largest))
+    for members in forms.values():
+        rows = [rows_of_place[i] for i, _ in members]
+        sizes = [np.full(rows_of_place[i].size, largest) for i, largest in members]
+        yield Shape(places[members[0][0]], np.concatenate(rows), np.concatenate(sizes))
+
+
+def _weights(measure: Measure, place: tuple[int, int], n_items: int) -> Floats:
+    position, n_pos = place
+    return metrics.rank_weights(measure, n_items + n_pos - 1, position=position, n_pos=n_pos)
+
+
+def user_values(
+    estimator: LinearEstimator, shared: SharedRanks, measure: Measure, parts: Sequence[Group]
+) -> Floats:
+    """Return each user's value by an estimator that is a mean over users: float64, (n_users,).
+
+    `parts` are the groups of the measure. The terms of other targets are 0.
+    """
+    targets = shared.targets
+    values, has_term = np.zeros(targets.n_rows), np.zeros(targets.n_rows, np.bool_)
+    for part in parts:
+        has_term[part.rows] = True
+    for design, rows in targets.design_rows:
+        known: dict[bytes, Floats] = {}
+        for (position, n_pos), members in _places_of(shared, rows[has_term[rows]]):
+            outcome_values = _outcome_values(estimator, design, measure, (position, n_pos), known)
+            values[members] = outcome_values[targets.outcomes[members]]
+    return np.bincount(targets.owner, values, shared.n_users).astype(np.float64)
+
+
+def _places_of(shared: SharedRanks, rows: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
+    """Yield the places of some rows, with the rows that have each."""
+    span = int(shared.n_pos.max()) + 1
+    keys = shared.position[rows] * span + shared.n_pos[rows]
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    for start, stop in zip(starts, [*starts[1:], rows.size], strict=True):
+        key = int(keys[order[start]])
+        yield (key // span, key % span), rows[order[start:stop]]
+
+
+def _outcome_values(
+    estimator: LinearEstimator,
+    design: Design,
+    measure: Measure,
+    place: tuple[int, int],
+    known: dict[bytes, Floats],
+) -> Floats:
+    """Return the values of outcomes; those of terms that differ by a factor are computed once."""
+    weights = _weights(measure, place, design.n_items)
+    largest = float(np.abs(weights).max(initial=0.0))
+    if largest == 0:
+        return np.zeros(design.n_outcomes)
+    form = (weights / largest).round(_DIGITS).tobytes()
+    if form not in known:
+        term = Terms.of(measure, (*place, 1.0 / largest))
+        known[form] = estimator.values(design, term)
+    return known[form] * largest
+
 
 _PRIOR_SHARE = 0.5  # of an estimate from groups whose prior decides
 

@@ -10,17 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
+from podium.catalogue.source import Scores
+from podium.catalogue.sparse import Overlap
 from podium.errors import ArgumentError, arg
-from podium.sampled import _columns
-from podium.sampled._columns import span
 from podium.sampled.design import Floats, Ints
-from podium.sampled.ranks import SampledRanks
+from podium.sampled.ranks import RowsOfUsers, SampledRanks, integers, labels, one_size, span
+from podium.sampled.sampling import rank_targets, read_plan
 from podium.sampled.scanning.ranks import Counts, ScannedRanks
 from podium.sampled.scanning.strata import StratifiedCandidates
+from podium.types import Ties
 
 
 @dataclass(frozen=True, eq=False)
-class SharedRanks(_columns.RowsOfUsers):
+class SharedRanks(RowsOfUsers):
     """The number of sampled items above each target, for targets of users that share a sample.
 
     The items of a user are drawn once, uniformly from those that are not targets of the user. All
@@ -99,7 +101,9 @@ class SharedRanks(_columns.RowsOfUsers):
         columns = {**_checked_columns(*counts, replacement=replacement), "replacement": replacement}
         for name, value in columns.items():
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "item", _columns.items(item, self.n_rows))
+        object.__setattr__(
+            self, "item", None if item is None else labels(item, "item", self.n_rows)
+        )
         for name in ("n_negatives", "n_items", "n_listed"):
             if columns[name] is not None:
                 _refuse_different(self, columns[name], name)
@@ -199,12 +203,10 @@ class SharedRanks(_columns.RowsOfUsers):
 
         It is defined without strata.
         """
-        sizes = self.n_candidates
-        is_same = bool((sizes == sizes[0]).all())
         return SampledRanks(
             self.above + 1,
             self.n_negatives,
-            int(sizes[0]) if is_same else sizes,
+            one_size(self.n_candidates),
             replacement=self.replacement,
             user=self.user,
         )
@@ -260,6 +262,70 @@ class SharedRanks(_columns.RowsOfUsers):
         return bool(is_whole.all()) and not repeats
 
 
+def sample_shared(
+    scores: Scores,
+    targets: Any,
+    n_negatives: int,
+    *,
+    replacement: bool = True,
+    exclude: Any = None,
+    overlap: Overlap = "error",
+    ties: Ties = "worst",
+    users: ArrayLike | None = None,
+    seed: int = 0,
+) -> SharedRanks:
+    """Rank the targets of each user among items that are drawn once for the user.
+
+    With a proxy, draw the items by `draw_strata`, and rank them by `SharedRanks.of_candidates`.
+
+    Parameters
+    ----------
+    scores, targets, replacement, exclude, overlap, users, seed
+        The parameters of `sample_ranks`. Targets of the user are not drawn.
+    n_negatives : int
+        The number of items drawn for each user.
+    ties : {"worst", "best", "id", "random"}
+        The order of equal scores, as in `sample_ranks`.
+
+    Returns
+    -------
+    SharedRanks
+
+    Raises
+    ------
+    ArgumentError
+        If fewer than n_negatives items can be drawn, or for a reason listed in `sample_ranks`.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> held_out = csr_array([[1, 0, 1, 0]])
+    >>> sample_shared([[0.3, 0.2, 0.1, 0.4]], held_out, 2, replacement=False)
+    SharedRanks(2 targets of 1 users, n_negatives=2, n_items=4, replacement=False)
+    """
+    size = _check.cutoff(n_negatives, name="n_negatives")
+    if ties == "average":
+        raise ArgumentError(
+            f"{arg.ties('average')} is undefined for targets that share a sample, because it gives "
+            "ranks between two items. Use 'worst', 'best', 'random' or 'id'."
+        )
+    plan = read_plan(
+        targets, exclude=exclude, overlap=overlap, other_targets="exclude", users=users
+    )
+    streams = np.zeros_like(plan.targets)
+    doubled_above, _ = rank_targets(
+        scores, plan, streams, (size,), replacement=replacement, ties=ties, seed=seed
+    )
+    return SharedRanks(
+        doubled_above // 2,
+        size,
+        plan.n_items + np.bincount(plan.rows)[plan.rows] - 1,
+        user=plan.user,
+        replacement=replacement,
+        item=plan.targets,
+    )
+
+
 def _refuse_half_strata(
     above_listed: ArrayLike | None, n_listed: ArrayLike | None, replacement: bool
 ) -> None:
@@ -285,7 +351,7 @@ def _checked_columns(
 ) -> dict[str, Any]:
     """Return the columns of `SharedRanks`, with numbers that are possible for single targets."""
     if above_listed is None or n_listed is None:
-        ranks = _columns.integers(above, "above") + 1
+        ranks = integers(above, "above") + 1
         single = SampledRanks(ranks, n_negatives, n_items, replacement=replacement, user=user)
         sizes = np.broadcast_to(np.asarray(single.n_items), single.n_rows)
         columns = single.ranks - 1, single.n_negatives, sizes, single.user, None, None

@@ -1,8 +1,8 @@
 """Means of measures of whole rankings, from samples with the first items of a proxy's list.
 
 The number of listed items above a target is known. The number of unlisted items above it has a
-distribution of `podium.sampled.scanning.open_targets`, which is fitted to the targets of each
-position. The terms of these targets are those of `podium.sampled.shared.groups`.
+distribution of `podium.sampled.scanning.measured`, which is fitted to the targets of each
+position. The terms of these targets are those of `podium.sampled.shared.means`.
 """
 
 from __future__ import annotations
@@ -15,22 +15,20 @@ import numpy as np
 
 from podium.evaluation.stats.intervals import inside, t_interval
 from podium.metrics import Measure
-from podium.sampled._uncertainty import IntervalOf
 from podium.sampled.bounds import Bounds
 from podium.sampled.design import Floats, Ints
 from podium.sampled.distribution import values_of
 from podium.sampled.estimators import ErrorFrom
-from podium.sampled.fits import MeanOfUsers, covering, design_of, standard_error
-from podium.sampled.scanning.bounds import scan_bounds
-from podium.sampled.scanning.open_targets import OpenTargets
+from podium.sampled.estimators.naive import Naive
+from podium.sampled.fits import IntervalOf, MeanOfUsers, covering, design_of, standard_error
+from podium.sampled.scanning.measured import OpenTargets, scan_bounds
 from podium.sampled.scanning.ranks import ScannedRanks
-from podium.sampled.shared.groups import Group, Shape, groups
-from podium.sampled.shared.means import WholeFit
+from podium.sampled.shared.means import Group, Shape, WholeFit, groups
 from podium.sampled.shared.ranks import SharedRanks
 
 _CONFIDENCE = 0.95  # of the bounds of means, which do not depend on the level of intervals
 
-STRATA, NAIVE = "strata", "naive"
+STRATA, NAIVE = "strata", Naive.name
 """The methods: the expected value given the counts, and the value among the ranked items."""
 
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from podium.report import Table
-from podium.sampled import SharedRanks, evaluate, sample_shared
+from podium.sampled import SharedRanks, draw_strata, evaluate, sample_shared
 from podium_studies import views
 from podium_studies.jin2021 import protocol
 from podium_studies.jin2021.evaluations import fit, load, quiet
@@ -59,18 +59,19 @@ class Rankings:
     def sample(self, method: str, proxy: str, seed: int) -> SharedRanks:
         """Rank the targets among random items, or with the first items of a proxy's list."""
         listed, n_scored = (self.recipe.parameters[name] for name in ("listed", "scored"))
-        scores = self.fitted(method).as_scores()
         options: dict[str, Any] = {"exclude": self.train, "seed": seed}
         if proxy == RANDOM:
+            scores = self.fitted(method).as_scores()
             return sample_shared(scores, self.targets, n_scored, replacement=False, **options)
-        return sample_shared(
-            scores,
+        drawn = draw_strata(
             self.targets,
             proxy=self._proxy(proxy),
             certain=listed,
             uniform=n_scored - listed,
             **options,
         )
+        pair_scores = self.fitted(method).score_pairs(drawn.row, drawn.item)
+        return SharedRanks.of_candidates(drawn, pair_scores)
 
     def _proxy(self, proxy: str) -> Any:
         if proxy == POPULARITY:

@@ -1,4 +1,4 @@
-"""Checks of the arguments of estimates: estimator, measures and samples, and a record of them."""
+"""The check that models have observations of the same users, targets and catalogue."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from podium.sampled.design import Ints
 from podium.sampled.distribution import read_measure
 from podium.sampled.estimators import Estimator, get
 from podium.sampled.ranks import SampledRanks
+from podium.sampled.shared.ranks import SharedRanks
 
 _ROUNDING = 1e-9  # of weights
 _SAME_USERS = "Models are compared on the same users"
@@ -149,45 +150,120 @@ def same_users(samples: Sequence[Any], names: Sequence[str], *, noun: str = "sam
             f"{names_without[0]} has no column of users, but another {noun} has one. "
             f"{_SAME_USERS}. Add the column, or give its name as columns['user']."
         )
+    for ranks, name in zip(samples if names_without else (), names, strict=False):
+        if ranks.n_rows != samples[0].n_rows:
+            raise ArgumentError(
+                f"{name} has {ranks.n_rows} ranks and {names[0]} has {samples[0].n_rows}, without "
+                f"a column of users. {_SAME_USERS}. Add a column of users."
+            )
     if names_without:
-        _refuse_unequal_lengths(samples, names)
         return list(samples)
-    relabelled = _with_common_labels(samples)
-    users: list[NDArray[Any]] = [np.unique(np.asarray(ranks.user)) for ranks in relabelled]
-    for other_users, name in zip(users[1:], names[1:], strict=True):
-        _refuse_missing_users(users[0], names[0], other_users, name, noun)
-        _refuse_missing_users(other_users, name, users[0], names[0], noun)
-    return relabelled
-
-
-def _with_common_labels(samples: Sequence[Any]) -> list[Any]:
-    """Return samples whose users are all strings if one has strings, so that 7 becomes '7'."""
-    labels: list[NDArray[Any]] = [np.asarray(ranks.user) for ranks in samples]
-    if len({user.dtype.kind in "iu" for user in labels}) == 1:
-        return list(samples)
+    labels = _of_one_type([ranks.user for ranks in samples])
+    users = dict(zip(names, map(np.unique, labels), strict=True))
+    for a, b in [pair for name in names[1:] for pair in ((names[0], name), (name, names[0]))]:
+        missing = users[a][~np.isin(users[a], users[b])]
+        if missing.size:
+            raise ArgumentError(
+                f"{b} lacks {missing.size} of the {users[a].size} users of {a}, first "
+                f"{_check.label(missing[0])}. {_SAME_USERS}. Keep the users that all {noun}s have."
+            )
     return [
-        replace(ranks, user=user.astype(np.str_))
+        ranks if user is ranks.user else replace(ranks, user=user)
         for ranks, user in zip(samples, labels, strict=True)
     ]
 
 
-def _refuse_unequal_lengths(samples: Sequence[Any], names: Sequence[str]) -> None:
-    first = samples[0].n_rows
-    for ranks, name in zip(samples[1:], names[1:], strict=True):
-        if ranks.n_rows != first:
-            raise ArgumentError(
-                f"{name} has {ranks.n_rows} ranks and {names[0]} has {first}, without a column of "
-                f"users. {_SAME_USERS}. Add a column of users."
-            )
-
-
-def _refuse_missing_users(
-    users: NDArray[Any], name: str, other_users: NDArray[Any], other_name: str, noun: str
-) -> None:
-    """Raise for users that the other sample lacks."""
-    missing = users[~np.isin(users, other_users)]
-    if missing.size:
+def same_rows(models: Mapping[str, Any], estimator: str | Estimator) -> list[Any]:
+    """Return samples of one kind whose models can be compared, with labels of one type."""
+    samples, names = list(models.values()), list(models)
+    kinds = {type(ranks).__name__ for ranks in samples}
+    if len(kinds) > 1:
         raise ArgumentError(
-            f"{other_name} lacks {missing.size} of the {users.size} users of {name}, first "
-            f"{_check.label(missing[0])}. {_SAME_USERS}. Keep the users that all {noun}s have."
+            f"models must have samples of one kind, got {' and '.join(sorted(kinds))}."
+        )
+    if isinstance(samples[0], SharedRanks) and len({ranks.has_strata for ranks in samples}) > 1:
+        raise ArgumentError(
+            "models must all have strata, or none of them, because the methods differ. Give all "
+            "models the same candidates."
+        )
+    if not isinstance(samples[0], SampledRanks):
+        return same_targets(samples, names)
+    first, *others = comparable(samples, names, estimator)
+    return [first, *(same_catalogue(first, ranks)[1] for ranks in others)]
+
+
+def same_targets(samples: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    """Return samples whose users' labels have one type, if they have the same targets.
+
+    Without items in all samples, users must have the same numbers of targets.
+
+    Parameters
+    ----------
+    samples : sequence of ScannedRanks or SharedRanks
+        One sample per model.
+    names : sequence of str
+        The names of the models in messages.
+
+    Returns
+    -------
+    list of ScannedRanks or SharedRanks
+
+    Raises
+    ------
+    ArgumentError
+        If users, targets or sizes of catalogues differ.
+    """
+    relabelled = same_users(samples, names, noun="model")
+    items = _common_items(relabelled)
+    orders = [
+        np.lexsort((ranks.n_items, *([] if item is None else [item]), ranks.user))
+        for ranks, item in zip(relabelled, items, strict=True)
+    ]
+    for i in range(1, len(relabelled)):
+        first, other = ((relabelled[j], items[j], orders[j]) for j in (0, i))
+        _refuse_other_targets(first, other, f"{names[i]} and {names[0]}")
+    return relabelled
+
+
+def _of_one_type(labels: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Return labels that are all strings if some are, so that 7 becomes '7'."""
+    if len({column.dtype.kind in "iu" for column in labels}) == 1:
+        return list(labels)
+    return [column.astype(np.str_) for column in labels]
+
+
+def _common_items(samples: Sequence[Any]) -> Sequence[NDArray[Any] | None]:
+    """Return items of one type, strings if one sample has strings; None if one has no items."""
+    items = [ranks.item for ranks in samples]
+    return [None] * len(items) if any(item is None for item in items) else _of_one_type(items)
+
+
+_Ordered = tuple[Any, "NDArray[Any] | None", Ints]
+
+
+def _refuse_other_targets(first: _Ordered, other: _Ordered, names: str) -> None:
+    """Raise unless two samples have the same targets, and as many items for each."""
+    (a, a_item, a_order), (b, b_item, b_order) = first, other
+    users = a.user[a_order]
+    if not np.array_equal(users, b.user[b_order]):
+        raise ArgumentError(
+            f"{names} must have the same targets, but users have different numbers of them. Rank "
+            "the same held-out items by all models."
+        )
+    if a_item is not None and b_item is not None:
+        is_other = a_item[a_order] != b_item[b_order]
+        if is_other.any():
+            row = int(np.argmax(is_other))
+            raise ArgumentError(
+                f"{names} must have the same targets, but those of user "
+                f"{_check.label(users[row])} differ. Rank the same held-out items by all models, "
+                "with the same item ids."
+            )
+    is_other = a.n_items[a_order] != b.n_items[b_order]
+    if is_other.any():
+        row = int(np.argmax(is_other))
+        sizes = b.n_items[b_order][row], a.n_items[a_order][row]
+        raise ArgumentError(
+            f"{names} must rank the same items, got {arg.n_items} = {sizes[0]} and {sizes[1]} for "
+            f"user {_check.label(users[row])}. Rank the same catalogue by all models."
         )

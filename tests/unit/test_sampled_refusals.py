@@ -1,0 +1,355 @@
+"""Bad arguments of sampled metrics: the error's class, and the parameters that it names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from tests.raised import raises
+
+from podium.catalogue import ScoreFunction
+from podium.errors import ArgumentError, DataError, PodiumError
+from podium.sampled import (
+    Design,
+    RankDistribution,
+    SampledRanks,
+    ScannedRanks,
+    SharedRanks,
+    compare,
+    compare_all,
+    draw_candidates,
+    draw_strata,
+    evaluate,
+    get,
+    identification_bounds,
+    plan,
+    plan_scan,
+    population_bounds,
+    read,
+    read_candidate_scores,
+    read_ranks,
+    sample_ranks,
+    sample_shared,
+    scan,
+    simulate_ranks,
+)
+from podium.sampled.reading.strata import read_scan, read_shared
+
+N_USERS, N_ITEMS, M = 60, 37, "recall@2"
+RNG = np.random.default_rng(7)
+SCORES: Any = RNG.normal(size=(N_USERS, N_ITEMS))
+TARGETS: Any = csr_array(np.eye(N_USERS, N_ITEMS) + np.eye(N_USERS, N_ITEMS, -37))
+ONES, NAN = np.ones(N_ITEMS), np.full(SCORES.shape, np.nan)
+RANKS = SampledRanks([1, 2, 3], 4, 60)
+GROWN = SampledRanks([2, 1], [5, 10], 100, stages=(5, 10), user=["a", "a"])
+AVERAGED = SampledRanks([1, 2], 9, 100, user=[1, 1], half_ranks=True)
+WEIGHTED = SampledRanks([1, 2], 9, 100, user=["a", "b"], row_weights=[1, 2])
+BY_USER = SampledRanks([1, 2, 3], 4, [60, 60, 50], user=["x", "x", "y"])
+KNOWN = SampledRanks([1, 2, 3], 4, 60, user=[1, 2, 3], history=[1, 2, 3])
+SCANNED = ScannedRanks([1, 2], [3, 3], [0, 0], [4, 4], 100, k=2)
+SHARED = SharedRanks([0, 3, 1], 4, 100, user=["a", "a", "b"])
+STRATA = SharedRanks([0], 4, 100, user=["a"], replacement=False, above_listed=[0], n_listed=3)
+HALF: Any = {"user": [1, 1], "replacement": False}
+TWO = SampledRanks([1, 2, 3], 4, 60, user=[1, 2, 3])
+FLAT = RankDistribution([0.5, 0.5])
+PILOT = SampledRanks([1], 9, 50)
+ANY: Any = [SCANNED, SCANNED]
+ROWS: dict[str, Any] = {
+    "user": ["a", "a", "a", "b", "b", "b"],
+    "item": [1, 2, 3, 1, 4, 5],
+    "score": [0.5, 0.5, 0.9, 0.1, 0.2, 0.3],
+    "target": [1, 0, 0, 0, 0, 1],
+}
+LISTED: dict[str, Any] = {**ROWS, "stratum": ["listed"] * 3 + ["drawn"] * 3}
+
+
+def bad(**change: Any) -> Any:
+    return sample_ranks(**{"scores": SCORES, "targets": TARGETS, "n_negatives": 9, **change})
+
+
+def drawn(**change: Any) -> Any:
+    return draw_candidates(TARGETS, **{"n_negatives": 5, **change})
+
+
+def strata(**change: Any) -> Any:
+    return draw_strata(TARGETS, **{"proxy": SCORES, "certain": 8, "uniform": 6, **change})
+
+
+def scanned(**change: Any) -> Any:
+    usual = {"scorer": SCORES, "targets": TARGETS, "proxy": SCORES, "k": 3, "budget": 20}
+    return scan(**{**usual, **change})
+
+
+def planned(**change: Any) -> Any:
+    usual = {"n_items": 50, "n_users": 10, "measure": "ndcg@10", "error": 0.1}
+    return plan(**{**usual, **change})
+
+
+def scored(**change: Any) -> Any:
+    options = {"n_items": 100, **change.pop("options", {})}
+    return read_candidate_scores({**ROWS, **change}, **options)
+
+
+def listed(read_table: Any = read_shared, **change: Any) -> Any:
+    return read_table({**LISTED, **change}, n_items=40)
+
+
+REFUSED: list[tuple[Any, ...]] = [
+    (lambda: SampledRanks([1, 0], 5, 9), "n_negatives"),
+    (lambda: SampledRanks([1, 7], 5, 9, user=["a", "u7"]), "n_negatives"),
+    (lambda: SampledRanks([1, 4], [5, 2], 9), "n_negatives"),
+    (lambda: SampledRanks([1, 2], 5, 9, history=[1]),),
+    (lambda: SampledRanks([1, 2], 5, 9, history=[1, -2]),),
+    (lambda: SampledRanks([1, 2], 5, [9, 7], history=[8, 7]), "n_items"),
+    (lambda: SampledRanks([1, 2], 5, 9, history=[1, 2.5]),),
+    (lambda: SampledRanks([1, 2], 5, 9, history=3),),
+    (lambda: SampledRanks([], 5, 9),),
+    (lambda: SampledRanks([1, 2.0**64], 5, 9),),
+    (lambda: SampledRanks([1, 2**63 + 5], 5, 9),),
+    (lambda: SampledRanks([1], 5, 2**62), "n_items"),
+    (lambda: SampledRanks([[1]], 5, 9),),
+    (lambda: SampledRanks([1], 9, 9), "n_negatives", "n_items"),
+    (lambda: SampledRanks([1, 1], 5, [9, 4]), "n_negatives", "n_items"),
+    (lambda: SampledRanks([1], 0, 9), "n_negatives"),
+    (lambda: SampledRanks([1, 1], [2, 0], 9),),
+    (lambda: SampledRanks([1, 1], [2], 9),),
+    (lambda: SampledRanks([1, 1], 2, [9, 9, 9]),),
+    (lambda: SampledRanks([1], 2, 9, user=[1, 2]), "user"),
+    (lambda: SampledRanks([1], 2, 9, replacement=("no")), "replacement"),
+    (lambda: SampledRanks([1], 4, 9, stages=(4, 2)), "stages"),
+    (lambda: SampledRanks([1], 4, 9, stages=4), "stages"),
+    (lambda: SampledRanks([1], 2, 9, user=[np.nan]),),
+    (lambda: SampledRanks([1], 2, 9, user=([None])),),
+    (lambda: SampledRanks([1], 2, 9, row_weights=[0]),),
+    (lambda: SampledRanks([1], 2, 9, stages=(2, 4)),),
+    (lambda: SampledRanks([2], 3, 9, stages=(2, 4)),),
+    (lambda: SampledRanks([4], 4, 9, stages=(2, 4)),),
+    (lambda: SampledRanks([1, 3, 2], [2, 2, 5], 9).counts,),
+    (lambda: Design(9, 9), "n_negatives", "n_items"),
+    (lambda: Design(3, 9, True, (2, 4)), "stages", "n_negatives"),
+    (lambda: Design(3, 9, (1)), "replacement"),
+    (lambda: RankDistribution([0.5, 0.4]),),
+    (lambda: RankDistribution([np.nan, 1.0]),),
+    (lambda: RankDistribution.of_ranks([5], 4), "n_items"),
+    (lambda: simulate_ranks([21], 20, 5), "n_items"),
+    (lambda: FLAT.expect("ndgc@10"),),
+    (lambda: FLAT.expect("ndcg@10", 5),),
+    (lambda: FLAT.expect("recall", 0), "k"),
+    (lambda: FLAT.expect("auc@10"),),
+    (lambda: FLAT.expect("rank_auc@0"),),
+    (lambda: bad(n_negatives=37), "n_negatives"),
+    (lambda: bad(n_negatives=0), "n_negatives"),
+    (lambda: bad(n_negatives=(5, 5)), "stages"),
+    (lambda: bad(n_negatives=36, exclude=csr_array(1 - TARGETS.toarray())), "n_negatives"),
+    (lambda: bad(exclude=TARGETS), "overlap"),
+    (lambda: bad(targets=TARGETS[:3]),),
+    (lambda: bad(targets=csr_array((N_USERS, N_ITEMS))),),
+    (lambda: bad(targets=[1, 2]),),
+    (lambda: bad(targets=np.array(1.0)),),
+    (lambda: bad(users=[1, 2]), "users"),
+    (lambda: bad(ties="mean"), "ties"),
+    (lambda: bad(ties="average", n_negatives=(5, 9)), "ties"),
+    (lambda: bad(replacement=1), "replacement"),
+    (lambda: bad(other_targets="drop"), "other_targets"),
+    (lambda: bad(scores=NAN),),
+    (lambda: bad(history=np.ones((2, 6))),),
+    (lambda: bad(history=csr_array((2, 5))),),
+    (lambda: drawn(popularity=np.ones(3)),),
+    (lambda: drawn(popularity=-ONES),),
+    (lambda: drawn(popularity=ONES, replacement=False), "replacement"),
+    (lambda: drawn(popularity=np.eye(37)[0]),),
+    (lambda: drawn(popularity=0 * ONES),),
+    (lambda: drawn(popularity=ONES).ranks(SCORES),),
+    (lambda: drawn(popularity=np.arange(37.0)).uniform(),),
+    (lambda: drawn().ranks(SCORES[:, :10]),),
+    (lambda: strata(certain=0), "certain"),
+    (lambda: strata(uniform=0), "uniform"),
+    (lambda: strata(proxy=NAN),),
+    (lambda: strata(proxy=NAN[0]),),
+    (lambda: strata(proxy=SCORES[:, :30]),),
+    (lambda: strata(proxy=None, lists=[[37]] * N_USERS),),
+    (lambda: strata(exclude=TARGETS), "overlap"),
+    (lambda: strata().ranks(np.zeros(3), k=5),),
+    (lambda: strata().table(np.full(strata().row.size, np.nan)),),
+    (lambda: scanned(proxy=None),),
+    (lambda: scanned(lists=[[0]] * N_USERS),),
+    (lambda: scanned(proxy=np.zeros(3)),),
+    (lambda: scanned(proxy=None, lists=[[0.5]] * N_USERS),),
+    (lambda: scanned(proxy=None, lists=[[1, 2], [3]]),),
+    (lambda: scanned(budget=0), "budget"),
+    (lambda: scanned(list_share=0), "list_share"),
+    (lambda: scanned(ties="average"), "ties"),
+    (lambda: scanned(scorer=lambda rows, items: np.zeros(3)),),
+    (lambda: scanned(scorer=lambda rows, items: np.full(rows.size, np.nan)),),
+    (lambda: scanned(scorer=np.zeros((3, 3))),),
+    (lambda: scanned(scorer=(np.zeros((3, 2)), np.zeros((4, 2)))),),
+    (lambda: scanned(scorer=(np.zeros((60, 2)), np.zeros((37, 3)))),),
+    (lambda: scanned(scorer=ScoreFunction(np.asarray, 60, 37)),),
+    (lambda: scanned(proxy=np.zeros((60, 3))),),
+    (lambda: scanned(users=[None] * 60),),
+    (lambda: scanned(audit=0.05),),
+    (lambda: ScannedRanks([0], [3], [5], [4], 100, k=5),),
+    (lambda: ScannedRanks([0], [60], [0], [40], 100, k=5),),
+    (lambda: ScannedRanks([0], [60], [-1], [40], 100, k=5),),
+    (lambda: ScannedRanks([0], [60], [1], [40], [100, 100], k=5),),
+    (lambda: ScannedRanks([0], [60], [1], [40, 40], 100, k=5),),
+    (lambda: ScannedRanks([0], [60], [1], [40], 100, k=5, user=([None])),),
+    (lambda: ScannedRanks([0], [60], [1], [40], 100, k=5, row_weights=[0]),),
+    (lambda: ScannedRanks([0, 1], [1, 1], [0, 0], [1, 1], 50, k=2, above_all=[5, -1]),),
+    (lambda: ScannedRanks([], [], [], [], 50, k=2),),
+    (lambda: SharedRanks([0, 1], [3, 4], 100, user=["a", "a"]),),
+    (lambda: SharedRanks([0, 1], 3, [90, 91], user=["a", "a"]),),
+    (lambda: SharedRanks([0, 1], 9, 10, user=["a", "a"]), "n_items", "n_negatives"),
+    (lambda: SharedRanks([0], 3, 100, user=["a"], n_listed=2, replacement=False),),
+    (lambda: SharedRanks([0], 3, 100, user=["a"], above_listed=[0], n_listed=2), "replacement"),
+    (lambda: SharedRanks([0, 1], 3, 100, above_listed=[0, 1], n_listed=[2, 3], **HALF),),
+    (lambda: SharedRanks([0, 1], 3, 100, above_listed=[0, 3], n_listed=2, **HALF),),
+    (
+        lambda: SharedRanks([0, 1], 4, 10, above_listed=[0, 3], n_listed=5, **HALF),
+        "n_items",
+        "n_negatives",
+    ),
+    (lambda: SharedRanks.of(SampledRanks([1, 2], 9, 100)), "user"),
+    (lambda: SharedRanks.of(GROWN), "stages"),
+    (lambda: SharedRanks.of(WEIGHTED),),
+    (lambda: SharedRanks.of(AVERAGED), "ties"),
+    (lambda: sample_shared([[0.1, 0.2, 0.3]], csr_array([[1, 0, 0]]), 1, ties="average"), "ties"),
+    (lambda: evaluate(RANKS, "topk_loss@10"),),
+    (lambda: evaluate(RANKS, []), "measures"),
+    (lambda: evaluate(RANKS, ["rr", "mrr"]), "measures"),
+    (lambda: evaluate(RANKS, ({"ndcg": 10})), "measures"),
+    (lambda: evaluate(RANKS, "pap@60"),),
+    (lambda: evaluate(RANKS, "rr", estimator="mel"), "estimator"),
+    (lambda: evaluate(RANKS, "rr", level=1.0), "level"),
+    (lambda: evaluate(RANKS, "rr", n_bootstrap=1), "n_bootstrap"),
+    (lambda: evaluate(RANKS, "ndcg@10", estimator="recall-map"),),
+    (lambda: evaluate(RANKS, "rr", estimator="naive", bounds=False).summary("ap"),),
+    (lambda: evaluate(RANKS, "pap@10", estimator="naive", bounds=False),),
+    (lambda: evaluate((9), M),),
+    (lambda: evaluate(SCANNED, M, estimator="bv"),),
+    (lambda: evaluate(SCANNED, "recall@3"),),
+    (lambda: evaluate(SCANNED, "rank_auc@2"),),
+    (lambda: evaluate(SCANNED, "rank_auc"),),
+    (lambda: evaluate(SCANNED, "auc"),),
+    (lambda: evaluate(SHARED, "err@10"),),
+    (lambda: evaluate(SHARED, "ap(norm=retrieved)@10"),),
+    (lambda: evaluate(SHARED, "rank_auc@10"),),
+    (lambda: evaluate(SHARED, "pap@999"),),
+    (lambda: evaluate(SharedRanks([0, 1], 9, [40, 60], user=[1, 2]), "auc", bounds=False),),
+    (lambda: evaluate(STRATA, M, estimator="mle"),),
+    (lambda: evaluate(STRATA, "ap"),),
+    (lambda: compare(RANKS, SampledRanks([1, 2], 4, 60), "rr"),),
+    (lambda: compare(RANKS, TWO, "rr"),),
+    (lambda: compare(RANKS, SampledRanks([1, 2, 3], 4, 61), "rr"), "n_items"),
+    (lambda: compare(RANKS, SampledRanks([1, 2, 3], 4, [60, 50, 60]), "rr"), "n_items"),
+    (lambda: compare(RANKS, SampledRanks([1, 2, 3], 4, 60, row_weights=[1, 1, 2]), "rr"),),
+    (
+        lambda: compare(BY_USER, SampledRanks([3, 1, 2], 4, 60, user=["y", "x", "x"]), "rr"),
+        "n_items",
+    ),
+    (lambda: compare(BY_USER, SampledRanks([3, 1, 2], 4, 60, user=["y", "x", "z"]), "rr"),),
+    (lambda: compare((RANKS), (SCANNED), M),),
+    (lambda: compare_all(({"a": RANKS, "b": SHARED}), M),),
+    (lambda: compare_all({"a": STRATA, "b": SharedRanks([0], 4, 100, user=["a"])}, M),),
+    (lambda: compare_all({"a": KNOWN, "b": TWO}, "rr"),),
+    (lambda: compare_all({"als": RANKS}, "rr"),),
+    (lambda: compare_all(ANY, M),),
+    (lambda: get("bvv"), "estimator"),
+    (lambda: get("bv(gama=0.1)"),),
+    (lambda: get("bv(gamma=0.1)", gamma=0.2),),
+    (lambda: get("bv(gamma=0)"), "gamma"),
+    (lambda: get("bv-prior(gamma=2)"), "gamma"),
+    (lambda: get("recall-map(a=-1)"), "a"),
+    (lambda: get("mle(n_steps=0)"), "n_steps"),
+    (lambda: get("wmle(weight=dcg)"), "weight"),
+    (lambda: get("wmle(scale=0)"), "scale"),
+    (lambda: get("mes(eta=0)"), "eta"),
+    (lambda: get("bv").posterior(RANKS),),
+    (lambda: identification_bounds(RANKS, "recall@5", confidence=0), "confidence"),
+    (lambda: identification_bounds(SampledRanks([1, 2], 9, [50, 100]), "pauc@60"),),
+    (lambda: population_bounds(RankDistribution([1.5, -0.5, 0.0]), "recall@1", n_negatives=1),),
+    (lambda: population_bounds(FLAT, "recall@1", n_negatives=2), "n_negatives", "n_items"),
+    (lambda: population_bounds(FLAT, "topk_loss@1", n_negatives=1),),
+    (lambda: planned(error=0), "error"),
+    (lambda: planned(n_items=1), "n_items"),
+    (lambda: planned(measure="topk_loss@10"),),
+    (lambda: planned(measure="recall@50"),),
+    (lambda: planned(measure="pap@60"),),
+    (lambda: planned(measure=[M, "rr"]), "measure"),
+    (lambda: planned(method="recall-map", measure="rr"),),
+    (lambda: planned(expect=1.5), "expect"),
+    (lambda: planned(expect=float("nan")), "expect"),
+    (lambda: planned(expect=0.3, pilot=PILOT), "expect"),
+    (lambda: planned(pilot=SampledRanks([1], 9, 60)), "pilot", "n_items"),
+    (lambda: planned(pilot=SampledRanks([1], 9, 40)), "pilot", "n_items"),
+    (lambda: planned(pilot=PILOT, measure="recall@50"),),
+    (lambda: planned(pilot=SCANNED),),
+    (lambda: planned(sizes=[]), "sizes", "n_items"),
+    (lambda: planned(sizes=[50]), "sizes", "n_items"),
+    (lambda: planned(sizes=9), "sizes"),
+    (lambda: planned(n_repeats=1), "n_repeats"),
+    (lambda: planned(seed=-1), "seed"),
+    (lambda: plan_scan((RANKS), 9, M, 0.1),),
+    (lambda: plan_scan(ScannedRanks([1, 2], [9, 9], [0, 0], [0, 0], 50, k=5), 9, M, 0.1),),
+    (lambda: plan_scan(ScannedRanks([5, 6], [9, 9], [0, 0], [0, 0], 50, k=5), 9, M, 0.1),),
+    (lambda: plan_scan([], 9, M, 0.1),),
+    (lambda: plan_scan(SCANNED, 9, "ndcg@6", 0.1),),
+    (lambda: plan_scan(SCANNED, 9, M, 0), "error"),
+    (lambda: read_ranks({"rank": [1]}, n_items=50), "n_negatives"),
+    (
+        lambda: read_ranks({"rank": [1], "n_negatives": [3]}, n_items=50, n_negatives=3),
+        "n_negatives",
+    ),
+    (lambda: read_ranks({"rank": [5]}, n_items=50, n_negatives=3), "n_negatives"),
+    (lambda: read_ranks({"rank": [3], "n_train": [5]}, n_items=5, n_negatives=3), "n_items"),
+    (lambda: read_ranks({"rank": [3]}, n_items=50, n_negatives=9, seen=([1], [2])), "seen"),
+    (lambda: read(ROWS, n_items=50, stages=[2, 4]), "stages"),
+    (lambda: read(ROWS, n_items=50, columns={"rank": "r"}, kind="scores"), "columns['rank']"),
+    (lambda: read(ROWS, n_items=50, own_target="drop"), "own_target", "negatives"),
+    (lambda: read(ROWS, n_items=50, seen_candidates="drop"), "seen_candidates", "seen"),
+    (lambda: read({"rank": [1, 2]}, n_items=50, n_negatives=3, ties="best"), "ties"),
+    (
+        lambda: read({"rank": [1, 2]}, n_items=50, n_negatives=3, columns={"item": "x"}),
+        "columns['item']",
+        "kind",
+    ),
+    (lambda: read({"rank": [1, 9]}, n_items=50, n_negatives=3), "n_negatives"),
+    (lambda: read_scan(LISTED, n_items=([40, 50]), k=2), "n_items", "seen"),
+]
+UNREADABLE: list[tuple[Any, ...]] = [
+    (lambda: read_ranks({"user": [1]}, n_items=50, n_negatives=3), "rank"),
+    (lambda: read_ranks({"rank": []}, n_items=50, n_negatives=3),),
+    (lambda: read_ranks({"rank": [1, None]}, n_items=50, n_negatives=3),),
+    (lambda: scored(history=[None, 7, 7, 9, 9, 9]),),
+    (lambda: scored(target=[0, 0, 0, 0, 0, 1]),),
+    (lambda: scored(target=[1, 1, 1, 0, 0, 1]),),
+    (lambda: scored(target=[1, 1, 0, 0, 0, 1]), "mixed"),
+    (lambda: scored(score=[np.inf, 0, 0, 0, 0, 0]),),
+    (lambda: scored(options={"n_items": 4}), "n_items", "seen"),
+    (lambda: scored(options={"seen": (["a", "b"], [2, 4])}), "seen_candidates", "seen"),
+    (
+        lambda: scored(
+            options={"seen": (["a", "a", "b", "b"], [2, 3, 1, 4]), "seen_candidates": "drop"}
+        ),
+    ),
+    (lambda: read(ROWS, n_items=50, n_negatives=9), "n_negatives"),
+    (lambda: read({"rank": [1, 2], "n_negatives": [3, 4]}, n_items=50), "mixed", "stages"),
+    (lambda: listed(stratum=["listed"] * 5 + ["top"]),),
+    (lambda: listed(item=[1, 2, 2, 1, 4, 5]),),
+    (lambda: listed(target=[1, 0, 0, 0, 0, 0]),),
+    (lambda: listed(score=[np.nan] * 6),),
+    (lambda: read_scan(LISTED, n_items=4, k=2), "n_items", "seen"),
+    (lambda: read_shared(LISTED, n_items=4), "n_items", "seen"),
+    (lambda: read_shared(LISTED, n_items=40, seen={"user": ["a", "b"], "item": [2, 9]}), "seen"),
+    (lambda: read_scan(LISTED, n_items=40, k=2, seen={"user": ["a", "b"], "item": [9, 5]}),),
+]
+ROWS_OF = [(ArgumentError, row) for row in REFUSED] + [(DataError, row) for row in UNREADABLE]
+
+
+@pytest.mark.parametrize(("kind", "row"), ROWS_OF)
+def test_bad_argument_is_refused(kind: type[PodiumError], row: tuple[Any, ...]) -> None:
+    call, *parameters = row
+    with raises(kind, *parameters):
+        call()
