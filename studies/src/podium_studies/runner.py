@@ -26,7 +26,7 @@ from podium_studies import checkpoint, checks, datasets, page
 from podium_studies.checkpoint import Checkpoint, RunPlan
 from podium_studies.page import Finished
 from podium_studies.recipe import Recipe, load, names
-from podium_studies.study import Cells, Result, Study
+from podium_studies.study import Cells, Result, Study, parts
 from podium_studies.verdict import Verdict, judge
 
 FOLDER = "reproduce"
@@ -145,8 +145,7 @@ def reproduce(
         cells,
         figures,
         judge(recipe, figures),
-        plots=[*study.plots(recipe, cells, figures)],
-        tables=[*study.tables(recipe, cells, figures)],
+        shown=[*page.shown(study, recipe, cells, figures)],
         run=vars(plan),
         seconds=cell_store.seconds,
         checksums=checksums,
@@ -294,7 +293,7 @@ class _Worker:
             with warnings.catch_warnings():
                 # The number of iterations is the paper's; a warning per cell has no use.
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                result = self._study.run(self._recipe, self._context, key)
+                result = self._study.run(self._recipe, self._context, **parts(key))
         except PodiumError as error:
             raise ArgumentError(f"{self._recipe.name}, cell {key}: {error}") from error
         return result, time.perf_counter() - started

@@ -36,9 +36,47 @@ def _no_context(recipe: Recipe, paths: Mapping[str, Path]) -> None:
     """Prepare nothing."""
 
 
-def _no_items(recipe: Recipe, cells: Cells, figures: Figures) -> Iterable[Any]:
-    """Return no plots and no tables."""
+def _nothing(recipe: Recipe, cells: Cells, figures: Figures) -> Iterable[Any]:
+    """Show nothing."""
     return ()
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Figures by row and column, shown as a table, as a plot, or as both.
+
+    Attributes
+    ----------
+    title : str
+    rows, columns : iterable of str, or mapping
+        The titles, or the titles with the texts that replace them in names of figures. A row
+        without a figure is left out.
+    name : str
+        The name of a figure, with {} for the row and for the column.
+    text : {"level", "gap", "value", ""}
+        The form of a figure in the table: with its standard error (and the printed figure in
+        brackets), with its 95 % interval, or alone. Without a text, there is no table.
+    digits : int
+    plot : {"", "intervals", "lines"}
+        The plot: a panel of intervals per column, or a line per row. The columns of lines are
+        numbers.
+    axis : str
+        The title of the plot's axis of values. That of lines has the columns' title before it,
+        as in "k: pap@k".
+    head, note : str
+        The title of the column of rows, and a text below the plot.
+    """
+
+    title: str
+    rows: Iterable[str] | Mapping[str, Any]
+    columns: Iterable[Any] | Mapping[str, Any]
+    name: str = "{} {}"
+    text: str = "level"
+    digits: int = 3
+    plot: str = ""
+    axis: str = ""
+    head: str = "method"
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,24 +86,25 @@ class Study:
     Attributes
     ----------
     cells : (recipe) -> iterable of str
-        Return the keys of the cells, written by `key`. Cells are independent of each other.
-    run : (recipe, context, key) -> mapping
+        Return the keys of the cells, such as those of a `sweep`. Cells are independent of each
+        other.
+    run : (recipe, context, **parts of the key) -> mapping
         Compute one cell. All random numbers come from `generator`, so that the result depends
         neither on the order of the cells nor on the number of processes.
     fold : (recipe, cells) -> mapping of str to Measured
         Compute the figures from the cells; they have the names in the recipe's `printed`.
     prepare : (recipe, paths) -> context
         Read the data, once per process; `paths` has the path of each data set by its name.
-    plots, tables : (recipe, cells, figures) -> iterable
-        Return more plots and tables for the page, as dictionaries of `podium.report`.
+    shown : (recipe, cells, figures) -> iterable
+        Return what the page shows besides the figures: a `Grid` of figures, or a table or plot
+        as a dictionary of `podium.report`.
     """
 
     cells: Callable[[Recipe], Iterable[str]]
-    run: Callable[[Recipe, Any, str], Result]
+    run: Callable[..., Result]
     fold: Callable[[Recipe, Cells], Figures]
     prepare: Callable[[Recipe, Mapping[str, Path]], Any] = _no_context
-    plots: Callable[[Recipe, Cells, Figures], Iterable[Figure]] = _no_items
-    tables: Callable[[Recipe, Cells, Figures], Iterable[Table]] = _no_items
+    shown: Callable[[Recipe, Cells, Figures], Iterable[Grid | Figure | Table]] = _nothing
 
 
 def key(**parts: Any) -> str:
@@ -79,16 +118,49 @@ def key(**parts: Any) -> str:
     return "/".join(f"{name}={value}" for name, value in parts.items())
 
 
-def parts(cell: str) -> dict[str, str]:
-    """Return the parts of a cell's key, the inverse of `key`.
+def sweep(**axes: Iterable[Any]) -> Iterator[str]:
+    """Yield the keys of all combinations of values; the last axis changes fastest.
+
+    Examples
+    --------
+    >>> [*sweep(data=["ml-1m"], method=["EASE", "ALS"])]
+    ['data=ml-1m/method=EASE', 'data=ml-1m/method=ALS']
+    """
+    return (key(**chosen) for chosen in product({name: [*axis] for name, axis in axes.items()}))
+
+
+def parts(cell: str) -> dict[str, Any]:
+    """Return the parts of a cell's key, the inverse of `key`; whole numbers become int.
 
     Examples
     --------
     >>> parts("seed=3/k=8")
-    {'seed': '3', 'k': '8'}
+    {'seed': 3, 'k': 8}
     """
     pairs = (part.partition("=") for part in cell.split("/"))
-    return {name: value for name, _, value in pairs}
+    return {name: int(value) if value.isdecimal() else value for name, _, value in pairs}
+
+
+def select(cells: Cells, **key_parts: Any) -> list[tuple[Mapping[str, Any], Result]]:
+    """Return the parts of the key and the result of every cell whose key has these parts.
+
+    Examples
+    --------
+    >>> select({"part=test/seed=0": {"x": 1}, "part=fit/seed=0": {"x": 2}}, part="fit")
+    [({'part': 'fit', 'seed': 0}, {'x': 2})]
+    """
+    tidy = ((parts(cell), result) for cell, result in cells.items())
+    return [entry for entry in tidy if key_parts.items() <= entry[0].items()]
+
+
+def results(cells: Cells, **key_parts: Any) -> list[Result]:
+    """Return the results of the cells whose keys have these parts."""
+    return [result for _, result in select(cells, **key_parts)]
+
+
+def repeats(recipe: Recipe) -> range:
+    """Return the numbers of the repeats; 0 only if there is nothing to repeat."""
+    return range(recipe.repeats or 1)
 
 
 def generator(recipe: Recipe, purpose: str, *index: int) -> np.random.Generator:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.report import Figure, Table
+from podium.report import Table
 from podium_studies import views
 from podium_studies.folds import Candidate
 from podium_studies.hiranandani2020 import movielens
@@ -25,12 +26,13 @@ from podium_studies.hiranandani2020.objectives_methods import (
     PODIUM,
     Split,
 )
-from podium_studies.hiranandani2020.splits import PERCENT, by_split, gains, levels, tested
+from podium_studies.hiranandani2020.splits import NOTE, PERCENT, by_split, gains, tested
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows, drawn
 from podium_studies.study import (
     Cells,
     Figures,
+    Grid,
     Measured,
     Result,
     Study,
@@ -38,8 +40,9 @@ from podium_studies.study import (
     key,
     mean,
     methods,
-    parts,
+    repeats,
     seed_of,
+    sweep,
 )
 
 LOGISTIC, PAP_LOGISTIC, BINARY = "logistic regression", "pap-logistic", "LightGBM binary"
@@ -73,32 +76,25 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     return splits(recipe, *movielens.fives(path))
 
 
-def cells(recipe: Recipe) -> Sequence[str]:
-    """Return the keys: every method on every split, ablations last. A cell has all cutoffs."""
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield the keys: every method on every split, ablations last. A cell has all cutoffs."""
     names = methods(recipe, METHODS)
     ablations = [name for name in names if METHODS[name].kind == ABLATION]
-    other_methods = [name for name in names if name not in ablations]
-    seeds = range(recipe.repeats or 1)
-    return [
-        key(seed=seed, method=name)
-        for stage in (other_methods, ablations)
-        for seed in seeds
-        for name in stage
-    ]
+    for stage in ([name for name in names if name not in ablations], ablations):
+        yield from sweep(seed=repeats(recipe), method=stage)
 
 
-def run(recipe: Recipe, context: Context, cell: str) -> Result:
+def run(recipe: Recipe, context: Context, seed: int, method: str) -> Result:
     """Fit all options of a method on one split, and test the best on validation at each cutoff.
 
     The result has lists with one entry per cutoff of the recipe: "valid" and "pap" are means;
     "user" and "gain" are the test users on which pap is defined and their values; "chosen" has
     the options.
     """
-    fields = parts(cell)
-    seed, cutoffs = int(fields["seed"]), recipe.parameters["cutoffs"]
+    cutoffs = recipe.parameters["cutoffs"]
     split = context(seed)
     start_seed = seed_of(recipe, "start", seed)
-    candidates = METHODS[fields["method"]].candidates(split, recipe.parameters, start_seed)
+    candidates = METHODS[method].candidates(split, recipe.parameters, start_seed)
     best_by_cutoff = choose(candidates, split.parts.valid, cutoffs)
     test = split.parts.test
     results = [
@@ -137,6 +133,9 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
         for name in names
         for i, k in enumerate(cutoffs)
     }
+    for i, k in enumerate(cutoffs):
+        n_users = (len(result["user"][i]) for result in results[names[0]])
+        figures[f"test users k={k}"] = mean(n_users)
     values = {name: _values(results[name]) for name in names}
     values_of_own = {name: values[name] for name in names if METHODS[name].kind == OWN}
     if values_of_own:
@@ -255,101 +254,47 @@ def differences(
     }
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return figures of pap against k by method, and of the differences with their intervals."""
-    names: Sequence[str] = recipe.parameters["methods"]
-    main_methods = [
-        name
-        for name in names
-        if name in (LOGISTIC, PAP_LOGISTIC) or METHODS[name].kind in (OWN, PODIUM)
-    ]
-    compared = [
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
+    """Yield pap and the differences by method and k, numbers of users, and chosen options."""
+    names, cutoffs = recipe.parameters["methods"], recipe.parameters["cutoffs"]
+    columns = {f"k={k}": k for k in cutoffs}
+    title = "pap@k on test, per cent: mean over splits ± its standard error"
+    yield Grid(title, names, columns, "{} k={}", digits=2)
+    compared = [f"{method} − {baseline}" for method, baseline in pairs(names)]
+    ends = {**{name: f" {name}" for name in columns}, "mean over k": _OVER_K}
+    title = "Differences in percentage points, with 95 % intervals over users"
+    gaps = Grid(title, compared, ends, "{}{}", text="gap", digits=2, head="difference")
+    yield gaps
+    title = "Number of test users with a defined pap@k, mean over splits"
+    yield Grid(title, ["test users"], columns, "{} k={}", text="value", digits=0, head="")
+    kinds = (OWN, PODIUM)
+    main = [n for n in names if n in (LOGISTIC, PAP_LOGISTIC) or METHODS[n].kind in kinds]
+    title, axis = "pap@k on test by objective", "k: pap@k (%)"
+    yield Grid(title, main, cutoffs, "{} k={}", text="", plot="lines", axis=axis, note=NOTE)
+    axis, note = "difference in pap@k (percentage points)", "95 % intervals from a bootstrap."
+    shown_pairs = [
         f"{method} − {baseline}"
         for method, baseline in pairs(names)
         if (method, baseline) == (PAP_LOGISTIC, LOGISTIC) or baseline in (BEST, CHOSEN)
     ]
-    by_cutoff = {f"k = {k}": f" k={k}" for k in recipe.parameters["cutoffs"]} | {"mean": _OVER_K}
-    trees = {
-        method.replace(" as category", ""): figures[f"{method} − {BINARY}{_OVER_K}"]
-        for method, baseline in pairs(names)
-        if baseline == BINARY
-    }
-    tree_figure = _differences(f"Gain of trees over {BINARY}, mean over k", trees)
-    return [
-        levels(
-            recipe,
-            figures,
-            "pap@k on test by objective",
-            dict(zip(main_methods, main_methods, strict=True)),
-        ),
-        *(
-            _differences(
-                pair, {label: figures[pair + suffix] for label, suffix in by_cutoff.items()}
-            )
-            for pair in compared
-        ),
-        *([tree_figure] if trees else []),
-    ]
-
-
-def _differences(title: str, figures: Figures) -> Figure:
-    return {
-        "kind": "difference_plot",
-        "title": title,
-        "axis_label": "difference in pap@k (percentage points)",
-        "rows": [views.row(label, difference) for label, difference in figures.items()],
-        "digits": 2,
-        "caption": "Differences paired by user, with 95 % intervals from a bootstrap over users.",
-    }
-
-
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield tables of pap by method and k, differences by k, users, and chosen options."""
-    cutoffs: Sequence[int] = recipe.parameters["cutoffs"]
-    names: Sequence[str] = recipe.parameters["methods"]
-    columns = {f"k={k}": i for i, k in enumerate(cutoffs)}
-    yield views.table(
-        "pap@k on test, per cent: mean over splits ± its standard error",
-        "method",
-        names,
-        [*columns],
-        lambda name, column: views.level(figures[f"{name} {column}"], 2),
-    )
-    yield views.table(
-        "Differences in percentage points, with 95 % intervals over users",
-        "difference",
-        [f"{method} − {baseline}" for method, baseline in pairs(names)],
-        {**{name: f" {name}" for name in columns}, "mean over k": _OVER_K},
-        lambda pair, end: views.gap(figures[f"{pair}{end}"], 2),
-    )
-    results = {name: by_split(recipe, cells, method=name) for name in names}
-    users = [
-        np.mean([len(result["user"][i]) for result in results[names[0]]]) for i in columns.values()
-    ]
-    yield views.table(
-        "Number of test users with a defined pap@k, mean over splits",
-        "",
-        ["users"],
-        columns,
-        lambda _, i: f"{users[i]:.0f}",
-    )
+    plot = replace(gaps, text="", plot="intervals", axis=axis, note=note)
+    yield replace(plot, title="Differences, paired by user", rows=shown_pairs)
+    trees = [label for label in compared if label.endswith(f" − {BINARY}")]
+    title = f"Gain of trees over {BINARY}, mean over k"
+    yield replace(plot, title=title, rows=trees, columns={"mean over k": _OVER_K})
     yield views.table(
         "Options chosen on validation most often (number of splits)",
         "method",
         names,
-        columns,
-        lambda name, i: _chosen([result["chosen"][i] for result in results[name]]),
+        {name: i for i, name in enumerate(columns)},
+        lambda name, i: _chosen([r["chosen"][i] for r in by_split(recipe, cells, method=name)]),
     )
 
 
 def _chosen(split_options: Sequence[Mapping[str, Any]]) -> str:
     """Return the options that most splits chose, and the median number of trees, as text."""
     counts = Counter(
-        ", ".join(
-            f"{_SHORT.get(option, option)} {value:g}"
-            for option, value in options.items()
-            if option != "trees"
-        )
+        views.listed({name: value for name, value in options.items() if name != "trees"})
         for options in split_options
     )
     (text, n_splits), *_ = counts.most_common(1)
@@ -358,13 +303,5 @@ def _chosen(split_options: Sequence[Mapping[str, Any]]) -> str:
     return f"{text} ({n_splits}){median_text}"
 
 
-_SHORT = {
-    "learning_rate": "rate",
-    "num_leaves": "leaves",
-    "min_data_in_leaf": "rows in leaf",
-    "bagging_fraction": "share of rows",
-}
-
-
-STUDY = Study(cells, run, fold, prepare, plots, tables)
+STUDY = Study(cells, run, fold, prepare, shown)
 """podium's objectives against logistic regression and LightGBM's own objectives."""

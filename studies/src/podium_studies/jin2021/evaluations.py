@@ -176,6 +176,22 @@ def estimates(estimator: Estimator, ranks: SampledRanks, measures: Sequence[str]
         return [distribution.expect(measure) for measure in measures]
 
 
+def geometric_mean(values: Floats) -> Floats:
+    """Return the geometric mean over the first axis."""
+    return np.exp(np.log(values).mean(axis=0))
+
+
+def relative_errors(samples: Sequence[Mapping[str, Any]]) -> dict[str, Floats]:
+    """Return the root mean square over samples of estimate / exact - 1, by estimator."""
+    exact = np.array([sample["exact"] for sample in samples])
+    return {
+        name: np.sqrt(
+            ((np.array([sample["estimates"][name] for sample in samples]) / exact - 1) ** 2).mean(0)
+        )
+        for name in (samples[0]["estimates"] if samples else ())
+    }
+
+
 @lru_cache(maxsize=1024)
 def _values(estimator: LinearEstimator, design: Design, measure: str) -> Floats:
     """Return the estimator's values, cached per design: for large samples they take seconds."""

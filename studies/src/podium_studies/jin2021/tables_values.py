@@ -11,10 +11,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from podium_studies.jin2021.evaluations import geometric_mean
 from podium_studies.jin2021.protocol import Floats
 from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured
-from podium_studies.views import select
+from podium_studies.study import Cells, Figures, Measured, results
 
 UNIT = 1e3
 """The factor of levels in tables: the paper prints them in thousandths."""
@@ -49,7 +49,7 @@ class Values:
         methods = [*recipe.parameters["methods"]]
         estimators = [*recipe.parameters["estimators"]]
         measures = [*recipe.parameters["measures"]]
-        blocks_by_method = [[block for _, block in select(cells, method=name)] for name in methods]
+        blocks_by_method = [results(cells, method=name) for name in methods]
         exact = np.array([[blocks[0]["exact"][m] for m in measures] for blocks in blocks_by_method])
         estimates = np.array(
             [
@@ -104,12 +104,6 @@ class Moments:
             sd = np.sqrt(spread * counts / (counts - 1.0))
         return cls(mean, sd, np.sqrt(_leave_one_out_means((ratios - 1.0) ** 2)))
 
-    @classmethod
-    def printed(cls, mean: Floats, sd: Floats) -> Moments:
-        """Return the moments of printed ratios, without those that leave out a repeat."""
-        error = np.sqrt((mean - 1.0) ** 2 + sd**2)
-        return cls(mean[..., None], sd[..., None], error[..., None])
-
     def of_methods(self, rows: Sequence[int]) -> Moments:
         """Return the moments of a selection of methods."""
         return Moments(self.mean[rows], self.sd[rows], self.error[rows])
@@ -147,11 +141,6 @@ def _leave_one_out_means(values: Floats) -> Floats:
     total = values.sum(axis=-1, keepdims=True)
     remaining_means = (total - values) / (n - 1) if n > 1 else np.full_like(values, math.nan)
     return np.concatenate([total / n, remaining_means], axis=-1)
-
-
-def geometric_mean(values: Floats) -> Floats:
-    """Return the geometric mean over the first axis."""
-    return np.exp(np.log(values).mean(axis=0))
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
@@ -238,25 +227,15 @@ def paper_values(recipe: Recipe) -> Mapping[str, Floats] | None:
     Both are float64, (n_methods, 1 + n_estimators, n_measures). The first column contains the
     exact values, followed by the estimators in `papers`.
     """
-    table = recipe.parameters.get("paper")
+    table, measures = recipe.parameters.get("paper"), recipe.parameters["measures"]
     if table is None:
         return None
     return {
         part: np.array(
             [
-                np.transpose([table[part][name][m] for m in recipe.parameters["measures"]])
+                np.transpose([table[part][name][m] for m in measures])
                 for name in recipe.parameters["compared"]
             ]
         )
         for part in ("mean", "sd")
     }
-
-
-def paper_moments(recipe: Recipe) -> tuple[Floats, Moments] | None:
-    """Return the paper's exact values, and the moments of its ratios to them."""
-    printed = paper_values(recipe)
-    if printed is None:
-        return None
-    exact = printed["mean"][:, :1]
-    ratios = printed["mean"][:, 1:] / exact, printed["sd"][:, 1:] / exact
-    return exact[:, 0] / UNIT, Moments.printed(*ratios)

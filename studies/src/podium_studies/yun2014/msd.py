@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,20 +17,22 @@ from podium.catalogue import rank_blocks
 from podium.evaluation import evaluate
 from podium.executors import Threads
 from podium.recommenders import Factorization
-from podium.report import Figure, Table
+from podium.report import Figure
 from podium_studies import views
 from podium_studies.archive import members, required
 from podium_studies.recipe import Recipe
 from podium_studies.study import (
     Cells,
     Figures,
+    Grid,
     Measured,
     Result,
     Study,
     generator,
-    key,
     mean,
-    parts,
+    repeats,
+    select,
+    sweep,
 )
 from podium_studies.yun2014.msd_data import Split, hold_out, read
 
@@ -67,21 +70,21 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
 
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: each seed, method and number of passes."""
-    for seed in range(recipe.repeats or 1):
-        for name, method in recipe.parameters["methods"].items():
-            for passes in method["passes"]:
-                yield key(seed=seed, method=name, passes=passes)
+    for seed, (name, method) in itertools.product(
+        repeats(recipe), recipe.parameters["methods"].items()
+    ):
+        yield from sweep(seed=[seed], method=[name], passes=method["passes"])
 
 
-def run(recipe: Recipe, context: Context, cell: str) -> Result:
+def run(recipe: Recipe, context: Context, seed: int, method: str, passes: int) -> Result:
     """Fit a method, and measure it on the held-out songs of the judged users."""
-    key_parts, settings = parts(cell), recipe.parameters
+    settings = recipe.parameters
     train, test, judged = context.split.train, context.split.test, context.judged
     start = time.perf_counter(), time.process_time()
-    if key_parts["method"] == POPULARITY:
+    if method == POPULARITY:
         users, items = _popularity(train)
     else:
-        users, items = _fitted(recipe, train, key_parts)
+        users, items = _fitted(recipe, train, method, passes, seed)
     seconds, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
     scores = (users[judged], items)
     lists = rank_blocks(scores, test[judged], exclude=train[judged], depth=settings["depth"])
@@ -90,12 +93,12 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
     return {"seconds": seconds, "cpu": cpu, **values}
 
 
-def _fitted(recipe: Recipe, train: csr_array[Any], key_parts: Mapping[str, str]) -> Factors:
-    options: Mapping[str, Any] = recipe.parameters["methods"][key_parts["method"]]["options"]
+def _fitted(recipe: Recipe, train: csr_array[Any], method: str, passes: int, seed: int) -> Factors:
+    options: Mapping[str, Any] = recipe.parameters["methods"][method]["options"]
     model = Factorization(
         **{**recipe.parameters["model"], **options},
-        n_epochs=int(key_parts["passes"]),
-        random_state=int(key_parts["seed"]),
+        n_epochs=passes,
+        random_state=seed,
     )
     model.fit(train, executor=Threads(recipe.parameters["threads"]))
     ones = np.ones((train.shape[0], 1), np.float32)
@@ -120,11 +123,12 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     fits = _fits(cells)
     measures: Sequence[str] = recipe.parameters["measures"]
     figures: dict[str, Measured] = {}
-    for name, by_passes in fits.items():
+    for method, by_passes in fits.items():
         for passes, results in by_passes.items():
-            label = _label(name, passes)
+            label = _label(method, passes)
             figures |= {f"{label}: {m}": mean(_per_user(results, m)) for m in measures}
-            figures[f"{label}: seconds"] = mean(result["seconds"] for result in results)
+            for name, clock in {"seconds": "seconds", "CPU seconds": "cpu"}.items():
+                figures[f"{label}: {name}"] = mean(result[clock] for result in results)
     (first, first_results), *others = ((name, by[max(by)]) for name, by in fits.items())
     for name, other_results in others:
         for measure in measures:
@@ -133,19 +137,26 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     return figures
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield plots of each measure against threads × seconds, as on the poster."""
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Figure]:
+    """Yield all fits, the differences, and plots against threads × seconds, as on the poster."""
+    fits, measures = _fits(cells), recipe.parameters["measures"]
+    labels = [_label(name, n) for name, by_passes in fits.items() for n in by_passes]
+    title = "Means over the judged users ± standard errors, and seconds of a complete fit"
+    yield Grid(title, labels, [*measures, "seconds", "CPU seconds"], "{}: {}", digits=4)
+    first, *others = fits
+    title = f"{first} less another method on the same users, each with most passes"
+    yield Grid(title, others, measures, f"{first} − {{}}: {{}}", digits=4, head="other")
     threads = recipe.parameters["threads"]
-
-    def curve(name: str, passes: Iterable[int], measure: str) -> views.Row:
-        labels = [_label(name, n) for n in passes]
-        seconds = (threads * figures[f"{label}: seconds"].value for label in labels)
-        return views.curve(name, seconds, (figures[f"{fit}: {measure}"].value for fit in labels))
-
-    for measure in recipe.parameters["measures"]:
+    for measure in measures:
+        series: list[views.Row] = []
+        for name, by_passes in fits.items():
+            points = [_label(name, n) for n in by_passes]
+            seconds = [threads * figures[f"{label}: seconds"].value for label in points]
+            values = [figures[f"{label}: {measure}"].value for label in points]
+            series.append(views.curve(name, seconds, values))
         yield views.lines(
             f"{measure} against threads × seconds",
-            [curve(name, by_passes, measure) for name, by_passes in _fits(cells).items()],
+            series,
             "threads × seconds of a complete fit",
             measure,
             log_x=True,
@@ -154,39 +165,11 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
         )
 
 
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield a table of all fits, and a table of the differences."""
-    fits, measures = _fits(cells), recipe.parameters["measures"]
-    first, *others = fits
-    yield {
-        "columns": ["method", "passes", *measures, "seconds", "CPU seconds"],
-        "rows": [
-            [
-                name,
-                passes,
-                *(views.level(figures[f"{_label(name, passes)}: {m}"], 4) for m in measures),
-                *(f"{mean(r[clock] for r in results).value:.1f}" for clock in ("seconds", "cpu")),
-            ]
-            for name, by_passes in fits.items()
-            for passes, results in by_passes.items()
-        ],
-        "caption": "Means over the judged users ± standard errors, and seconds of a complete fit.",
-    }
-    yield views.table(
-        f"{first} less another method on the same users, each with its largest number of passes, "
-        "± standard errors.",
-        "other",
-        others,
-        measures,
-        lambda name, measure: views.level(figures[f"{first} − {name}: {measure}"], 4),
-    )
-
-
 def _fits(cells: Cells) -> Fits:
     fits: dict[str, dict[int, list[Result]]] = {}
-    for key_parts, result in views.select(cells):
+    for key_parts, result in select(cells):
         by_passes = fits.setdefault(key_parts["method"], {})
-        by_passes.setdefault(int(key_parts["passes"]), []).append(result)
+        by_passes.setdefault(key_parts["passes"], []).append(result)
     return fits
 
 
@@ -199,5 +182,5 @@ def _label(name: str, passes: int) -> str:
     return f"{name}, {passes} passes" if passes else name
 
 
-STUDY = Study(cells, run, fold, prepare, plots, tables)
+STUDY = Study(cells, run, fold, prepare, shown)
 """The study of quality against seconds. Times are results here, and differ between runs."""
