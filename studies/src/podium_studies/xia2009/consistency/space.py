@@ -348,7 +348,7 @@ def _relations(n: int, k: int, pairs: Iterable[tuple[int, int]]) -> NDArray[np.i
     """Return (more probable head, less probable head) for each relation that the pairs imply."""
     relations: list[NDArray[np.int64]] = [np.empty((0, 2), np.int64)]
     for pair in pairs:
-        i, j = _orders.pair(pair, n)
+        i, j = _orders.objects(*pair, n)
         more_probable = np.flatnonzero(_orders.is_before(n, k, i, j))
         relations.append(
             np.stack([more_probable, _orders.exchanged(n, k, i, j)[more_probable]], axis=1)
