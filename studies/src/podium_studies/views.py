@@ -164,7 +164,7 @@ def intervals(title: str, panels: Mapping[str, Iterable[Row]], **more: Any) -> F
     return {"kind": "grouped_intervals", "title": title, "panels": panel_rows, **more}
 
 
-def curve(label: str, x: Iterable[float], y: Iterable[float | None]) -> Row:
+def curve(label: str, x: Iterable[float], y: Iterable[float | None]) -> dict[str, Any]:
     """Return a series of a line plot."""
     return {"label": label, "x": [*x], "y": [*y]}
 
