@@ -27,40 +27,30 @@ def locate(recipe: Recipe, data: Path | None) -> tuple[dict[str, Path], dict[str
     places: dict[str, Path] = {}
     checksums: dict[str, str] = {}
     for data_set in recipe.data:
-        places[data_set.folder] = _place(recipe, data_set, data)
-        checksums |= _checksums(recipe, data_set, places[data_set.folder])
-    return places, checksums
-
-
-def _place(recipe: Recipe, data_set: DataSet, data: Path | None) -> Path:
-    if data is None:
-        raise DataError(
-            f"{recipe.name} needs {_described(data_set)} Download it and pass data=PATH, "
-            "the folder that contains it."
-        )
-    if not data.exists():
-        raise DataError(f"{data} does not exist. {recipe.name} needs {_described(data_set)}")
-    inner = data / data_set.folder
-    return inner if inner.exists() else data
-
-
-def _checksums(recipe: Recipe, data_set: DataSet, place: Path) -> dict[str, str]:
-    files = members(place, data_set.title, data_set.url) if data_set.files else []
-    checksums: dict[str, str] = {}
-    for file in data_set.files:
-        member = pick(files, [file.name, *file.also])
-        if member is None:
+        if data is None or not data.exists():
+            problem = "" if data is None else f"{data} does not exist. "
             raise DataError(
-                f"{place} does not contain {file.name}. {recipe.name} needs {_described(data_set)}"
+                f"{problem}{recipe.name} needs {_described(data_set)} Download it and pass "
+                "data=PATH, the folder that contains it."
             )
-        checksums[f"{data_set.folder}/{file.name}"] = _checksum(member, file, data_set)
-    return checksums
+        inner = data / data_set.folder
+        place = places[data_set.folder] = inner if inner.exists() else data
+        files = members(place, data_set.title, data_set.url) if data_set.files else []
+        for file in data_set.files:
+            member = pick(files, [file.name, *file.also])
+            if member is None:
+                raise DataError(
+                    f"{place} does not contain {file.name}. {recipe.name} needs "
+                    f"{_described(data_set)}"
+                )
+            checksums[f"{data_set.folder}/{file.name}"] = _checksum(member, file, data_set)
+    return places, checksums
 
 
 def _checksum(member: Member, file: DataFile, data_set: DataSet) -> str:
     digest = hashlib.sha256()
     with member.open() as stream:
-        while block := stream.read(_BLOCK):
+        for block in iter(lambda: stream.read(_BLOCK), b""):
             digest.update(block)
     checksum = digest.hexdigest()
     if file.sha256 and checksum != file.sha256:

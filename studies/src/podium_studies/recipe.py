@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -171,38 +171,26 @@ def load(name: str) -> Recipe:
 
 def _files() -> dict[str, Traversable]:
     """Return the file of every recipe, from the folder "recipes" of each paper's package."""
-    papers = [paper for paper in resources.files("podium_studies").iterdir() if paper.is_dir()]
-    folders = [paper / "recipes" for paper in papers]
-    return {
-        file.name.removesuffix(".toml"): file
-        for folder in folders
-        if folder.is_dir()
-        for file in folder.iterdir()
-        if file.name.endswith(".toml")
-    }
+    papers = resources.files("podium_studies").iterdir()
+    folders = (paper / "recipes" for paper in papers if paper.is_dir())
+    files = (file for folder in folders if folder.is_dir() for file in folder.iterdir())
+    return {f.name.removesuffix(".toml"): f for f in files if f.name.endswith(".toml")}
 
 
 def read(name: str, text: str) -> Recipe:
     """Parse the TOML text of a recipe; an unknown key raises DataError."""
     try:
-        content = tomllib.loads(text)
-        fields: dict[str, Any] = {
-            **content,
-            "data": tuple(map(_data_set, content.get("data", ()))),
-            "claims": tuple(Claim(**claim) for claim in content.get("claims", ())),
-            "notes": tuple(content.get("notes", ())),
-        }
-        return Recipe(name=name, **fields)
+        content: dict[str, Any] = tomllib.loads(text)
+        content["claims"] = tuple(Claim(**claim) for claim in content.get("claims", ()))
+        content["notes"] = tuple(content.get("notes", ()))
+        content["data"] = tuple(
+            DataSet(**{**data, "files": tuple(map(_file, data.get("files", ())))})
+            for data in content.get("data", ())
+        )
+        return Recipe(name=name, **content)
     except (TypeError, ValueError) as error:
         raise DataError(f"Recipe {name} can't be read: {error}.") from error
 
 
-def _data_set(content: Mapping[str, Any]) -> DataSet:
-    files: Sequence[Mapping[str, Any]] = content.get("files", ())
-    fields: dict[str, Any] = {**content, "files": tuple(map(_data_file, files))}
-    return DataSet(**fields)
-
-
-def _data_file(content: Mapping[str, Any]) -> DataFile:
-    fields: dict[str, Any] = {**content, "also": tuple(content.get("also", ()))}
-    return DataFile(**fields)
+def _file(content: Mapping[str, Any]) -> DataFile:
+    return DataFile(**{**content, "also": tuple(content.get("also", ()))})

@@ -136,11 +136,18 @@ def reproduce(
     keys = list(study.cells(recipe))
     plan = RunPlan(recipe.fingerprint, _hash(recipe, checksums), recipe.repeats, len(keys))
     with contextlib.closing(Checkpoint(folder, plan, fresh=fresh)) as cell_store:
-        resumed = sum(key in cell_store.done for key in keys)
-        _fill(cell_store, recipe, paths, keys, jobs, progress)
+        todo = [key for key in keys if key not in cell_store.done]
+        resumed = len(keys) - len(todo)
+        if todo:
+            note = f"resumed after {resumed} cells" if resumed else "preparing"
+            progress(resumed, len(keys), note)
+        finished = _finished(recipe, paths, todo, jobs)
+        for n_done, (key, (result, seconds)) in enumerate(finished, resumed + 1):
+            cell_store.add(key, result, seconds)
+            progress(n_done, len(keys), key)
         cells = {key: cell_store.done[key] for key in keys}
     figures = study.fold(recipe, cells)
-    finished = Finished(
+    done = Finished(
         recipe,
         cells,
         figures,
@@ -150,7 +157,7 @@ def reproduce(
         seconds=cell_store.seconds,
         checksums=checksums,
     )
-    return Outcome(finished, page.write(finished, folder), resumed, cell_store.others)
+    return Outcome(done, page.write(done, folder), resumed, cell_store.others)
 
 
 def study_of(recipe: Recipe) -> Study:
@@ -205,37 +212,15 @@ def _hash(recipe: Recipe, checksums: Mapping[str, str]) -> str:
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
-def _fill(
-    cell_store: Checkpoint,
-    recipe: Recipe,
-    paths: Mapping[str, Path],
-    keys: Sequence[str],
-    jobs: int,
-    progress: Progress,
-) -> None:
-    """Compute the cells that are not finished yet."""
-    todo = [key for key in keys if key not in cell_store.done]
-    if not todo:
-        return
-    n_before = len(keys) - len(todo)
-    progress(
-        n_before, len(keys), "preparing" if n_before == 0 else f"resumed after {n_before} cells"
-    )
-    finish = _in_turn if jobs == 1 else _side_by_side
-    for n_done, (key, (result, seconds)) in enumerate(
-        finish(recipe, paths, todo, jobs), n_before + 1
-    ):
-        cell_store.add(key, result, seconds)
-        progress(n_done, len(keys), key)
-
-
-def _in_turn(
+def _finished(
     recipe: Recipe, paths: Mapping[str, Path], todo: Sequence[str], jobs: int
 ) -> Iterator[tuple[str, _Timed]]:
-    del jobs  # the signature is that of `_side_by_side`
-    worker = _Worker(recipe, paths)
-    for key in todo:
-        yield key, worker(key)
+    """Yield the results of cells as they are finished."""
+    if jobs > 1 and todo:
+        yield from _side_by_side(recipe, paths, todo, jobs)
+    elif todo:
+        worker = _Worker(recipe, paths)
+        yield from ((key, worker(key)) for key in todo)
 
 
 def _side_by_side(

@@ -149,11 +149,10 @@ def generalization_gap(
     risk = population(scorer) if fit is None else None
     for (i, factor), repeat in itertools.product(enumerate(factors), range(repeats)):
         # The last key is 2 or 3, because the keys of the population end in 0 and 1.
+        n_items, cutoff = [factor * n for n in smallest[:2]], factor * smallest[2]
         drawn = [
-            sampler(np.random.default_rng([root_seed, factor, repeat, last_key]), factor * n)
-            for sampler, n, last_key in zip(
-                (positives, negatives), smallest[:2], (2, 3), strict=True
-            )
+            sampler(np.random.default_rng([root_seed, factor, repeat, last_key]), n)
+            for sampler, n, last_key in zip((positives, negatives), n_items, (2, 3), strict=True)
         ]
         if fit is not None:
             scorer = fit(*drawn)
