@@ -12,12 +12,12 @@ import pytest
 
 from podium.report import figures as report_figures
 from podium.report import tables as report_tables
+from podium_studies.cells import key, parts
 from podium_studies.folds import Candidate
 from podium_studies.hiranandani2020 import objectives, table3
 from podium_studies.hiranandani2020.objectives_methods import LINEAR, METHODS, OWN, Split
 from podium_studies.recipe import Recipe, load
 from podium_studies.rows import Parts, Rows
-from podium_studies.study import key, parts
 
 TREES = [name for name, method in METHODS.items() if method.kind == OWN]
 OURS = "group-logistic, pooled"

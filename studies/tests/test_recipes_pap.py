@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from podium_studies.cells import generator, key
 from podium_studies.hiranandani2020 import figure1 as figure1_study
 from podium_studies.hiranandani2020 import table2 as table2_study
 from podium_studies.recipe import load
 from podium_studies.runner import Outcome, reproduce
-from podium_studies.study import generator, key
 
 
 @pytest.fixture(scope="module")

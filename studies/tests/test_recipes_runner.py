@@ -19,9 +19,10 @@ import pytest
 import podium
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium_studies import checkpoint
+from podium_studies.cells import generator, key, mean, parts
 from podium_studies.recipe import Claim, DataFile, DataSet, Recipe, load
 from podium_studies.runner import reproduce, status
-from podium_studies.study import Study, generator, key, mean, parts
+from podium_studies.study import Study
 
 CONTENT = b"1,2\n"
 SUM = hashlib.sha256(CONTENT).hexdigest()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from podium.errors import ArgumentError
+from podium_studies.cells import generator, key, mean, parts
 from podium_studies.recipe import Claim, Recipe
-from podium_studies.study import Measured, generator, key, mean, parts
+from podium_studies.study import Measured
 from podium_studies.verdict import judge, line, standing
 
 NAN = float("nan")

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from podium.errors import DataError
+from podium_studies.cells import parts
 from podium_studies.recipe import Recipe, load
 from podium_studies.runner import reproduce
-from podium_studies.study import parts
 from podium_studies.yun2014 import letor
 from podium_studies.yun2014.letor import METHODS, OTHER, ROBIRANK
 

@@ -13,9 +13,9 @@ import pytest
 
 from podium.errors import DataError
 from podium.report import figures
+from podium_studies.cells import parts
 from podium_studies.recipe import Recipe, load
 from podium_studies.runner import reproduce
-from podium_studies.study import parts
 from podium_studies.yun2014 import msd as study
 from podium_studies.yun2014.msd_data import hold_out, read
 

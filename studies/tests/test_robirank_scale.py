@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from podium.report import figures
+from podium_studies.cells import parts
 from podium_studies.recipe import Recipe, load
-from podium_studies.study import parts
 from podium_studies.verdict import judge
 from podium_studies.yun2014 import scale as study
 from podium_studies.yun2014.scale import DIFFERING

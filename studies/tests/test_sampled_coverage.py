@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from podium_studies.cells import key
 from podium_studies.jin2021 import coverage as study
 from podium_studies.jin2021 import populations
 from podium_studies.recipe import Recipe, load
 from podium_studies.runner import reproduce
-from podium_studies.study import key
 
 GRID = [["power .7", 400, 100], ["lognormal N/20, 1.5", 1000, 200], ["power .3", 300, 50]]
 

@@ -13,6 +13,7 @@ import pytest
 
 from podium.report import figures as drawn
 from podium.sampled import RankDistribution, get
+from podium_studies.cells import parts
 from podium_studies.jin2021 import error as figures
 from podium_studies.jin2021 import error as study
 from podium_studies.jin2021 import error_runs as timing
@@ -20,7 +21,6 @@ from podium_studies.jin2021.error_runs import designs, growing
 from podium_studies.jin2021.evaluations import estimates
 from podium_studies.recipe import Recipe, load
 from podium_studies.runner import reproduce
-from podium_studies.study import parts
 
 METHODS: dict[str, Any] = {"RoBiRank": {"n_factors": 4, "n_epochs": 3}, "itemKNN": {"k": 5}}
 FIXED, GROWING = [5, 10, 20], [[5, 10], [5, 10, 20]]

@@ -14,11 +14,11 @@ import pytest
 
 from podium.report import figures as drawn
 from podium.sampled import RankDistribution, get
+from podium_studies.cells import parts
 from podium_studies.jin2021 import figures as figures
 from podium_studies.jin2021 import figures as study
 from podium_studies.recipe import Recipe, load
 from podium_studies.runner import reproduce
-from podium_studies.study import parts
 
 METHODS: dict[str, Any] = {"EASE": {"l2": 20.0}, "itemKNN": {"k": 5}}
 

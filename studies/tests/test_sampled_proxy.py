@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from podium_studies.cells import parts
 from podium_studies.jin2021 import proxies as study
 from podium_studies.recipe import Recipe, load
 from podium_studies.runner import reproduce
-from podium_studies.study import parts
 
 METHODS: dict[str, Any] = {"RoBiRank": {"n_factors": 4, "n_epochs": 3}, "itemKNN": {"k": 5}}
 

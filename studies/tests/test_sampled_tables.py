@@ -16,13 +16,14 @@ import pytest
 from podium import sampled
 from podium.report import figures as drawn
 from podium.sampled import RankDistribution
+from podium_studies.cells import seed_of
 from podium_studies.jin2021 import tables as study
 from podium_studies.jin2021 import tables_values as figures
 from podium_studies.jin2021 import winners as winners
 from podium_studies.jin2021.tables_values import Moments, Values, geometric_mean, jackknife
 from podium_studies.recipe import Recipe, load
 from podium_studies.runner import reproduce, study_of
-from podium_studies.study import Measured, seed_of
+from podium_studies.study import Measured
 
 METHODS: dict[str, Any] = {"EASE": {"l2": 20.0}, "itemKNN": {"k": 5}, "RoBiRank": {"n_factors": 4}}
 RECIPES = [

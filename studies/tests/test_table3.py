@@ -14,12 +14,13 @@ import pytest
 
 from podium.report import figures as report_figures
 from podium.report import tables as report_tables
+from podium_studies.cells import key, parts
 from podium_studies.hiranandani2020 import behance, citation, splits, table3
 from podium_studies.hiranandani2020.table3 import METHODS, PAPER, RANDOM, ZERO, grid
 from podium_studies.recipe import Recipe, load
 from podium_studies.rows import Parts, Rows
 from podium_studies.runner import reproduce
-from podium_studies.study import Measured, key, parts
+from podium_studies.study import Measured
 
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 NAMES = ("pap-table3-movielens", "pap-table3-citation", "pap-table3-behance")

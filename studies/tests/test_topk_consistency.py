@@ -11,8 +11,8 @@ import pytest
 
 from podium.groups import Groups
 from podium.report import figures
+from podium_studies.cells import key, parts
 from podium_studies.recipe import Recipe, load
-from podium_studies.study import key, parts
 from podium_studies.verdict import judge
 from podium_studies.xia2009 import enumeration as study
 from podium_studies.xia2009.enumeration_curves import curve

@@ -17,11 +17,11 @@ import pytest
 
 from podium.errors import DataError
 from podium_studies import folds
+from podium_studies.cells import parts
 from podium_studies.folds import values
 from podium_studies.recipe import Recipe, load
 from podium_studies.rows import Rows
 from podium_studies.runner import reproduce
-from podium_studies.study import parts
 from podium_studies.views import paired
 from podium_studies.xia2009 import letor
 from podium_studies.xia2009.letor import METHODS

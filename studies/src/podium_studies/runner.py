@@ -23,10 +23,11 @@ from podium.errors import ArgumentError, ConvergenceWarning, DataError, PodiumEr
 from podium.progress import silent
 from podium.types import Progress
 from podium_studies import checkpoint, checks, datasets, page
+from podium_studies.cells import parts
 from podium_studies.checkpoint import Checkpoint, RunPlan
 from podium_studies.page import Finished
 from podium_studies.recipe import Recipe, load, names
-from podium_studies.study import Cells, Result, Study, parts
+from podium_studies.study import Cells, Result, Study
 from podium_studies.verdict import Verdict, judge
 
 FOLDER = "reproduce"

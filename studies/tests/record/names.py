@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from podium_studies.archive import movielens as read_movielens
+from podium_studies.cells import parts
 from podium_studies.hiranandani2020 import baselines, behance, citation, movielens
 from podium_studies.hiranandani2020.objectives import splits as objective_splits
 from podium_studies.hiranandani2020.table3 import Context as Table3Context
@@ -11,7 +12,6 @@ from podium_studies.recipe import Recipe, load
 from podium_studies.recipe import names as recipe_names
 from podium_studies.rows import Rows
 from podium_studies.runner import study_of
-from podium_studies.study import parts
 from podium_studies.verdict import judge
 from podium_studies.xia2009.rankboost import RankBoost
 from podium_studies.yun2014.msd import FILE as TRIPLETS

@@ -19,17 +19,9 @@ from podium.rankers.objective import LinearObjective, times
 from podium.report import Figure, Table
 from podium.types import Mask
 from podium_studies import views
+from podium_studies.cells import generator, parts, sweep
 from podium_studies.recipe import Recipe
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Measured,
-    Result,
-    Study,
-    generator,
-    parts,
-    sweep,
-)
+from podium_studies.study import Cells, Figures, Measured, Result, Study
 
 Rows = NDArray[np.float64]  # (n_rows, n_features)
 Scores = NDArray[np.float64]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from podium.report import Table
 from podium_studies import views
+from podium_studies.cells import generator, key, mean, methods, repeats, seed_of, sweep
 from podium_studies.folds import Candidate
 from podium_studies.hiranandani2020 import movielens
 from podium_studies.hiranandani2020.objectives_methods import (
@@ -29,21 +30,7 @@ from podium_studies.hiranandani2020.objectives_methods import (
 from podium_studies.hiranandani2020.splits import NOTE, PERCENT, by_split, gains, tested
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows, drawn
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Grid,
-    Measured,
-    Result,
-    Study,
-    generator,
-    key,
-    mean,
-    methods,
-    repeats,
-    seed_of,
-    sweep,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
 LOGISTIC, PAP_LOGISTIC, BINARY = "logistic regression", "pap-logistic", "LightGBM binary"
 BEST, CHOSEN = "LightGBM's own best on test", "LightGBM's own best on validation"

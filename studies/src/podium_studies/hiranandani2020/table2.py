@@ -22,20 +22,10 @@ from podium.rankers import LinearRanker
 from podium.rankers.fitting import NothingLearnedError
 from podium.rankers.objective import times
 from podium.ranking import Ranking
+from podium_studies.cells import generator, key, mean, repeats
 from podium_studies.hiranandani2020.baselines import PrecisionAverage, SVMpAUC
 from podium_studies.recipe import Recipe
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Grid,
-    Measured,
-    Result,
-    Study,
-    generator,
-    key,
-    mean,
-    repeats,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
 Sample = tuple[NDArray[np.float64], NDArray[np.float64]]  # features, relevance
 

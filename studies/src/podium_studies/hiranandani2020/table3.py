@@ -20,6 +20,7 @@ from podium.rankers import LinearRanker, LogisticRanker
 from podium.report import Table
 from podium.types import PerRow
 from podium_studies import checks, views
+from podium_studies.cells import generator, key, mean, methods, product, repeats, seed_of
 from podium_studies.hiranandani2020 import behance, citation, movielens
 from podium_studies.hiranandani2020.baselines import GreedyPAp, PrecisionAverage, SelectPAp, SVMpAUC
 from podium_studies.hiranandani2020.splits import (
@@ -34,21 +35,7 @@ from podium_studies.hiranandani2020.splits import (
 from podium_studies.hiranandani2020.surrogates import PAUCHinge
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows, drawn
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Grid,
-    Measured,
-    Result,
-    Study,
-    generator,
-    key,
-    mean,
-    methods,
-    product,
-    repeats,
-    seed_of,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
 PAPER, ZERO = "paper", "zero"
 """The protocols: as in the paper's code, or from zero with the iterate chosen on validation."""

@@ -10,22 +10,12 @@ import numpy as np
 from podium.report import Figure, Table
 from podium.sampled import RankDistribution, evaluate, get, simulate_ranks
 from podium_studies import views
+from podium_studies.cells import generator, repeats, results, seed_of, sweep
 from podium_studies.jin2021 import populations
 from podium_studies.jin2021.evaluations import estimates, geometric_mean, quiet
 from podium_studies.jin2021.protocol import Floats
 from podium_studies.recipe import Recipe
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Measured,
-    Result,
-    Study,
-    generator,
-    repeats,
-    results,
-    seed_of,
-    sweep,
-)
+from podium_studies.study import Cells, Figures, Measured, Result, Study
 
 DEFAULT = "default"
 """The name of the estimator whose intervals are measured; the others are its rivals."""

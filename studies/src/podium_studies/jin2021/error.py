@@ -11,22 +11,13 @@ import numpy as np
 from podium.report import Figure, Table
 from podium.sampled import get
 from podium_studies import views
+from podium_studies.cells import key, repeats, results, sweep
 from podium_studies.jin2021.error_runs import FACTORS, designs, fixed, growing, seconds
 from podium_studies.jin2021.evaluations import Evaluations, estimates, prepare
 from podium_studies.jin2021.figures import statistic_of_mean
 from podium_studies.jin2021.protocol import Floats
 from podium_studies.recipe import Recipe
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Measured,
-    Result,
-    Study,
-    key,
-    repeats,
-    results,
-    sweep,
-)
+from podium_studies.study import Cells, Figures, Measured, Result, Study
 
 ERRORS, SECONDS = "errors", "seconds"
 """The two kinds of cells: estimates from one sample of each design, and processor times."""

@@ -30,12 +30,12 @@ from podium.sampled import (
     simulate_ranks,
 )
 from podium_studies import checks
+from podium_studies.cells import seed_of
 from podium_studies.jin2021 import protocol
 from podium_studies.jin2021.protocol import Floats, HeldOut, Ints
 from podium_studies.recipe import Recipe
 from podium_studies.rivals.with_cornac import MultiVAE, NeuMF
 from podium_studies.rivals.with_implicit import ALS
-from podium_studies.study import seed_of
 
 METHODS: dict[str, Callable[..., Any]] = {
     "EASE": recommenders.EASE,

@@ -10,21 +10,11 @@ import numpy as np
 
 from podium.report import Figure, Table
 from podium_studies import views
+from podium_studies.cells import mean, repeats, results, sweep
 from podium_studies.jin2021.evaluations import Evaluations, prepare, quiet
 from podium_studies.jin2021.protocol import Floats
 from podium_studies.recipe import Recipe
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Grid,
-    Measured,
-    Result,
-    Study,
-    mean,
-    repeats,
-    results,
-    sweep,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
 _DIGITS = 7  # decimals of a share of users: 1/100 of one user in 100,000
 

@@ -15,6 +15,7 @@ from podium.catalogue import ScoreFunction
 from podium.report import Figure, Table
 from podium.sampled import evaluate, scan
 from podium_studies import views
+from podium_studies.cells import repeats, results, seed_of, sweep
 from podium_studies.jin2021 import evaluations
 from podium_studies.jin2021.evaluations import (
     Evaluations,
@@ -25,17 +26,7 @@ from podium_studies.jin2021.evaluations import (
 )
 from podium_studies.jin2021.protocol import Floats, Ints
 from podium_studies.recipe import Recipe
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Measured,
-    Result,
-    Study,
-    repeats,
-    results,
-    seed_of,
-    sweep,
-)
+from podium_studies.study import Cells, Figures, Measured, Result, Study
 
 BASELINE = "random items"
 """The cells in which each target is ranked among random items, without a proxy."""

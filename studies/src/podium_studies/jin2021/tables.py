@@ -10,20 +10,11 @@ import numpy as np
 
 from podium.report import Figure, Table
 from podium_studies import views
+from podium_studies.cells import key, repeats, seed_of
 from podium_studies.jin2021.evaluations import Evaluations, estimates, prepare
 from podium_studies.jin2021.tables_values import UNIT, Values, fold, paper_values
 from podium_studies.recipe import Recipe
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Grid,
-    Measured,
-    Result,
-    Study,
-    key,
-    repeats,
-    seed_of,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
 _DIGITS = 7  # significant digits of stored estimates
 _WORST = "CLS"  # left out of the plot of errors, where it would compress the scale

@@ -11,10 +11,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from podium_studies.cells import results
 from podium_studies.jin2021.evaluations import geometric_mean
 from podium_studies.jin2021.protocol import Floats
 from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured, results
+from podium_studies.study import Cells, Figures, Measured
 
 UNIT = 1e3
 """The factor of levels in tables: the paper prints them in thousandths."""

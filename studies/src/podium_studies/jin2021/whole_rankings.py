@@ -12,21 +12,11 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from podium.sampled import SharedRanks, evaluate, sample_shared
+from podium_studies.cells import key, repeats, results, seed_of
 from podium_studies.jin2021 import protocol
 from podium_studies.jin2021.evaluations import fit, geometric_mean, load, quiet, relative_errors
 from podium_studies.recipe import Recipe
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Grid,
-    Measured,
-    Result,
-    Study,
-    key,
-    repeats,
-    results,
-    seed_of,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
 RANDOM, POPULARITY = "random items", "popularity"
 """The cells without a proxy, and the proxy of the number of training users of each item."""

@@ -15,19 +15,9 @@ import numpy as np
 from podium.losses import Loss
 from podium.report import Figure, Table
 from podium_studies import views
+from podium_studies.cells import generator, key, mean, select, sweep
 from podium_studies.recipe import Recipe
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Measured,
-    Result,
-    Study,
-    generator,
-    key,
-    mean,
-    select,
-    sweep,
-)
+from podium_studies.study import Cells, Figures, Measured, Result, Study
 from podium_studies.xia2009.consistency import (
     Minimum,
     Space,

@@ -19,6 +19,7 @@ from podium import losses
 from podium.groups import Groups
 from podium.report import Table
 from podium_studies import folds, views
+from podium_studies.cells import key, methods, product, seed_of, sweep
 from podium_studies.folds import (
     FOLDS,
     OVER_MEASURES,
@@ -34,19 +35,7 @@ from podium_studies.folds import (
 )
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Grid,
-    Measured,
-    Result,
-    Study,
-    key,
-    methods,
-    product,
-    seed_of,
-    sweep,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 from podium_studies.xia2009.rankboost import RankBoost
 
 Context: TypeAlias = Mapping[str, tuple[Parts, ...]]

@@ -18,20 +18,11 @@ from podium.rankers import LinearRanker, NeuralRanker
 from podium.rankers.boosting import LightGBMRanker
 from podium.report import Table
 from podium_studies import views
+from podium_studies.cells import product, seed_of, sweep
 from podium_studies.folds import FOLDS, Candidate, Method, Options, Values, scored, tuned
 from podium_studies.recipe import DataSet, Recipe
 from podium_studies.rows import Parts
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Grid,
-    Measured,
-    Result,
-    Study,
-    product,
-    seed_of,
-    sweep,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 from podium_studies.xia2009.top_losses_data import READERS, binary, standardized
 
 MODELS: dict[str, Any] = {"linear": LinearRanker, "trees": LightGBMRanker, "neural": NeuralRanker}

@@ -13,6 +13,7 @@ from typing import Any
 from podium import losses
 from podium.report import Table
 from podium_studies import views
+from podium_studies.cells import methods, product, seed_of, sweep
 from podium_studies.folds import (
     FOLDS,
     OVER_MEASURES,
@@ -30,18 +31,7 @@ from podium_studies.hiranandani2020.baselines import GreedyPAp, PrecisionAverage
 from podium_studies.hiranandani2020.surrogates import PApStruct, PAUCHinge
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Grid,
-    Measured,
-    Result,
-    Study,
-    methods,
-    product,
-    seed_of,
-    sweep,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 from podium_studies.xia2009.exponential import PairwiseExponential
 from podium_studies.xia2009.letor import Context, prepare, rankboost
 from podium_studies.yun2014.robust_binary import RobustBinary

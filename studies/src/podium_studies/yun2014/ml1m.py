@@ -21,23 +21,9 @@ from podium.evaluation import evaluate
 from podium.report import Figure, Table
 from podium_studies import archive, views
 from podium_studies.archive import Ints, members, movielens, pick
+from podium_studies.cells import mean, methods, product, repeats, results, seed_of, select, sweep
 from podium_studies.recipe import DataSet, Recipe
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Grid,
-    Measured,
-    Result,
-    Study,
-    mean,
-    methods,
-    product,
-    repeats,
-    results,
-    seed_of,
-    select,
-    sweep,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 from podium_studies.yun2014.ml1m_methods import METHODS, ROBIRANK, Pairs, load
 
 _DEPTH = 20  # the length of recommended lists: as much as pap@10 uses

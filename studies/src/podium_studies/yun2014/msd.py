@@ -20,20 +20,9 @@ from podium.recommenders import Factorization
 from podium.report import Figure
 from podium_studies import views
 from podium_studies.archive import members, required
+from podium_studies.cells import generator, mean, repeats, select, sweep
 from podium_studies.recipe import Recipe
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Grid,
-    Measured,
-    Result,
-    Study,
-    generator,
-    mean,
-    repeats,
-    select,
-    sweep,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 from podium_studies.yun2014.msd_data import Split, hold_out, read
 
 FILE = "train_triplets.txt"

@@ -11,20 +11,9 @@ import numpy as np
 
 from podium.report import Figure
 from podium_studies import views
+from podium_studies.cells import key, mean, parts, repeats, select
 from podium_studies.recipe import Recipe
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Grid,
-    Measured,
-    Result,
-    Study,
-    key,
-    mean,
-    parts,
-    repeats,
-    select,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 from podium_studies.yun2014.scale_fit import FitSettings, in_process
 
 _AUTO = "auto"  # the number of blocks follows from the data's shape

@@ -20,22 +20,11 @@ from podium.evaluation import evaluate
 from podium.report import Table
 from podium_studies import archive, views
 from podium_studies.archive import Pairs, members, required
+from podium_studies.cells import key, mean, methods, seed_of, sweep
 from podium_studies.recipe import DataSet, Recipe
 from podium_studies.rivals.with_implicit import ALS, BPR
 from podium_studies.rivals.with_lightfm import WARP
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Grid,
-    Measured,
-    Result,
-    Study,
-    key,
-    mean,
-    methods,
-    seed_of,
-    sweep,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 from podium_studies.yun2014.ml1m import mean_gap, read_ids
 
 PODIUM, DEFAULTS = "podium's factorization", "its defaults"
