@@ -8,14 +8,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import ParameterGrid
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from threadpoolctl import threadpool_limits
 
 from podium.errors import ArgumentError
 from podium.rankers import LogisticRanker
 from podium.rankers.validation import mean_measure
-from podium.tuning.defaults import default_grid
 from podium_studies.hiranandani2020.baselines import GreedyPAp, SelectPAp, SGDAtK, SVMpAUC
 
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
@@ -84,12 +81,6 @@ def test_baseline_follows_scikit_learn(estimator: Any, check: Any) -> None:
 
 
 @every
-def test_grid_holds_values_that_fit(baseline: Any) -> None:
-    for model in ParameterGrid(default_grid(baseline)):
-        clone(baseline).set_params(**model).fit(*problem())
-
-
-@every
 def test_baseline_ranks_new_users(baseline: Any) -> None:
     fitted = clone(baseline).fit(*problem())
     X, y, qid = problem(seed=1)
@@ -119,15 +110,6 @@ def test_row_order_and_names_of_groups_do_not_matter(baseline: Any) -> None:
 
 
 @every
-def test_group_sizes_are_qid_of_grouped_rows(baseline: Any) -> None:
-    X, y, qid = problem()
-    order = np.argsort(qid, kind="stable")
-    by_qid = clone(baseline).fit(X[order], y[order], qid[order]).coef_
-    by_size = clone(baseline).fit(X[order], y[order], group=np.bincount(qid)).coef_
-    assert by_size.tobytes() == by_qid.tobytes()
-
-
-@every
 def test_weight_by_group_is_weight_by_row(baseline: Any) -> None:
     X, y, qid = problem()
     weights = np.arange(1.0, 13.0) ** 2
@@ -147,34 +129,12 @@ def test_sparse_features_give_the_dense_ranker(baseline: Any) -> None:
 
 
 @every
-def test_same_bits_for_any_number_of_blas_threads(baseline: Any) -> None:
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((4000, 60))
-    y, qid = (X[:, 0] > 1.0).astype(float), np.repeat(range(40), 100)
-    coefs: list[Any] = []
-    for limit in (1, 2):
-        with threadpool_limits(limit):
-            coefs.append(clone(baseline).fit(X, y, qid).coef_)
-    assert np.array_equal(*coefs)
-
-
-@every
 def test_threshold_moves_positives_in_training_and_in_score(baseline: Any) -> None:
     X, y, qid = problem()
     graded = clone(baseline).set_params(min_relevance=2).fit(X, 1.0 + y, qid)
     plain = clone(baseline).fit(X, y, qid)
     assert graded.coef_.tobytes() == plain.coef_.tobytes()
     assert graded.score(X, 1.0 + y, qid) == plain.score(X, y, qid)
-
-
-@every
-def test_score_is_pap_at_the_baselines_k_unless_asked_otherwise(baseline: Any) -> None:
-    X, y, qid = problem()
-    model = clone(baseline).set_params(eval_metric=None).fit(X, y, qid)
-    k = getattr(model, "k", 10)
-    assert model.score(X, y, qid) == mean_measure(f"pap@{k}", model.predict(X), y, qid)
-    ndcg = model.set_params(eval_metric="ndcg@4").score(X, y, qid)
-    assert ndcg == mean_measure("ndcg@4", model.predict(X), y, qid)
 
 
 @pytest.mark.parametrize("baseline", BASELINES[1:], ids=lambda b: type(b).__name__)
@@ -188,49 +148,7 @@ def test_clip_takes_groups_with_fewer_negatives_than_k(baseline: Any) -> None:
     assert fitted.score(X, y, qid) == clipped > 0.9
 
 
-@every
-def test_progress_ends_at_its_total(baseline: Any) -> None:
-    calls: list[tuple[int, int, str]] = []
-    clone(baseline).fit(*problem(), progress=lambda *call: calls.append(call))
-    done, total, _ = calls[-1]
-    assert done == total
-    assert all(0 < done <= total for done, total, _ in calls)
-
-
-@every
-def test_names_of_features_are_of_the_last_fit(baseline: Any) -> None:
-    X, y, qid = problem()
-    model = clone(baseline).fit(X, y, qid)
-    model.stale_ = 1
-    model.fit(X[:, :3], y, qid)
-    assert model.n_features_in_ == 3 == model.coef_.size
-    assert not hasattr(model, "stale_")
-
-
 X0, Y0, Q0 = problem()
-
-
-@every
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"y": np.where(np.arange(300) == 30, np.nan, Y0)}, "y has 1 non-finite .* row 30"),
-        ({"y": -Y0}, "y must be >= 0"),
-        ({"y": Y0[:-1]}, "X and y must have equal length, got 300 and 299"),
-        ({"y": 0 * Y0}, "one class|without a positive: 12"),
-        ({"qid": Q0[:-1]}, "X and qid must have equal length, got 300 and 299"),
-        ({"group": [300]}, "qid and group were both given"),
-        ({"sample_weight": -np.ones(300)}, "sample_weight must be >= 0, got -1 at row 0"),
-        ({"sample_weight": np.zeros(300)}, "weights are (all )?zero"),
-        ({"eval_set": (X0,)}, r"eval_set must be \(X, y\) or \(X, y, qid\)"),
-        ({"eval_set": (X0, 0 * Y0, Q0)}, "eval_set has no group on which pap@3 is defined"),
-        ({"X": np.where(np.arange(4) == 2, np.inf, X0)}, "X has 300 NaN or inf values, .* column"),
-    ],
-)
-def test_bad_data_is_refused(baseline: Any, arguments: dict[str, Any], message: str) -> None:
-    data: dict[str, Any] = {"X": X0, "y": Y0, "qid": Q0, **arguments}
-    with pytest.raises(ValueError, match=message):
-        clone(baseline).fit(**data)
 
 
 @pytest.mark.parametrize(

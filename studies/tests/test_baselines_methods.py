@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_info
 
-from podium import losses
-from podium._one_thread import one_blas_thread
 from podium.errors import ConvergenceWarning
 from podium.groups import Groups
 from podium.metrics import parse
-from podium.rankers import LinearRanker, LogisticRanker
+from podium.rankers import LogisticRanker
 from podium.rankers.validation import mean_measure
 from podium.ranking import Ranking
 from podium.testing.contracts import LossContract, loss_cases
@@ -111,81 +108,6 @@ def test_first_step_of_sgd_at_k_is_between_class_means() -> None:
     np.testing.assert_allclose(ranker.coef_, 0.1 * np.mean(steps, axis=0), rtol=1e-9)
 
 
-@quiet
-def test_sgd_at_k_is_the_linear_ranker_on_its_loss() -> None:
-    params: dict[str, Any] = {"l2": 0.01, "learning_rate": 2.0, "max_iter": 40}
-    for solver in ("subgradient", "stochastic"):
-        one = SGDAtK(3, solver=solver, **params).fit(X, Y, QID, eval_set=EVAL)
-        other = LinearRanker(PrecisionAverage(3), solver=solver, eval_metric="pap@3", **params)
-        other.fit(X, Y, QID, eval_set=EVAL)
-        assert one.coef_.tobytes() == other.coef_.tobytes()
-        assert one.history_["validation"].max() == one.score(*EVAL)
-
-
-def test_logistic_ranker_is_logistic_regression() -> None:
-    for C in (0.1, 10.0):
-        peer = LogisticRegression(C=C, tol=1e-10, max_iter=10_000).fit(X, Y)
-        ranker = LogisticRanker(C).fit(X, Y, QID)
-        np.testing.assert_allclose(ranker.predict(X), peer.decision_function(X), atol=1e-5)
-    free = LogisticRanker(fit_intercept=False).fit(X, Y)
-    assert free.intercept_ == 0.0 != ranker.intercept_
-
-
-def test_logistic_ranker_weighs_rows() -> None:
-    weights = np.arange(300.0)
-    peer = LogisticRegression(tol=1e-10, max_iter=10_000).fit(X, Y, sample_weight=weights)
-    ranker = LogisticRanker().fit(X, Y, QID, sample_weight=weights)
-    np.testing.assert_allclose(ranker.coef_, peer.coef_[0], atol=1e-6)
-
-
-def test_logistic_ranker_measures_an_evaluation_set_and_learns_nothing_of_it() -> None:
-    alone = LogisticRanker(eval_metric="pap@3").fit(X, Y, QID)
-    ranker = LogisticRanker(eval_metric="pap@3").fit(X, Y, QID, eval_set=EVAL)
-    assert ranker.coef_.tobytes() == alone.coef_.tobytes()
-    assert ranker.history_["validation"].tolist() == [ranker.score(*EVAL)]
-
-
-def test_logistic_ranker_converges_on_many_features() -> None:
-    """Beyond the size where Newton's matrix is cheap, another solver finds the same minimum."""
-    rng = np.random.default_rng(0)
-    wide = np.hstack([X, rng.standard_normal((300, 1100))])
-    ranker = LogisticRanker(0.01).fit(wide, Y)
-    loss = losses.Logistic()
-    target = loss.prepare(Y, Groups.single(300))
-    slope = loss.value_and_grad(ranker.predict(wide), target)[1] @ wide * 300
-    np.testing.assert_allclose(ranker.coef_ + 0.01 * slope, 0.0, atol=1e-5)
-
-
-@pytest.mark.parametrize("make", [LogisticRanker, GreedyPAp, SelectPAp])
-def test_huge_features_warn_of_nothing_but_convergence(make: Any) -> None:
-    with pytest.warns(ConvergenceWarning, match="Scale the features"):
-        ranker = make().set_params(eval_metric="pap@3").fit(1e200 * X, Y, QID)
-    assert np.isfinite(ranker.coef_).all()
-
-
-def test_logistic_ranker_says_that_it_did_not_converge() -> None:
-    with pytest.warns(ConvergenceWarning, match=r"before it converged \(max_iter=1, "):
-        LogisticRanker(max_iter=1).fit(X, Y)
-
-
-def test_logistic_ranker_takes_features_that_repeat_each_other() -> None:
-    """Newton's matrix is singular but for the penalty: silent, and the same scores."""
-    twice = LogisticRanker(1e12).fit(np.hstack([X, X, 0 * X]), Y).predict(np.hstack([X, X, X]))
-    np.testing.assert_allclose(twice, LogisticRanker(1e12).fit(X, Y).predict(X), rtol=1e-4)
-
-
-def test_overlapping_fits_keep_one_blas_thread_until_the_last_is_done() -> None:
-    def threads() -> set[int]:
-        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
-
-    before = threads()
-    with one_blas_thread:
-        with one_blas_thread:
-            assert threads() == {1}
-        assert threads() == {1}
-    assert threads() == before
-
-
 def greedy_bases(model: GreedyPAp, y: Any = Y) -> Iterator[Any]:
     """Yield the base classifiers' coefficients, drawn again as the docstring says."""
     rng = np.random.default_rng(model.random_state)
@@ -193,12 +115,6 @@ def greedy_bases(model: GreedyPAp, y: Any = Y) -> Iterator[Any]:
         weights = np.ones(12) if i == 0 else np.bincount(rng.integers(0, 12, 12), minlength=12)
         peer = LogisticRegression(C=model.C, tol=1e-10, max_iter=10_000)
         yield peer.fit(X, y, sample_weight=weights[QID].astype(float)).coef_[0]
-
-
-def test_greedy_with_one_base_is_logistic_regression() -> None:
-    ranker = GreedyPAp(3, n_base=1).fit(X, Y, QID)
-    assert ranker.coef_.tobytes() == LogisticRanker().fit(X, Y, QID).coef_.tobytes()
-    assert ranker.weights_.tolist() == [1.0]
 
 
 def test_greedy_merge_is_the_best_of_the_grid_by_the_mean_over_users() -> None:
@@ -306,15 +222,6 @@ def test_select_pools_all_of_groups_with_few_rows() -> None:
     assert (ranker.stop_reason_, ranker.n_iter_) == ("repeated", 1)
 
 
-def test_select_starts_at_random_where_asked() -> None:
-    first, same, other = (
-        SelectPAp(3, start="normal", max_rounds=1, random_state=seed).fit(X, Y, QID).coef_
-        for seed in (0, 0, 1)
-    )
-    assert first.tobytes() == same.tobytes()
-    assert not np.allclose(first, other)
-
-
 def test_select_keeps_the_round_that_is_best_on_the_evaluation_set() -> None:
     ranker = SelectPAp(3, start="normal").fit(X, Y, QID, eval_set=EVAL)
     assert ranker.score(*EVAL) == max(ranker.history_["measure"])
@@ -333,18 +240,6 @@ def test_svm_pauc_minimises_the_mean_hinge() -> None:
         moved = ranker.coef_ + 0.1 * step
         values, _ = loss.value_and_grad(X @ moved, loss.prepare(Y, Groups.from_qid(QID)))
         assert np.nanmean(values) + moved @ moved / 20 >= ranker.objective_ - ranker.gap_
-
-
-def test_svm_pauc_stops_once_no_ordering_exceeds_the_slack_by_more() -> None:
-    fine, coarse = (SVMpAUC(3, C=10.0, tol=tol).fit(X, Y, QID) for tol in (1e-6, 1e-2))
-    assert coarse.n_iter_ < fine.n_iter_
-    assert coarse.gap_ <= 1e-2
-
-
-def test_svm_pauc_says_that_it_ran_out_of_planes() -> None:
-    with pytest.warns(ConvergenceWarning, match=r"SVMpAUC stopped at max_iter=3.*> tol=0\.0001"):
-        ranker = SVMpAUC(3, C=100.0, max_iter=3).fit(X, Y, QID)
-    assert (ranker.stop_reason_, ranker.n_iter_) == ("max_iter", 3)
 
 
 def test_svm_pauc_with_an_evaluation_set_keeps_its_best_iterate() -> None:

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from podium.data import Interactions
-from podium.errors import DataError
 from podium_studies.archive import movielens as read_movielens
 from podium_studies.hiranandani2020 import movielens
-from podium_studies.hiranandani2020.movielens import FLOOR, factorise, in_time_order, prepare
+from podium_studies.hiranandani2020.movielens import FLOOR, factorise, prepare
 from podium_studies.rows import Rows, drawn
 
 
@@ -57,33 +55,6 @@ def test_features_are_of_the_user_of_the_item_and_their_products() -> None:
     for ids, features in ((actual.user, of_user), (actual.item, of_item)):
         _, codes = np.unique(ids, return_inverse=True)
         assert np.unique(np.column_stack([ids, features]), axis=0).shape[0] == codes.max() + 1
-
-
-def test_preparing_twice_gives_the_same_bits() -> None:
-    ratings = made_up()
-    once, twice = prepare(ratings, rank=3, max_iter=20), prepare(ratings, rank=3, max_iter=20)
-    assert np.array_equal(once.X, twice.X)
-    assert not np.array_equal(once.X, prepare(ratings, rank=3, max_iter=20, seed=1).X)
-
-
-def test_ratings_without_times_or_values_are_refused() -> None:
-    ratings = made_up()
-    with pytest.raises(DataError, match="have no timestamp"):
-        prepare(Interactions(ratings.user, ratings.item, ratings.value))
-    with pytest.raises(DataError, match="have no value"):
-        prepare(Interactions(ratings.user, ratings.item, None, ratings.timestamp))
-
-
-def test_too_few_ratings_are_refused() -> None:
-    with pytest.raises(DataError, match="No user has 20 later ratings of items"):
-        prepare(made_up(n_ratings=25), rank=3, max_iter=5)
-
-
-@pytest.mark.parametrize("kind", ["integers", "datetimes"])
-def test_time_order_rises(kind: str) -> None:
-    time = np.random.default_rng(0).permutation(1000) + 881_250_949
-    values = time.astype("datetime64[s]") if kind == "datetimes" else time
-    assert np.array_equal(in_time_order(values), np.argsort(time))
 
 
 def test_factors_recover_a_product_from_some_of_its_cells() -> None:

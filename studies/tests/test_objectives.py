@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from podium.report import figures as report_figures
-from podium.report import tables as report_tables
-from podium_studies.cells import key, parts
+from podium_studies.cells import key
 from podium_studies.folds import Candidate
 from podium_studies.hiranandani2020 import objectives, table3
-from podium_studies.hiranandani2020.objectives_methods import LINEAR, METHODS, OWN, Split
+from podium_studies.hiranandani2020.objectives_methods import METHODS, OWN, Split
 from podium_studies.recipe import Recipe, load
 from podium_studies.rows import Parts, Rows
 
@@ -50,48 +47,6 @@ def made_up(seed: int = 0) -> tuple[Rows, Any]:
 
 def context_of(recipe: Recipe) -> objectives.Context:
     return objectives.splits(recipe, *made_up())
-
-
-@pytest.fixture(scope="module")
-def done() -> tuple[Recipe, dict[str, Mapping[str, Any]]]:
-    pytest.importorskip("lightgbm")
-    recipe = small()
-    context = context_of(recipe)
-    cells = objectives.cells(recipe)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return recipe, {cell: objectives.run(recipe, context, cell) for cell in cells}
-
-
-def test_every_method_learns_on_every_split(done: Any) -> None:
-    recipe, cells = done
-    assert {parts(cell)["method"] for cell in cells} == {*METHODS}
-    assert len(cells) == 2 * len(METHODS)
-    for cell, actual in cells.items():
-        for at in range(2):
-            assert len(actual["user"][at]) == len(actual["gain"][at]) > 20
-            assert np.mean(actual["gain"][at]) == pytest.approx(actual["pap"][at], abs=1e-6)
-        assert min(actual["pap"]) > 0.4, cell  # 0 for a constant score
-    trees = cells[key(seed=0, method=OURS)]["chosen"][0]
-    assert trees["trees"] in (4, 8, 9)
-    assert {**trees, "trees": 0} in [{**each, "trees": 0} for each in recipe.parameters["trees"]]
-
-
-def test_users_are_those_that_pap_is_defined_on_and_the_same_for_all(done: Any) -> None:
-    recipe, cells = done
-    context = context_of(recipe)
-    for seed in range(2):
-        test = context(seed).parts.test
-        expected = [np.unique(test.with_negatives(k).qid).tolist() for k in (2, 3)]
-        for name in METHODS:
-            assert cells[key(seed=seed, method=name)]["user"] == expected
-
-
-@pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
-def test_a_cell_does_not_depend_on_those_before_it(done: Any) -> None:
-    recipe, cells = done
-    for cell in list(cells)[3::6]:
-        assert objectives.run(recipe, context_of(recipe), cell) == cells[cell]
 
 
 def test_splits_are_those_of_table_3_and_items_go_with_their_rows() -> None:
@@ -229,73 +184,3 @@ def test_the_weakest_cutoff_is_that_of_the_lowest_interval() -> None:
     assert least.value == min(actual["d k=0"].value, actual["d k=1"].value)
     assert np.isnan(least.std_error)
     assert actual["d, mean over k"].value == pytest.approx(gap.mean())
-
-
-def test_a_method_against_itself_is_exactly_nothing() -> None:
-    assert _measured(np.zeros((2, 5, 1)))["d k=0"].std_error == 0.0
-
-
-def test_figures_of_the_claims_are_measured(done: Any) -> None:
-    recipe, cells = done
-    figures = objectives.STUDY.fold(recipe, cells)
-    assert {claim.figure for claim in recipe.claims} <= {*figures}
-    for k in (2, 3):
-        best = max(figures[f"{name} k={k}"].value for name in TREES)
-        gap = figures[f"{OURS} − {objectives.BEST} k={k}"].value
-        assert gap == pytest.approx(figures[f"{OURS} k={k}"].value - best, abs=1e-3)
-        assert gap <= figures[f"{OURS} − {objectives.CHOSEN} k={k}"].value + 1e-9
-
-
-def test_plots_and_tables_can_be_drawn(done: Any) -> None:
-    recipe, cells = done
-    figures = objectives.STUDY.fold(recipe, cells)
-    plots = objectives.STUDY.plots(recipe, cells, figures)
-    assert OURS in report_figures.draw(plots[0])
-    assert all(report_figures.draw(plot) for plot in plots)
-    text = "\n".join(
-        report_tables.to_text(table) for table in objectives.STUDY.tables(recipe, cells, figures)
-    )
-    assert f"{figures[f'{OURS} k=2'].value:.2f} ±" in text
-    assert "rate 0.05, leaves" in text
-
-
-def test_every_objective_has_the_same_search() -> None:
-    parameters = load("pap-objectives").parameters
-    assert sorted(parameters["methods"]) == sorted(METHODS)
-    assert len(parameters["trees"]) == 6
-    assert {len(values) for values in parameters["l2"].values()} == {6}
-    assert {*parameters["l2"]} == {n for n, method in METHODS.items() if method.kind == LINEAR}
-    assert {frozenset(each) for each in parameters["trees"]} == {
-        frozenset({"learning_rate", "num_leaves", "min_data_in_leaf", "bagging_fraction"})
-    }
-
-
-@pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
-def test_the_linear_recipe_is_the_linear_part_of_the_whole() -> None:
-    complete, linear = load("pap-objectives"), load("pap-objectives-linear")
-    for name in ("pap_logistic", "lbfgs", "cutoffs"):
-        assert linear.parameters[name] == complete.parameters[name]
-    for name in linear.parameters["methods"]:
-        assert linear.parameters["l2"][name] == complete.parameters["l2"][name]
-    recipe = replace(
-        linear, parameters={**linear.parameters, "cutoffs": [2, 3], "draws": 50}, repeats=2
-    )
-    context = context_of(recipe)
-    cells = {c: objectives.run(recipe, context, c) for c in objectives.cells(recipe)}
-    figures = objectives.STUDY.fold(recipe, cells)
-    assert {claim.figure for claim in recipe.claims} <= {*figures}
-    plots = objectives.STUDY.plots(recipe, cells, figures)
-    assert [plot["kind"] for plot in plots] == ["line_plot", "difference_plot"]
-
-
-def test_an_unknown_method_is_named() -> None:
-    with pytest.raises(ValueError, match=r"methods must be one of .* Did you mean 'pap-logistic'"):
-        objectives.cells(small(methods=["pap-logistics"]))
-
-
-def test_rows_out_of_order_are_refused() -> None:
-    pytest.importorskip("lightgbm")
-    split = context_of(small())(0)
-    mixed = split.parts.training_on(split.parts.train.take(np.arange(300)[::-1]))
-    with pytest.raises(ValueError, match="qid must be sorted"):
-        _scores(Split(mixed, split.items), "LightGBM binary")

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from podium.errors import DataError
 from podium_studies.jin2021 import evaluations as models
-from podium_studies.jin2021.evaluations import METHODS, Evaluations
+from podium_studies.jin2021.evaluations import Evaluations
 from podium_studies.jin2021.protocol import HeldOut, read
 from podium_studies.recipe import DataSet, Recipe
 
@@ -76,14 +75,6 @@ def test_of_ratings_at_one_time_the_last_is_that_of_the_greater_item(tmp_path: P
     (tmp_path / "ratings.dat").write_text("".join(f"1::{i}::5::7\n" for i in (4, 9, 6)))
     held = read(recipe("movielens-1m"), {"set": tmp_path})
     assert held.target.tolist() == [2]
-
-
-def test_test_file_without_a_user_is_refused(tmp_path: Path) -> None:
-    movielens(tmp_path, "ncf")
-    test = tmp_path / "ml-1m.test.rating"
-    test.write_text(test.read_text().split("\n", 1)[1])
-    with pytest.raises(DataError, match=r"must have one row for each of 3 users, got 2 rows"):
-        read(recipe("movielens-1m"), {"set": tmp_path})
 
 
 def citeulike(place: Path) -> Path:
@@ -155,47 +146,6 @@ def test_a_share_of_users_keeps_the_items_that_they_have(tmp_path: Path) -> None
     assert (held.n_users, held.n_items) == (10, 20)
 
 
-@pytest.mark.parametrize(
-    ("change", "error"),
-    [
-        (
-            {"shape": [3, 4, 9]},
-            r"8 pairs, but A made set has 3 users, 4 items and 9 pairs\. ",
-        ),
-        ({"least": 9}, r"^A made set has no user with at least 9 items\.$"),
-    ],
-)
-def test_other_data_are_refused(tmp_path: Path, change: dict[str, Any], error: str) -> None:
-    with pytest.raises(DataError, match=error):
-        read(recipe("citeulike", **change), {"set": citeulike(tmp_path)})
-
-
-def test_broken_files_are_named(tmp_path: Path) -> None:
-    (citeulike(tmp_path) / "valid.txt").write_text("1 x 1\n")
-    with pytest.raises(DataError, match=r"valid\.txt can't be read: "):
-        read(recipe("citeulike"), {"set": tmp_path})
-    (citeulike(tmp_path) / "test.txt").write_text("\n")
-    with pytest.raises(
-        DataError, match=r"test\.txt can't be read: it is empty\. Download it again\.$"
-    ):
-        read(recipe("citeulike"), {"set": tmp_path})
-    (counted(tmp_path) / "users.dat").write_text("2 4 5\n3 4 5\n")
-    with pytest.raises(
-        DataError, match=r"users\.dat can't be read: a line declares 3 items but has 2"
-    ):
-        read(recipe("citeulike-a"), {"set": tmp_path})
-    (lists(tmp_path) / "test.txt").write_text("1 2.5\n")
-    with pytest.raises(DataError, match=r"test\.txt can't be read: "):
-        read(recipe("lists"), {"set": tmp_path})
-
-
-def test_a_table_must_be_the_only_file(tmp_path: Path) -> None:
-    (table(tmp_path) / "more.csv").write_text("user,item\n1,2\n")
-    with pytest.raises(DataError, match=r"got 2 files\. Pass the file itself\.$"):
-        read(recipe("table"), {"set": tmp_path})
-    assert read(recipe("table"), {"set": tmp_path / "yelp.csv"}).n_users == 3
-
-
 def made(n_users: int = 100, n_items: int = 40) -> HeldOut:
     """Users of two tastes; the held-out item is one of their taste."""
     rng = np.random.default_rng(0)
@@ -220,10 +170,6 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
         "cornac",
     ),
 }
-
-
-def test_every_method_is_tried_here() -> None:
-    assert set(OPTIONS) == set(METHODS)
 
 
 @pytest.mark.long
@@ -253,17 +199,3 @@ def test_ranks_count_learned_items_and_break_ties_at_random() -> None:
     own = scores[np.arange(100), held.target][:, None]
     assert (actual > (scores > own + 1e-4).sum(axis=1)).all()
     assert (actual <= (scores > own - 1e-4).sum(axis=1)).all()
-
-
-def test_a_method_is_fitted_once(monkeypatch: Any) -> None:
-    fitted: list[str] = []
-    real = models._fit
-
-    def counted(method: Any, *rest: Any) -> Any:
-        fitted.append("fit")
-        return real(method, *rest)
-
-    monkeypatch.setattr(models, "_fit", counted)
-    context = Evaluations(recipe("lists", {"EASE": {"l2": 5.0}}), made())
-    assert context.ranks("EASE") is context.ranks("EASE")
-    assert len(fitted) == 1

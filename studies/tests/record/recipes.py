@@ -51,8 +51,13 @@ def recipes() -> Iterator[tuple[str, list[str]]]:
     warnings.simplefilter("ignore")
     for name in names.recipe_names():
         yield f"{name} as it stands", _described(name)
-        yield name, attempt(partial(_done, name, SMALL[name]))
+        yield name, small(name)
     yield "MovieLens-100k prepared", _prepared()
+
+
+def small(name: str) -> list[str]:
+    """Return the lines of a recipe's small version."""
+    return attempt(partial(_done, name, SMALL[name]))
 
 
 def _described(name: str) -> list[str]:
