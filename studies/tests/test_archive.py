@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from podium.errors import DataError
 from podium_studies import folds
 from podium_studies.archive import movielens
 
@@ -42,26 +41,6 @@ def test_movielens_takes_folder_archive_and_file(tmp_path: Path, kind: str) -> N
             [int(word) for word in line.replace("::", "\t").split()]
             for line in content.splitlines()
         ]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("ml.zip", b"no zip", "can't be opened as zip"),
-        ("ml.rar", b"Rar!", "Unpack it and pass the folder"),
-        ("u.data", b"1\t2\tx\t4\n", "can't be read: invalid literal"),
-        ("u.data", b"\n", "it is empty"),
-        ("other", b"1", r"contains no 'u\.data'.*grouplens"),
-        ("u.data.gz", gzip.compress(b"1\t2\t3\t4\n")[:-4], "can't be read"),
-    ],
-)
-def test_files_that_are_not_ratings_are_named(
-    tmp_path: Path, name: str, content: bytes, message: str
-) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(DataError, match=message) as caught:
-        movielens(tmp_path / name, "100k")
-    assert name in str(caught.value)
 
 
 def row(label: int, qid: int, more: str = "") -> str:

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from podium.errors import ConvergenceWarning
 from podium.groups import Groups
 from podium.metrics import parse
-from podium.rankers import LogisticRanker
 from podium.rankers.validation import mean_measure
 from podium.ranking import Ranking
 from podium.testing.contracts import LossContract, loss_cases
@@ -36,7 +34,6 @@ def problem(seed: int = 0, n: int = 300, noise: float = 1.0) -> tuple[Any, Any, 
 
 
 X, Y, QID = problem()
-EVAL = problem(seed=1)
 
 
 def pap(scores: Any, data: tuple[Any, Any, Any] = (X, Y, QID), k: int = 3) -> float:
@@ -163,22 +160,6 @@ def test_greedy_never_loses_and_says_what_it_mixed() -> None:
     assert most > 1
 
 
-def test_greedy_begins_with_the_best_base_which_need_not_be_that_of_all_rows() -> None:
-    outcomes: set[bool] = set()
-    for seed in range(4):
-        ranker = GreedyPAp(3, random_state=seed).fit(X, Y, QID, eval_set=EVAL)
-        alone = [pap(EVAL[0] @ coef, EVAL) for coef in greedy_bases(ranker)]
-        assert ranker.history_["measure"][0] == pytest.approx(max(alone))
-        outcomes.add(alone[0] < max(alone))
-    assert True in outcomes
-
-
-def test_greedy_maximises_on_the_evaluation_set_if_there_is_one() -> None:
-    ranker = GreedyPAp(3).fit(X, Y, QID, eval_set=EVAL)
-    assert ranker.score(*EVAL) == ranker.history_["measure"][-1]
-    assert ranker.score(*EVAL) >= GreedyPAp(3).fit(X, Y, QID).score(*EVAL)
-
-
 def pool(scores: Any, k: int) -> Any:
     """Return the rows of each group's top positives and top negatives."""
     rows: list[Any] = []
@@ -211,23 +192,6 @@ def test_select_stops_at_a_pool_it_has_seen() -> None:
     assert (short.stop_reason_, short.n_iter_) == ("max_rounds", 1)
 
 
-def test_select_pools_all_of_groups_with_few_rows() -> None:
-    """Where k takes all rows of every group, the pool is all rows: logistic regression."""
-    rows = np.concatenate([np.flatnonzero(g == QID)[:8] for g in range(12)])
-    data = X[rows], Y[rows], QID[rows]
-    ranker = SelectPAp(8, clip=True).fit(*data)
-    kept = np.isin(data[2], data[2][data[1] > 0])  # a group without positives has no pool
-    peer = LogisticRanker().fit(data[0][kept], data[1][kept])
-    np.testing.assert_allclose(ranker.coef_, peer.coef_, atol=1e-9)
-    assert (ranker.stop_reason_, ranker.n_iter_) == ("repeated", 1)
-
-
-def test_select_keeps_the_round_that_is_best_on_the_evaluation_set() -> None:
-    ranker = SelectPAp(3, start="normal").fit(X, Y, QID, eval_set=EVAL)
-    assert ranker.score(*EVAL) == max(ranker.history_["measure"])
-    assert ranker.history_["measure"][-1] < max(ranker.history_["measure"])
-
-
 def test_svm_pauc_minimises_the_mean_hinge() -> None:
     ranker = SVMpAUC(3, C=10.0, tol=1e-6).fit(X, Y, QID)
     loss = PAUCHinge(3)
@@ -240,29 +204,3 @@ def test_svm_pauc_minimises_the_mean_hinge() -> None:
         moved = ranker.coef_ + 0.1 * step
         values, _ = loss.value_and_grad(X @ moved, loss.prepare(Y, Groups.from_qid(QID)))
         assert np.nanmean(values) + moved @ moved / 20 >= ranker.objective_ - ranker.gap_
-
-
-def test_svm_pauc_with_an_evaluation_set_keeps_its_best_iterate() -> None:
-    ranker = SVMpAUC(3, C=100.0).fit(X, Y, QID, eval_set=EVAL)
-    seen = ranker.history_["validation"]
-    assert ranker.best_iteration_ == int(np.argmax(seen))
-    assert ranker.score(*EVAL) == seen.max()
-    patient = SVMpAUC(3, C=100.0, patience=2).fit(X, Y, QID, eval_set=EVAL)
-    assert patient.stop_reason_ == "patience"
-    assert patient.n_iter_ == patient.best_iteration_ + 1 + 2
-
-
-def test_svm_pauc_has_no_negative_slack() -> None:
-    """At zero the plane is 1 - 2 w, between mean scores 2.5 and 0.5; its slack ends at w = 1/2."""
-    X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
-    with pytest.warns(ConvergenceWarning):
-        ranker = SVMpAUC(1, C=100.0, max_iter=2).fit(X, y, group=[4])
-    assert ranker.coef_ == pytest.approx([1 / 2], abs=1e-4)
-
-
-def test_svm_pauc_ranks_even_where_zero_is_the_minimum() -> None:
-    """Labels that features do not explain: short coefficients rather than all ties."""
-    noise = np.random.default_rng(5).integers(0, 2, 300).astype(float)
-    ranker = SVMpAUC(3, C=10.0).fit(X, noise, QID)
-    assert 0 < np.linalg.norm(ranker.coef_) < 0.1
-    assert ranker.objective_ == pytest.approx(1.0, abs=2e-4)

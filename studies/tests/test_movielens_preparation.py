@@ -11,7 +11,7 @@ import numpy as np
 from podium.data import Interactions
 from podium_studies.archive import movielens as read_movielens
 from podium_studies.hiranandani2020 import movielens
-from podium_studies.hiranandani2020.movielens import FLOOR, factorise, prepare
+from podium_studies.hiranandani2020.movielens import factorise, prepare
 from podium_studies.rows import Rows, drawn
 
 
@@ -64,30 +64,6 @@ def test_factors_recover_a_product_from_some_of_its_cells() -> None:
     row, column = np.nonzero(rng.random(matrix.shape) < 0.5)
     actual = factorise(row, column, matrix[row, column], rank=1, max_iter=1000)
     assert np.allclose(actual[0] @ actual[1].T, matrix, rtol=1e-3)
-
-
-def test_updates_never_raise_the_error_of_the_given_cells() -> None:
-    rng = np.random.default_rng(1)
-    row, column = np.nonzero(rng.random((25, 30)) < 0.4)
-    value = rng.integers(1, 6, row.size).astype(np.float64)
-
-    def error(max_iter: int) -> float:
-        left, right = factorise(row, column, value, rank=3, max_iter=max_iter)
-        assert min(left.min(), right.min()) >= FLOOR
-        return float(np.sum((value - np.sum(left[row] * right[column], axis=1)) ** 2))
-
-    errors = [error(n) for n in (1, 2, 4, 8, 16, 32)]
-    assert errors == sorted(errors, reverse=True)
-
-
-def test_cells_in_any_order_give_the_same_factors() -> None:
-    rng = np.random.default_rng(2)
-    row, column = np.nonzero(rng.random((12, 15)) < 0.5)
-    value = rng.uniform(1, 5, row.size)
-    turn = rng.permutation(row.size)
-    one = factorise(row, column, value, rank=2, max_iter=30)
-    other = factorise(row[turn], column[turn], value[turn], rank=2, max_iter=30)
-    assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 def test_the_papers_counts(podium_data: Callable[[str], Path]) -> None:

@@ -11,12 +11,11 @@ import pytest
 
 from podium_studies.cells import key
 from podium_studies.folds import Candidate
-from podium_studies.hiranandani2020 import objectives, table3
-from podium_studies.hiranandani2020.objectives_methods import METHODS, OWN, Split
+from podium_studies.hiranandani2020 import objectives
+from podium_studies.hiranandani2020.objectives_methods import METHODS, Split
 from podium_studies.recipe import Recipe, load
 from podium_studies.rows import Parts, Rows
 
-TREES = [name for name, method in METHODS.items() if method.kind == OWN]
 OURS = "group-logistic, pooled"
 
 
@@ -49,18 +48,6 @@ def context_of(recipe: Recipe) -> objectives.Context:
     return objectives.splits(recipe, *made_up())
 
 
-def test_splits_are_those_of_table_3_and_items_go_with_their_rows() -> None:
-    recipe = small()
-    rows, item = made_up()
-    marked = Rows(np.column_stack([rows.X, item]), rows.y, rows.qid)
-    split = objectives.splits(recipe, marked, item)(1)
-    other = table3.Context(recipe, marked, "f").scaled(1)
-    for part, its, items in zip(split.parts, other, split.items, strict=True):
-        assert np.array_equal(part.X, its.X)
-        assert np.array_equal(part.y, its.y)
-        assert np.corrcoef(part.X[:, -1], items)[0, 1] == pytest.approx(1.0)
-
-
 def _scores(split: Split, name: str, **parameters: Any) -> list[Candidate]:
     return list(METHODS[name].candidates(split, small(**parameters).parameters, 3))
 
@@ -76,29 +63,6 @@ def test_nothing_is_learned_from_labels_of_other_parts(name: str) -> None:
     ):
         assert np.array_equal(one.valid, other.valid)
         assert np.array_equal(one.test, other.test)
-
-
-@pytest.mark.parametrize("name", [*TREES, OURS])
-def test_a_look_after_some_trees_sees_what_so_many_trees_would_have_given(name: str) -> None:
-    pytest.importorskip("lightgbm")
-    split, fixed = context_of(small())(0), small().parameters["fixed"]
-    looks = _scores(split, name)
-    few = _scores(split, name, fixed={**fixed, "num_iterations": 8}, look_every=8)
-    assert [look.options["trees"] for look in looks] == [4, 8, 9] * 2
-    assert looks[1].options == few[0].options
-    assert looks[1].test == pytest.approx(few[0].test, abs=1e-12)
-    assert not np.allclose(looks[1].test, looks[2].test)
-
-
-def test_the_item_is_a_category_and_not_a_number() -> None:
-    pytest.importorskip("lightgbm")
-    split = context_of(small())(0)
-    renamed = np.random.default_rng(0).permutation(500)
-    other = Split(split.parts, tuple(renamed[items] for items in split.items))  # type: ignore[arg-type]
-    name = "LightGBM binary, item as category"
-    one, two = (_scores(each, name)[-1].test for each in (split, other))
-    assert one == pytest.approx(two, abs=1e-9)
-    assert not np.allclose(one, _scores(split, "LightGBM binary")[-1].test)
 
 
 def test_the_best_on_validation_is_kept_for_each_cutoff_the_first_of_equal_ones() -> None:

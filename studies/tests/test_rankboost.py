@@ -9,7 +9,6 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from threadpoolctl import threadpool_limits
 
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.groups import Groups
@@ -88,24 +87,6 @@ def test_loss_never_rises_and_is_the_pairwise_exponential(per: str) -> None:
     h = X[:, longer.feature_[-1]] > longer.threshold_[-1]
     slope = -(grad @ h) / ranker.objective_
     assert longer.history_["correlation"][-1] == pytest.approx(slope, abs=1e-10)
-
-
-def test_only_the_order_of_features_and_grades_counts() -> None:
-    X, y, qid = problem()
-    ranker = RankBoost(40).fit(X, y, qid)
-    stretched = RankBoost(40).fit(np.exp(X), np.array([0.0, 1.0, 1.5, 9.0])[y.astype(int)], qid)
-    np.testing.assert_array_equal(stretched.feature_, ranker.feature_)
-    np.testing.assert_array_equal(stretched.alpha_, ranker.alpha_)
-    np.testing.assert_array_equal(stretched.predict(np.exp(X)), ranker.predict(X))
-
-
-def test_refit_gives_the_same_bits_for_any_number_of_threads() -> None:
-    X, y, qid = problem()
-    ranker = RankBoost(40)
-    first = clone(ranker.fit(X, y, qid)).fit(X, y, qid)
-    for limit in (1, 2):
-        with threadpool_limits(limit):
-            assert same(ranker.fit(X, y, qid), first)
 
 
 def test_row_order_and_names_of_groups_do_not_matter() -> None:

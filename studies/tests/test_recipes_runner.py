@@ -146,13 +146,6 @@ def test_line_that_is_broken_elsewhere_is_an_error(toy, recipe, tmp_path):
     assert reproduce(recipe, tmp_path, fresh=True).resumed == 0
 
 
-def test_more_repeats_keep_the_cells_there_are(toy, recipe, tmp_path):
-    reproduce(recipe, tmp_path, repeats=2)
-    toy.done = []
-    assert reproduce(recipe, tmp_path).resumed == 2
-    assert toy.done == [f"seed={seed}" for seed in range(2, 6)]
-
-
 @pytest.mark.parametrize("change", [{"seed": 1}, {"parameters": {"k": 2}}])
 def test_cells_of_other_settings_are_never_mixed_in(toy, recipe, tmp_path, change):
     reproduce(recipe, tmp_path)
@@ -166,16 +159,6 @@ def test_cells_of_another_version_are_never_mixed_in(toy, recipe, tmp_path, monk
     reproduce(recipe, tmp_path)
     monkeypatch.setattr(podium, "__version__", "999.0")
     assert reproduce(recipe, tmp_path).resumed == 0
-
-
-def test_each_cell_is_on_disk_before_the_next_begins(toy, recipe, tmp_path):
-    on_disk: list[tuple[int, int]] = []
-
-    def look(done: int, _: int, __: str) -> None:
-        on_disk.append((done, len(lines(tmp_path)) - 1 if done else 0))
-
-    reproduce(recipe, tmp_path, progress=look)
-    assert [cells for done, cells in on_disk if done] == [done for done, _ in on_disk if done]
 
 
 def test_error_in_a_cell_names_it_and_keeps_the_others(toy, recipe, tmp_path):

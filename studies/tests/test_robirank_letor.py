@@ -70,15 +70,3 @@ def test_standing_is_against_rivals_only() -> None:
         (letor.BELOW + letor.SHOWN, 1),
     ):
         assert figures[f"{label} N@3"].value == count
-
-
-def test_a_difference_that_varies_by_query_has_an_interval_with_0() -> None:
-    recipe = load("robirank-letor")
-    cells = made_up_cells(recipe, {ROBIRANK: 0.51})
-    for cell, actual in cells.items():
-        if parts(cell)["method"] == "ListNet":
-            actual["values"] = {name: [0.1, 0.5, 0.9] for name in actual["values"]}
-    figures = letor.fold(recipe, cells)
-    n_rivals = len(letor.rivals(recipe))
-    assert figures[f"{letor.ABOVE} N@1"].value == n_rivals
-    assert figures[f"{letor.ABOVE}{letor.SHOWN} N@1"].value == n_rivals - 1

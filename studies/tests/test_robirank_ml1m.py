@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import importlib.util
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,15 +13,9 @@ import pytest
 from podium_studies.cells import parts
 from podium_studies.recipe import Recipe, load
 from podium_studies.yun2014 import ml1m
-from podium_studies.yun2014.ml1m_methods import METHODS, ROBIRANK
+from podium_studies.yun2014.ml1m_methods import ROBIRANK
 
 N_USERS, N_ITEMS = 60, 80
-INSTALLED = [
-    name
-    for name in METHODS
-    if not (name in ("ALS", "BPR") and importlib.util.find_spec("implicit") is None)
-    and not (name == "WARP" and importlib.util.find_spec("lightfm") is None)
-]
 """Methods whose packages are there; podium's own always."""
 
 
@@ -43,32 +35,6 @@ def ratings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [f"{user}::{item}::{1 + item % 5}::{9 * item}\n" for user, item in made_up()]
     (folder / "ratings.dat").write_text("".join(lines))
     return folder
-
-
-def small(**parameters: Any) -> Recipe:
-    """Return the recipe for made-up pairs, with what is installed and short grids."""
-    recipe = load("robirank-ml1m")
-    methods = {name: _short(recipe.parameters["methods"][name]) for name in INSTALLED}
-    settings: dict[str, Any] = {
-        **recipe.parameters, "methods": methods, "passes": [1, 3, 8], "sha256": "", **parameters
-    }  # fmt: skip
-    figures = [claim for claim in recipe.claims if _there(claim.figure)]
-    return replace(recipe, parameters=settings, repeats=2, claims=tuple(figures))
-
-
-def _there(figure: str) -> bool:
-    return all(name in INSTALLED for name in METHODS if f"− {name} " in figure)
-
-
-def _short(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the method with few factors and passes, and a grid of the first options or two."""
-    few = {"n_factors": 4, "n_epochs": 4}
-    fixed = {name: few.get(name, value) for name, value in settings["fixed"].items()}
-    one = {name: values[:1] for name, values in settings["grid"].items()}
-    for name in list(one)[:1]:
-        one[name] = settings["grid"][name][:2]
-    chosen = {name: values[0] for name, values in one.items()}
-    return {"fixed": fixed, "grid": one, "chosen": chosen}
 
 
 def cells_of(recipe: Recipe, levels: Mapping[str, list[list[float]]]) -> dict[str, Any]:
@@ -127,30 +93,3 @@ def test_grid_that_chose_otherwise_is_counted() -> None:
     wrong = sum(one != other for one, other in zip(last, chosen, strict=True))
     assert ml1m.fold(recipe, cells)[ml1m.OTHER_CHOICE].value == wrong
     assert ml1m.best(recipe, cells, "EASE") == last[0]
-
-
-def test_parts_are_disjoint_shares_of_each_users_pairs(ratings: Path) -> None:
-    context = ml1m.prepare(small(), {"ml-1m": ratings})
-    pairs = np.array(made_up())
-    n_users, n_items = (np.unique(column).size for column in pairs.T)
-    for complete, left, right in (
-        (None, context.train, context.test),
-        (context.train, context.learn, context.valid),
-    ):
-        both = left + right
-        assert left.shape == right.shape == (n_users, n_items)
-        assert both.max() == 1.0
-        assert both.nnz == (len(pairs) if complete is None else complete.nnz)
-        sizes = np.diff(both.indptr)
-        assert np.diff(right.indptr).tolist() == [int(0.2 * size) for size in sizes]
-    assert ((context.learn + context.valid) != context.train).nnz == 0
-
-
-def test_split_is_of_ids_and_not_of_the_files_order(ratings: Path, tmp_path: Path) -> None:
-    """The pairs alone, sorted and packed, give the same parts as the publisher's file."""
-    lines = "".join(f"{user},{item}\n" for user, item in sorted(made_up()))
-    with gzip.open(tmp_path / "pairs.csv.gz", "wt") as file:
-        file.write(f"user_id,item_id\n{lines}")
-    one, two = (ml1m.prepare(small(), {"ml-1m": each}) for each in (ratings, tmp_path))
-    for part in ("train", "test", "learn", "valid"):
-        assert (getattr(one, part) != getattr(two, part)).nnz == 0

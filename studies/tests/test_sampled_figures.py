@@ -69,18 +69,6 @@ def test_distances_are_of_the_mean_curve_and_of_each() -> None:
     assert apart.value == pytest.approx(0.1 / 3 / ((0.1 + 0.3 + 0.5) / 3))
 
 
-def test_shares_are_compared_rank_by_rank() -> None:
-    exact = [0.1, 0.3, 0.4]  # shares .1, .2, .1
-    other = [0.2, 0.3, 0.4]  # shares .2, .1, .1
-    recipe, cells = made_up(exact, {"one": [other, other], "two": [exact, exact]})
-    actual = figures.fold(recipe, cells)
-    level = (0.1 + 0.2 + 0.1) / 3
-    assert actual["EASE, one pmf distance"].value == pytest.approx(0.2 / 3 / level)
-    assert actual["EASE, two pmf distance"].value == 0.0
-    gap = actual["EASE, one pmf distance − cdf distance"].value
-    assert gap == pytest.approx(0.2 / 3 / level - 0.1 / 3 / (0.8 / 3))
-
-
 def test_users_chance_is_how_far_shares_of_so_many_users_are() -> None:
     """Against a simulation: shares of 4,000 users, drawn from given chances."""
     shares = np.array([0.01, 0.005, 0.02])

@@ -18,7 +18,7 @@ from podium_studies.jin2021 import tables as study
 from podium_studies.jin2021 import tables_values as figures
 from podium_studies.jin2021 import winners as winners
 from podium_studies.jin2021.evaluations import geometric_mean
-from podium_studies.jin2021.tables_values import Moments, Values, jackknife
+from podium_studies.jin2021.tables_values import Moments, jackknife
 from podium_studies.recipe import Recipe, load
 from podium_studies.study import Measured
 
@@ -58,16 +58,6 @@ def cells(folder: Path) -> dict[str, Any]:
     recipe = small().repeated(6)
     context = study.prepare(recipe, {"set": folder / "set"})
     return {cell: study.run(recipe, context, **parts(cell)) for cell in study.cells(recipe)}
-
-
-@pytest.mark.long
-def test_blocks_do_not_change_the_estimates(folder: Path, cells: dict[str, Any]) -> None:
-    recipe = small(block=4).repeated(6)
-    context = study.prepare(recipe, {"set": folder / "set"})
-    rerun = {cell: study.run(recipe, context, **parts(cell)) for cell in study.cells(recipe)}
-    one, other = Values.of(small(), cells), Values.of(recipe, rerun)
-    assert one.n_repeats == 6
-    np.testing.assert_array_equal(one.ratios, other.ratios)
 
 
 def test_a_cell_has_what_each_estimator_says_of_the_same_sample(folder: Path) -> None:

@@ -65,25 +65,6 @@ def done() -> tuple[Recipe, dict[str, Mapping[str, Any]]]:
         }
 
 
-def test_options_are_those_of_the_grid_and_the_final_fit_is_longer(done: Any) -> None:
-    _, cells = done
-    chosen = cells[key(seed=0, k=2, method="GD-avg", protocol=PAPER)]["chosen"]
-    assert chosen["learning_rate"] in (0.1, 0.5)
-    assert chosen["max_iter"] == 8
-    assert cells[key(seed=0, k=2, method="GD-avg", protocol=ZERO)]["chosen"]["max_iter"] == 5
-
-
-def test_only_the_start_differs_where_the_split_is_given(done: Any) -> None:
-    recipe, _ = done
-    scaled = context_of(recipe, made_up()).scaled(0)
-    context = context_of(recipe, scaled)
-    assert np.array_equal(context.scaled(0).test.X, context.scaled(1).test.X)
-    cells = [key(seed=s, k=2, method="GD-avg", protocol=PAPER) for s in (0, 1)]
-    one, other = (table3.run(recipe, context, **parts(cell)) for cell in cells)
-    assert one["user"] == other["user"]
-    assert one["gain"] != other["gain"]
-
-
 def test_the_error_of_a_difference_with_one_repeat_is_that_of_a_bootstrap_over_users() -> None:
     rng = np.random.default_rng(0)
     recipe = replace(small(), repeats=1)

@@ -96,5 +96,5 @@ def test_reduced_features_take_the_place_of_the_originals(folder: Path) -> None:
 def test_too_few_images_for_the_negatives(folder: Path) -> None:
     item = np.array(liked(folder)["u1"])
     np.savez(folder / behance.REDUCED, item=item, features=np.ones((item.size, 2)))
-    with pytest.raises(DataError, match=r"User u1 needs .* images without a like, but only 0 have"):
+    with pytest.raises(DataError):
         read(folder)

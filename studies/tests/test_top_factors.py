@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from studies.tests.record import recipe_data
 
 from podium_studies.recipe import Recipe, load
@@ -36,12 +35,3 @@ def test_a_published_split_is_kept_but_for_repeated_and_known_pairs(tmp_path: Pa
     assert train.multiply(test).nnz == 0
     assert np.diff(train.indptr).tolist() == [8] * 60
     assert np.diff(test.indptr).tolist() == [4] * 60
-
-
-def test_the_error_of_a_difference_includes_seeds() -> None:
-    one = {"values": {"m": [0.5, None, 0.7]}, "means": {"m": [0.5, 0.7]}}
-    other = {"values": {"m": [0.1, None, 0.1]}, "means": {"m": [0.1]}}
-    measured = top_factors._difference(one, other, "m")  # pyright: ignore[reportPrivateUsage]
-    assert measured.value == pytest.approx(0.5)
-    assert measured.n == 2
-    assert measured.std_error**2 == pytest.approx(0.02 / 2 + 0.02 / 2)

