@@ -28,7 +28,7 @@ def small(**changes: Any) -> Recipe:
 @pytest.fixture(scope="module")
 def cells() -> dict[str, Any]:
     recipe = small()
-    return {cell: measure(study.asked(recipe, **parts(cell))) for cell in study.cells(recipe)}
+    return {cell: measure(**study.asked(recipe, **parts(cell))) for cell in study.cells(recipe)}
 
 
 def test_full_shape_is_the_papers() -> None:

@@ -154,6 +154,8 @@ def names() -> list[str]:
 def load(name: str) -> Recipe:
     """Read the recipe of this name.
 
+    A recipe with the key "like" has all that it doesn't state from the recipe of that name.
+
     Raises
     ------
     ArgumentError
@@ -166,7 +168,18 @@ def load(name: str) -> Recipe:
     """
     files = _files()
     recipe_name = checks.choice(name, "recipe", sorted(files))
-    return read(recipe_name, files[recipe_name].read_text(encoding="utf-8"))
+    return _made(recipe_name, _content(recipe_name, files))
+
+
+def _content(name: str, files: Mapping[str, Traversable]) -> dict[str, Any]:
+    """Return the content of a recipe's file, with that of the recipe it is like."""
+    content = _parsed(name, files[name].read_text(encoding="utf-8"))
+    base = content.pop("like", None)
+    if base is None:
+        return content
+    inherited = _content(base, files)
+    parameters = inherited["parameters"] | content.get("parameters", {})
+    return inherited | content | {"parameters": parameters}
 
 
 def _files() -> dict[str, Traversable]:
@@ -179,8 +192,18 @@ def _files() -> dict[str, Traversable]:
 
 def read(name: str, text: str) -> Recipe:
     """Parse the TOML text of a recipe; an unknown key raises DataError."""
+    return _made(name, _parsed(name, text))
+
+
+def _parsed(name: str, text: str) -> dict[str, Any]:
     try:
-        content: dict[str, Any] = tomllib.loads(text)
+        return tomllib.loads(text)
+    except ValueError as error:
+        raise DataError(f"Recipe {name} can't be read: {error}.") from error
+
+
+def _made(name: str, content: dict[str, Any]) -> Recipe:
+    try:
         content["claims"] = tuple(Claim(**claim) for claim in content.get("claims", ()))
         content["notes"] = tuple(content.get("notes", ()))
         content["data"] = tuple(
@@ -188,7 +211,7 @@ def read(name: str, text: str) -> Recipe:
             for data in content.get("data", ())
         )
         return Recipe(name=name, **content)
-    except (TypeError, ValueError) as error:
+    except TypeError as error:
         raise DataError(f"Recipe {name} can't be read: {error}.") from error
 
 

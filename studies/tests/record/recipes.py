@@ -105,9 +105,8 @@ def _nothing(place: Path) -> None:
 def _one(study: Any, recipe: names.Recipe, context: Any, cell: str) -> dict[str, Any]:
     """Return a cell's result as a checkpoint stores it."""
     if "scale" in recipe.name:
-        result = names.scale_measure(
-            names.scale_asked(recipe, **names.parts(cell))
-        )  # in this process
+        settings = names.scale_asked(recipe, **names.parts(cell))
+        result = names.scale_measure(**settings)  # in this process
     else:
         result = study.run(recipe, context, **names.parts(cell))
     result = {key: _ones(value) if key in _TIMES else value for key, value in result.items()}

@@ -41,7 +41,7 @@ def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]
     """Return times on one thread: ranking all items, scoring samples, and estimating, by design."""
     measures = recipe.parameters["measures"]
     with threadpool_limits(1):
-        model, targets = context.fitted(method), context.held_out.targets
+        model, targets = context.models.fitted(method), context.held_out.targets
         scores = model.as_scores()
         kind = FACTORS if isinstance(scores, tuple) else SHARE
         all_seconds = _shortest_time(lambda: model.ranks(targets, exclude_seen=False))

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from podium.catalogue import ScoreFunction
 from podium.report import Figure, Table
 from podium.sampled import evaluate, scan
 from podium_studies import views
 from podium_studies.cells import repeats, results, seed_of, sweep
-from podium_studies.jin2021 import evaluations
+from podium_studies.jin2021 import evaluations, protocol
 from podium_studies.jin2021.evaluations import (
     Evaluations,
     estimates,
@@ -34,28 +32,17 @@ RANDOM, POPULARITY, OWN = "random list", "popularity", "own items first"
 _FIRST = 1e9  # is added to the popularity of own items, which then come first
 
 
-@dataclass(frozen=True, eq=False)
-class Proxies:
+class Proxies(Evaluations):
     """Fitted methods, which serve as expensive models and as proxies."""
-
-    evaluations: Evaluations
-    _fitted: dict[str, Any] = field(default_factory=dict[str, Any])
-
-    def fitted(self, method: str) -> Any:
-        """Return a method, fitted once with one thread."""
-        if method not in self._fitted:
-            with threadpool_limits(1):
-                self._fitted[method] = self.evaluations.fitted(method)
-        return self._fitted[method]
 
     def order(self, proxy: str, depth: int) -> Mapping[str, Any]:
         """Return the arguments of `scan` that give the order of a proxy."""
-        train = self.evaluations.held_out.train
+        train = self.held_out.train
         popularity: Floats = np.bincount(train.indices, minlength=train.shape[1]).astype(float)
         if proxy == POPULARITY:
             return {"proxy": popularity}
         if proxy == RANDOM:
-            rng = np.random.default_rng(self.evaluations.recipe.seed)
+            rng = np.random.default_rng(self.recipe.seed)
             return {"proxy": rng.permutation(popularity.size).astype(float)}
         if proxy == OWN:
 
@@ -64,12 +51,13 @@ class Proxies:
 
             return {"proxy": ScoreFunction(own_first, *train.shape)}
         depth = min(depth, train.shape[1])
-        return {"lists": self.fitted(proxy).recommend(k=depth, exclude_seen=False)[0]}
+        return {"lists": self.models.fitted(proxy).recommend(k=depth, exclude_seen=False)[0]}
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Proxies:
     """Read the data, and check that every method can be fitted."""
-    return Proxies(evaluations.prepare(recipe, paths))
+    evaluations.load(recipe)
+    return Proxies(recipe, protocol.read(recipe, paths))
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
@@ -86,20 +74,20 @@ def _candidates(recipe: Recipe) -> list[str]:
 def run(recipe: Recipe, context: Proxies, method: str, proxy: str, repeat: int) -> Result:
     """Estimate the measures once, by each estimator from random items or by a scan."""
     parameters = recipe.parameters
-    exact, measures = context.evaluations.exact(method), parameters["measures"]
+    exact, measures = context.exact(method), parameters["measures"]
     result = {"exact": [exact.expect(measure) for measure in measures]}
     seed = seed_of(recipe, f"{method} by {proxy}", repeat)
     budget = parameters["budget"]
     if proxy == BASELINE:
-        samples = context.evaluations.drawn(method, budget, seed)
-        readings = context.evaluations.readings(samples)
+        samples = context.drawn(method, budget, seed)
+        readings = context.readings(samples)
         return result | {
             "estimates": {label: estimates(by, ranks, measures) for label, by, ranks in readings}
         }
     with quiet():  # the study also has useless proxies and small budgets
         ranks = scan(
-            context.fitted(method).score_pairs,
-            context.evaluations.held_out.targets,
+            context.models.fitted(method).score_pairs,
+            context.held_out.targets,
             k=parameters["k"],
             **context.order(proxy, parameters["depth"]),
             budget=budget,

@@ -14,7 +14,13 @@ from threadpoolctl import threadpool_limits
 from podium.sampled import SharedRanks, evaluate, sample_shared
 from podium_studies.cells import key, repeats, results, seed_of
 from podium_studies.jin2021 import protocol
-from podium_studies.jin2021.evaluations import fit, geometric_mean, load, quiet, relative_errors
+from podium_studies.jin2021.evaluations import (
+    Models,
+    geometric_mean,
+    load,
+    quiet,
+    relative_errors,
+)
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
@@ -28,17 +34,13 @@ class Rankings:
     """The held-out items of users, and methods that rank them, fitted once."""
 
     recipe: Recipe
-    train: sparse.csr_array[Any]
+    models: Models
     targets: sparse.csr_array[Any]
-    _fitted: dict[str, Any] = field(default_factory=dict[str, Any])
     _exact: dict[str, list[float]] = field(default_factory=dict[str, "list[float]"])
 
-    def fitted(self, method: str) -> Any:
-        """Return a method, fitted once with one thread."""
-        if method not in self._fitted:
-            with threadpool_limits(1):
-                self._fitted[method] = fit(self.recipe, method, self.train)
-        return self._fitted[method]
+    @property
+    def train(self) -> sparse.csr_array[Any]:
+        return self.models.train
 
     def exact(self, method: str) -> list[float]:
         """Return the measures of the whole rankings, computed once."""
@@ -56,7 +58,7 @@ class Rankings:
     def sample(self, method: str, proxy: str, seed: int) -> SharedRanks:
         """Rank the targets among random items, or with the first items of a proxy's list."""
         listed, n_scored = (self.recipe.parameters[name] for name in ("listed", "scored"))
-        scores = self.fitted(method).as_scores()
+        scores = self.models.fitted(method).as_scores()
         options: dict[str, Any] = {"exclude": self.train, "seed": seed}
         if proxy == RANDOM:
             return sample_shared(scores, self.targets, n_scored, replacement=False, **options)
@@ -72,12 +74,12 @@ class Rankings:
     def _proxy(self, proxy: str) -> Any:
         if proxy == POPULARITY:
             return np.bincount(self.train.indices, minlength=self.train.shape[1]).astype(float)
-        return self.fitted(proxy).as_scores()
+        return self.models.fitted(proxy).as_scores()
 
     def _all_ranks(self, method: str) -> SharedRanks:
         """Rank all targets among all items that are not in training."""
         with threadpool_limits(1):
-            ranks = self.fitted(method).ranks(self.targets, exclude_seen=True)
+            ranks = self.models.fitted(method).ranks(self.targets, exclude_seen=True)
         sizes = np.diff(self.targets.indptr)
         user = np.repeat(np.arange(sizes.size), sizes)
         place = np.empty(user.size, np.int64)
@@ -90,7 +92,8 @@ class Rankings:
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Rankings:
     """Read the data, and check that every method can be fitted."""
     load(recipe)
-    return Rankings(recipe, *protocol.split(recipe, paths, recipe.parameters["share"]))
+    train, targets = protocol.split(recipe, paths, recipe.parameters["share"])
+    return Rankings(recipe, Models(recipe, train), targets)
 
 
 def cells(recipe: Recipe) -> Iterator[str]:

@@ -14,7 +14,7 @@ from podium_studies import views
 from podium_studies.cells import key, mean, parts, repeats, select
 from podium_studies.recipe import Recipe
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
-from podium_studies.yun2014.scale_fit import FitSettings, in_process
+from podium_studies.yun2014.scale_fit import in_process
 
 _AUTO = "auto"  # the number of blocks follows from the data's shape
 
@@ -46,22 +46,22 @@ def _varied(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def run(recipe: Recipe, context: Any, **cell: Any) -> Result:
     """Compute one cell, which is one fit."""
-    return in_process(asked(recipe, **cell))
+    return in_process(**asked(recipe, **cell))
 
 
-def asked(recipe: Recipe, **cell: Any) -> FitSettings:
+def asked(recipe: Recipe, **cell: Any) -> dict[str, Any]:
     """Return the settings of a cell's fit."""
-    on_ray = "workers" in cell
-    return FitSettings(
-        fraction=float(cell["fraction"]),
-        n_factors=cell["factors"],
-        n_negatives=recipe.parameters["negatives"],
-        n_passes=recipe.parameters["passes"],
-        n_blocks=None if cell["blocks"] == _AUTO else cell["blocks"],
-        executor="ray" if on_ray else "threads",
-        n_workers=cell["workers" if on_ray else "threads"],
-        seeds=(recipe.seed, cell["repeat"]),
-    )
+    executor, axis = ("ray", "workers") if "workers" in cell else ("threads", "threads")
+    return {
+        "fraction": float(cell["fraction"]),
+        "n_factors": cell["factors"],
+        "n_negatives": recipe.parameters["negatives"],
+        "n_epochs": recipe.parameters["passes"],
+        "n_blocks": None if cell["blocks"] == _AUTO else cell["blocks"],
+        "executor": executor,
+        "n_workers": cell[axis],
+        "seeds": (recipe.seed, cell["repeat"]),
+    }
 
 
 _QUANTITIES = {
