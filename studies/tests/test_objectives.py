@@ -12,7 +12,7 @@ import pytest
 from podium_studies.cells import key
 from podium_studies.folds import Candidate
 from podium_studies.hiranandani2020 import objectives
-from podium_studies.hiranandani2020.objectives_methods import METHODS, Split
+from podium_studies.hiranandani2020.objectives import METHODS, Split
 from podium_studies.recipe import Recipe, load
 from podium_studies.rows import Parts, Rows
 

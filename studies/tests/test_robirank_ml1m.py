@@ -13,7 +13,7 @@ import pytest
 from podium_studies.cells import parts
 from podium_studies.recipe import Recipe, load
 from podium_studies.yun2014 import ml1m
-from podium_studies.yun2014.ml1m_methods import ROBIRANK
+from podium_studies.yun2014.ml1m import ROBIRANK
 
 N_USERS, N_ITEMS = 60, 80
 """Methods whose packages are there; podium's own always."""

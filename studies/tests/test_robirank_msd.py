@@ -14,7 +14,7 @@ from podium.errors import DataError
 from podium_studies.cells import parts
 from podium_studies.recipe import Recipe, load
 from podium_studies.yun2014 import msd as study
-from podium_studies.yun2014.msd_data import hold_out, read
+from podium_studies.yun2014.msd import hold_out, read
 
 N_USERS, N_SONGS = 300, 120
 

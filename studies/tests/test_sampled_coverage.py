@@ -10,7 +10,6 @@ import pytest
 
 from podium_studies.cells import key
 from podium_studies.jin2021 import coverage as study
-from podium_studies.jin2021 import populations
 from podium_studies.recipe import Recipe, load
 
 GRID = [["power .7", 400, 100], ["lognormal N/20, 1.5", 1000, 200], ["power .3", 300, 50]]
@@ -35,16 +34,16 @@ def cell(exact: float, default: float, rival: float, low: float, high: float) ->
 @pytest.mark.parametrize("name", list(load("sampled-coverage").parameters["populations"]))
 def test_populations_are_distributions(name: str) -> None:
     parts = load("sampled-coverage").parameters["populations"][name]
-    law = populations.cumulative(populations.mixture(parts), 500)
+    law = study.cumulative(study.mixture(parts), 500)
     assert law[-1] == 1
     assert law[0] >= 0
     assert (np.diff(law) >= 0).all()
 
 
 def test_drawn_ranks_follow_the_mixture() -> None:
-    parts = populations.mixture([[0.5, "power", 0.9, 0.0], [0.5, "beta", 0.5, 2.0]])
-    ranks = populations.draw(parts, 50, 20_000, np.random.default_rng(0))
-    law = populations.cumulative(parts, 50)
+    parts = study.mixture([[0.5, "power", 0.9, 0.0], [0.5, "beta", 0.5, 2.0]])
+    ranks = study.draw(parts, 50, 20_000, np.random.default_rng(0))
+    law = study.cumulative(parts, 50)
     assert ranks.min() == 1
     assert ranks.max() <= 50
     shares = np.cumsum(np.bincount(ranks, minlength=51)[1:]) / ranks.size

@@ -12,7 +12,7 @@ from podium.sampled import get
 from podium_studies.cells import parts
 from podium_studies.jin2021 import error as figures
 from podium_studies.jin2021 import error as study
-from podium_studies.jin2021.error_runs import designs
+from podium_studies.jin2021.error import designs
 from podium_studies.recipe import Recipe, load
 
 METHODS: dict[str, Any] = {"RoBiRank": {"n_factors": 4, "n_epochs": 3}, "itemKNN": {"k": 5}}

@@ -14,11 +14,11 @@ import pytest
 from podium import sampled
 from podium.sampled import RankDistribution
 from podium_studies.cells import parts, seed_of
+from podium_studies.jin2021 import tables as figures
 from podium_studies.jin2021 import tables as study
-from podium_studies.jin2021 import tables_values as figures
 from podium_studies.jin2021 import winners as winners
 from podium_studies.jin2021.evaluations import geometric_mean
-from podium_studies.jin2021.tables_values import Moments, jackknife
+from podium_studies.jin2021.tables import Moments, jackknife
 from podium_studies.recipe import Recipe, load
 from podium_studies.study import Measured
 

@@ -13,7 +13,7 @@ from podium.groups import Groups
 from podium_studies.cells import parts
 from podium_studies.recipe import Recipe, load
 from podium_studies.xia2009 import enumeration as study
-from podium_studies.xia2009.enumeration_curves import curve
+from podium_studies.xia2009.enumeration import curve
 from podium_studies.xia2009.enumeration_losses import Gentle, make_loss
 
 SMALL = {"spaces": 6, "many_spaces": 40, "n_random_scores": 4, "p1": [0.335, 0.995, 5]}

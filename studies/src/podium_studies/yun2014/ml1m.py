@@ -5,26 +5,99 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from podium import recommenders
 from podium.catalogue import rank_blocks
 from podium.data import splits
 from podium.errors import DataError
 from podium.evaluation import evaluate
+from podium.executors import Threads
 from podium.report import Figure, Table
 from podium_studies import archive, views
 from podium_studies.archive import Ints, members, movielens, pick
 from podium_studies.cells import mean, methods, product, repeats, results, seed_of, select, sweep
 from podium_studies.recipe import DataSet, Recipe
+from podium_studies.rivals.with_implicit import ALS, BPR
+from podium_studies.rivals.with_lightfm import WARP
 from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
-from podium_studies.yun2014.ml1m_methods import METHODS, ROBIRANK, Pairs, load
+
+Options: TypeAlias = Mapping[str, Any]
+Pairs: TypeAlias = "sparse.csr_array[Any]"
+
+ROBIRANK = "RoBiRank"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A recommender.
+
+    Attributes
+    ----------
+    fit : (pairs, seed, threads, options) -> fitted model
+    form : bool
+        Whether it is RoBiRank or podium's factorization with another loss.
+    passes : bool
+        Whether it uses a seed, and as many passes as the option n_epochs.
+    """
+
+    fit: Callable[[Pairs, int, int, Options], Any]
+    form: bool = False
+    passes: bool = True
+
+
+def load(name: str) -> None:
+    """Fit a method to small data, to load its code; raise an error if an extra is missing."""
+    METHODS[name].fit(_SMALL, 0, 1, {"n_epochs": 1} if METHODS[name].passes else {})
+
+
+def _robirank(loss: str) -> Method:
+    def fitted(pairs: Pairs, seed: int, threads: int, options: Options) -> Any:
+        model = recommenders.Factorization(loss=loss, random_state=seed, **options)
+        return model.fit(pairs, executor=Threads(threads))
+
+    return Method(fitted, form=True)
+
+
+def _factors(make: Callable[..., Any], *, same_by_threads: bool) -> Method:
+    def fitted(pairs: Pairs, seed: int, threads: int, options: Options) -> Any:
+        n_threads = threads if same_by_threads else 1
+        return make(random_state=seed, n_threads=n_threads, **options).fit(pairs)
+
+    return Method(fitted)
+
+
+def _fixed(make: Callable[..., Any]) -> Method:
+    def fitted(pairs: Pairs, seed: int, threads: int, options: Options) -> Any:
+        del seed, threads  # these methods draw nothing, and BLAS sets its own threads
+        return make(**options).fit(pairs)
+
+    return Method(fitted, passes=False)
+
+
+_SMALL = sparse.csr_array(np.kron(np.eye(8), np.ones((8, 8))))
+
+METHODS: dict[str, Method] = {
+    ROBIRANK: _robirank("robirank"),
+    "RoBiRank, no rho": _robirank("identity"),
+    "RoBiRank, type II": _robirank("type2"),
+    "podium's BPR": _robirank("bpr"),
+    "ALS": _factors(ALS, same_by_threads=True),
+    "BPR": _factors(BPR, same_by_threads=False),
+    "WARP": _factors(WARP, same_by_threads=False),
+    "EASE": _fixed(recommenders.EASE),
+    "ItemKNN": _fixed(recommenders.ItemKNN),
+    "popularity": _fixed(recommenders.Popularity),
+}
+"""Every method by its name in tables."""
+
 
 _DEPTH = 20  # the length of recommended lists: as much as pap@10 uses
 
