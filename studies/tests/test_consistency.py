@@ -81,7 +81,6 @@ def of_four() -> Minimum:
         lambda: Space.uniform(3).probability(()),
         lambda: is_order_preserving(Space.uniform(3), 1, 1, 1),
         lambda: is_order_preserving(Space.uniform(3), 0, 3, 1),
-        lambda: Space.mallows([0, 0, 1], 1.0),
         lambda: Space.random(3, np.random.default_rng(0), concentration=0.0),
         lambda: is_order_preserving(Space.uniform(3), -1, 0, 1),
         lambda: is_order_preserving(Space.uniform(3), 0, 1.0, 1),

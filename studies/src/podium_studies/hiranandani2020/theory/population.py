@@ -186,23 +186,13 @@ def _draw(
 
 def scored(drawn: ArrayLike, scorer: Scorer | None, n: int, name: str) -> PerRow:
     """Return the scores of n draws, or raise an error if they have a wrong shape."""
-    rows = np.asarray(drawn)
-    if rows.ndim == 0 or rows.shape[0] != n:
+    rows = np.atleast_1d(drawn)
+    if scorer is None and rows.ndim > 1:
+        raise ArgumentError(f"{name} returned rows, which need a scorer. Pass scorer=.")
+    scores = checks.scores(rows if scorer is None else scorer(rows), name=f"{name}(rng, n)")
+    if len(rows) != n or scores.size != n:
         raise ArgumentError(
-            f"{name} must return n draws, got shape {rows.shape} for n={n}. "
-            "Its arguments are (rng, n)."
-        )
-    if scorer is None:
-        if rows.ndim != 1:
-            raise ArgumentError(
-                f"{name} returned rows of shape {rows.shape}, which need a scorer. "
-                "Pass scorer=, or return scores."
-            )
-        return checks.scores(rows, name=f"{name}(rng, n)")
-    scores = checks.scores(scorer(rows), name="scorer(rows)")
-    if scores.size != n:
-        raise ArgumentError(
-            f"scorer must return one score per row, got {scores.size} scores for {n} rows."
+            f"{name} and the scorer must return one value per draw, got {scores.size} for n={n}."
         )
     return scores
 
