@@ -18,12 +18,9 @@ from podium_studies.hiranandani2020.baselines import (
     GreedyPAp,
     PrecisionAverage,
     SelectPAp,
-    SGDAtK,
     SVMpAUC,
 )
 from podium_studies.hiranandani2020.surrogates import PAUCHinge
-
-quiet = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 
 
 def problem(seed: int = 0, n: int = 300, noise: float = 1.0) -> tuple[Any, Any, Any]:
@@ -60,16 +57,6 @@ def test_precision_average_by_hand() -> None:
     np.testing.assert_array_equal(grad, np.array([0, -1 / 2, -1 / 2, 1, 0]) / 2)
 
 
-def test_precision_average_chooses_hits_by_group() -> None:
-    """Two groups with other best numbers of true positives keep the values they have alone."""
-    loss, relevance = PrecisionAverage(1), np.array([1.0, 1.0, 0.0] * 2)
-    scores = np.array([3.0, 3.0, 0.0, -3.0, -3.0, 0.0])
-    values, _ = loss.value_and_grad(
-        scores, loss.prepare(relevance, Groups.from_qid([0, 0, 0, 1, 1, 1]))
-    )
-    np.testing.assert_array_equal(values, [0.0, 1 - 1 / 2 * (-3 - 3) + 0])
-
-
 def test_precision_average_shares_the_gradient_of_ties_whatever_the_row_order() -> None:
     for case in loss_cases(40, seed=3):
         scores = np.round(case.scores)
@@ -92,17 +79,6 @@ def test_precision_average_gradient_supports_it() -> None:
         if np.isfinite(value).any():
             other = np.nanmean(loss.value_and_grad(there, target)[0])
             assert other >= np.nanmean(value) + grad @ (there - here) - 1e-9
-
-
-@quiet
-def test_first_step_of_sgd_at_k_is_between_class_means() -> None:
-    """At zero the worst list has no positive: D = K / n_pos, and ties share K negatives."""
-    k, steps = 5, []
-    for g in range(12):
-        pos, neg = X[(g == QID) & (Y > 0)], X[(g == QID) & (Y == 0)]
-        steps.append(min(k, len(pos)) / k * (pos.mean(axis=0) - neg.mean(axis=0)))
-    ranker = SGDAtK(k, l2=0.0, learning_rate=0.1, max_iter=2, keep="last").fit(X, Y, QID)
-    np.testing.assert_allclose(ranker.coef_, 0.1 * np.mean(steps, axis=0), rtol=1e-9)
 
 
 def greedy_bases(model: GreedyPAp, y: Any = Y) -> Iterator[Any]:

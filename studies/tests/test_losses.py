@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium import losses
 from podium.groups import Groups
 from podium.testing import robust_oracles as oracle
 from podium_studies.hiranandani2020.surrogates import PAUCHinge
@@ -81,24 +80,6 @@ def test_exponential_beyond_the_float_range_is_infinite_and_never_nan() -> None:
     )
     np.testing.assert_allclose(values, [0.0, 2 * math.exp(-1)])
     assert np.isfinite(grad).all()
-
-
-def test_robust_binary_at_chosen_margins() -> None:
-    # Margins 1 and -3: hinges 0 and 4; of weights 1/2.
-    scores, relevance = [1.0, 3.0], [1, 0]
-    for kind, cost in (("identity", 4), (1, math.log2(5)), (2, 1 - 1 / math.log2(6))):
-        loss = RobustBinary(kind, "hinge")
-        assert run(loss, scores, relevance)[0][0] == pytest.approx(cost / 2)
-
-
-def test_plain_logistic_is_logistic_regression_in_bits() -> None:
-    rng = np.random.default_rng(0)
-    scores, relevance, qid = rng.standard_normal(40), rng.integers(0, 2, 40), rng.integers(0, 4, 40)
-    for per in ("row", "group"):
-        ours = run(RobustBinary("identity", per=per), scores, relevance, qid)
-        nats = run(losses.Logistic(per=per), scores * np.log(2), relevance, qid)
-        np.testing.assert_allclose(ours[0], nats[0] / np.log(2), rtol=1e-13)
-        np.testing.assert_allclose(ours[1], nats[1], rtol=1e-13)  # inner derivative log 2, over it
 
 
 @every

@@ -47,16 +47,6 @@ def test_rows_are_later_ratings_of_items_among_anyones_first() -> None:
     assert [rating_of[pair] for pair in pairs] == actual.rating.tolist()
 
 
-def test_features_are_of_the_user_of_the_item_and_their_products() -> None:
-    actual = prepare(made_up(), rank=3, max_iter=5)
-    of_user, of_item, products = np.split(actual.X, 3, axis=1)
-    assert actual.X.shape == (actual.user.size, 9)
-    assert np.array_equal(products, of_user * of_item)
-    for ids, features in ((actual.user, of_user), (actual.item, of_item)):
-        _, codes = np.unique(ids, return_inverse=True)
-        assert np.unique(np.column_stack([ids, features]), axis=0).shape[0] == codes.max() + 1
-
-
 def test_factors_recover_a_product_from_some_of_its_cells() -> None:
     rng = np.random.default_rng(0)
     left, right = rng.uniform(0.5, 2, (30, 1)), rng.uniform(0.5, 2, (20, 1))

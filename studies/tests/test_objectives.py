@@ -119,23 +119,6 @@ def test_the_error_of_a_mean_with_all_users_is_that_of_independent_users() -> No
     assert actual.n == 200
 
 
-def test_more_splits_of_the_same_users_do_not_shrink_what_users_differ_by() -> None:
-    rng = np.random.default_rng(1)
-    of_user = rng.normal(0, 1.0, (1, 150, 1))
-    single = _measured(of_user)["d k=0"].std_error
-    repeated = _measured(np.repeat(of_user, 10, axis=0))["d k=0"].std_error
-    independent = _measured(rng.normal(0, 1.0, (10, 150, 1)))["d k=0"].std_error
-    assert repeated == pytest.approx(single, rel=1e-9)
-    assert independent == pytest.approx(single / np.sqrt(10), rel=0.25)
-
-
-def test_splits_weigh_the_same_whatever_their_users() -> None:
-    gap = np.full((2, 6, 1), np.nan)
-    gap[0, :, 0] = 1.0
-    gap[1, :2, 0] = 3.0
-    assert _measured(gap)["d k=0"].value == pytest.approx((1.0 + 3.0) / 2)
-
-
 def test_the_weakest_cutoff_is_that_of_the_lowest_interval() -> None:
     rng = np.random.default_rng(2)
     gap = np.concatenate(

@@ -20,7 +20,7 @@ from podium.errors import ArgumentError, DataError
 from podium_studies import checkpoint
 from podium_studies.cells import generator, key, mean
 from podium_studies.recipe import Claim, DataFile, DataSet, Recipe
-from podium_studies.runner import reproduce, status
+from podium_studies.runner import reproduce
 from podium_studies.study import Grid, Study
 
 CONTENT = b"1,2\n"
@@ -173,21 +173,6 @@ def test_processes_side_by_side_find_the_same(tmp_path):
     one = reproduce("pap-table2", tmp_path / "one", repeats=2)
     two = reproduce("pap-table2", tmp_path / "two", repeats=2, jobs=2)
     assert repr(one.cells) == repr(two.cells)  # nan is not equal to itself, but reads the same
-
-
-def test_status_says_how_far_each_recipe_is(tmp_path, monkeypatch):
-    name = "pap-table1"
-    text = lambda: {s.recipe.name: s.text for s in status(tmp_path)}[name]  # noqa: E731
-    assert text() == "never run"
-    reproduce(name, tmp_path)
-    assert text() == "done: reproduced"
-    (tmp_path / name / "results.json").unlink()
-    assert text() == "5 of 5 cells"
-    file = tmp_path / name / checkpoint.FILE
-    file.write_text("".join(file.read_text().splitlines(keepends=True)[:3]))
-    assert text() == "2 of 5 cells"
-    monkeypatch.setattr(podium, "__version__", "999.0")
-    assert text() == "run by another version"
 
 
 def put(place: Path, form: str) -> None:

@@ -75,13 +75,6 @@ def test_claims_of_podiums_own_reproduce_nothing():
     assert judge(both, {"gain": Measured(3.0)}).text == ""
 
 
-def test_verdict_counts_in_words():
-    claims = [Claim("", "gain", above=0.0), Claim("", "gain", above=1.0)]
-    figures = {"a": Measured(2.0), "b": Measured(7.0), "gain": Measured(1.0, 0.1)}
-    text = judge(made({"a": 2.0, "b": 2.0}, *claims), figures).text
-    assert text == "1 of 2 printed figures agree. 1 of 2 claims hold, 1 open."
-
-
 def test_mean_has_the_error_of_its_defined_values():
     actual = mean([1.0, 2.0, NAN, 6.0])
     assert actual.value == 9 / 3

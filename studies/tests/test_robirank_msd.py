@@ -64,11 +64,6 @@ def cells(context: study.Context) -> dict[str, Any]:
     }
 
 
-def test_lines_become_counts_by_order_of_appearance() -> None:
-    text = b"u9\tS3\t2\nu9\tS1\t1\nu4\tS3\t7\n"
-    assert read(io.BytesIO(text), "x").toarray().tolist() == [[2, 1], [7, 0]]
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

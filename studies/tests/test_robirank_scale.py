@@ -31,25 +31,6 @@ def cells() -> dict[str, Any]:
     return {cell: measure(**study.asked(recipe, **parts(cell))) for cell in study.cells(recipe)}
 
 
-def test_full_shape_is_the_papers() -> None:
-    assert Shape.of(1.0) == Shape(1_129_318, 386_133, 49_824_519)
-    assert load("robirank-scale-full").parameters["fraction"] == 1.0
-
-
-def test_part_has_all_songs_and_the_same_pairs_a_user() -> None:
-    tenth = Shape.of(0.1)
-    assert (tenth.n_users, tenth.n_items) == (112_932, 386_133)
-    assert tenth.n_pairs / tenth.n_users == pytest.approx(49_824_519 / 1_129_318, rel=1e-5)
-
-
-def test_pairs_are_distinct_and_hardly_fewer_than_drawn() -> None:
-    data = draw(SMALL, [1])
-    assert data.shape == (700, 3_000)
-    assert data.has_canonical_format
-    assert (data.data == 1).all()
-    assert 0.9 * SMALL.n_pairs < data.nnz < SMALL.n_pairs
-
-
 def test_popularity_and_activity_have_long_tails() -> None:
     data = draw(Shape(20_000, 10_000, 800_000), [1])
     heard = np.sort(np.bincount(data.indices, minlength=10_000))[::-1]

@@ -92,10 +92,6 @@ def test_errors_are_roots_of_mean_squares_over_exact() -> None:
     assert actual["ndcg@10: MLE at 20 / at 10"].value == pytest.approx(0.2 / expected)
 
 
-def test_methods_are_joined_by_the_geometric_mean() -> None:
-    assert figures.root(np.array([0.01, 0.04])) == pytest.approx(np.sqrt(0.1 * 0.2))
-
-
 def test_growing_sample_is_compared_at_its_cost() -> None:
     """Errors 1 / n of samples of one size: a growing one of cost 10 has to beat 1 / 10."""
     recipe = small(methods={"itemKNN": {}}, timed=[])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import numpy as np
 import pytest
 
 from podium_studies.jin2021 import figures as figures
@@ -67,12 +66,3 @@ def test_distances_are_of_the_mean_curve_and_of_each() -> None:
     assert actual["EASE, one − two recall@2"].std_error == pytest.approx(0.1)
     apart = actual["EASE, one − two cdf apart"]
     assert apart.value == pytest.approx(0.1 / 3 / ((0.1 + 0.3 + 0.5) / 3))
-
-
-def test_users_chance_is_how_far_shares_of_so_many_users_are() -> None:
-    """Against a simulation: shares of 4,000 users, drawn from given chances."""
-    shares = np.array([0.01, 0.005, 0.02])
-    rng = np.random.default_rng(0)
-    counts = rng.multinomial(4000, [*shares, 1 - shares.sum()], 20_000)[:, :3] / 4000
-    simulated = np.abs(counts - shares).mean() / shares.mean()
-    assert figures.chance(np.cumsum(shares), 4000) == pytest.approx(simulated, rel=0.03)

@@ -111,22 +111,6 @@ def test_held_out_items_are_the_same_whatever_the_form(tmp_path: Path, form: str
     assert one.target.tolist() == other.target.tolist()
 
 
-def test_held_out_item_is_any_of_the_users(tmp_path: Path) -> None:
-    lines = "".join(f"{user} 0 1 2\n" for user in range(300))
-    (tmp_path / "train.txt").write_text(lines)
-    (tmp_path / "test.txt").write_text(lines)
-    held = read(recipe("lists"), {"set": tmp_path})
-    counts = np.bincount(held.target, minlength=3)
-    assert counts.sum() == 300
-    assert np.abs(counts - 100).max() < 5 * np.sqrt(300 * 2 / 9)
-
-
-def test_users_of_few_items_and_their_items_are_left_out(tmp_path: Path) -> None:
-    held = read(recipe("citeulike", least=3), {"set": citeulike(tmp_path)})
-    assert (held.n_users, held.n_items) == (2, 4)
-    assert held.history.tolist() == [2, 2]
-
-
 def test_a_share_of_users_keeps_the_items_that_they_have(tmp_path: Path) -> None:
     lines = "".join(f"{user} {user} {user + 1}\n" for user in range(0, 80, 2))
     (tmp_path / "train.txt").write_text(lines)

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from podium.errors import DataError
 from podium_studies.hiranandani2020 import behance
 
 WIDTH, DIMENSIONS, N_IMAGES = 6, 3, 900
@@ -91,10 +90,3 @@ def test_reduced_features_take_the_place_of_the_originals(folder: Path) -> None:
     assert behance.reduction(folder) == "from image_features.npz"
     assert np.array_equal(reduced[0], features[-1])
     assert read(folder).X.shape[1] == 6
-
-
-def test_too_few_images_for_the_negatives(folder: Path) -> None:
-    item = np.array(liked(folder)["u1"])
-    np.savez(folder / behance.REDUCED, item=item, features=np.ones((item.size, 2)))
-    with pytest.raises(DataError):
-        read(folder)

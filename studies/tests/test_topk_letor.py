@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium.errors import DataError
 from podium_studies import folds
 from podium_studies.cells import parts
 from podium_studies.folds import values
@@ -111,18 +110,6 @@ def test_every_query_is_tested_once_and_never_where_it_was_trained_on(files: Pat
         queries = [set(rows.qid.tolist()) for rows in each]
         assert [len(q) for q in queries] == [9, 3, 3]
         assert len(set.union(*queries)) == N_QUERIES
-
-
-def test_another_collection_is_told_by_its_queries(files: Path) -> None:
-    with pytest.raises(DataError):
-        folds.read(files / "TD2003", n_queries=50)
-
-
-def test_folds_that_share_a_test_query_are_refused(files: Path, tmp_path: Path) -> None:
-    shutil.copytree(files / "TD2003", tmp_path / "copy")
-    shutil.copy(tmp_path / "copy/Fold1/test.txt", tmp_path / "copy/Fold2/test.txt")
-    with pytest.raises(DataError):
-        folds.read(tmp_path / "copy")
 
 
 # Evaluation
