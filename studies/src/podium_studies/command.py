@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from podium.errors import ArgumentError
 from podium.report import Table
@@ -80,7 +81,7 @@ def run(
     n_more = len(verdict.lines) - len(table["rows"])
     if n_more:
         sentences.append(f"The page has {n_more} more figures of podium.")
-    return Shown(table, "\n".join(sentences), (*before,), (f"wrote {outcome.page}",))
+    return Shown(_nested(table), "\n".join(sentences), (*before,), (f"wrote {outcome.page}",))
 
 
 def kept(name: str, out: Path) -> str:
@@ -94,6 +95,18 @@ def kept(name: str, out: Path) -> str:
         f"{n_done} of {plan.cells} cells are kept in {folder / checkpoint.FILE}: "
         "the same command continues from there."
     )
+
+
+def _nested(table: Table) -> Table:
+    """Replace "group: figure" by a line for the group and an indented line for each figure."""
+    groups: dict[str, list[list[Any]]] = {}
+    for label, *cells in table["rows"]:
+        group, colon, name = label.rpartition(": ")
+        groups.setdefault(group, []).append([f"  {name}" if colon else label, *cells])
+    rows: list[list[Any]] = []
+    for group, lines in groups.items():
+        rows += [[group, *[""] * len(lines[0][1:])], *lines] if group else lines
+    return {"columns": table["columns"], "rows": rows}
 
 
 def _signed(measured: Measured) -> str:

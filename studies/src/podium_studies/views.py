@@ -67,17 +67,13 @@ def level(measured: Measured, digits: int = 3, printed: float | None = None) -> 
     '0.25 ± 0.01 (0.30)'
     """
     error = "" if math.isnan(measured.std_error) else f" ± {measured.std_error:.{digits}f}"
-    return f"{measured.value:.{digits}f}{error}" + in_brackets(printed, digits)
+    value = "–" if math.isnan(measured.value) else f"{measured.value:.{digits}f}{error}"
+    return value if printed is None else f"{value} ({printed:.{digits}f})"
 
 
 def fixed(value: float, digits: int) -> str:
     """Format a number; an undefined one is ""."""
     return "" if math.isnan(value) else f"{value:.{digits}f}"
-
-
-def in_brackets(printed: float | None, digits: int) -> str:
-    """Format the printed value in brackets; return "" if there is none."""
-    return "" if printed is None else f" ({printed:.{digits}f})"
 
 
 def gap(measured: Measured, digits: int = 3) -> str:
