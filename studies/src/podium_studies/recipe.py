@@ -206,14 +206,15 @@ def _made(name: str, content: dict[str, Any]) -> Recipe:
     try:
         content["claims"] = tuple(Claim(**claim) for claim in content.get("claims", ()))
         content["notes"] = tuple(content.get("notes", ()))
-        content["data"] = tuple(
-            DataSet(**{**data, "files": tuple(map(_file, data.get("files", ())))})
-            for data in content.get("data", ())
-        )
+        content["data"] = tuple(map(_data_set, content.get("data", ())))
         return Recipe(name=name, **content)
     except TypeError as error:
         raise DataError(f"Recipe {name} can't be read: {error}.") from error
 
 
-def _file(content: Mapping[str, Any]) -> DataFile:
-    return DataFile(**{**content, "also": tuple(content.get("also", ()))})
+def _data_set(content: dict[str, Any]) -> DataSet:
+    files = [
+        DataFile(**file | {"also": tuple(file.get("also", ()))})
+        for file in content.get("files", ())
+    ]
+    return DataSet(**content | {"files": tuple(files)})

@@ -204,12 +204,13 @@ def shown(grid: Grid, recipe: Recipe, figures: Figures) -> Iterator[Table | Figu
         yield table(grid.title, grid.head, rows, columns, cell)
     if grid.plot == "intervals" and rows:
         panels = {title: _rows(grid, recipe, rows, end) for title, end in columns.items()}
-        options = {"axis_label": grid.axis, "digits": grid.digits, "caption": grid.note}
-        yield intervals(grid.title, panels, **{k: v for k, v in options.items() if v})
+        words = {"axis_label": grid.axis, "caption": grid.note}
+        words = {name: text for name, text in words.items() if text}
+        yield intervals(grid.title, panels, digits=grid.digits, **words)
     elif grid.plot == "lines" and rows:
         x_label, _, y_label = grid.axis.partition(": ")
         series = [
-            band(title, [float(end) for end in found], [*found.values()])
+            band(title, map(float, found), [point for point in found.values() if point])
             for title, found in rows.items()
             if all(found.values())
         ]

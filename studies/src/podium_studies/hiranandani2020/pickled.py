@@ -105,7 +105,7 @@ def _array(call: Any) -> NDArray[Any]:
     dtype = _dtype(kind)
     if dtype.kind != "O":
         return np.frombuffer(_bytes(content), dtype).reshape(shape, order=order)
-    values = np.empty(len(content), object)
+    values: NDArray[Any] = np.empty(len(content), object)
     values[:] = [_value(value) for value in content]
     return values.reshape(shape, order=order)
 

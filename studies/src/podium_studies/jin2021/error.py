@@ -229,9 +229,11 @@ def _at_cost(recipe: Recipe, all_errors: Errors, label: str, measure: str, desig
 
     def ratio_to_fixed(squares: Floats) -> float:
         # Errors are interpolated on logarithmic scales, for each method at its cost.
-        pairs = zip(np.log(all_errors.cost[design]), _logs(squares[:-1]).T, strict=True)
-        log_fixed = np.array([np.interp(cost, np.log(sizes), logs) for cost, logs in pairs])
-        return root(squares[-1]) / float(np.exp(0.5 * float(log_fixed.mean())))
+        logs, costs = _logs(squares[:-1]), np.log(all_errors.cost[design]).tolist()
+        log_fixed: list[float] = [
+            np.interp(cost, np.log(sizes), logs[:, i]) for i, cost in enumerate(costs)
+        ]
+        return root(squares[-1]) / float(np.exp(0.5 * float(np.mean(log_fixed))))
 
     return statistic_of_mean(np.stack(all_squares, axis=1), ratio_to_fixed)
 

@@ -306,7 +306,7 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
             [
                 fields["n"],
                 fields["k"],
-                100 * float(np.mean(result["meets"])),
+                100 * mean(result["meets"]).value,
                 100 * result["pairs"],
                 100 * result["converse, holds"] / result["converse, pairs"],
             ]
@@ -337,7 +337,7 @@ def _of_size(rows: Sequence[Row], n: int, k: int) -> Iterator[Figure | Table]:
                 NAMES[fields["loss"]],
                 fields["form"],
                 ", ".join(result["violated"]) or "none found",
-                *(100 * float(np.mean(result[kind]["consistent"])) for kind in kinds.values()),
+                *(100 * mean(result[kind]["consistent"]).value for kind in kinds.values()),
                 *(max(result[kind]["regret"]) for kind in kinds.values()),
                 sum(result[kind]["tied"] for kind in kinds.values()),
             ]

@@ -136,7 +136,7 @@ def run(recipe: Recipe, context: Context, data: str, **cell: Any) -> Result:
     if "count" in cell:
         return drawn_shares(context[data])
     seed = seed_of(recipe, "draw", cell["fold"], cell["draw"])
-    fold_parts = context[data][cell["fold"] - 1]
+    fold_parts: Parts = context[data][cell["fold"] - 1]
     return tuned(METHODS[cell["method"]], fold_parts, recipe.parameters, seed)
 
 

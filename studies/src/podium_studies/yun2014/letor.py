@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from podium import losses
-from podium.report import Table
+from podium.report import Figure, Table
 from podium_studies import views
 from podium_studies.cells import methods, product, seed_of, sweep
 from podium_studies.folds import (
@@ -193,7 +193,7 @@ def _standing(recipe: Recipe, figures: Figures, measure: str) -> Figures:
     }
 
 
-def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Figure | Table]:
     """Yield levels of ndcg by cutoff, differences, and the chosen options."""
     values, names = values_of(recipe, cells), recipe.parameters["methods"]
     measures, shown_measures = [*recipe.parameters["measures"]], recipe.parameters["shown"]

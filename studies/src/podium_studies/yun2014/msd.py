@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -149,10 +148,9 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
 
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: each seed, method and number of passes."""
-    for seed, (name, method) in itertools.product(
-        repeats(recipe), recipe.parameters["methods"].items()
-    ):
-        yield from sweep(seed=[seed], method=[name], passes=method["passes"])
+    for seed in repeats(recipe):
+        for name, method in recipe.parameters["methods"].items():
+            yield from sweep(seed=[seed], method=[name], passes=method["passes"])
 
 
 def run(recipe: Recipe, context: Context, seed: int, method: str, passes: int) -> Result:

@@ -132,10 +132,10 @@ class Coded:
         """
         from podium_studies.xia2009.rankboost.threshold_kernels import best_of_dense
 
-        total, place = best_of_dense(self.codes, self.starts, potential)
-        feature = int(np.searchsorted(self.starts, place, side="right")) - 1
-        threshold = float(self.thresholds[place]) if place >= 0 else 0.0
-        return float(total), feature, threshold
+        total, place = map(float, best_of_dense(self.codes, self.starts, potential))
+        feature = int(np.searchsorted(self.starts, int(place), side="right")) - 1
+        threshold = float(self.thresholds[int(place)]) if place >= 0 else 0.0
+        return total, feature, threshold
 
 
 def _cuts(distinct: PerRow, counts: RowIndex, n_thresholds: int | None) -> PerRow:

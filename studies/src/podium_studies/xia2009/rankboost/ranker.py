@@ -196,13 +196,10 @@ class RankBoost(Ranker):
             delattr(self, name)  # attributes of an earlier fit
         checks.positive(self.min_relevance, "min_relevance")
         parse_relevance(self.eval_metric)
-        n_rounds, patience, n_thresholds = (
+        n_rounds = checks.cutoff(self.n_rounds, "n_rounds")
+        patience, n_thresholds = (
             value if value is None else checks.cutoff(value, name)
-            for value, name in (
-                (self.n_rounds, "n_rounds"),
-                (self.patience, "patience"),
-                (self.n_thresholds, "n_thresholds"),
-            )
+            for value, name in ((self.patience, "patience"), (self.n_thresholds, "n_thresholds"))
         )
         features = self._features(X, reset=True)
         rows = inputs.rows_of(features, y, qid, group, reader=self._reader("RankBoost"))
