@@ -135,9 +135,9 @@ def run(recipe: Recipe, context: Context, data: str, **cell: Any) -> Result:
     """Return the shares of drawn places, or tune and test a method on one fold."""
     if "count" in cell:
         return drawn_shares(context[data])
-    seed = seed_of(recipe, "draw", cell["fold"], cell["draw"])
-    fold_parts: Parts = context[data][cell["fold"] - 1]
-    return tuned(METHODS[cell["method"]], fold_parts, recipe.parameters, seed)
+    number: int = cell["fold"]
+    seed = seed_of(recipe, "draw", number, cell["draw"])
+    return tuned(METHODS[cell["method"]], context[data][number - 1], recipe.parameters, seed)
 
 
 def drawn_shares(folds: Sequence[Parts]) -> dict[str, float]:
