@@ -99,3 +99,16 @@ def test_growing_sample_is_compared_at_its_cost() -> None:
     actual = figures.fold(recipe, made_up(recipe, constant(recipe, errors)))
     assert actual["ndcg@10: BV(0.01) at 5 to 20 / fixed at its cost"].value == pytest.approx(0.5)
     assert not any(name.startswith("ndcg@10: MES at 5 to") for name in actual)
+
+
+def test_items_for_an_error_are_interpolated_in_logarithms() -> None:
+    sizes, roots = np.array([10.0, 100.0, 1000.0]), np.array([0.4, 0.2, 0.1])
+    assert figures.items_for(0.2 * np.sqrt(0.5), sizes, roots) == pytest.approx(100 * np.sqrt(10))
+    assert figures.items_for(0.2, sizes, roots) == pytest.approx(100)
+    assert np.isnan(figures.items_for(0.05, sizes, roots))
+    assert figures.items_for(0.5, sizes, roots) == 10
+
+
+def test_items_for_an_error_are_those_that_keep_to_it() -> None:
+    sizes, roots = np.array([10.0, 100.0, 1000.0]), np.array([0.1, 0.4, 0.1])
+    assert figures.items_for(0.2, sizes, roots) == pytest.approx(100 * np.sqrt(10))

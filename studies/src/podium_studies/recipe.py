@@ -212,9 +212,7 @@ def _made(name: str, content: dict[str, Any]) -> Recipe:
         raise DataError(f"Recipe {name} can't be read: {error}.") from error
 
 
-def _data_set(content: dict[str, Any]) -> DataSet:
-    files = [
-        DataFile(**file | {"also": tuple(file.get("also", ()))})
-        for file in content.get("files", ())
-    ]
-    return DataSet(**content | {"files": tuple(files)})
+def _data_set(content: Mapping[str, Any]) -> DataSet:
+    read = [{**file, "also": tuple(file.get("also", ()))} for file in content.get("files", ())]
+    fields: dict[str, Any] = {**content, "files": tuple(DataFile(**file) for file in read)}
+    return DataSet(**fields)

@@ -222,6 +222,31 @@ def root(squares: Floats) -> float:
     return float(np.exp(0.5 * _logs(squares).mean()))
 
 
+def items_for(error: float, sizes: Floats, roots: Floats) -> float:
+    """Return the size from which fixed-size samples have at most this error, or nan.
+
+    Parameters
+    ----------
+    error : float
+        The error not to exceed.
+    sizes, roots : float64, (n_sizes,)
+        The sizes, rising, and the error of each. The interpolation is linear in logarithms.
+
+    Returns
+    -------
+    float
+        The first size if no error is above `error`; nan if that of the last size is.
+    """
+    larger = np.flatnonzero(roots > error)
+    if not larger.size:
+        return float(sizes[0])
+    pair = slice(larger[-1], larger[-1] + 2)
+    if roots[pair].size < 2:
+        return float("nan")
+    log_sizes, log_roots = np.log(sizes[pair]), np.log(roots[pair])
+    return float(np.exp(np.interp(np.log(error), log_roots[::-1], log_sizes[::-1])))
+
+
 def _at_cost(recipe: Recipe, all_errors: Errors, label: str, measure: str, design: str) -> Measured:
     """Return the error of a growing design divided by that of fixed-size samples of equal cost."""
     sizes = np.array([*fixed(recipe).values()], np.float64)
@@ -289,6 +314,23 @@ def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | T
             f"{_DRAWN}, on average",
             f"{means} Each point is a design: {', '.join(growing(recipe))}.",
         )
+    sizes = np.array([*fixed(recipe).values()], np.float64)
+
+    def same_error(pair: tuple[str, str], measure: str) -> str:
+        roots = np.array([all_errors.root(pair[0], name, measure) for name in fixed(recipe)])
+        n = items_for(all_errors.root(*pair, measure), sizes, roots)
+        return f"above {sizes[-1]:.0f}" if np.isnan(n) else f"{n:.0f}"
+
+    grown = {
+        f"{label}, {name}": (label, name) for label, name in relative if name in growing(recipe)
+    }
+    yield views.table(
+        "Items per user with which samples of one size have the error of growing ones",
+        "estimator, design",
+        grown,
+        recipe.parameters["measures"],
+        lambda label, measure: same_error(grown[label], measure),
+    )
     for method, timing in times(recipe, cells).items():
         yield from _by_seconds(recipe, all_errors, method, timing)
 

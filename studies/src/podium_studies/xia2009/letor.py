@@ -242,7 +242,8 @@ def _of_collection(recipe: Recipe, values: Values) -> Iterator[Grid | Table]:
     names, measures = recipe.parameters["methods"], [*recipe.parameters["measures"]]
     data, prefix = values.data, values.prefix
     title = f"{data}: mean of five folds ± its standard error over folds (printed)"
-    yield Grid(title, names, measures, f"{prefix}{{}} {{}}")
+    origins = {f"{name} ({METHODS[name].kind})": name for name in names}
+    yield Grid(title, origins, measures, f"{prefix}{{}} {{}}")
     ends = {**{measure: f" {measure}" for measure in measures}, "mean": OVER_MEASURES}
     compared = {f"{method} − {baseline}": (method, baseline) for method, baseline in pairs(recipe)}
     title = f"{data}: differences on the same queries, with intervals of 95 %"
@@ -271,6 +272,15 @@ def _of_collection(recipe: Recipe, values: Values) -> Iterator[Grid | Table]:
             measures,
             lambda name, m: f"{values.draw_means(values.query_values(name, m)).std(ddof=1):.4f}",
         )
+    learned = [label for label, (method, _) in compared.items() if method in drawn]
+
+    def extremes(label: str, measure: str) -> str:
+        one, other = (values.query_values(name, measure) for name in compared[label])
+        gaps = values.draw_means(one - other)
+        return f"{gaps.min():+.3f} to {gaps.max():+.3f}"
+
+    title = f"{data}: least and greatest difference in a single draw"
+    yield views.table(title, "difference", learned, measures, extremes)
     yield views.chosen(data, {name: values.chosen(name) for name in names})
 
 
