@@ -95,7 +95,7 @@ class RankBoost(Ranker):
 
     Nothing is random. The result of a refit is bitwise equal for any number of threads. The order
     of rows has no effect beyond rounding. Cost: a sort of each feature, and one pass per round over
-    all stored features of the rows with pairs.
+    all features of the rows with pairs. Sparse features are made dense.
 
     References
     ----------
