@@ -213,6 +213,10 @@ def _made(name: str, content: dict[str, Any]) -> Recipe:
 
 
 def _data_set(content: Mapping[str, Any]) -> DataSet:
-    read = [{**file, "also": tuple(file.get("also", ()))} for file in content.get("files", ())]
-    fields: dict[str, Any] = {**content, "files": tuple(DataFile(**file) for file in read)}
+    fields: dict[str, Any] = {**content, "files": tuple(map(_file, content.get("files", ())))}
     return DataSet(**fields)
+
+
+def _file(content: Mapping[str, Any]) -> DataFile:
+    fields: dict[str, Any] = {**content, "also": tuple(content.get("also", ()))}
+    return DataFile(**fields)

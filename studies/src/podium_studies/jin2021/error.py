@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -240,11 +241,12 @@ def items_for(error: float, sizes: Floats, roots: Floats) -> float:
     larger = np.flatnonzero(roots > error)
     if not larger.size:
         return float(sizes[0])
-    pair = slice(larger[-1], larger[-1] + 2)
+    last = int(larger[-1])
+    pair = slice(last, last + 2)
     if roots[pair].size < 2:
         return float("nan")
-    log_sizes, log_roots = np.log(sizes[pair]), np.log(roots[pair])
-    return float(np.exp(np.interp(np.log(error), log_roots[::-1], log_sizes[::-1])))
+    ends: list[Floats] = [np.log(values[pair])[::-1] for values in (roots, sizes)]
+    return math.exp(np.interp(math.log(error), *ends))
 
 
 def _at_cost(recipe: Recipe, all_errors: Errors, label: str, measure: str, design: str) -> Measured:
