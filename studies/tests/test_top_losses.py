@@ -11,7 +11,7 @@ import pytest
 from podium.errors import DataError
 from podium_studies.recipe import load
 from podium_studies.rows import Rows
-from podium_studies.xia2009.top_losses_data import binary, in_folds, lightgbm_example, standardized
+from podium_studies.xia2009.top_losses import binary, in_folds, lightgbm_example, standardized
 
 
 def test_folds_divide_the_queries() -> None:

@@ -22,7 +22,7 @@ from typing import TypeAlias
 from podium.errors import ArgumentError, ConvergenceWarning, DataError, PodiumError
 from podium.progress import silent
 from podium.types import Progress
-from podium_studies import checkpoint, checks, datasets, page
+from podium_studies import archive, checkpoint, checks, page
 from podium_studies.cells import parts
 from podium_studies.checkpoint import Checkpoint, RunPlan
 from podium_studies.page import Finished
@@ -131,7 +131,7 @@ def reproduce(
     """
     recipe = (load(recipe) if isinstance(recipe, str) else recipe).repeated(repeats)
     jobs = checks.cutoff(jobs, name="jobs")
-    paths, checksums = datasets.locate(recipe, None if data is None else Path(data))
+    paths, checksums = archive.locate(recipe, None if data is None else Path(data))
     folder = _prepared(Path(out) / recipe.name, paths)
     study = study_of(recipe)
     keys = list(study.cells(recipe))

@@ -17,13 +17,14 @@ from podium.ranking import Ranking
 from podium.report import figures
 from podium.types import PerRow, Progress
 from podium_studies import checks, views
-from podium_studies.hiranandani2020.theory.bound import generalization_bound, sizes
 from podium_studies.hiranandani2020.theory.population import (
     PopulationRisk,
     Sampler,
     Scorer,
+    generalization_bound,
     population_risk,
     scored,
+    sizes,
 )
 
 Fit: TypeAlias = Callable[[Any, Any], Scorer]
