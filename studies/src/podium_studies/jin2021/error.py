@@ -245,8 +245,8 @@ def items_for(error: float, sizes: Floats, roots: Floats) -> float:
     pair = slice(last, last + 2)
     if roots[pair].size < 2:
         return float("nan")
-    ends: list[Floats] = [np.log(values[pair])[::-1] for values in (roots, sizes)]
-    return math.exp(np.interp(math.log(error), *ends))
+    log_roots, log_sizes = (np.log(values[pair])[::-1] for values in (roots, sizes))
+    return float(np.exp(np.interp(math.log(error), log_roots, log_sizes)))
 
 
 def _at_cost(recipe: Recipe, all_errors: Errors, label: str, measure: str, design: str) -> Measured:
