@@ -27,7 +27,7 @@ from podium.errors import ConvergenceWarning
 from podium.metrics import parse
 from podium.rankers import LinearRanker
 from podium.ranking import Ranking
-from podium_studies.xia2009.top_losses_data import synthetic
+from podium_studies.xia2009.top_losses import synthetic
 
 LOSSES = (
     "softmax",

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import gzip
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from podium.errors import DataError
 from podium_studies import folds
 from podium_studies.archive import movielens
 
@@ -46,31 +43,6 @@ def test_movielens_takes_folder_archive_and_file(tmp_path: Path, kind: str) -> N
         ]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("ml.zip", b"no zip", "can't be opened as zip"),
-        ("ml.rar", b"Rar!", "Unpack it and pass the folder"),
-        ("u.data", b"1\t2\tx\t4\n", "can't be read: invalid literal"),
-        ("u.data", b"\n", "it is empty"),
-        ("other", b"1", r"contains no 'u\.data'.*grouplens"),
-        ("u.data.gz", gzip.compress(b"1\t2\t3\t4\n")[:-4], "can't be read"),
-    ],
-)
-def test_files_that_are_not_ratings_are_named(
-    tmp_path: Path, name: str, content: bytes, message: str
-) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(DataError, match=message) as caught:
-        movielens(tmp_path / name, "100k")
-    assert name in str(caught.value)
-
-
-def test_an_absent_place_says_where_to_get_it(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"https://grouplens\.org/datasets/movielens/"):
-        movielens(tmp_path / "none", "1m")
-
-
 def row(label: int, qid: int, more: str = "") -> str:
     return f"{label} qid:{qid} 1:0.5 2:1{more} # docid = d{qid}\n"
 
@@ -95,23 +67,3 @@ def test_folds_are_made_of_five_parts(tmp_path: Path) -> None:
     parts = folds.read(tmp_path)[3]
     # Fold 4 counts round: S4, S5, S1 train, S2 validates, S3 tests.
     assert [part.qid.tolist() for part in parts] == [[4, 5, 1], [2], [3]]
-
-
-def test_folder_without_folds_says_where_to_get_them(tmp_path: Path) -> None:
-    (tmp_path / "S1.txt").write_text(row(1, 1))
-    with pytest.raises(DataError, match=r"contains no fold 1.*https://www.microsoft.com/.*letor"):
-        folds.read(tmp_path)
-
-
-@pytest.mark.parametrize("kind", ["min", "querylevelnorm"])
-def test_ohsumed_has_its_published_size(podium_data: Callable[[str], Path], kind: str) -> None:
-    parts: Any = folds.read(podium_data(f"letor-ohsumed/{kind}"), n_queries=106)[2]
-    labels = np.concatenate([part.y for part in parts])
-    assert np.bincount(labels.astype(int)).tolist() == [11_303, 2_585, 2_252]
-    assert all(part.X.shape[1] == 45 for part in parts)
-
-
-def test_movielens_100k_has_its_published_size(podium_data: Callable[[str], Path]) -> None:
-    ratings = movielens(podium_data("ml-100k/u.data.gz"), "100k")
-    assert [np.unique(np.asarray(ids)).size for ids in (ratings.user, ratings.item)] == [943, 1682]
-    assert ratings.n_rows == 100_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,10 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium import losses
-from podium.errors import ArgumentError, ConvergenceWarning
 from podium.groups import Groups
-from podium.rankers import LinearRanker
 from podium.testing import robust_oracles as oracle
 from podium_studies.hiranandani2020.surrogates import PAUCHinge
 from podium_studies.xia2009.exponential import PairwiseExponential
@@ -86,54 +82,6 @@ def test_exponential_beyond_the_float_range_is_infinite_and_never_nan() -> None:
     assert np.isfinite(grad).all()
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "subgradient", "stochastic"])
-def test_solvers_stop_as_diverged_where_the_exponential_overflows(solver: str) -> None:
-    """A feature on two scales: what is right for most rows is wrong by far too much for one."""
-    rng = np.random.default_rng(0)
-    y = np.tile([1.0, 0.0], 30)
-    X = (y + 0.5 * rng.standard_normal(60))[:, None]
-    X[0] = -1e6
-    qid = np.repeat(np.arange(6), 10)
-    ranker = LinearRanker(EXPONENTIAL, solver=solver, l2=0.0, start=[1.0], max_iter=20)
-    with pytest.raises(ArgumentError, match="start has no finite objective"):
-        ranker.fit(X, y, qid)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        fitted = ranker.set_params(start="zero", learning_rate=1.0).fit(X, y, qid)
-    assert np.isfinite(fitted.coef_).all()
-    assert np.isfinite(fitted.objective_)
-    assert fitted.objective_ <= 1.0  # that of zero
-
-
-def test_exponential_reports_a_step_that_overflows() -> None:
-    X, y = np.array([[1.0], [0.0], [-1.0], [0.0]]), np.array([1.0, 0.0, 1.0, 0.0])
-    qid = np.array([0, 0, 1, 1])
-    X[2] *= 5.0  # downhill is towards -1: the first step goes far beyond
-    ranker = LinearRanker(EXPONENTIAL, solver="subgradient", l2=0.0, learning_rate=1e4)
-    with pytest.warns(ConvergenceWarning, match=r"overflowed at iteration 1\. The kept .* finite"):
-        ranker.fit(X, y, qid)
-    assert ranker.stop_reason_ == "diverged"
-    np.testing.assert_array_equal(ranker.coef_, 0.0)
-
-
-def test_robust_binary_at_chosen_margins() -> None:
-    # Margins 1 and -3: hinges 0 and 4; of weights 1/2.
-    scores, relevance = [1.0, 3.0], [1, 0]
-    for kind, cost in (("identity", 4), (1, math.log2(5)), (2, 1 - 1 / math.log2(6))):
-        loss = RobustBinary(kind, "hinge")
-        assert run(loss, scores, relevance)[0][0] == pytest.approx(cost / 2)
-
-
-def test_plain_logistic_is_logistic_regression_in_bits() -> None:
-    rng = np.random.default_rng(0)
-    scores, relevance, qid = rng.standard_normal(40), rng.integers(0, 2, 40), rng.integers(0, 4, 40)
-    for per in ("row", "group"):
-        ours = run(RobustBinary("identity", per=per), scores, relevance, qid)
-        nats = run(losses.Logistic(per=per), scores * np.log(2), relevance, qid)
-        np.testing.assert_allclose(ours[0], nats[0] / np.log(2), rtol=1e-13)
-        np.testing.assert_allclose(ours[1], nats[1], rtol=1e-13)  # inner derivative log 2, over it
-
-
 @every
 @pytest.mark.parametrize("size", [1e3, 1e290, 1.7e308])
 def test_robust_binary_of_any_finite_scores_is_finite(kind: Any, sigma: Any, size: float) -> None:
@@ -144,31 +92,6 @@ def test_robust_binary_of_any_finite_scores_is_finite(kind: Any, sigma: Any, siz
     value, grad = run(loss, [size, -size], [1, 0])
     assert 0.0 <= value[0] < 1e-300
     assert np.abs(grad).max() < 1e-300
-
-
-def test_robust_binary_parameters_are_checked() -> None:
-    with pytest.raises(ArgumentError, match="per must be one of 'row' or 'group'"):
-        losses.get("robust-binary", per="rows")
-    with pytest.raises(ArgumentError, match="min_relevance must be"):
-        RobustBinary(min_relevance=0.0)
-    with pytest.raises(ArgumentError, match="type must be 1, 2 or 'identity'"):
-        losses.get("robust-binary(type=3)")
-
-
-def test_outliers_turn_the_plain_scorer_and_not_the_robust_ones() -> None:
-    """Of all slopes: one row of thirty lies far on the wrong side, and only the plain loss
-    turns around for them.
-    """
-    rng = np.random.default_rng(1)
-    margins = np.concatenate([rng.standard_normal(232) + 1.0, np.full(8, -100.0)])
-    slopes = np.linspace(-2.0, 2.0, 401)
-    best = {
-        kind: slopes[
-            np.argmin([run(RobustBinary(kind), w * margins, np.ones(240))[0] for w in slopes])
-        ]
-        for kind in TYPES
-    }
-    assert best["identity"] < 0 < min(best[1], best[2])
 
 
 @pytest.mark.parametrize(("kind", "sigma"), FORMS)
@@ -218,7 +141,3 @@ def test_robust_binary_bounds_the_share_of_errors(
     assert errors <= min(values[1], values["identity"]) + 1e-12
     assert errors * (1 - 1 / math.log2(3)) <= values[2] + 1e-12
     assert values[2] <= values[1] + 1e-12
-
-
-def test_type_2_of_a_tie_is_below_its_error() -> None:
-    assert run(RobustBinary(2), [0.0], [1])[0][0] == pytest.approx(1 - 1 / math.log2(3))

@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from podium.data import Interactions
-from podium.errors import DataError
 from podium_studies.archive import movielens as read_movielens
 from podium_studies.hiranandani2020 import movielens
-from podium_studies.hiranandani2020.movielens import FLOOR, factorise, in_time_order, prepare
+from podium_studies.hiranandani2020.movielens import factorise, prepare
 from podium_studies.rows import Rows, drawn
 
 
@@ -49,43 +47,6 @@ def test_rows_are_later_ratings_of_items_among_anyones_first() -> None:
     assert [rating_of[pair] for pair in pairs] == actual.rating.tolist()
 
 
-def test_features_are_of_the_user_of_the_item_and_their_products() -> None:
-    actual = prepare(made_up(), rank=3, max_iter=5)
-    of_user, of_item, products = np.split(actual.X, 3, axis=1)
-    assert actual.X.shape == (actual.user.size, 9)
-    assert np.array_equal(products, of_user * of_item)
-    for ids, features in ((actual.user, of_user), (actual.item, of_item)):
-        _, codes = np.unique(ids, return_inverse=True)
-        assert np.unique(np.column_stack([ids, features]), axis=0).shape[0] == codes.max() + 1
-
-
-def test_preparing_twice_gives_the_same_bits() -> None:
-    ratings = made_up()
-    once, twice = prepare(ratings, rank=3, max_iter=20), prepare(ratings, rank=3, max_iter=20)
-    assert np.array_equal(once.X, twice.X)
-    assert not np.array_equal(once.X, prepare(ratings, rank=3, max_iter=20, seed=1).X)
-
-
-def test_ratings_without_times_or_values_are_refused() -> None:
-    ratings = made_up()
-    with pytest.raises(DataError, match="have no timestamp"):
-        prepare(Interactions(ratings.user, ratings.item, ratings.value))
-    with pytest.raises(DataError, match="have no value"):
-        prepare(Interactions(ratings.user, ratings.item, None, ratings.timestamp))
-
-
-def test_too_few_ratings_are_refused() -> None:
-    with pytest.raises(DataError, match="No user has 20 later ratings of items"):
-        prepare(made_up(n_ratings=25), rank=3, max_iter=5)
-
-
-@pytest.mark.parametrize("kind", ["integers", "datetimes"])
-def test_time_order_rises(kind: str) -> None:
-    time = np.random.default_rng(0).permutation(1000) + 881_250_949
-    values = time.astype("datetime64[s]") if kind == "datetimes" else time
-    assert np.array_equal(in_time_order(values), np.argsort(time))
-
-
 def test_factors_recover_a_product_from_some_of_its_cells() -> None:
     rng = np.random.default_rng(0)
     left, right = rng.uniform(0.5, 2, (30, 1)), rng.uniform(0.5, 2, (20, 1))
@@ -93,30 +54,6 @@ def test_factors_recover_a_product_from_some_of_its_cells() -> None:
     row, column = np.nonzero(rng.random(matrix.shape) < 0.5)
     actual = factorise(row, column, matrix[row, column], rank=1, max_iter=1000)
     assert np.allclose(actual[0] @ actual[1].T, matrix, rtol=1e-3)
-
-
-def test_updates_never_raise_the_error_of_the_given_cells() -> None:
-    rng = np.random.default_rng(1)
-    row, column = np.nonzero(rng.random((25, 30)) < 0.4)
-    value = rng.integers(1, 6, row.size).astype(np.float64)
-
-    def error(max_iter: int) -> float:
-        left, right = factorise(row, column, value, rank=3, max_iter=max_iter)
-        assert min(left.min(), right.min()) >= FLOOR
-        return float(np.sum((value - np.sum(left[row] * right[column], axis=1)) ** 2))
-
-    errors = [error(n) for n in (1, 2, 4, 8, 16, 32)]
-    assert errors == sorted(errors, reverse=True)
-
-
-def test_cells_in_any_order_give_the_same_factors() -> None:
-    rng = np.random.default_rng(2)
-    row, column = np.nonzero(rng.random((12, 15)) < 0.5)
-    value = rng.uniform(1, 5, row.size)
-    turn = rng.permutation(row.size)
-    one = factorise(row, column, value, rank=2, max_iter=30)
-    other = factorise(row[turn], column[turn], value[turn], rank=2, max_iter=30)
-    assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 def test_the_papers_counts(podium_data: Callable[[str], Path]) -> None:

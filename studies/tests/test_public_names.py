@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 STUDIES = Path(__file__).resolve().parents[1]
 FILES = sorted([*(STUDIES / "src").rglob("*.py"), *(STUDIES / "tools").rglob("*.py")])
 
@@ -32,17 +30,3 @@ def _is_private(name: str) -> bool:
 
 def test_studies_import_public_names_only() -> None:
     assert {path.name: found for path in FILES if (found := private(path.read_text("utf-8")))} == {}
-
-
-@pytest.mark.parametrize(
-    ("source", "found"),
-    [
-        ("from podium import _check", ["podium._check"]),
-        ("def f():\n    import podium.data._ranks", ["podium.data._ranks"]),
-        ("from podium.sampled.sampling import f", ["podium.sampled.sampling.f"]),
-        ("from podium.losses.base import _digits", ["podium.losses.base._digits"]),
-        ("from podium_studies._x import f\nfrom podium import __version__", []),
-    ],
-)
-def test_private_names_are_seen(source: str, found: list[str]) -> None:
-    assert private(source) == found

@@ -7,7 +7,6 @@ import hashlib
 import json
 import sys
 import types
-import warnings
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -17,11 +16,12 @@ import numpy as np
 import pytest
 
 import podium
-from podium.errors import ArgumentError, ConvergenceWarning, DataError
+from podium.errors import ArgumentError, DataError
 from podium_studies import checkpoint
-from podium_studies.recipe import Claim, DataFile, DataSet, Recipe, load
-from podium_studies.runner import reproduce, status
-from podium_studies.study import Study, generator, key, mean, parts
+from podium_studies.cells import generator, key, mean
+from podium_studies.recipe import Claim, DataFile, DataSet, Recipe
+from podium_studies.runner import reproduce
+from podium_studies.study import Grid, Study
 
 CONTENT = b"1,2\n"
 SUM = hashlib.sha256(CONTENT).hexdigest()
@@ -38,7 +38,7 @@ class Toy:
         self.stop_at = -1
 
     def study(self) -> Study:
-        return Study(self.cells, self.run, self.fold, self.prepare, self.plots, self.tables)
+        return Study(self.cells, self.run, self.fold, self.prepare, self.shown)
 
     def cells(self, recipe: Recipe) -> list[str]:
         return [key(seed=seed) for seed in range(recipe.repeats or 1)]
@@ -47,24 +47,22 @@ class Toy:
         self.prepared += 1
         return dict(paths)
 
-    def run(self, recipe: Recipe, context: Any, cell: str) -> dict[str, Any]:
+    def run(self, recipe: Recipe, context: Any, seed: int) -> dict[str, Any]:
         if len(self.done) == self.stop_at:
             raise self.error or KeyboardInterrupt
-        self.done.append(cell)
-        values = generator(recipe, "values", int(parts(cell)["seed"])).random(2)
+        self.done.append(key(seed=seed))
+        values = generator(recipe, "values", seed).random(2)
         return {"value": values[0], "all": values, "lost": np.nan, "n": np.int64(2)}
 
     def fold(self, recipe: Recipe, cells: Any) -> dict[str, Any]:
         assert all(np.isnan(each["lost"]) and each["n"] == 2 for each in cells.values())
         return {"value": mean(each["value"] for each in cells.values())}
 
-    def plots(self, recipe: Recipe, cells: Any, figures: Any) -> list[Any]:
+    def shown(self, recipe: Recipe, cells: Any, figures: Any) -> list[Any]:
         values = [each["value"] for each in cells.values()]
         series = [{"label": "value", "x": list(range(len(values))), "y": values}]
-        return [{"kind": "line_plot", "title": "Values / by seed", "series": series}]
-
-    def tables(self, recipe: Recipe, cells: Any, figures: Any) -> list[Any]:
-        return [{"columns": ["cell"], "rows": [[cell] for cell in cells]}]
+        plot = {"kind": "line_plot", "title": "Values / by seed", "series": series}
+        return [Grid("Values", ["value"], [""], "{}{}", plot="intervals"), plot]
 
 
 @pytest.fixture
@@ -96,29 +94,20 @@ def results(out: Path) -> dict[str, Any]:
 
 def lines(out: Path) -> list[dict[str, Any]]:
     text = (out / "toy" / checkpoint.FILE).read_text()
-    return [json.loads(line.partition(" ")[2]) for line in text.splitlines()]
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def test_run_writes_its_files_and_nothing_else(toy, recipe, tmp_path):
     outcome = reproduce(recipe, tmp_path)
     assert {file.name for file in (tmp_path / "toy").iterdir()} == {
         *("cells.jsonl", "report.html", "results.json", "table.md"),
-        "plot-1-values-by-seed.svg",
+        *("plot-1-values.svg", "plot-2-values-by-seed.svg"),
     }
     page = outcome.page.read_text()
     assert page.rstrip().endswith("</html>")
     assert "Nothing &lt;b&gt;to&lt;/b&gt; note." in page
     assert "https://" not in page
     assert (tmp_path / "toy" / "table.md").read_text().startswith("**toy: reproduced.** 1 of 1")
-
-
-def test_run_is_the_mean_of_its_cells(toy, recipe, tmp_path):
-    outcome = reproduce(recipe, tmp_path)
-    values = [generator(recipe, "values", seed).random(2)[0] for seed in range(6)]
-    (actual,) = outcome.verdict.lines
-    assert actual.measured.value == pytest.approx(np.mean(values), rel=1e-12)
-    assert actual.measured.std_error == pytest.approx(np.std(values, ddof=1) / 6**0.5)
-    assert results(tmp_path)["figures"][0]["value"] == actual.measured.value
 
 
 def test_interrupted_run_resumes_to_the_same_result(toy, recipe, tmp_path):
@@ -132,13 +121,6 @@ def test_interrupted_run_resumes_to_the_same_result(toy, recipe, tmp_path):
     assert toy.done == ["seed=4", "seed=5"]
     assert outcome.resumed == 4
     assert results(tmp_path / "parts") == results(tmp_path / "whole")
-
-
-def test_finished_run_does_nothing_again(toy, recipe, tmp_path):
-    reproduce(recipe, tmp_path)
-    toy.done, toy.prepared = [], 0
-    assert reproduce(recipe, tmp_path).resumed == 6
-    assert (toy.done, toy.prepared) == ([], 0)
 
 
 def test_line_that_a_kill_cut_off_is_done_again(toy, recipe, tmp_path):
@@ -164,24 +146,6 @@ def test_line_that_is_broken_elsewhere_is_an_error(toy, recipe, tmp_path):
     assert reproduce(recipe, tmp_path, fresh=True).resumed == 0
 
 
-def test_any_damage_to_a_cell_is_an_error(toy, recipe, tmp_path):
-    reproduce(recipe, tmp_path)
-    file = tmp_path / "toy" / checkpoint.FILE
-    text = file.read_text()
-    first = text.index('"result"')
-    place = next(i for i in range(first, len(text)) if text[i] in "123456789")
-    file.write_text(f"{text[:place]}0{text[place + 1 :]}")
-    with pytest.raises(DataError, match=r"line 2 is damaged, or is not a finished cell\."):
-        reproduce(recipe, tmp_path)
-
-
-def test_more_repeats_keep_the_cells_there_are(toy, recipe, tmp_path):
-    reproduce(recipe, tmp_path, repeats=2)
-    toy.done = []
-    assert reproduce(recipe, tmp_path).resumed == 2
-    assert toy.done == [f"seed={seed}" for seed in range(2, 6)]
-
-
 @pytest.mark.parametrize("change", [{"seed": 1}, {"parameters": {"k": 2}}])
 def test_cells_of_other_settings_are_never_mixed_in(toy, recipe, tmp_path, change):
     reproduce(recipe, tmp_path)
@@ -197,38 +161,6 @@ def test_cells_of_another_version_are_never_mixed_in(toy, recipe, tmp_path, monk
     assert reproduce(recipe, tmp_path).resumed == 0
 
 
-def test_each_cell_is_on_disk_before_the_next_begins(toy, recipe, tmp_path):
-    on_disk: list[tuple[int, int]] = []
-
-    def look(done: int, _: int, __: str) -> None:
-        on_disk.append((done, len(lines(tmp_path)) - 1 if done else 0))
-
-    reproduce(recipe, tmp_path, progress=look)
-    assert [cells for done, cells in on_disk if done] == [done for done, _ in on_disk if done]
-
-
-def test_fresh_run_forgets(toy, recipe, tmp_path):
-    reproduce(recipe, tmp_path)
-    toy.done = []
-    assert reproduce(recipe, tmp_path, fresh=True).resumed == 0
-    assert len(toy.done) == 6
-    assert len(lines(tmp_path)) == 7
-
-
-def test_progress_counts_cells_and_ends_at_all_of_them(toy, recipe, tmp_path):
-    seen: list[tuple[int, int, str]] = []
-    toy.stop_at = 2
-    show = lambda *step: seen.append(step)  # noqa: E731
-    with pytest.raises(KeyboardInterrupt):
-        reproduce(recipe, tmp_path, progress=show)
-    assert seen == [(0, 6, "preparing"), (1, 6, "seed=0"), (2, 6, "seed=1")]
-    seen.clear()
-    toy.stop_at = -1
-    reproduce(recipe, tmp_path, progress=show)
-    assert seen[0] == (2, 6, "resumed after 2 cells")
-    assert [done for done, _, _ in seen] == [2, 3, 4, 5, 6]
-
-
 def test_error_in_a_cell_names_it_and_keeps_the_others(toy, recipe, tmp_path):
     toy.stop_at, toy.error = 3, ArgumentError("k is too large.")
     with pytest.raises(ArgumentError, match=r"^toy, cell seed=3: k is too large\.$"):
@@ -236,55 +168,11 @@ def test_error_in_a_cell_names_it_and_keeps_the_others(toy, recipe, tmp_path):
     assert sum("cell" in line for line in lines(tmp_path)) == 3
 
 
-def test_convergence_warnings_of_cells_are_silent(toy, recipe, tmp_path, monkeypatch):
-    run = toy.run
-
-    def warning(recipe: Recipe, context: Any, cell: str) -> dict[str, Any]:
-        warnings.warn("stopped early", ConvergenceWarning, stacklevel=1)
-        return run(recipe, context, cell)
-
-    monkeypatch.setattr(sys.modules["toy.study"], "STUDY", replace(toy.study(), run=warning))
-    assert len(reproduce(recipe, tmp_path).cells) == 6
-
-
 @pytest.mark.long
 def test_processes_side_by_side_find_the_same(tmp_path):
     one = reproduce("pap-table2", tmp_path / "one", repeats=2)
     two = reproduce("pap-table2", tmp_path / "two", repeats=2, jobs=2)
     assert repr(one.cells) == repr(two.cells)  # nan is not equal to itself, but reads the same
-
-
-def test_error_in_another_process_comes_back(tmp_path):
-    broken = replace(load("pap-table1"), parameters={"rankings": {"a": []}, "measures": {}})
-    with pytest.raises(KeyError):
-        reproduce(broken, tmp_path, jobs=2)
-
-
-@pytest.mark.parametrize("jobs", [0, 1.5])
-def test_number_of_processes_is_checked(toy, recipe, tmp_path, jobs):
-    with pytest.raises(ArgumentError, match=r"^jobs must be an integer >= 1"):
-        reproduce(recipe, tmp_path, jobs=jobs)
-
-
-def test_status_says_how_far_each_recipe_is(tmp_path, monkeypatch):
-    name = "pap-table1"
-    text = lambda: {s.recipe.name: s.text for s in status(tmp_path)}[name]  # noqa: E731
-    assert text() == "never run"
-    reproduce(name, tmp_path)
-    assert text() == "done: reproduced"
-    (tmp_path / name / "results.json").unlink()
-    assert text() == "5 of 5 cells"
-    file = tmp_path / name / checkpoint.FILE
-    file.write_text("".join(file.read_text().splitlines(keepends=True)[:3]))
-    assert text() == "2 of 5 cells"
-    monkeypatch.setattr(podium, "__version__", "999.0")
-    assert text() == "run by another version"
-
-
-def test_status_of_fewer_repeats_says_so(tmp_path):
-    reproduce("pap-table2", tmp_path, repeats=2)
-    actual = {s.recipe.name: s.text for s in status(tmp_path)}["pap-table2"]
-    assert actual.endswith("(2 of 300)")
 
 
 def put(place: Path, form: str) -> None:
@@ -323,7 +211,7 @@ def test_absent_data_say_what_to_fetch(toy, recipe, tmp_path):
     told = r"toy needs A made-up set \(x\.csv\), https://example\.org/set \(licence: free\)\."
     with pytest.raises(DataError, match=rf"^{told} Download it and pass data=PATH"):
         reproduce(needs, tmp_path / "out")
-    with pytest.raises(DataError, match=rf"nowhere does not exist\. {told}$"):
+    with pytest.raises(DataError, match=rf"nowhere does not exist\. {told}"):
         reproduce(needs, tmp_path / "out", data=tmp_path / "nowhere")
     with pytest.raises(DataError, match=rf" does not contain x\.csv\. {told}$"):
         reproduce(needs, tmp_path / "out", data=tmp_path)

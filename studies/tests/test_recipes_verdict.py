@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from podium.errors import ArgumentError
+from podium_studies.cells import generator, mean
 from podium_studies.recipe import Claim, Recipe
-from podium_studies.study import Measured, generator, key, mean, parts
+from podium_studies.study import Measured
 from podium_studies.verdict import judge, line, standing
 
 NAN = float("nan")
@@ -32,11 +32,6 @@ def made(printed: dict[str, float], *claims: Claim, tolerance: float = 0.5) -> R
 )
 def test_figure_agrees_within_tolerance_and_noise(found, agreement):
     assert line(made({"a": 2.0}), "a", found).agreement == agreement
-
-
-def test_figure_that_was_not_printed_has_no_verdict():
-    actual = line(made({}), "a", Measured(1.0))
-    assert (actual.agreement, actual.printed, actual.difference) == ("", None, None)
 
 
 @pytest.mark.parametrize(
@@ -72,10 +67,6 @@ def test_overall_verdict_tells_values_from_direction(a, gain, overall):
     assert [each.key for each in verdict.lines] == ["a", "gain", "more"]
 
 
-def test_overall_verdict_without_anything_printed_is_that_it_was_measured():
-    assert judge(made({}), {"a": Measured(1.0)}).overall == "measured"
-
-
 def test_claims_of_podiums_own_reproduce_nothing():
     both = made({}, Claim("gains", "gain", above=0.0), Claim("more", "gain", above=2.0))
     assert judge(both, {"gain": Measured(1.0)}).overall == "1 of 2 claims hold"
@@ -84,28 +75,12 @@ def test_claims_of_podiums_own_reproduce_nothing():
     assert judge(both, {"gain": Measured(3.0)}).text == ""
 
 
-def test_verdict_counts_in_words():
-    claims = [Claim("", "gain", above=0.0), Claim("", "gain", above=1.0)]
-    figures = {"a": Measured(2.0), "b": Measured(7.0), "gain": Measured(1.0, 0.1)}
-    text = judge(made({"a": 2.0, "b": 2.0}, *claims), figures).text
-    assert text == "1 of 2 printed figures agree. 1 of 2 claims hold, 1 open."
-
-
-def test_figure_that_the_study_lacks_is_an_error():
-    with pytest.raises(ArgumentError, match=r"^The study of r computes no figure 'b'\.$"):
-        judge(made({"a": 1.0, "b": 2.0}), {"a": Measured(1.0)})
-
-
 def test_mean_has_the_error_of_its_defined_values():
     actual = mean([1.0, 2.0, NAN, 6.0])
     assert actual.value == 9 / 3
     assert actual.std_error == pytest.approx((((-2) ** 2 + (-1) ** 2 + 3**2) / 2 / 3) ** 0.5)
     assert actual.n == 3
     assert mean([]).n == 0
-
-
-def test_key_reads_back():
-    assert parts(key(seed=3, k=8, method="a b")) == {"seed": "3", "k": "8", "method": "a b"}
 
 
 def test_generator_depends_on_seed_purpose_and_index_only():

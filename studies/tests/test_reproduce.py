@@ -41,21 +41,13 @@ def test_run_prints_paper_ours_difference_and_verdict(podium: Callable[..., Any]
     assert "done: reproduced" in podium("reproduce", "--out", "made").out
 
 
-def test_second_run_says_what_was_there(podium: Callable[..., Any]) -> None:
-    first = podium("reproduce", "pap-table1")
-    again = podium("reproduce", "pap-table1")
-    assert again.out == first.out
-    assert again.err.startswith("podium: 5 of 5 cells were already done.\n")
-    assert "already" not in podium("reproduce", "pap-table1", "--fresh").err
-
-
 def test_interrupted_run_keeps_cells_and_says_how_to_go_on(
     podium: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stop(recipe: Any, context: Any, cell: str) -> Any:
-        if cell == "ranking=f3":
+    def stop(recipe: Any, context: Any, ranking: str) -> Any:
+        if ranking == "f3":
             raise KeyboardInterrupt
-        return table1.run(recipe, context, cell)
+        return table1.run(recipe, context, ranking)
 
     with monkeypatch.context() as patch:
         patch.setattr(table1, "STUDY", table1.Study(table1.cells, stop, table1.fold))
@@ -69,27 +61,3 @@ def test_interrupted_run_keeps_cells_and_says_how_to_go_on(
     assert interrupted == "podium: interrupted."
     assert "2 of 5 cells" in podium("reproduce", "list").out
     assert "2 of 5 cells were already done." in podium("reproduce", "pap-table1").err
-
-
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        (("pap-tabel1",), "Did you mean 'pap-table1'?"),
-        (("pap-table1", "--repeats", "3"), "pap-table1 has nothing to repeat"),
-        (("pap-table2", "--seeds", "0"), "must be an integer >= 1, got 0."),
-        (("pap-table1", "--jobs", "0"), "must be an integer >= 1, got 0."),
-        (("pap-table3-movielens",), "licence: "),
-    ],
-)
-def test_wrong_words_are_one_line(
-    podium: Callable[..., Any], argv: tuple[str, ...], message: str
-) -> None:
-    done = podium("reproduce", *argv)
-    assert done.status == 2
-    assert message in done.message
-    assert not Path("reproduce").exists()
-
-
-def test_data_for_a_recipe_that_needs_none_is_refused(podium: Callable[..., Any]) -> None:
-    done = podium("reproduce", "pap-table1", "--data", "data")
-    assert (done.status, done.message) == (2, "pap-table1 needs no data. Leave --data out.")

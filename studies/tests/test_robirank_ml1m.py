@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import importlib.util
-import json
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,24 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium.errors import DataError
+from podium_studies.cells import parts
 from podium_studies.recipe import Recipe, load
-from podium_studies.runner import reproduce
-from podium_studies.study import parts
 from podium_studies.yun2014 import ml1m
-from podium_studies.yun2014.ml1m_methods import METHODS, ROBIRANK
+from podium_studies.yun2014.ml1m import ROBIRANK
 
-DATA = Path(os.environ.get("PODIUM_DATA", Path(__file__).parents[3] / "shared" / "data"))
-ML_1M = DATA / "ml-1m"
 N_USERS, N_ITEMS = 60, 80
-INSTALLED = [
-    name
-    for name in METHODS
-    if not (name in ("ALS", "BPR") and importlib.util.find_spec("implicit") is None)
-    and not (name == "WARP" and importlib.util.find_spec("lightfm") is None)
-]
 """Methods whose packages are there; podium's own always."""
-TIMES = ("seconds", "clock")
 
 
 def made_up() -> list[tuple[int, int]]:
@@ -50,39 +35,6 @@ def ratings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = [f"{user}::{item}::{1 + item % 5}::{9 * item}\n" for user, item in made_up()]
     (folder / "ratings.dat").write_text("".join(lines))
     return folder
-
-
-def small(**parameters: Any) -> Recipe:
-    """Return the recipe for made-up pairs, with what is installed and short grids."""
-    recipe = load("robirank-ml1m")
-    methods = {name: _short(recipe.parameters["methods"][name]) for name in INSTALLED}
-    settings: dict[str, Any] = {
-        **recipe.parameters, "methods": methods, "passes": [1, 3, 8], "sha256": "", **parameters
-    }  # fmt: skip
-    figures = [claim for claim in recipe.claims if _there(claim.figure)]
-    return replace(recipe, parameters=settings, repeats=2, claims=tuple(figures))
-
-
-def _there(figure: str) -> bool:
-    return all(name in INSTALLED for name in METHODS if f"− {name} " in figure)
-
-
-def _short(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the method with few factors and passes, and a grid of the first options or two."""
-    few = {"n_factors": 4, "n_epochs": 4}
-    fixed = {name: few.get(name, value) for name, value in settings["fixed"].items()}
-    one = {name: values[:1] for name, values in settings["grid"].items()}
-    for name in list(one)[:1]:
-        one[name] = settings["grid"][name][:2]
-    chosen = {name: values[0] for name, values in one.items()}
-    return {"fixed": fixed, "grid": one, "chosen": chosen}
-
-
-def without_times(cells: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        cell: {name: value for name, value in result.items() if name not in TIMES}
-        for cell, result in cells.items()
-    }
 
 
 def cells_of(recipe: Recipe, levels: Mapping[str, list[list[float]]]) -> dict[str, Any]:
@@ -104,20 +56,6 @@ def cells_of(recipe: Recipe, levels: Mapping[str, list[list[float]]]) -> dict[st
             best = options == recipe.parameters["methods"][key_parts["method"]]["chosen"]
             cells[cell] |= {"options": options, "means": dict.fromkeys(measures, float(best))}
     return cells
-
-
-def test_recipe_has_every_method_and_claims_figures_that_there_are() -> None:
-    recipe = load("robirank-ml1m")
-    methods = recipe.parameters["methods"]
-    assert list(methods) == list(METHODS)
-    figures = ml1m.fold(recipe, cells_of(recipe, {}))
-    assert {claim.figure for claim in recipe.claims} <= set(figures)
-    assert figures[ml1m.OTHER_CHOICE].value == 0.0
-    for name, settings in methods.items():
-        assert set(settings["chosen"]) == set(settings["grid"])
-        points = ml1m.points(recipe, name)
-        assert settings["chosen"] in points or not points
-        assert ("n_epochs" in {**settings["fixed"], **settings["grid"]}) == METHODS[name].passes
 
 
 def test_difference_is_by_user_after_the_mean_over_seeds() -> None:
@@ -155,118 +93,3 @@ def test_grid_that_chose_otherwise_is_counted() -> None:
     wrong = sum(one != other for one, other in zip(last, chosen, strict=True))
     assert ml1m.fold(recipe, cells)[ml1m.OTHER_CHOICE].value == wrong
     assert ml1m.best(recipe, cells, "EASE") == last[0]
-
-
-def test_curve_ends_at_the_passes_that_a_method_is_given() -> None:
-    recipe = small()
-    cells = cells_of(recipe, {})
-    actual = [n for n, _ in ml1m.by_passes(recipe, cells, ROBIRANK)]
-    assert actual == [1, 3, 4]
-    assert ml1m.fewer_passes(recipe, "EASE") == []
-
-
-def test_unknown_methods_are_named() -> None:
-    recipe = small()
-    methods = {"Ease": {"fixed": {}, "grid": {}, "chosen": {}}}
-    with pytest.raises(ValueError, match="Did you mean 'EASE'"):
-        list(ml1m.cells(replace(recipe, parameters={**recipe.parameters, "methods": methods})))
-
-
-def test_parts_are_disjoint_shares_of_each_users_pairs(ratings: Path) -> None:
-    context = ml1m.prepare(small(), {"ml-1m": ratings})
-    pairs = np.array(made_up())
-    n_users, n_items = (np.unique(column).size for column in pairs.T)
-    for complete, left, right in (
-        (None, context.train, context.test),
-        (context.train, context.learn, context.valid),
-    ):
-        both = left + right
-        assert left.shape == right.shape == (n_users, n_items)
-        assert both.max() == 1.0
-        assert both.nnz == (len(pairs) if complete is None else complete.nnz)
-        sizes = np.diff(both.indptr)
-        assert np.diff(right.indptr).tolist() == [int(0.2 * size) for size in sizes]
-    assert ((context.learn + context.valid) != context.train).nnz == 0
-
-
-def test_split_is_of_ids_and_not_of_the_files_order(ratings: Path, tmp_path: Path) -> None:
-    """The pairs alone, sorted and packed, give the same parts as the publisher's file."""
-    lines = "".join(f"{user},{item}\n" for user, item in sorted(made_up()))
-    with gzip.open(tmp_path / "pairs.csv.gz", "wt") as file:
-        file.write(f"user_id,item_id\n{lines}")
-    one, two = (ml1m.prepare(small(), {"ml-1m": each}) for each in (ratings, tmp_path))
-    for part in ("train", "test", "learn", "valid"):
-        assert (getattr(one, part) != getattr(two, part)).nnz == 0
-
-
-def test_other_pairs_are_refused(ratings: Path) -> None:
-    recipe = small(sha256=load("robirank-ml1m").parameters["sha256"])
-    with pytest.raises(DataError, match="pairs, which are not those of MovieLens 1M"):
-        ml1m.prepare(recipe, {"ml-1m": ratings})
-
-
-def test_without_data_one_line_says_what_to_fetch(tmp_path: Path) -> None:
-    with pytest.raises(DataError) as raised:
-        reproduce("robirank-ml1m", tmp_path)
-    text = str(raised.value)
-    assert "\n" not in text
-    data = load("robirank-ml1m").data[0]
-    assert all(each in text for each in (data.title, data.url, data.licence))
-
-
-@pytest.fixture(scope="module")
-def done(ratings: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return reproduce(small(), tmp_path_factory.mktemp("out"), data=ratings)
-
-
-def test_recipe_runs_on_a_users_file_and_resumes(done: Any, ratings: Path) -> None:
-    rerun = reproduce(small(), done.page.parents[1], data=ratings)
-    assert rerun.resumed == len(done.cells)
-    assert rerun.cells == done.cells
-    stored = json.loads((done.page.parent / "results.json").read_text())
-    assert {each["standing"] for each in stored["claims"]} <= {"holds", "open", "fails"}
-    text = done.page.read_text()
-    assert "processor seconds of training" in text
-    assert all(name.replace("'", "&#39;") in text for name in INSTALLED)
-
-
-def test_every_method_learns_more_than_chance(done: Any, ratings: Path) -> None:
-    context = ml1m.prepare(small(), {"ml-1m": ratings})
-    n_unseen = np.prod(context.train.shape) - context.train.nnz
-    for name in INSTALLED:
-        actual = done.done.figures[f"{name} precision@10"]
-        assert actual.value > 1.1 * context.test.nnz / n_unseen, name
-        assert actual.n == (2 if METHODS[name].passes else 1)
-
-
-def test_a_cell_does_not_depend_on_those_before_it_but_in_its_seconds(
-    done: Any, ratings: Path
-) -> None:
-    recipe = small()
-    for cell in list(done.cells)[3::11]:
-        context = ml1m.prepare(recipe, {"ml-1m": ratings})
-        actual = ml1m.run(recipe, context, cell)
-        rerun = json.loads(json.dumps(actual, default=lambda array: array.tolist()))
-        assert without_times({cell: rerun}) == without_times({cell: done.cells[cell]})
-
-
-def test_seeds_differ_and_threads_do_not(ratings: Path) -> None:
-    recipe = small()
-    context = ml1m.prepare(recipe, {"ml-1m": ratings})
-    one, two = (
-        ml1m.run(recipe, context, f"part=test/method={ROBIRANK}/seed={seed}") for seed in (0, 1)
-    )
-    assert not np.array_equal(one["values"]["ndcg@10"], two["values"]["ndcg@10"])
-    alone = ml1m.run(small(threads=1), context, f"part=test/method={ROBIRANK}/seed=0")
-    assert np.array_equal(one["values"]["ndcg@10"], alone["values"]["ndcg@10"])
-
-
-@pytest.mark.skipif(not ML_1M.exists(), reason=f"no ml-1m in {DATA} (set PODIUM_DATA)")
-def test_split_of_the_published_pairs() -> None:
-    """Counts of GroupLens, and of 20 % of each user's pairs."""
-    pytest.importorskip("lightfm", reason="the recipe has LightFM's WARP among its methods")
-    context = ml1m.prepare(load("robirank-ml1m"), {"ml-1m": ML_1M})
-    assert context.train.shape == (6040, 3706)
-    assert (context.train + context.test).nnz == 1_000_209
-    actual = [part.nnz for part in (context.test, context.learn, context.valid)]
-    assert actual == [197_656, 644_469, 158_084]

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from podium_studies.cells import parts
 from podium_studies.jin2021 import proxies as study
 from podium_studies.recipe import Recipe, load
 from podium_studies.runner import reproduce
-from podium_studies.study import parts
 
 METHODS: dict[str, Any] = {"RoBiRank": {"n_factors": 4, "n_epochs": 3}, "itemKNN": {"k": 5}}
 
@@ -39,12 +39,6 @@ def small(**changes: Any) -> Recipe:
 def done(two_tastes: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = two_tastes(120, n_items=120, n_drawn=12, n_train=90)
     return reproduce(small(), tmp_path_factory.mktemp("out"), data=folder)
-
-
-def test_no_method_is_its_own_proxy() -> None:
-    cells = [parts(cell) for cell in study.cells(small())]
-    assert not [cell for cell in cells if cell["method"] == cell["proxy"]]
-    assert len(cells) == 2 * (5 + 4)
 
 
 def test_scans_stay_in_the_budget(done: Any) -> None:
@@ -74,10 +68,3 @@ def test_ratios_are_of_the_best_estimator() -> None:
     figures = study.fold(recipe, cells)
     assert figures["itemKNN by popularity: recall@10"].value == pytest.approx(0.02 / 0.2)
     assert figures["proxies: largest"].value == pytest.approx(0.1)
-
-
-def test_page_shows_each_measure(done: Any) -> None:
-    plots = [*study.plots(done.done.recipe, done.cells, done.done.figures)]
-    tables = [*study.tables(done.done.recipe, done.cells, done.done.figures)]
-    assert len(plots) == len(tables) == 3
-    assert tables[0]["columns"] == ["model", study.BASELINE, *small().parameters["proxies"]]

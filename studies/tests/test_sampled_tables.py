@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,26 +12,17 @@ import numpy as np
 import pytest
 
 from podium import sampled
-from podium.report import figures as drawn
 from podium.sampled import RankDistribution
+from podium_studies.cells import parts, seed_of
+from podium_studies.jin2021 import tables as figures
 from podium_studies.jin2021 import tables as study
-from podium_studies.jin2021 import tables_values as figures
 from podium_studies.jin2021 import winners as winners
-from podium_studies.jin2021.tables_values import Moments, Values, geometric_mean, jackknife
+from podium_studies.jin2021.evaluations import geometric_mean
+from podium_studies.jin2021.tables import Moments, jackknife
 from podium_studies.recipe import Recipe, load
-from podium_studies.runner import reproduce, study_of
-from podium_studies.study import Measured, seed_of
+from podium_studies.study import Measured
 
 METHODS: dict[str, Any] = {"EASE": {"l2": 20.0}, "itemKNN": {"k": 5}, "RoBiRank": {"n_factors": 4}}
-RECIPES = [
-    "sampled-table2",
-    "sampled-table3",
-    "sampled-table3-210k",
-    "sampled-table4",
-    "sampled-pinterest",
-    "sampled-amazon",
-    "sampled-yelp",
-]
 PAPERS = ("sampled-table2", "sampled-table3", "sampled-table3-210k")
 
 
@@ -68,34 +57,13 @@ def folder(two_tastes: Callable[..., Path]) -> Path:
 def cells(folder: Path) -> dict[str, Any]:
     recipe = small().repeated(6)
     context = study.prepare(recipe, {"set": folder / "set"})
-    return {cell: study.run(recipe, context, cell) for cell in study.cells(recipe)}
-
-
-def test_cells_are_blocks_of_repeats_of_a_method() -> None:
-    keys = [*study.cells(small(block=4).repeated(6))]
-    assert keys[:2] == ["method=EASE/first=0/n=4", "method=EASE/first=4/n=2"]
-    assert len(keys) == 6
-
-
-def test_more_repeats_begin_with_the_same_cells() -> None:
-    some, more = (study.cells(small().repeated(n)) for n in (100, 250))
-    assert set(some) < set(more)
-
-
-@pytest.mark.long
-def test_blocks_do_not_change_the_estimates(folder: Path, cells: dict[str, Any]) -> None:
-    recipe = small(block=4).repeated(6)
-    context = study.prepare(recipe, {"set": folder / "set"})
-    rerun = {cell: study.run(recipe, context, cell) for cell in study.cells(recipe)}
-    one, other = Values.of(small(), cells), Values.of(recipe, rerun)
-    assert one.n_repeats == 6
-    np.testing.assert_array_equal(one.ratios, other.ratios)
+    return {cell: study.run(recipe, context, **parts(cell)) for cell in study.cells(recipe)}
 
 
 def test_a_cell_has_what_each_estimator_says_of_the_same_sample(folder: Path) -> None:
     recipe = small().repeated(1)
     context = study.prepare(recipe, {"set": folder / "set"})
-    actual = study.run(recipe, context, "method=EASE/first=0/n=1")
+    actual = study.run(recipe, context, method="EASE", first=0, n=1)
     ranks = context.ranks("EASE")
     exact = RankDistribution.of_ranks(ranks, context.held_out.n_items)
     assert actual["exact"] == {m: exact.expect(m) for m in recipe.parameters["measures"]}
@@ -133,22 +101,6 @@ def test_ratios_and_errors_are_those_of_the_repeats(cells: dict[str, Any]) -> No
     assert actual["MLE: largest error, ndcg@10"].value == pytest.approx(max(off))
 
 
-def test_of_all_repeats_of_one_the_error_is_unknown(cells: dict[str, Any]) -> None:
-    one = {
-        cell.replace("n=6", "n=1"): {
-            **block,
-            "estimates": {
-                name: [row[:1] for row in rows] for name, rows in block["estimates"].items()
-            },
-        }
-        for cell, block in cells.items()
-    }
-    actual = figures.fold(small().repeated(1), one)
-    assert math.isnan(actual["EASE ndcg@10: MLE / exact"].std_error)
-    assert math.isfinite(actual["MLE: error, ndcg@10"].value)
-    assert [*study_of(small()).tables(small().repeated(1), one, actual)]
-
-
 def test_moments_without_a_repeat_are_those_of_the_others() -> None:
     ratios = np.random.default_rng(0).lognormal(0, 0.3, (2, 3, 1, 5))
     moments = Moments.of(ratios)
@@ -166,11 +118,17 @@ def test_jackknife_error_of_a_mean_is_the_usual_one() -> None:
     assert geometric_mean(np.array([[2.0], [8.0]])).tolist() == [pytest.approx(4.0)]
 
 
+def printed(mean: Any, sd: Any) -> Moments:
+    """Return the moments of printed ratios, without those that leave out a repeat."""
+    error = np.sqrt((mean - 1.0) ** 2 + sd**2)
+    return Moments(mean[..., None], sd[..., None], error[..., None])
+
+
 def of_papers(means: Any) -> dict[str, Measured]:
     """Return the figures of six estimators for one method and measure."""
     papers = ["CLS", "BV(0.1)", "BV(0.01)", "MLE", "WMLE", "MES"]
     mean = np.array(means, np.float64)[None, :, None]
-    moments = Moments.printed(mean, np.array([1.0, 1, 2, 3, 4, 5])[None, :, None] / 10)
+    moments = printed(mean, np.array([1.0, 1, 2, 3, 4, 5])[None, :, None] / 10)
     return figures.paper_figures(papers, papers, np.array([[0.5]]), moments)
 
 
@@ -196,9 +154,11 @@ def test_pairs_in_order_count_every_measure() -> None:
 @pytest.mark.parametrize("name", PAPERS)
 def test_printed_figures_follow_from_the_papers_table(name: str) -> None:
     recipe = load(name)
-    made = figures.paper_moments(recipe)
-    assert made is not None
-    exact, moments = made
+    table = figures.paper_values(recipe)
+    assert table is not None
+    levels = table["mean"][:, :1]
+    exact = levels[:, 0] / figures.UNIT
+    moments = printed(table["mean"][:, 1:] / levels, table["sd"][:, 1:] / levels)
     papers, measures = recipe.parameters["papers"], recipe.parameters["measures"]
     expected = {
         f"{method} {measure}: {estimator} / exact": moments.mean[i, j, k, 0]
@@ -244,60 +204,3 @@ def test_winners_are_counted_for_the_truly_best() -> None:
     assert actual["B: recall@1"].std_error == pytest.approx(100 * math.sqrt(1 / 3 / 4))
     assert actual["B − A: all measures"].value == pytest.approx(50.0)
     assert actual["best by exact recall@1 is itemKNN"].value == pytest.approx(300.0)
-
-
-@pytest.mark.parametrize("name", ["sampled-table2", "sampled-table4"])
-def test_recipe_runs_from_files_to_page(name: str, folder: Path, tmp_path: Path) -> None:
-    recipe = small(name)
-    outcome = reproduce(recipe, tmp_path, data=folder, repeats=3)
-    assert "Smooth, history" in outcome.page.read_text()
-    stored = json.loads((outcome.page.parent / "results.json").read_text())
-    assert {each["figure"] for each in stored["figures"]} == set(
-        study_of(recipe).fold(recipe.repeated(3), outcome.cells)
-    )
-    made = (
-        study_of(recipe).plots(recipe.repeated(3), outcome.cells, {})
-        if name == "sampled-table2"
-        else outcome.done.plots
-    )
-    assert all(
-        drawn.draw(plot, width=width).startswith("<svg") for plot in made for width in (360, 720)
-    )
-    assert reproduce(recipe, tmp_path, data=folder, repeats=3).resumed == 3
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_recipes_name_what_there_is(name: str) -> None:
-    recipe = load(name)
-    parameters = recipe.parameters
-    assert set(parameters["compared"]) <= set(parameters["methods"])
-    assert set(parameters["with_history"]) <= set(parameters["estimators"])
-    assert {*parameters.get("papers", ()), *parameters.get("own", ())} <= set(
-        parameters["estimators"]
-    )
-    assert all(sampled.get(text) for text in parameters["estimators"].values())
-    assert recipe.seed == load(RECIPES[0]).seed  # the same models and held-out items
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_every_printed_and_claimed_figure_is_measured(name: str, cells: dict[str, Any]) -> None:
-    recipe = load(name)
-    parameters, block = recipe.parameters, cells["method=EASE/first=0/n=6"]
-    rng = np.random.default_rng(0)
-    made = {
-        f"method={method}/first=0/n=6": {
-            **block,
-            "exact": dict.fromkeys(parameters["measures"], 0.1),
-            "estimates": {
-                label: rng.uniform(0.05, 0.2, (len(parameters["measures"]), 6)).tolist()
-                for label in parameters["estimators"]
-            },
-        }
-        for method in parameters["methods"]
-    }
-    actual = study_of(recipe).fold(recipe, made)
-    expected = [*recipe.printed, *(claim.figure for claim in recipe.claims)]
-    assert set(expected) <= set(actual)
-    pages = [*study_of(recipe).tables(recipe, made, actual)]
-    assert all(len(row) == len(table["columns"]) for table in pages for row in table["rows"])
-    assert not [key for key in actual if re.search(r"nan|None", key)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import xml.etree.ElementTree as ET
 from typing import Any
 
 import numpy as np
@@ -49,68 +48,27 @@ def test_gamma_plus(n_pos: int, n_neg: int, k: int, form: Any, plus: float) -> N
     assert (risk.gamma_plus, risk.gamma_minus) == (plus, k / n_neg)
 
 
-def test_same_seed_same_bits() -> None:
-    first, rerun, other = (
-        theory.population_risk(high, low, **GROUP, n_draws=20_000, seed=seed) for seed in (1, 1, 2)
-    )
-    assert first == rerun
-    assert first.value != other.value
-
-
-def test_features_and_scorer_give_what_scores_give() -> None:
-    def features(mean: float) -> theory.Sampler:
-        return lambda rng, n: rng.normal(mean, 1.0, n)[:, None]
-
-    direct = theory.population_risk(high, low, **GROUP, n_draws=20_000)
-    scored = theory.population_risk(
-        features(1.0), features(0.0), **GROUP, n_draws=20_000, scorer=lambda X: X[:, 0]
-    )
-    assert scored == direct
-
-
-def test_rows_are_drawn_in_pieces() -> None:
-    largest = 0
-
-    def counted(rng: np.random.Generator, n: int) -> Any:
-        nonlocal largest
-        largest = max(largest, n)
-        return rng.normal(size=n)
-
-    risk = theory.population_risk(counted, low, **GROUP, n_draws=300_000, n_batches=2)
-    assert risk.n_draws == 300_000
-    assert largest == 65_536
-
-
-def test_draws_are_rounded_up_to_even_batches() -> None:
-    assert theory.population_risk(high, low, **GROUP, n_draws=10_001).n_draws == 20 * 502
-
-
 @pytest.mark.parametrize(
-    ("change", "text"),
+    "change",
     [
-        ({"k": 201}, "k must be at most n_neg, got k=201 and n_neg=200"),
-        ({"n_pos": 0}, "n_pos must be an integer >= 1"),
-        ({"gamma_plus": 0.0}, "gamma_plus must be a number > 0 and <= 1"),
-        ({"gamma_plus": "corected"}, "Did you mean 'corrected'"),
-        ({"n_batches": 1}, "n_batches must be at least 2"),
-        ({"n_draws": 7_000}, "Pass n_draws=8000 or more"),
-        ({"seed": -1}, "seed must be an integer >= 0"),
-        ({"positives": lambda rng, n: rng.normal(size=3)}, "positives must return n draws"),
-        ({"negatives": lambda rng, n: 1.0}, "negatives must return n draws, got shape ()"),
-        ({"positives": rows(0.0)}, "need a scorer"),
-        ({"positives": lambda rng, n: np.full(n, np.nan)}, "must be finite"),
-        ({"scorer": lambda X: X[:3]}, "scorer must return one score per row, got 3"),
+        {"k": 201},
+        {"n_pos": 0},
+        {"gamma_plus": 0.0},
+        {"gamma_plus": "corected"},
+        {"n_batches": 1},
+        {"n_draws": 7_000},
+        {"seed": -1},
+        {"positives": lambda rng, n: rng.normal(size=3)},
+        {"negatives": lambda rng, n: 1.0},
+        {"positives": rows(0.0)},
+        {"positives": lambda rng, n: np.full(n, np.nan)},
+        {"scorer": lambda X: X[:3]},
     ],
 )
-def test_bad_argument_is_named(change: dict[str, Any], text: str) -> None:
+def test_bad_argument_is_named(change: dict[str, Any]) -> None:
     arguments = {"positives": high, "negatives": low, **GROUP, "n_draws": 20_000, **change}
-    with pytest.raises(ArgumentError) as raised:
+    with pytest.raises(ArgumentError):
         theory.population_risk(**arguments)
-    assert text in str(raised.value)
-
-
-def test_advised_number_of_draws_is_enough() -> None:
-    theory.population_risk(high, low, **GROUP, n_draws=8_000)
 
 
 def test_bound_by_hand() -> None:
@@ -122,35 +80,6 @@ def test_bound_by_hand() -> None:
         n_pos=50, n_neg=400, k=20, vc_dim=3, rho=0.1, constant=2, gamma_plus="printed"
     )
     assert printed == pytest.approx(2 * (of_pos * (20 / 50) / (20 / 400) + of_neg), rel=1e-12)
-
-
-def test_bound_moves_as_the_theorem_says() -> None:
-    def bound(**change: Any) -> float:
-        return theory.generalization_bound(
-            **{"n_pos": 100, "n_neg": 1000, "k": 50, "vc_dim": 3, "rho": 0.05, **change}
-        )
-
-    assert bound(k=10) > bound() > bound(k=200)
-    assert bound(vc_dim=9) > bound() > bound(rho=0.5)
-    assert bound(n_pos=10_000, n_neg=100_000, k=5_000) < bound() / 5
-    assert bound(constant=3) == pytest.approx(3 * bound())
-
-
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        ({"rho": 0}, "rho must be a number > 0 and < 1"),
-        ({"rho": 1}, "rho must be a number > 0 and < 1"),
-        ({"vc_dim": 0}, "vc_dim must be an integer >= 1"),
-        ({"constant": 0}, "constant must be a number > 0"),
-        ({"k": 201}, "k must be at most n_neg"),
-        ({"n_neg": 0}, "n_neg must be an integer >= 1"),
-    ],
-)
-def test_bad_argument_of_the_bound(change: dict[str, Any], text: str) -> None:
-    with pytest.raises(ArgumentError) as raised:
-        theory.generalization_bound(**{**GROUP, "vc_dim": 3, **change})
-    assert text in str(raised.value)
 
 
 def gap(**change: Any) -> theory.Gap:
@@ -186,11 +115,6 @@ def test_gap_of_one_scorer_falls_by_the_root_of_n() -> None:
     assert json.loads(json.dumps(actual)) == actual
 
 
-def test_more_repeats_keep_those_of_fewer() -> None:
-    few, more = gap(n_repeats=2, multiples=(1,)), gap(n_repeats=2, multiples=(1, 2))
-    assert few["empirical"] == more["empirical"][:1]
-
-
 def test_gap_of_what_was_learned_from_the_sample_is_positive() -> None:
     def fit(pos: Any, neg: Any) -> theory.Scorer:
         w = pos.mean(axis=0) - neg.mean(axis=0)
@@ -210,35 +134,3 @@ def test_separated_classes_have_no_gap_and_no_constant() -> None:
     assert actual["constant"] is None
     assert actual["rate"] is None
     assert "<svg" in theory.gap_plot(actual)
-
-
-def test_progress_ends_where_the_work_does() -> None:
-    calls: list[tuple[int, int]] = []
-    gap(n_repeats=2, multiples=(1, 2), progress=lambda done, total, _: calls.append((done, total)))
-    assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
-
-
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        ({"multiples": (2, 1)}, "multiples must be one or more integers in rising order"),
-        ({"multiples": ()}, "multiples must be one or more integers"),
-        ({"multiples": (0.5,)}, "multiples must be an integer >= 1"),
-        ({"n_repeats": 0}, "n_repeats must be an integer >= 1"),
-        ({"scorer": np.ravel, "fit": lambda s, t: np.ravel}, "scorer or fit, not both"),
-        ({"k": 500}, "k must be at most n_neg"),
-    ],
-)
-def test_bad_argument_of_the_gap(change: dict[str, Any], text: str) -> None:
-    with pytest.raises(ArgumentError) as raised:
-        gap(**change)
-    assert text in str(raised.value)
-
-
-def test_plot_shows_band_bound_and_sizes() -> None:
-    actual = gap(n_repeats=10)
-    root = ET.fromstring(theory.gap_plot(actual, title="Gap", width=640))
-    texts = " ".join(text for text in root.itertext())
-    assert f"bound with C = {actual['constant']:.3g}" in texts
-    assert "mean of 10 groups, band: 5 % to 95 %" in texts
-    assert "1,000" in texts

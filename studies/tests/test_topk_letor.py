@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,24 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium.errors import DataError
 from podium_studies import folds
+from podium_studies.cells import parts
 from podium_studies.folds import values
 from podium_studies.recipe import Recipe, load
 from podium_studies.rows import Rows
-from podium_studies.runner import reproduce
-from podium_studies.study import parts
 from podium_studies.views import paired
 from podium_studies.xia2009 import letor
-from podium_studies.xia2009.letor import METHODS
 
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 
-DATA = Path(os.environ.get("PODIUM_DATA", Path(__file__).parents[3] / "shared" / "data"))
-OHSUMED = DATA / "letor-ohsumed"
-needs_ohsumed = pytest.mark.skipif(
-    not OHSUMED.exists(), reason=f"no letor-ohsumed in {DATA} (set PODIUM_DATA)"
-)
 MEASURES: Mapping[str, str] = load("topk-ohsumed").parameters["measures"]
 N_QUERIES, N_ROWS = 15, 25
 
@@ -120,46 +110,6 @@ def test_every_query_is_tested_once_and_never_where_it_was_trained_on(files: Pat
         queries = [set(rows.qid.tolist()) for rows in each]
         assert [len(q) for q in queries] == [9, 3, 3]
         assert len(set.union(*queries)) == N_QUERIES
-
-
-def test_another_collection_is_told_by_its_queries(files: Path) -> None:
-    with pytest.raises(
-        DataError, match=r"TD2003 must have 50 queries, got 15\. It is another collection"
-    ):
-        folds.read(files / "TD2003", n_queries=50)
-
-
-def test_folds_that_share_a_test_query_are_refused(files: Path, tmp_path: Path) -> None:
-    shutil.copytree(files / "TD2003", tmp_path / "copy")
-    shutil.copy(tmp_path / "copy/Fold1/test.txt", tmp_path / "copy/Fold2/test.txt")
-    with pytest.raises(DataError, match="a query is in the test rows of two folds"):
-        folds.read(tmp_path / "copy")
-
-
-def test_an_archive_is_to_be_unpacked(tmp_path: Path) -> None:
-    (tmp_path / "OHSUMED.rar").write_bytes(b"Rar!")
-    with pytest.raises(DataError, match=r"OHSUMED\.rar is not a folder\. Unpack"):
-        folds.read(tmp_path / "OHSUMED.rar")
-
-
-def test_one_of_several_forms_is_taken_by_its_name(tmp_path: Path) -> None:
-    write_folds(tmp_path / "Feature-min", shift=50)
-    write_folds(tmp_path / "QueryLevelNorm")
-    actual = folds.read(tmp_path, subfolder="querylevelnorm")
-    assert actual[0].test.qid.max() < N_QUERIES
-
-
-@needs_ohsumed
-def test_ohsumed_is_what_was_published() -> None:
-    actual = folds.read(OHSUMED, subfolder="querylevelnorm", n_queries=106)
-    grades = np.concatenate([each.test.y for each in actual])
-    assert [np.count_nonzero(grades == g) for g in (0, 1, 2)] == [11303, 2585, 2252]
-    assert all(rows.X.shape[1] == 45 for each in actual for rows in each)
-    empty = [
-        np.count_nonzero(np.bincount(np.unique(t.qid, return_inverse=True)[1], t.y) == 0)
-        for t in (each.test for each in actual)
-    ]
-    assert sum(empty) == 1
 
 
 # Evaluation
@@ -267,114 +217,4 @@ def test_figures_are_means_of_folds_and_claims_count_what_leads() -> None:
         assert other[f"{label}, {letor.SHOWING}"].value == count
 
 
-@pytest.mark.parametrize(
-    ("name", "leads"),
-    # OHSUMED: N@1, P@1 and, tied with ListNet, P@10; TD2003: all but ListNet's .222 at P@10
-    [("topk-ohsumed", {"": 3}), ("topk-td", {"TD2003 ": 4, "TD2004 ": 5})],
-)
-def test_the_paper_s_own_figures_have_its_order_and_leads(
-    name: str, leads: Mapping[str, int]
-) -> None:
-    recipe = replace(load(name), repeats=1)
-    cells = made_up_cells(recipe, "none")
-    for cell, actual in cells.items():
-        key_parts = parts(cell)
-        before = f"{key_parts['data']} " if len(leads) > 1 else ""
-        for measure in actual.get("values", ()):
-            printed = recipe.printed.get(f"{before}{key_parts['method']} {measure}", 0.0)
-            actual["values"][measure] = [printed] * 3
-    figures = letor.fold(recipe, cells)
-    for before, count in leads.items():
-        assert figures[before + letor.ORDERED].value == 1.0
-        assert figures[before + letor.BEST].value == count
-
-
 # The recipes
-
-
-@pytest.mark.parametrize("name", ["topk-ohsumed", "topk-td"])
-def test_recipe_prints_figures_of_the_methods_and_measures_that_it_has(name: str) -> None:
-    recipe = load(name)
-    named = {
-        f"{before}{method} {measure}"
-        for before in (("",) if name == "topk-ohsumed" else ("TD2003 ", "TD2004 "))
-        for method in recipe.parameters["methods"]
-        for measure in recipe.parameters["measures"]
-    }
-    assert set(recipe.printed) <= named
-    assert set(recipe.parameters["methods"]) <= set(METHODS)
-
-
-@pytest.mark.parametrize("name", ["topk-ohsumed", "topk-td"])
-def test_without_data_one_line_says_what_to_fetch(name: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError) as raised:
-        reproduce(name, tmp_path)
-    text = str(raised.value)
-    assert "\n" not in text
-    data = load(name).data[0]
-    assert all(each in text for each in (data.title, data.url, data.licence))
-
-
-def test_one_collection_in_place_of_two_is_refused(files: Path, tmp_path: Path) -> None:
-    other = dict(small().parameters["collections"])
-    other["TD2004"] = {**other["TD2004"], "queries": N_QUERIES + 1}
-    with pytest.raises(DataError, match="16 queries, got 15"):
-        reproduce(small(collections=other), tmp_path, data=files / "TD2003")
-
-
-@pytest.fixture(scope="module")
-def done(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return reproduce(small(), tmp_path_factory.mktemp("out"), data=files)
-
-
-@pytest.mark.long
-def test_recipe_runs_on_a_users_files_and_resumes(done: Any, files: Path) -> None:
-    assert done.page.exists()
-    n_cells = len(done.cells)
-    rerun = reproduce(small(), done.page.parents[1], data=files)
-    assert rerun.resumed == n_cells
-    assert rerun.cells == done.cells
-    names = {path.name for path in done.page.parent.glob("plot-*.svg")}
-    assert any("td2003" in name for name in names)
-    assert any("td2004" in name for name in names)
-    stored = json.loads((done.page.parent / "results.json").read_text())
-    assert {each["standing"] for each in stored["claims"]} <= {"holds", "open", "fails"}
-
-
-@pytest.mark.long
-def test_methods_learn_and_only_those_that_draw_differ_by_draw(done: Any) -> None:
-    by_method: dict[str, set[str]] = {}
-    tried = {cell: actual for cell, actual in done.cells.items() if "method" in parts(cell)}
-    for cell, actual in tried.items():
-        key_parts = parts(cell)
-        assert all(len(column) == 3 for column in actual["values"].values())
-        by_method.setdefault(key_parts["method"], set()).add(key_parts["draw"])
-    assert {name: METHODS[name].is_random for name in by_method} == {
-        name: len(draws) == 2 for name, draws in by_method.items()
-    }
-    n_relevant = 0.35  # about the share of relevant rows, hence a random order's precision
-    for name in by_method:
-        actual = done.done.figures[f"TD2003 {name} P@3"].value
-        assert actual > n_relevant + 0.1, name
-
-
-@pytest.mark.long
-def test_drawn_places_are_those_below_what_is_relevant(done: Any, files: Path) -> None:
-    shares = done.cells["data=TD2003/count=drawn"]
-    tests = [each.test for each in folds.read(files / "TD2003")]
-    qid = np.concatenate([rows.qid for rows in tests])
-    relevant = np.bincount(qid, np.concatenate([rows.y for rows in tests]))[1:]
-    assert relevant.min() > 0  # but query 0, which has one grade and is left out
-    for name, k in (("Top-1 ListMLE", 1), ("Top-10 ListMLE", 10), ("ListMLE", N_ROWS)):
-        irrelevant = np.maximum(k - relevant, 0).sum()
-        assert shares[name] == pytest.approx(irrelevant / (k * relevant.size))
-
-
-@pytest.mark.long
-def test_a_cell_does_not_depend_on_those_before_it(done: Any, files: Path) -> None:
-    recipe = small()
-    paths = {name: files / name for name in ("TD2003", "TD2004")}
-    for cell in list(done.cells)[3::40]:
-        context = letor.prepare(recipe, paths)
-        rerun = json.loads(json.dumps(letor.run(recipe, context, cell)))
-        assert rerun == done.cells[cell]

@@ -80,7 +80,8 @@ def table(place: str) -> str:
     """Return a table of a recipe's page, from its stored figures."""
     name, _, number = place.partition("/")
     recipe = load(name)
-    written = study_of(recipe).tables(recipe, {}, _stored(recipe))
+    shown = page.shown(study_of(recipe), recipe, {}, _stored(recipe))
+    written = (item for item in shown if "kind" not in item)
     return tables.to_markdown(next(islice(written, int(number), None)))
 
 

@@ -1,7 +1,7 @@
 """Checkpoints: every finished cell is appended to a file, so that no cell is computed twice.
 
-A line is a digest and a JSON object: {"run": …}, written at the start of a run, or {"hash": …,
-"cell": …, "seconds": …, "result": …}. Cells of another hash (other parameters, data or version)
+A line is a JSON object: {"run": …}, written at the start of a run, or {"hash": …, "cell": …,
+"seconds": …, "result": …}. Cells of another hash (other parameters, data or version)
 stay in the file and are not used.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any
 
@@ -57,7 +56,7 @@ class Checkpoint:
     def _write(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Append a line, and return the record as it will be read."""
         text = json.dumps(record, ensure_ascii=False, default=lambda array: array.tolist())
-        self._file.write(f"{_digest(text)} {text}\n")
+        self._file.write(f"{text}\n")
         self._file.flush()
         return json.loads(text)
 
@@ -75,15 +74,14 @@ def last(folder: Path) -> tuple[RunPlan, int] | None:
 def _records(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the records of a file; an incomplete last line (from a killed process) is skipped."""
     lines = path.read_bytes().decode(errors="replace").split("\n") if path.exists() else []
-    for number, line in enumerate(lines, 1):
-        digest, _, text = line.partition(" ")
-        if line and digest == _digest(text):
-            yield json.loads(text)
-        elif line and number < len(lines):
+    for number, line in enumerate(lines[:-1], 1):
+        try:
+            yield json.loads(line)
+        except ValueError:
             raise DataError(
                 f"{path}: line {number} is damaged, or is not a finished cell. Delete the file, or "
                 "pass fresh=True."
-            )
+            ) from None
 
 
 def _drop_broken_end(path: Path) -> None:
@@ -91,7 +89,3 @@ def _drop_broken_end(path: Path) -> None:
     content = path.read_bytes() if path.exists() else b""
     if content and not content.endswith(b"\n"):
         path.write_bytes(content[: content.rfind(b"\n") + 1])
-
-
-def _digest(text: str) -> str:
-    return blake2b(text.encode(), digest_size=16).hexdigest()

@@ -28,9 +28,10 @@ from podium.rankers import LinearRanker
 from podium.ranking import Ranking
 from podium.types import PerGroup, PerRow
 from podium_studies.archive import members, pick
+from podium_studies.cells import key, product
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows
-from podium_studies.study import Cells, Figures, Measured, Result, key, product
+from podium_studies.study import Cells, Figures, Measured, Result
 from podium_studies.views import paired
 
 N_FOLDS = 5

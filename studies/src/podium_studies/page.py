@@ -6,16 +6,17 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from podium import report
-from podium.report import Figure, File, Provenance, Report, Section, Table, figures, tables
+from podium.report import File, Provenance, Report, Section, Table, figures, tables
+from podium_studies import views
 from podium_studies.recipe import Claim, Recipe
-from podium_studies.study import Cells, Figures, Measured
-from podium_studies.verdict import Line, Standing, Verdict
+from podium_studies.study import Cells, Figures, Grid, Measured, Study
+from podium_studies.verdict import Standing, Verdict
 
 _RESULTS = "results.json"
 _ERROR = "± s.e."
@@ -31,17 +32,33 @@ _STATUS = {
 
 @dataclass(frozen=True)
 class Finished:
-    """The content of a recipe's output files."""
+    """The content of a recipe's output files; `shown` has its plots and tables."""
 
     recipe: Recipe
     cells: Cells
     figures: Figures
     verdict: Verdict
-    plots: Sequence[Figure]
-    tables: Sequence[Table]
+    shown: Sequence[Any]
     run: Mapping[str, Any]
     seconds: float
     checksums: Mapping[str, str]
+
+    @property
+    def plots(self) -> list[Any]:
+        return [item for item in self.shown if "kind" in item]
+
+    @property
+    def tables(self) -> list[Any]:
+        return [item for item in self.shown if "kind" not in item]
+
+
+def shown(study: Study, recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Any]:
+    """Yield the plots and tables of a study, with those of its grids."""
+    for item in study.shown(recipe, cells, figures):
+        if isinstance(item, Grid):
+            yield from views.shown(item, recipe, figures)
+        else:
+            yield item
 
 
 def require_renderer() -> None:
@@ -114,14 +131,16 @@ def summary(done: Finished) -> dict[str, Any]:
         "recipe": done.recipe.name,
         "run": dict(done.run),
         "verdict": {"overall": done.verdict.overall, "text": done.verdict.text},
-        "figures": [_line_json(line) for line in done.verdict.lines],
+        "figures": [
+            {"figure": line.key, "printed": line.printed}
+            | _measured(line.measured)
+            | {"verdict": line.agreement}
+            for line in done.verdict.lines
+        ],
         "claims": [
-            {
-                "text": claim.text,
-                "figure": claim.figure,
-                **_measured(measured),
-                "standing": standing,
-            }
+            {"text": claim.text, "figure": claim.figure}
+            | _measured(measured)
+            | {"standing": standing}
             for claim, measured, standing in done.verdict.claims
         ],
         "seconds": round(done.seconds, 3),
@@ -130,14 +149,19 @@ def summary(done: Finished) -> dict[str, Any]:
 
 def figure_table(verdict: Verdict, *, printed_only: bool = False) -> Table:
     """Return a row per figure: the paper's value, podium's, the difference and the verdict."""
-    lines = [line for line in verdict.lines if line.printed is not None or not printed_only]
-    return _without_errors(
-        {
-            "columns": ["figure", "paper", "podium", _ERROR, "diff.", "verdict"],
-            "rows": [_row(line) for line in lines],
-            "align": ["left", "right", "right", "right", "right", "left"],
-        }
-    )
+    rows = [
+        [
+            line.key,
+            _number(line.printed),
+            _number(line.measured.value),
+            _number(line.measured.std_error),
+            _number(line.difference, "+"),
+            line.agreement,
+        ]
+        for line in verdict.lines
+        if line.printed is not None or not printed_only
+    ]
+    return _table(["figure", "paper", "podium", _ERROR, "diff.", "verdict"], rows)
 
 
 def claim_table(claims: Sequence[tuple[Claim, Measured, Standing]]) -> Table:
@@ -146,29 +170,18 @@ def claim_table(claims: Sequence[tuple[Claim, Measured, Standing]]) -> Table:
         [claim.text, _number(measured.value), _number(measured.std_error), standing]
         for claim, measured, standing in claims
     ]
-    return _without_errors(
-        {
-            "columns": ["claim", "podium", _ERROR, "verdict"],
-            "rows": rows,
-            "align": ["left", "right", "right", "left"],
-        }
-    )
+    return _table(["claim", "podium", _ERROR, "verdict"], rows)
 
 
-def _without_errors(table: Table) -> Table:
-    """Remove the column of standard errors if all of them are undefined."""
-    column = list(table["columns"]).index(_ERROR)
-    if any(row[column] is not None for row in table["rows"]):
-        return table
-
-    def without_column(row: Sequence[Any]) -> list[Any]:
-        return [*row[:column], *row[column + 1 :]]
-
-    sides = without_column(table.get("align", ()))
+def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+    """Return a table, without the column of standard errors if all of them are undefined."""
+    error = columns.index(_ERROR)
+    kept = [i for i in range(len(columns)) if i != error or any(row[i] is not None for row in rows)]
+    align = ["left", *["right"] * (len(columns) - 2), "left"]
     return {
-        "columns": without_column(table["columns"]),
-        "rows": [without_column(row) for row in table["rows"]],
-        "align": sides,
+        "columns": [columns[i] for i in kept],
+        "rows": [[row[i] for i in kept] for row in rows],
+        "align": [align[i] for i in kept],
     }
 
 
@@ -196,42 +209,17 @@ def _markdown(done: Finished) -> str:
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
-def _row(line: Line) -> list[Any]:
-    difference = line.difference
-    return [
-        line.key,
-        None if line.printed is None else _number(line.printed),
-        _number(line.measured.value),
-        _number(line.measured.std_error),
-        None if difference is None else _number(difference, "+"),
-        line.agreement,
-    ]
-
-
-def _line_json(line: Line) -> dict[str, Any]:
-    return {
-        "figure": line.key,
-        "printed": line.printed,
-        **_measured(line.measured),
-        "verdict": line.agreement,
-    }
-
-
 def _measured(measured: Measured) -> dict[str, Any]:
-    return {
-        "value": _finite(measured.value),
-        "std_error": _finite(measured.std_error),
-        "n": measured.n,
-    }
+    value, error = (
+        float(number) if math.isfinite(number) else None
+        for number in (measured.value, measured.std_error)
+    )
+    return {"value": value, "std_error": error, "n": measured.n}
 
 
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
-
-
-def _number(value: float, sign: str = "") -> str | None:
+def _number(value: float | None, sign: str = "") -> str | None:
     """Write integers without decimals, others with four digits and at most four decimals."""
-    if not math.isfinite(value):
+    if value is None or not math.isfinite(value):
         return None
     if value == round(value) and abs(value) < 1e9:
         return f"{value:{sign}.0f}" if value else "0"

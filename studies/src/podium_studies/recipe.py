@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -154,6 +154,8 @@ def names() -> list[str]:
 def load(name: str) -> Recipe:
     """Read the recipe of this name.
 
+    A recipe with the key "like" has all that it doesn't state from the recipe of that name.
+
     Raises
     ------
     ArgumentError
@@ -166,43 +168,55 @@ def load(name: str) -> Recipe:
     """
     files = _files()
     recipe_name = checks.choice(name, "recipe", sorted(files))
-    return read(recipe_name, files[recipe_name].read_text(encoding="utf-8"))
+    return _made(recipe_name, _content(recipe_name, files))
+
+
+def _content(name: str, files: Mapping[str, Traversable]) -> dict[str, Any]:
+    """Return the content of a recipe's file, with that of the recipe it is like."""
+    content = _parsed(name, files[name].read_text(encoding="utf-8"))
+    base = content.pop("like", None)
+    if base is None:
+        return content
+    inherited = _content(base, files)
+    parameters = inherited["parameters"] | content.get("parameters", {})
+    return inherited | content | {"parameters": parameters}
 
 
 def _files() -> dict[str, Traversable]:
     """Return the file of every recipe, from the folder "recipes" of each paper's package."""
-    papers = [paper for paper in resources.files("podium_studies").iterdir() if paper.is_dir()]
-    folders = [paper / "recipes" for paper in papers]
-    return {
-        file.name.removesuffix(".toml"): file
-        for folder in folders
-        if folder.is_dir()
-        for file in folder.iterdir()
-        if file.name.endswith(".toml")
-    }
+    papers = resources.files("podium_studies").iterdir()
+    folders = (paper / "recipes" for paper in papers if paper.is_dir())
+    files = (file for folder in folders if folder.is_dir() for file in folder.iterdir())
+    return {f.name.removesuffix(".toml"): f for f in files if f.name.endswith(".toml")}
 
 
 def read(name: str, text: str) -> Recipe:
     """Parse the TOML text of a recipe; an unknown key raises DataError."""
+    return _made(name, _parsed(name, text))
+
+
+def _parsed(name: str, text: str) -> dict[str, Any]:
     try:
-        content = tomllib.loads(text)
-        fields: dict[str, Any] = {
-            **content,
-            "data": tuple(map(_data_set, content.get("data", ()))),
-            "claims": tuple(Claim(**claim) for claim in content.get("claims", ())),
-            "notes": tuple(content.get("notes", ())),
-        }
-        return Recipe(name=name, **fields)
-    except (TypeError, ValueError) as error:
+        return tomllib.loads(text)
+    except ValueError as error:
+        raise DataError(f"Recipe {name} can't be read: {error}.") from error
+
+
+def _made(name: str, content: dict[str, Any]) -> Recipe:
+    try:
+        content["claims"] = tuple(Claim(**claim) for claim in content.get("claims", ()))
+        content["notes"] = tuple(content.get("notes", ()))
+        content["data"] = tuple(map(_data_set, content.get("data", ())))
+        return Recipe(name=name, **content)
+    except TypeError as error:
         raise DataError(f"Recipe {name} can't be read: {error}.") from error
 
 
 def _data_set(content: Mapping[str, Any]) -> DataSet:
-    files: Sequence[Mapping[str, Any]] = content.get("files", ())
-    fields: dict[str, Any] = {**content, "files": tuple(map(_data_file, files))}
+    fields: dict[str, Any] = {**content, "files": tuple(map(_file, content.get("files", ())))}
     return DataSet(**fields)
 
 
-def _data_file(content: Mapping[str, Any]) -> DataFile:
+def _file(content: Mapping[str, Any]) -> DataFile:
     fields: dict[str, Any] = {**content, "also": tuple(content.get("also", ()))}
     return DataFile(**fields)

@@ -22,7 +22,8 @@ from typing import TypeAlias
 from podium.errors import ArgumentError, ConvergenceWarning, DataError, PodiumError
 from podium.progress import silent
 from podium.types import Progress
-from podium_studies import checkpoint, checks, datasets, page
+from podium_studies import archive, checkpoint, checks, page
+from podium_studies.cells import parts
 from podium_studies.checkpoint import Checkpoint, RunPlan
 from podium_studies.page import Finished
 from podium_studies.recipe import Recipe, load, names
@@ -130,28 +131,34 @@ def reproduce(
     """
     recipe = (load(recipe) if isinstance(recipe, str) else recipe).repeated(repeats)
     jobs = checks.cutoff(jobs, name="jobs")
-    paths, checksums = datasets.locate(recipe, None if data is None else Path(data))
+    paths, checksums = archive.locate(recipe, None if data is None else Path(data))
     folder = _prepared(Path(out) / recipe.name, paths)
     study = study_of(recipe)
     keys = list(study.cells(recipe))
     plan = RunPlan(recipe.fingerprint, _hash(recipe, checksums), recipe.repeats, len(keys))
     with contextlib.closing(Checkpoint(folder, plan, fresh=fresh)) as cell_store:
-        resumed = sum(key in cell_store.done for key in keys)
-        _fill(cell_store, recipe, paths, keys, jobs, progress)
+        todo = [key for key in keys if key not in cell_store.done]
+        resumed = len(keys) - len(todo)
+        if todo:
+            note = f"resumed after {resumed} cells" if resumed else "preparing"
+            progress(resumed, len(keys), note)
+        finished = _finished(recipe, paths, todo, jobs)
+        for n_done, (key, (result, seconds)) in enumerate(finished, resumed + 1):
+            cell_store.add(key, result, seconds)
+            progress(n_done, len(keys), key)
         cells = {key: cell_store.done[key] for key in keys}
     figures = study.fold(recipe, cells)
-    finished = Finished(
+    done = Finished(
         recipe,
         cells,
         figures,
         judge(recipe, figures),
-        plots=[*study.plots(recipe, cells, figures)],
-        tables=[*study.tables(recipe, cells, figures)],
+        shown=[*page.shown(study, recipe, cells, figures)],
         run=vars(plan),
         seconds=cell_store.seconds,
         checksums=checksums,
     )
-    return Outcome(finished, page.write(finished, folder), resumed, cell_store.others)
+    return Outcome(done, page.write(done, folder), resumed, cell_store.others)
 
 
 def study_of(recipe: Recipe) -> Study:
@@ -206,37 +213,15 @@ def _hash(recipe: Recipe, checksums: Mapping[str, str]) -> str:
     return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
 
-def _fill(
-    cell_store: Checkpoint,
-    recipe: Recipe,
-    paths: Mapping[str, Path],
-    keys: Sequence[str],
-    jobs: int,
-    progress: Progress,
-) -> None:
-    """Compute the cells that are not finished yet."""
-    todo = [key for key in keys if key not in cell_store.done]
-    if not todo:
-        return
-    n_before = len(keys) - len(todo)
-    progress(
-        n_before, len(keys), "preparing" if n_before == 0 else f"resumed after {n_before} cells"
-    )
-    finish = _in_turn if jobs == 1 else _side_by_side
-    for n_done, (key, (result, seconds)) in enumerate(
-        finish(recipe, paths, todo, jobs), n_before + 1
-    ):
-        cell_store.add(key, result, seconds)
-        progress(n_done, len(keys), key)
-
-
-def _in_turn(
+def _finished(
     recipe: Recipe, paths: Mapping[str, Path], todo: Sequence[str], jobs: int
 ) -> Iterator[tuple[str, _Timed]]:
-    del jobs  # the signature is that of `_side_by_side`
-    worker = _Worker(recipe, paths)
-    for key in todo:
-        yield key, worker(key)
+    """Yield the results of cells as they are finished."""
+    if jobs > 1 and todo:
+        yield from _side_by_side(recipe, paths, todo, jobs)
+    elif todo:
+        worker = _Worker(recipe, paths)
+        yield from ((key, worker(key)) for key in todo)
 
 
 def _side_by_side(
@@ -294,7 +279,7 @@ class _Worker:
             with warnings.catch_warnings():
                 # The number of iterations is the paper's; a warning per cell has no use.
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                result = self._study.run(self._recipe, self._context, key)
+                result = self._study.run(self._recipe, self._context, **parts(key))
         except PodiumError as error:
             raise ArgumentError(f"{self._recipe.name}, cell {key}: {error}") from error
         return result, time.perf_counter() - started

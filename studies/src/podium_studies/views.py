@@ -7,31 +7,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.report import Figure, Table
-from podium_studies.study import Cells, Figures, Measured, Result, parts
+from podium_studies.recipe import Recipe
+from podium_studies.study import Figures, Grid, Measured
 
 Z = 1.96
 """The half width of a 95 % interval in standard errors."""
 
 Row: TypeAlias = Mapping[str, Any]
-
-
-def select(cells: Cells, **key_parts: str) -> list[tuple[Mapping[str, str], Result]]:
-    """Return the parts of the key and the result of every cell whose key has these parts.
-
-    Examples
-    --------
-    >>> select({"part=test/seed=0": {"x": 1}, "part=fit/seed=0": {"x": 2}}, part="fit")
-    [({'part': 'fit', 'seed': '0'}, {'x': 2})]
-    """
-    tidy = ((parts(cell), result) for cell, result in cells.items())
-    return [entry for entry in tidy if key_parts.items() <= entry[0].items()]
 
 
 def half_width(measured: Measured) -> float:
@@ -78,12 +67,13 @@ def level(measured: Measured, digits: int = 3, printed: float | None = None) -> 
     '0.25 ± 0.01 (0.30)'
     """
     error = "" if math.isnan(measured.std_error) else f" ± {measured.std_error:.{digits}f}"
-    return f"{measured.value:.{digits}f}{error}" + in_brackets(printed, digits)
+    value = "–" if math.isnan(measured.value) else f"{measured.value:.{digits}f}{error}"
+    return value if printed is None else f"{value} ({printed:.{digits}f})"
 
 
-def in_brackets(printed: float | None, digits: int) -> str:
-    """Format the printed value in brackets; return "" if there is none."""
-    return "" if printed is None else f" ({printed:.{digits}f})"
+def fixed(value: float, digits: int) -> str:
+    """Format a number; an undefined one is ""."""
+    return "" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def gap(measured: Measured, digits: int = 3) -> str:
@@ -98,9 +88,25 @@ def gap(measured: Measured, digits: int = 3) -> str:
     return f"{measured.value:+.{digits}f} [{ends[0]:+.{digits}f}, {ends[1]:+.{digits}f}]"
 
 
-def options(chosen: Sequence[Mapping[str, Any]]) -> str:
-    """Format the chosen options: numbers by median and range, texts by their counts."""
-    return "; ".join(f"{name} {_column([option[name] for option in chosen])}" for name in chosen[0])
+def chosen(title: str, options: Mapping[str, Sequence[Mapping[str, Any]]]) -> Table:
+    """Return a table of the options that each method's fits chose on validation.
+
+    Numbers are given by median and range, texts by their counts.
+    """
+    texts = {
+        name: "; ".join(f"{key} {_column([fit[key] for fit in fits])}" for key in fits[0])
+        for name, fits in options.items()
+    }
+    caption = f"{title}: options chosen on validation, median (least to greatest) or counts"
+    return table(caption, "method", texts, ["options"], lambda name, _: texts[name])
+
+
+def listed(chosen: Mapping[str, Any]) -> str:
+    """Format the options of one fit."""
+    return ", ".join(
+        f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in chosen.items()
+    )
 
 
 def _column(values: Sequence[Any]) -> str:
@@ -154,7 +160,7 @@ def intervals(title: str, panels: Mapping[str, Iterable[Row]], **more: Any) -> F
     return {"kind": "grouped_intervals", "title": title, "panels": panel_rows, **more}
 
 
-def curve(label: str, x: Iterable[float], y: Iterable[float | None]) -> Row:
+def curve(label: str, x: Iterable[float], y: Iterable[float | None]) -> dict[str, Any]:
     """Return a series of a line plot."""
     return {"label": label, "x": [*x], "y": [*y]}
 
@@ -173,23 +179,63 @@ def falling(names: Iterable[str], figures: Figures, measure: str) -> list[str]:
     return sorted(names, key=lambda name: -figures[f"{name} {measure}"].value)
 
 
-def gaps(
-    title: str,
-    figures: Figures,
-    one: str,
-    others: Sequence[str],
-    measures: Iterable[str],
-    **more: Any,
-) -> Figure:
-    """Return an interval plot of the differences "one − other measure", one panel per measure."""
-    panels = {
-        measure: [row(name, figures[f"{one} − {name} {measure}"]) for name in others]
-        for measure in measures
-    }
-    return intervals(title, panels, share_axis=False, axis_label="difference", digits=3, **more)
-
-
 def lines(title: str, series: Iterable[Row], x_label: str, y_label: str, **more: Any) -> Figure:
     """Return a line plot of several series."""
     axes = {"x_label": x_label, "y_label": y_label}
     return {"kind": "line_plot", "title": title, "series": [*series], **axes, **more}
+
+
+def shown(grid: Grid, recipe: Recipe, figures: Figures) -> Iterator[Table | Figure]:
+    """Yield the table and the plot of a grid."""
+    columns = _titled(grid.columns)
+    rows = {
+        title: {end: figures.get(grid.name.format(row, end)) for end in columns.values()}
+        for title, row in _titled(grid.rows).items()
+    }
+    rows = {title: found for title, found in rows.items() if any(found.values())}
+    if grid.text and rows:
+        names = _titled(grid.rows)
+
+        def cell(title: str, end: Any) -> str:
+            measured = rows[title][end]
+            name = grid.name.format(names[title], end)
+            return _written(grid, measured, recipe.printed.get(name)) if measured else ""
+
+        yield table(grid.title, grid.head, rows, columns, cell)
+    if grid.plot == "intervals" and rows:
+        panels = {title: _rows(grid, recipe, rows, end) for title, end in columns.items()}
+        words = {"axis_label": grid.axis, "caption": grid.note}
+        words = {name: text for name, text in words.items() if text}
+        yield intervals(grid.title, panels, digits=grid.digits, **words)
+    elif grid.plot == "lines" and rows:
+        x_label, _, y_label = grid.axis.partition(": ")
+        series = [
+            band(title, map(float, found), [point for point in found.values() if point])
+            for title, found in rows.items()
+            if all(found.values())
+        ]
+        yield lines(grid.title, series, x_label, y_label, caption=grid.note)
+
+
+def _titled(names: Iterable[Any] | Mapping[str, Any]) -> dict[str, Any]:
+    return {**names} if isinstance(names, Mapping) else {str(name): name for name in names}
+
+
+def _written(grid: Grid, measured: Measured, printed: float | None) -> str:
+    if grid.text == "gap":
+        return gap(measured, grid.digits)
+    without_error = Measured(measured.value) if grid.text == "value" else measured
+    return level(without_error, grid.digits, printed)
+
+
+def _rows(
+    grid: Grid, recipe: Recipe, rows: Mapping[str, Mapping[Any, Measured | None]], end: Any
+) -> Iterator[Row]:
+    """Yield a row of a panel per title, with the printed figure below."""
+    names = _titled(grid.rows)
+    for title, found in rows.items():
+        if measured := found[end]:
+            yield row(title, measured)
+        printed = recipe.printed.get(grid.name.format(names[title], end))
+        if printed is not None:
+            yield point_row(f"{title}, printed", printed)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from podium_studies.archive import movielens as read_movielens
+from podium_studies.cells import parts
 from podium_studies.hiranandani2020 import baselines, behance, citation, movielens
 from podium_studies.hiranandani2020.objectives import splits as objective_splits
 from podium_studies.hiranandani2020.table3 import Context as Table3Context
+from podium_studies.page import shown
 from podium_studies.recipe import Recipe, load
 from podium_studies.recipe import names as recipe_names
 from podium_studies.rows import Rows
@@ -29,9 +31,11 @@ __all__ = [
     "load",
     "movielens",
     "objective_splits",
+    "parts",
     "read_movielens",
     "recipe_names",
     "scale_asked",
     "scale_measure",
+    "shown",
     "study_of",
 ]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.tests.record import names, recipe_data
-from tests.record.text import attempt, bits, digest, numbers
+from tests.record.text import attempt, bits, digest
 
 # Results that differ between runs, which are replaced by 1.
 _TIMES = ("seconds", "trial_seconds", "clock", "first", "cpu", "memory", "before", "drawing")
@@ -51,8 +51,13 @@ def recipes() -> Iterator[tuple[str, list[str]]]:
     warnings.simplefilter("ignore")
     for name in names.recipe_names():
         yield f"{name} as it stands", _described(name)
-        yield name, attempt(partial(_done, name, SMALL[name]))
+        yield name, small(name)
     yield "MovieLens-100k prepared", _prepared()
+
+
+def small(name: str) -> list[str]:
+    """Return the lines of a recipe's small version."""
+    return attempt(partial(_done, name, SMALL[name]))
 
 
 def _described(name: str) -> list[str]:
@@ -100,9 +105,10 @@ def _nothing(place: Path) -> None:
 def _one(study: Any, recipe: names.Recipe, context: Any, cell: str) -> dict[str, Any]:
     """Return a cell's result as a checkpoint stores it."""
     if "scale" in recipe.name:
-        result = names.scale_measure(names.scale_asked(recipe, cell))  # in this process
+        settings = names.scale_asked(recipe, **names.parts(cell))
+        result = names.scale_measure(**settings)  # in this process
     else:
-        result = study.run(recipe, context, cell)
+        result = study.run(recipe, context, **names.parts(cell))
     result = {key: _ones(value) if key in _TIMES else value for key, value in result.items()}
     return json.loads(json.dumps(result, default=lambda value: value.tolist()))
 
@@ -136,18 +142,8 @@ def _folded(recipe: names.Recipe, study: Any, cells: Mapping[str, Any]) -> list[
     verdict = names.judge(recipe, figures)
     rows += [f"verdict: {verdict.overall}"]
     rows += [f"{standing}: {claim.figure}" for claim, _, standing in verdict.claims]
-    return [*rows, *_shown(study, recipe, cells, figures)]
-
-
-def _shown(
-    study: Any, recipe: names.Recipe, cells: Mapping[str, Any], figures: Mapping[str, Any]
-) -> list[str]:
-    """Return the numbers of each table and plot, without their words."""
-    contents = (
-        c for kind in ("tables", "plots") for c in getattr(study, kind)(recipe, cells, figures)
-    )
-    texts = (" ".join(numbers(json.dumps(content, default=str))) for content in contents)
-    return [f"shown: {digest(text.encode())} {text[:110]}" for text in texts]
+    shown = [*names.shown(study, recipe, cells, figures)]
+    return [*rows, f"{len(shown)} tables and plots"]
 
 
 def _measured(label: str, found: Any) -> str:

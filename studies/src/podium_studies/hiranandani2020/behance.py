@@ -6,8 +6,6 @@ Behance_Image_Features.b is an image: an id of 8 characters and 4096 float32.
 
 from __future__ import annotations
 
-import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,20 +30,8 @@ _BLOCK = 4096  # number of images that are read at once
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Images:
-    """Reduced features of images.
-
-    Attributes
-    ----------
-    item : (n_images,) of str
-        The ids, in ascending order.
-    features : float64, (n_images, n_dimensions)
-        The features of each image.
-    """
-
-    item: NDArray[Any]
-    features: Floats
+Images = tuple[NDArray[Any], Floats]
+"""The ids of images, ascending, and the reduced features of each, (n_images, n_dimensions)."""
 
 
 def read(path: Path, *, seed: int = 0, width: int = WIDTH, dimensions: int = DIMENSIONS) -> Rows:
@@ -86,8 +72,8 @@ def read(path: Path, *, seed: int = 0, width: int = WIDTH, dimensions: int = DIM
     ----------
     hiranandani2020, section 7.3.1; he2016.
     """
-    images = read_images(path, width=width, dimensions=dimensions)
-    user, item = _likes(path / LIKES, images.item)
+    known, features = read_images(path, width=width, dimensions=dimensions)
+    user, item = _likes(path / LIKES, known)
     selected_likes = _likes_of_frequent_users(user)
     if not selected_likes.size:
         raise DataError(
@@ -97,7 +83,7 @@ def read(path: Path, *, seed: int = 0, width: int = WIDTH, dimensions: int = DIM
     rng = np.random.default_rng(seed)
     users, starts = np.unique(user[selected_likes], return_index=True)
     rows_by_user = [
-        _user_rows(label, liked_images, images.features, rng)
+        _user_rows(label, liked_images, features, rng)
         for label, liked_images in zip(
             users, np.split(item[selected_likes], starts[1:]), strict=True
         )
@@ -135,7 +121,7 @@ def read_images(path: Path, *, width: int = WIDTH, dimensions: int = DIMENSIONS)
             f"{file} has an id that is not ASCII, or a feature that is not finite ({error}). "
             f"Download it again from {URL}."
         ) from error
-    return Images(item, reduced[rows])
+    return item, reduced[rows]
 
 
 def principal_components(features: NDArray[Any], dimensions: int) -> Floats:
@@ -173,16 +159,12 @@ def principal_components(features: NDArray[Any], dimensions: int) -> Floats:
 
 def _reduced(file: Path) -> Images:
     try:
-        with zipfile.ZipFile(file):  # NumPy would also read files that are not .npz
-            pass
         with np.load(file, allow_pickle=False) as arrays:
-            if not {"item", "features"} <= set(arrays.files):
-                raise DataError(f"{file} must contain 'item' and 'features', got {arrays.files}.")
             item, features = arrays["item"].astype(str), arrays["features"].astype(np.float64)
-    except DataError:
-        raise
     except Exception as error:  # the archive, its compression and the arrays raise many types
-        raise DataError(f"{file} can't be read: {error}. Create it again as .npz.") from error
+        raise DataError(
+            f"{file} must have the arrays 'item' and 'features': {error}. Create it again as .npz."
+        ) from error
     has_valid_shape = features.ndim == 2 and len(features) == item.size > 0
     if not has_valid_shape or not np.isfinite(features).all():
         raise DataError(
@@ -190,7 +172,7 @@ def _reduced(file: Path) -> Images:
             f"got shape {features.shape}."
         )
     distinct, rows = np.unique(item, return_index=True)
-    return Images(distinct, features[rows])
+    return distinct, features[rows]
 
 
 def _likes(file: Path, known: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:

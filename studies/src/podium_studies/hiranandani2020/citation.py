@@ -74,23 +74,29 @@ def read(path: Path) -> Parts:
 
 
 def _rows(table: Mapping[str, NDArray[Any]], name: str) -> Rows:
-    embedding_columns = [str(i) for i in range(2 * DIMENSIONS)]
-    _require_columns(table, [_WRITER, _PAPER, _LABEL, *SIDE, *embedding_columns], name)
-    qid = np.array(
-        [f"{writer}_{paper}" for writer, paper in zip(table[_WRITER], table[_PAPER], strict=True)],
-        str,
-    )
-    relevance = _checked_labels(table[_LABEL], name)
-    counts, embeddings = _numbers(table, SIDE, name), _numbers(table, embedding_columns, name)
+    columns = [*SIDE, *(str(i) for i in range(2 * DIMENSIONS)), _LABEL]
+    try:
+        pairs = zip(table[_WRITER], table[_PAPER], strict=True)
+        qid = np.array([f"{writer}_{paper}" for writer, paper in pairs], str)
+        numbers = np.stack([table[column].astype(np.float64) for column in columns], axis=1)
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{name} must have {_WRITER}, {_PAPER} and numbers in {', '.join(SIDE)}, '0' to "
+            f"'{2 * DIMENSIONS - 1}' and {_LABEL}: {error}. Pass the file as published."
+        ) from error
+    relevance = numbers[:, -1]
+    if not np.isfinite(numbers).all() or not np.isin(relevance, (0, 1)).all():
+        raise DataError(f"{name}: all features must be finite, and {_LABEL} must be 0 or 1.")
     selected_rows = _rows_with_enough_positives(qid, relevance)
     if not selected_rows.size:
         raise DataError(
             f"{name}: no group of an author and a paper has at least {FEWEST_POSITIVES} positives "
             f"that make up at least {LEAST_SHARE:.0%} of its rows. Pass the file as published."
         )
-    embeddings = embeddings[selected_rows]
+    numbers = numbers[selected_rows, :-1]
+    embeddings = numbers[:, len(SIDE) :]
     products = embeddings[:, :DIMENSIONS] * embeddings[:, DIMENSIONS:]
-    X = np.concatenate([counts[selected_rows], embeddings, products], axis=1)
+    X = np.concatenate([numbers, products], axis=1)
     return Rows(X, relevance[selected_rows], qid[selected_rows])
 
 
@@ -101,41 +107,3 @@ def _rows_with_enough_positives(
     n_positives = np.bincount(codes, weights=positive, minlength=sizes.size)
     is_kept = (n_positives >= FEWEST_POSITIVES) & (n_positives >= LEAST_SHARE * sizes)
     return np.flatnonzero(is_kept[codes])
-
-
-def _require_columns(table: Mapping[str, Any], columns: list[str], name: str) -> None:
-    absent = [column for column in columns if column not in table]
-    if absent:
-        raise DataError(
-            f"{name} has no column {absent[0]!r}"
-            f"{f' (and {len(absent) - 1} more)' if len(absent) > 1 else ''}. It has "
-            f"{', '.join(list(table)[:8])}, …. It must have {_WRITER}, {_PAPER}, the counts "
-            f"{', '.join(SIDE)}, the embeddings '0' to '{2 * DIMENSIONS - 1}', and {_LABEL}."
-        )
-
-
-def _checked_labels(values: NDArray[Any], name: str) -> NDArray[np.float64]:
-    labels = _floats(values, _LABEL, name)
-    invalid = np.flatnonzero((labels != 0) & (labels != 1))
-    if invalid.size:
-        raise DataError(
-            f"{name}: {_LABEL} must be 0 or 1, got {labels[invalid[0]]:g} in row {invalid[0]}."
-        )
-    return labels
-
-
-def _numbers(
-    table: Mapping[str, NDArray[Any]], columns: tuple[str, ...] | list[str], name: str
-) -> NDArray[np.float64]:
-    return np.stack([_floats(table[column], column, name) for column in columns], axis=1)
-
-
-def _floats(values: NDArray[Any], column: str, name: str) -> NDArray[np.float64]:
-    try:
-        numbers = values.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"{name}: {column} must contain numbers: {error}.") from error
-    bad = np.flatnonzero(~np.isfinite(numbers))
-    if bad.size:
-        raise DataError(f"{name}: {column} has no finite value in row {bad[0]}.")
-    return numbers

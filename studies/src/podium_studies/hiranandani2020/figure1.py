@@ -7,7 +7,7 @@ that the curves can be compared digit by digit), the paper's text, and its slide
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,9 @@ from podium.rankers.objective import LinearObjective, times
 from podium.report import Figure, Table
 from podium.types import Mask
 from podium_studies import views
+from podium_studies.cells import generator, parts, sweep
 from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured, Result, Study, generator, key, parts
+from podium_studies.study import Cells, Figures, Measured, Result, Study
 
 Rows = NDArray[np.float64]  # (n_rows, n_features)
 Scores = NDArray[np.float64]
@@ -34,30 +35,26 @@ LOSSES: dict[str, Callable[[int], Any]] = {
 """The surrogates by their names in the figure."""
 
 
-def cells(recipe: Recipe) -> Sequence[str]:
-    """Return one key per setting and margin."""
-    return [
-        key(setting=setting, margin=margin)
-        for setting in recipe.parameters["settings"]
-        for margin in recipe.parameters["margins"]
-    ]
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield one key per setting and margin."""
+    return sweep(setting=recipe.parameters["settings"], margin=recipe.parameters["margins"])
 
 
-def run(recipe: Recipe, context: Any, cell: str) -> Result:
+def run(recipe: Recipe, context: Any, setting: str, margin: str) -> Result:
     """Draw rows with the margin, descend, and evaluate every surrogate at every iterate."""
-    fields, parameters = parts(cell), recipe.parameters
-    setting, margin = parameters["settings"][fields["setting"]], fields["margin"]
+    parameters = recipe.parameters
+    settings = parameters["settings"][setting]
     rng: Any = generator(recipe, "rows")
-    if setting["seed"] >= 0:
-        rng = np.random.RandomState(setting["seed"])  # the generator of the paper's code
-    positives, negatives, direction, middle = drawn(rng, setting, parameters["n_features"])
+    if settings["seed"] >= 0:
+        rng = np.random.RandomState(settings["seed"])  # the generator of the paper's code
+    positives, negatives, direction, middle = drawn(rng, settings, parameters["n_features"])
     is_kept = THIN[margin](positives @ direction, negatives @ direction, parameters["k"], middle)
     positives, negatives = positives[is_kept[0]], negatives[is_kept[1]]
     margins_held = _margins_that_hold(positives @ direction, negatives @ direction, parameters["k"])
-    features, y = _training_rows(rng, positives, negatives, setting["train_share"])
+    features, y = _training_rows(rng, positives, negatives, settings["train_share"])
     start = np.zeros(features.shape[1])
-    if setting["start_seed"] >= 0:
-        start_rng = np.random.RandomState(setting["start_seed"])
+    if settings["start_seed"] >= 0:
+        start_rng = np.random.RandomState(settings["start_seed"])
         start = np.asarray(start_rng.normal(0.0, 1.0, features.shape[1]), np.float64)
     curves = descended(_scaled(features), y, start, parameters["margins"][margin], parameters)
     n_pos = int(y.sum())
@@ -171,42 +168,26 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     return figures
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return one plot per setting and margin."""
-    line_plots: list[Figure] = []
-    for cell, curves in cells.items():
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | Table]:
+    """Yield a plot per setting and margin, and the margins that hold after thinning."""
+    rows: list[list[Any]] = []
+    for cell, result in cells.items():
         setting, margin = parts(cell).values()
         loss = recipe.parameters["margins"][margin]["loss"]
-        line_plots.append(
-            views.lines(
-                f"{setting}: {loss} minimised under the {_TITLES[margin]}",
-                [views.curve(name, range(len(curves[name])), curves[name]) for name in LOSSES],
-                "iteration",
-                "value of the surrogate",
-            )
+        yield views.lines(
+            f"{setting}: {loss} minimised under the {_TITLES[margin]}",
+            [views.curve(name, range(len(result[name])), result[name]) for name in LOSSES],
+            "iteration",
+            "value of the surrogate",
         )
-    return line_plots
-
-
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return a table of the margins that hold and of the numbers of rows after thinning."""
-    rows = [
-        [
-            *parts(cell).values(),
-            result["n_pos"],
-            result["n_neg"],
-            ", ".join(result["held"]) or "none",
-        ]
-        for cell, result in cells.items()
-    ]
-    return [
-        {
-            "columns": ["setting", "thinned to", "positives", "negatives", "margins that hold"],
-            "rows": rows,
-            "caption": "Margins of 1 along the direction of the thinning, before features were "
-            "scaled. The plain margin is the beta-margin of the paper (definition 3).",
-        }
-    ]
+        held = ", ".join(result["held"]) or "none"
+        rows.append([setting, margin, result["n_pos"], result["n_neg"], held])
+    yield {
+        "columns": ["setting", "thinned to", "positives", "negatives", "margins that hold"],
+        "rows": rows,
+        "caption": "Margins of 1 along the direction of the thinning, before features were "
+        "scaled. The plain margin is the beta-margin of the paper (definition 3).",
+    }
 
 
 def _last_values(curves: Result, margin: str) -> dict[str, float]:
@@ -222,5 +203,5 @@ def _last_values(curves: Result, margin: str) -> dict[str, float]:
     return ends
 
 
-STUDY = Study(cells, run, fold, plots=plots, tables=tables)
+STUDY = Study(cells, run, fold, shown=shown)
 """Figure 1."""

@@ -86,7 +86,13 @@ def prepare(
     ----------
     hiranandani2020, section 7.3.1.
     """
-    user, item, rating, time = _columns(ratings)
+    rating, time = ratings.value, ratings.timestamp
+    if rating is None or time is None:
+        raise DataError(
+            f"The ratings have no values or times, which the factorisation of each user's first "
+            f"{FIRST} ratings needs. Pass user, item, rating and timestamp."
+        )
+    user, item = np.asarray(ratings.user), np.asarray(ratings.item)
     first, rest = _first_ratings(user, in_time_order(time))
     users, row = np.unique(user[first], return_inverse=True)
     items, column = np.unique(item[first], return_inverse=True)
@@ -169,17 +175,6 @@ def factorise(
                 break
             fitted_before = fitted
     return left, right
-
-
-def _columns(ratings: Interactions) -> tuple[Any, Any, Floats, NDArray[Any]]:
-    value, time = ratings.value, ratings.timestamp
-    if value is None or time is None:
-        raise DataError(
-            f"The ratings have no {'value' if value is None else 'timestamp'}, which the "
-            f"factorisation of each user's first {FIRST} ratings needs. Pass user, item, rating "
-            "and timestamp."
-        )
-    return np.asarray(ratings.user), np.asarray(ratings.item), value, time
 
 
 def _first_ratings(user: NDArray[Any], order: Ints) -> tuple[Ints, Ints]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from importlib import import_module
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,34 +15,164 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.report import Figure, Table
+from podium import losses
+from podium.data import pooled_relevance
+from podium.errors import ArgumentError
+from podium.rankers import LinearRanker, LogisticRanker
+from podium.rankers.boosting import lightgbm_objective
+from podium.report import Table
 from podium_studies import views
+from podium_studies.cells import generator, key, mean, methods, repeats, seed_of, sweep
 from podium_studies.folds import Candidate
 from podium_studies.hiranandani2020 import movielens
-from podium_studies.hiranandani2020.objectives_methods import (
-    ABLATION,
-    LINEAR,
-    METHODS,
-    OWN,
-    PODIUM,
-    Split,
-)
-from podium_studies.hiranandani2020.splits import PERCENT, by_split, gains, levels, tested
+from podium_studies.hiranandani2020.splits import NOTE, PERCENT, by_split, gains, tested
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows, drawn
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Measured,
-    Result,
-    Study,
-    generator,
-    key,
-    mean,
-    methods,
-    parts,
-    seed_of,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+
+Options: TypeAlias = Mapping[str, Any]
+
+LINEAR, OWN, PODIUM, ABLATION = "linear", "LightGBM's own", "podium in LightGBM", "ablation"
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The scaled rows of one split, and the items of the training, validation and test rows."""
+
+    parts: Parts
+    items: tuple[NDArray[np.int64], ...]
+
+
+@dataclass(frozen=True)
+class Method:
+    """An objective with its model.
+
+    Attributes
+    ----------
+    kind : str
+        LINEAR, OWN, PODIUM or ABLATION.
+    candidates : (split, parameters, seed) -> iterator of Candidate
+        The fitted candidates, which do not depend on the cutoff.
+    """
+
+    kind: str
+    candidates: Callable[[Split, Options, int], Iterator[Candidate]]
+
+
+def _penalised(name: str, split: Split, parameters: Options, seed: int) -> Iterator[Candidate]:
+    """Fit one linear model per penalty."""
+    train, valid, test = split.parts
+    for l2 in parameters["l2"][name]:
+        model = _LINEAR[name](parameters, l2, train.y.size).fit(train.X, train.y, train.qid)
+        yield Candidate({"l2": l2}, model.predict(valid.X), model.predict(test.X))
+
+
+def _logistic(parameters: Options, l2: float, n_rows: int) -> LogisticRanker:
+    """Return scikit-learn's logistic regression, with l2 converted to its C."""
+    return LogisticRanker(C=1.0 / (l2 * n_rows))
+
+
+def _group_logistic(parameters: Options, l2: float, n_rows: int) -> LinearRanker:
+    return LinearRanker(losses.GroupLogistic(), l2=l2, **parameters["lbfgs"])
+
+
+def _pap_logistic(constants: str, parameters: Options, l2: float, n_rows: int) -> LinearRanker:
+    loss = losses.PApLogistic(**parameters[constants])
+    return LinearRanker(loss, l2=l2, **parameters["lbfgs"])
+
+
+_LINEAR: dict[str, Callable[[Options, float, int], Any]] = {
+    "logistic regression": _logistic,
+    "group-logistic, linear": _group_logistic,
+    "pap-logistic": partial(_pap_logistic, "pap_logistic"),
+    "pap-logistic, sharper": partial(_pap_logistic, "pap_logistic_sharper"),
+}
+"""Functions that make a linear model from the recipe's parameters, l2 and the number of rows."""
+
+
+def _boosted(
+    objective: str | losses.GroupLogistic,
+    split: Split,
+    parameters: Options,
+    seed: int,
+    *,
+    pooled: bool = False,
+    with_item: bool = False,
+) -> Iterator[Candidate]:
+    """Train LightGBM with each configuration, and yield a candidate every few trees.
+
+    Objectives differ only in the argument `objective`.
+    """
+    library = import_module("lightgbm")
+    train, *_ = split.parts
+    features, target, categorical_features = [part.X for part in split.parts], train.y, "auto"
+    if with_item:
+        categorical_features = [train.X.shape[1]]
+        pairs = zip(features, split.items, strict=True)
+        features = [np.column_stack([X, item]).astype(X.dtype) for X, item in pairs]
+    if pooled:
+        share = parameters["pooled_share"]
+        target = pooled_relevance(train.y, train.qid, split.items[0], share=share)
+    _, starts, sizes = np.unique(train.qid, return_index=True, return_counts=True)
+    if not np.array_equal(starts, np.cumsum(sizes) - sizes):
+        raise ArgumentError(
+            "qid must be sorted, because LightGBM reads sizes of groups. Sort the rows by qid."
+        )
+    positive_share = float(train.y.mean())
+    log_odds = float(np.log(positive_share / (1.0 - positive_share)))
+    for options in parameters["trees"]:
+        dataset = library.Dataset(
+            features[0],
+            target,
+            group=sizes,
+            init_score=np.full(target.size, log_odds),
+            categorical_feature=categorical_features,
+            params={"verbosity": -1},
+        )
+        objective_argument = (
+            objective if isinstance(objective, str) else lightgbm_objective(objective)
+        )
+        fixed = {**parameters["fixed"], **options, "seed": seed, "objective": objective_argument}
+        yield from _stages(
+            library.train(fixed, dataset), features[1:], parameters["look_every"], options
+        )
+
+
+def _stages(
+    booster: Any, features: Sequence[NDArray[Any]], n_trees_per_stage: int, options: Options
+) -> Iterator[Candidate]:
+    """Yield the scores after every few trees, without the constant start, which moves no order."""
+    scores = [np.zeros(part.shape[0]) for part in features]
+    for n_done in range(0, booster.num_trees(), n_trees_per_stage):
+        part = {"start_iteration": n_done, "num_iteration": n_trees_per_stage, "raw_score": True}
+        scores = [
+            previous + booster.predict(X, num_threads=1, **part)
+            for previous, X in zip(scores, features, strict=True)
+        ]
+        n_trees = min(n_done + n_trees_per_stage, booster.num_trees())
+        yield Candidate({**options, "trees": n_trees}, *scores)
+
+
+def _trees(kind: str, objective: str | losses.GroupLogistic, **more: bool) -> Method:
+    return Method(kind, partial(_boosted, objective, **more))
+
+
+_SOFT = losses.GroupLogistic(soft=True)
+METHODS: dict[str, Method] = {
+    **{name: Method(LINEAR, partial(_penalised, name)) for name in _LINEAR},
+    "LightGBM binary": _trees(OWN, "binary"),
+    "LightGBM lambdarank": _trees(OWN, "lambdarank"),
+    "LightGBM rank_xendcg": _trees(OWN, "rank_xendcg"),
+    "group-logistic, pooled": _trees(PODIUM, _SOFT, pooled=True),
+    "group-logistic, labels": _trees(ABLATION, losses.GroupLogistic()),
+    "LightGBM cross_entropy, pooled": _trees(ABLATION, "cross_entropy", pooled=True),
+    "LightGBM binary, item as category": _trees(ABLATION, "binary", with_item=True),
+    "group-logistic, pooled, item as category": _trees(
+        ABLATION, _SOFT, pooled=True, with_item=True
+    ),
+}
+"""Every method by its name in tables."""
+
 
 LOGISTIC, PAP_LOGISTIC, BINARY = "logistic regression", "pap-logistic", "LightGBM binary"
 BEST, CHOSEN = "LightGBM's own best on test", "LightGBM's own best on validation"
@@ -73,32 +205,25 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     return splits(recipe, *movielens.fives(path))
 
 
-def cells(recipe: Recipe) -> Sequence[str]:
-    """Return the keys: every method on every split, ablations last. A cell has all cutoffs."""
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield the keys: every method on every split, ablations last. A cell has all cutoffs."""
     names = methods(recipe, METHODS)
     ablations = [name for name in names if METHODS[name].kind == ABLATION]
-    other_methods = [name for name in names if name not in ablations]
-    seeds = range(recipe.repeats or 1)
-    return [
-        key(seed=seed, method=name)
-        for stage in (other_methods, ablations)
-        for seed in seeds
-        for name in stage
-    ]
+    for stage in ([name for name in names if name not in ablations], ablations):
+        yield from sweep(seed=repeats(recipe), method=stage)
 
 
-def run(recipe: Recipe, context: Context, cell: str) -> Result:
+def run(recipe: Recipe, context: Context, seed: int, method: str) -> Result:
     """Fit all options of a method on one split, and test the best on validation at each cutoff.
 
     The result has lists with one entry per cutoff of the recipe: "valid" and "pap" are means;
     "user" and "gain" are the test users on which pap is defined and their values; "chosen" has
     the options.
     """
-    fields = parts(cell)
-    seed, cutoffs = int(fields["seed"]), recipe.parameters["cutoffs"]
+    cutoffs = recipe.parameters["cutoffs"]
     split = context(seed)
     start_seed = seed_of(recipe, "start", seed)
-    candidates = METHODS[fields["method"]].candidates(split, recipe.parameters, start_seed)
+    candidates = METHODS[method].candidates(split, recipe.parameters, start_seed)
     best_by_cutoff = choose(candidates, split.parts.valid, cutoffs)
     test = split.parts.test
     results = [
@@ -137,6 +262,9 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
         for name in names
         for i, k in enumerate(cutoffs)
     }
+    for i, k in enumerate(cutoffs):
+        n_users = (len(result["user"][i]) for result in results[names[0]])
+        figures[f"test users k={k}"] = mean(n_users)
     values = {name: _values(results[name]) for name in names}
     values_of_own = {name: values[name] for name in names if METHODS[name].kind == OWN}
     if values_of_own:
@@ -255,101 +383,47 @@ def differences(
     }
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return figures of pap against k by method, and of the differences with their intervals."""
-    names: Sequence[str] = recipe.parameters["methods"]
-    main_methods = [
-        name
-        for name in names
-        if name in (LOGISTIC, PAP_LOGISTIC) or METHODS[name].kind in (OWN, PODIUM)
-    ]
-    compared = [
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
+    """Yield pap and the differences by method and k, numbers of users, and chosen options."""
+    names, cutoffs = recipe.parameters["methods"], recipe.parameters["cutoffs"]
+    columns = {f"k={k}": k for k in cutoffs}
+    title = "pap@k on test, per cent: mean over splits ± its standard error"
+    yield Grid(title, names, columns, "{} k={}", digits=2)
+    compared = [f"{method} − {baseline}" for method, baseline in pairs(names)]
+    ends = {**{name: f" {name}" for name in columns}, "mean over k": _OVER_K}
+    title = "Differences in percentage points, with 95 % intervals over users"
+    gaps = Grid(title, compared, ends, "{}{}", text="gap", digits=2, head="difference")
+    yield gaps
+    title = "Number of test users with a defined pap@k, mean over splits"
+    yield Grid(title, ["test users"], columns, "{} k={}", text="value", digits=0, head="")
+    kinds = (OWN, PODIUM)
+    main = [n for n in names if n in (LOGISTIC, PAP_LOGISTIC) or METHODS[n].kind in kinds]
+    title, axis = "pap@k on test by objective", "k: pap@k (%)"
+    yield Grid(title, main, cutoffs, "{} k={}", text="", plot="lines", axis=axis, note=NOTE)
+    axis, note = "difference in pap@k (percentage points)", "95 % intervals from a bootstrap."
+    shown_pairs = [
         f"{method} − {baseline}"
         for method, baseline in pairs(names)
         if (method, baseline) == (PAP_LOGISTIC, LOGISTIC) or baseline in (BEST, CHOSEN)
     ]
-    by_cutoff = {f"k = {k}": f" k={k}" for k in recipe.parameters["cutoffs"]} | {"mean": _OVER_K}
-    trees = {
-        method.replace(" as category", ""): figures[f"{method} − {BINARY}{_OVER_K}"]
-        for method, baseline in pairs(names)
-        if baseline == BINARY
-    }
-    tree_figure = _differences(f"Gain of trees over {BINARY}, mean over k", trees)
-    return [
-        levels(
-            recipe,
-            figures,
-            "pap@k on test by objective",
-            dict(zip(main_methods, main_methods, strict=True)),
-        ),
-        *(
-            _differences(
-                pair, {label: figures[pair + suffix] for label, suffix in by_cutoff.items()}
-            )
-            for pair in compared
-        ),
-        *([tree_figure] if trees else []),
-    ]
-
-
-def _differences(title: str, figures: Figures) -> Figure:
-    return {
-        "kind": "difference_plot",
-        "title": title,
-        "axis_label": "difference in pap@k (percentage points)",
-        "rows": [views.row(label, difference) for label, difference in figures.items()],
-        "digits": 2,
-        "caption": "Differences paired by user, with 95 % intervals from a bootstrap over users.",
-    }
-
-
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield tables of pap by method and k, differences by k, users, and chosen options."""
-    cutoffs: Sequence[int] = recipe.parameters["cutoffs"]
-    names: Sequence[str] = recipe.parameters["methods"]
-    columns = {f"k={k}": i for i, k in enumerate(cutoffs)}
-    yield views.table(
-        "pap@k on test, per cent: mean over splits ± its standard error",
-        "method",
-        names,
-        [*columns],
-        lambda name, column: views.level(figures[f"{name} {column}"], 2),
-    )
-    yield views.table(
-        "Differences in percentage points, with 95 % intervals over users",
-        "difference",
-        [f"{method} − {baseline}" for method, baseline in pairs(names)],
-        {**{name: f" {name}" for name in columns}, "mean over k": _OVER_K},
-        lambda pair, end: views.gap(figures[f"{pair}{end}"], 2),
-    )
-    results = {name: by_split(recipe, cells, method=name) for name in names}
-    users = [
-        np.mean([len(result["user"][i]) for result in results[names[0]]]) for i in columns.values()
-    ]
-    yield views.table(
-        "Number of test users with a defined pap@k, mean over splits",
-        "",
-        ["users"],
-        columns,
-        lambda _, i: f"{users[i]:.0f}",
-    )
+    plot = replace(gaps, text="", plot="intervals", axis=axis, note=note)
+    yield replace(plot, title="Differences, paired by user", rows=shown_pairs)
+    trees = [label for label in compared if label.endswith(f" − {BINARY}")]
+    title = f"Gain of trees over {BINARY}, mean over k"
+    yield replace(plot, title=title, rows=trees, columns={"mean over k": _OVER_K})
     yield views.table(
         "Options chosen on validation most often (number of splits)",
         "method",
         names,
-        columns,
-        lambda name, i: _chosen([result["chosen"][i] for result in results[name]]),
+        {name: i for i, name in enumerate(columns)},
+        lambda name, i: _chosen([r["chosen"][i] for r in by_split(recipe, cells, method=name)]),
     )
 
 
 def _chosen(split_options: Sequence[Mapping[str, Any]]) -> str:
     """Return the options that most splits chose, and the median number of trees, as text."""
     counts = Counter(
-        ", ".join(
-            f"{_SHORT.get(option, option)} {value:g}"
-            for option, value in options.items()
-            if option != "trees"
-        )
+        views.listed({name: value for name, value in options.items() if name != "trees"})
         for options in split_options
     )
     (text, n_splits), *_ = counts.most_common(1)
@@ -358,13 +432,5 @@ def _chosen(split_options: Sequence[Mapping[str, Any]]) -> str:
     return f"{text} ({n_splits}){median_text}"
 
 
-_SHORT = {
-    "learning_rate": "rate",
-    "num_leaves": "leaves",
-    "min_data_in_leaf": "rows in leaf",
-    "bagging_fraction": "share of rows",
-}
-
-
-STUDY = Study(cells, run, fold, prepare, plots, tables)
+STUDY = Study(cells, run, fold, prepare, shown)
 """podium's objectives against logistic regression and LightGBM's own objectives."""

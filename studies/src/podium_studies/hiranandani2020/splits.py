@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from podium.metrics import pap
 from podium.ranking import Ranking
-from podium.report import Figure
 from podium.types import PerGroup, PerRow, Ties
-from podium_studies import views
+from podium_studies.cells import key, repeats
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Rows
-from podium_studies.study import Cells, Figures, Measured, Result, key
+from podium_studies.study import Cells, Measured, Result
 
 PERCENT = 100.0
+NOTE = "Mean over splits; the band is its 95 % interval over splits."
 _DECIMALS = 6
 
 Run: TypeAlias = tuple[str, str]  # method and protocol
@@ -43,7 +43,7 @@ def tested(gain: PerGroup, test: Rows) -> dict[str, Any]:
 
 def by_split(recipe: Recipe, cells: Cells, **key_parts: Any) -> list[Result]:
     """Return the results of one method by split; `key_parts` is the rest of the key."""
-    return [cells[key(seed=seed, **key_parts)] for seed in range(recipe.repeats or 1)]
+    return [cells[key(seed=seed, **key_parts)] for seed in repeats(recipe)]
 
 
 def difference(recipe: Recipe, cells: Cells, one: Run, other: Run) -> Measured:
@@ -53,8 +53,9 @@ def difference(recipe: Recipe, cells: Cells, one: Run, other: Run) -> Measured:
     over users with all their values, to first order, plus the additional variance of the means of
     the repeats. With one repeat, it has only the first term. `n` is the number of users.
     """
-    seeds = range(recipe.repeats or 1)
-    means_and_influences = [_influences(recipe, cells, one, other, seed) for seed in seeds]
+    means_and_influences = [
+        _influences(recipe, cells, one, other, seed) for seed in repeats(recipe)
+    ]
     means = np.array([repeat_mean for repeat_mean, _ in means_and_influences])
     users = np.concatenate(
         [np.fromiter(user_influence, np.int64) for _, user_influence in means_and_influences]
@@ -89,18 +90,3 @@ def _influences(
         for user, user_influence in zip(result["user"], user_influences.tolist(), strict=True):
             influence[user] = influence.get(user, 0.0) + user_influence
     return float(np.mean(means)), influence
-
-
-def levels(recipe: Recipe, figures: Figures, title: str, labels: Mapping[str, str]) -> Figure:
-    """Return a figure of pap against k; `labels` maps a label in `figures` to a curve's name."""
-    cutoffs: Sequence[int] = recipe.parameters["cutoffs"]
-    return views.lines(
-        title,
-        [
-            views.band(curve_name, cutoffs, [figures[f"{label} k={k}"] for k in cutoffs])
-            for label, curve_name in labels.items()
-        ],
-        "k",
-        "pap@k (%)",
-        caption="Mean over splits; the band is its 95 % interval over splits.",
-    )

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from podium.metrics import parse
 from podium.ranking import Ranking
-from podium.report import Figure
-from podium_studies import views
+from podium_studies.cells import key, parts, sweep
 from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured, Result, Study, key, parts
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
 
-def cells(recipe: Recipe) -> Sequence[str]:
-    """Return one key per ranking."""
-    return [key(ranking=name) for name in recipe.parameters["rankings"]]
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield one key per ranking."""
+    return sweep(ranking=recipe.parameters["rankings"])
 
 
-def run(recipe: Recipe, context: Any, cell: str) -> Result:
+def run(recipe: Recipe, context: Any, ranking: str) -> Result:
     """Return the measures of one ranking."""
-    name = parts(cell)["ranking"]
-    labels: Sequence[int] = recipe.parameters["rankings"][name]
-    ranking = Ranking.from_scores(-np.arange(len(labels), dtype=np.float64), labels)
-    return {text: float(parse(text)(ranking)[0]) for text in recipe.parameters["measures"][name]}
+    labels: Sequence[int] = recipe.parameters["rankings"][ranking]
+    ranked = Ranking.from_scores(-np.arange(len(labels), dtype=np.float64), labels)
+    return {text: float(parse(text)(ranked)[0]) for text in recipe.parameters["measures"][ranking]}
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
@@ -37,21 +35,15 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     }
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return one figure per cutoff, with the values of the rankings by measure."""
-    ranking_figures: list[Figure] = []
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid]:
+    """Yield the values of the rankings by measure for each cutoff."""
     for rankings, k in ((("f1", "f2", "f3"), 2), (("f4", "f5"), 6)):
-        results = {name: cells[key(ranking=name)] for name in rankings}
-        panels = {
-            text: [
-                views.point_row(name, result[text], series=name) for name, result in results.items()
-            ]
-            for text in results[rankings[0]]
-        }
-        title = f"Five relevant items, k = {k}"
-        ranking_figures.append(views.intervals(title, panels, axis_label="value of the measure"))
-    return ranking_figures
+        title, measures = f"Five relevant items, k = {k}", cells[key(ranking=rankings[0])]
+        axis, head = "value of the measure", "ranking"
+        yield Grid(
+            title, rankings, [*measures], "{1} of {0}", plot="intervals", axis=axis, head=head
+        )
 
 
-STUDY = Study(cells, run, fold, plots=plots)
+STUDY = Study(cells, run, fold, shown=shown)
 """Table 1."""

@@ -9,7 +9,7 @@ duality gap.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,21 +22,10 @@ from podium.rankers import LinearRanker
 from podium.rankers.fitting import NothingLearnedError
 from podium.rankers.objective import times
 from podium.ranking import Ranking
-from podium.report import Figure, Table
-from podium_studies import views
+from podium_studies.cells import generator, key, mean, repeats
 from podium_studies.hiranandani2020.baselines import PrecisionAverage, SVMpAUC
 from podium_studies.recipe import Recipe
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Measured,
-    Result,
-    Study,
-    generator,
-    key,
-    mean,
-    parts,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
 Sample = tuple[NDArray[np.float64], NDArray[np.float64]]  # features, relevance
 
@@ -48,21 +37,17 @@ LOSSES: dict[str, Callable[[int], Loss]] = {"GD-avg": PApAverage, "SGD@k-avg": P
 """The losses of the two descent methods by their names in the table; SVM-pAUC is the third."""
 
 
-def cells(recipe: Recipe) -> Sequence[str]:
-    """Return one key per case and run."""
-    return [
-        key(case=case["name"], run=run_index)
-        for run_index in range(recipe.repeats or 1)
-        for case in recipe.parameters["cases"]
-    ]
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield one key per run and case."""
+    for n in repeats(recipe):
+        yield from (key(case=case["name"], run=n) for case in recipe.parameters["cases"])
 
 
-def run(recipe: Recipe, context: Any, cell: str) -> Result:
+def run(recipe: Recipe, context: Any, **cell: Any) -> Result:
     """Draw one user, fit both methods under each protocol, and measure the top k."""
-    fields = parts(cell)
-    run_index = int(fields["run"])
+    run_index = cell["run"]
     names = [case["name"] for case in recipe.parameters["cases"]]
-    case_index = names.index(fields["case"])
+    case_index = names.index(cell["case"])
     case = recipe.parameters["cases"][case_index]
     sample, fresh = (
         draw(recipe, case, generator(recipe, purpose, case_index, run_index))
@@ -132,14 +117,10 @@ class Duel:
 
     Attributes
     ----------
-    case : str
-        The name of the case.
+    case, protocol, rival : str
+        The names of the case, the protocol, and the method that GD-avg is compared with.
     k : int
         The cutoff.
-    protocol : str
-        The name of the protocol.
-    rival : str
-        The method that GD-avg is compared with.
     values : mapping of str to float64, (n_runs,)
         The values of "method/prec", "method/auc", "method/fresh" and "method/length".
     """
@@ -150,40 +131,47 @@ class Duel:
     rival: str
     values: Mapping[str, NDArray[np.float64]]
 
-    @property
-    def gain(self) -> NDArray[np.float64]:
-        """The prec@k of GD-avg less that of the rival, by run."""
-        return self.values[f"{GD_AVG}/prec"] - self.values[f"{self.rival}/prec"]
+    def gain(self, name: str) -> NDArray[np.float64]:
+        """Return the values of GD-avg less those of the rival, by run."""
+        return self.values[f"{GD_AVG}/{name}"] - self.values[f"{self.rival}/{name}"]
 
     @property
     def equal(self) -> NDArray[np.bool_]:
         """The mask of runs in which both tops have the same number of positives."""
-        return np.abs(self.gain) < 0.5 / self.k
+        return np.abs(self.gain("prec")) < 0.5 / self.k
 
-    @property
-    def auc_gain(self) -> NDArray[np.float64]:
-        """The AUC@k of GD-avg less that of the rival in these runs; nan if a top has one class."""
-        return (self.values[f"{GD_AVG}/auc"] - self.values[f"{self.rival}/auc"])[self.equal]
-
-    def sides(self) -> Iterator[tuple[str, NDArray[np.float64], int, NDArray[np.float64], int]]:
-        """Yield (method, prec@k, runs with higher prec@k, AUC@k, runs with higher AUC@k)."""
+    def figures(self, suffix: str) -> dict[str, Measured]:
+        """Return the figures in the paper's columns, for both methods, and the differences."""
+        figures: dict[str, Measured] = {}
+        prec, auc, of_runs = f"prec@{self.k}", f"AUC@{self.k}", f"of {_PRINTED_RUNS}"
+        equal, n = self.equal, self.equal.size
         for method, sign in ((self.rival, -1), (GD_AVG, 1)):
-            n_prec_higher = int(np.sum(~self.equal & (sign * self.gain > 0)))
-            auc = self.values[f"{method}/auc"][self.equal]
-            n_auc_higher = int(np.sum(sign * self.auc_gain > 0))
-            yield method, self.values[f"{method}/prec"], n_prec_higher, auc, n_auc_higher
-
-
-def duels(recipe: Recipe, cells: Cells) -> list[list[Duel]]:
-    """Return the duels under every protocol, one list per case."""
-    return [
-        [_duel(recipe, cells, case, protocol) for protocol in recipe.parameters["protocols"]]
-        for case in recipe.parameters["cases"]
-    ]
+            precs, aucs = self.values[f"{method}/prec"], self.values[f"{method}/auc"][equal]
+            n_higher = int(np.sum(~equal & (sign * self.gain("prec") > 0)))
+            n_auc_higher = int(np.sum(sign * self.gain("auc")[equal] > 0))
+            n_zero = int(np.sum(self.values[f"{method}/length"] < _SHORT))
+            method_figures = {
+                prec: mean(precs),
+                f"{prec}, s.d.": _deviation(precs),
+                f"{prec} higher, {of_runs}": _count(n_higher, n),
+                f"{auc} at equal prec": mean(aucs),
+                f"{auc} at equal prec, s.d.": _deviation(aucs),
+                f"{auc} higher, {of_runs}": _count(n_auc_higher, n),
+                f"{prec}, fresh sample": mean(self.values[f"{method}/fresh"]),
+                f"minimum at zero, {of_runs}": _count(n_zero, n),
+            }
+            figures |= {f"{self.case}, {method}{suffix}: {k}": v for k, v in method_figures.items()}
+        start = f"{self.case}, gain{suffix}"
+        return figures | {
+            f"{self.case}, both{suffix}: {prec} equal, {of_runs}": _count(int(equal.sum()), n),
+            f"{start}: {prec}": mean(self.gain("prec")),
+            f"{start}: {auc} at equal prec": mean(self.gain("auc")[equal]),
+            f"{start}: {prec}, fresh sample": mean(self.gain("fresh")),
+        }
 
 
 def _duel(recipe: Recipe, cells: Cells, case: Mapping[str, Any], protocol: str) -> Duel:
-    runs = [cells[key(case=case["name"], run=run)] for run in range(recipe.repeats or 1)]
+    runs = [cells[key(case=case["name"], run=n)] for n in repeats(recipe)]
     values = {
         name.removeprefix(f"{protocol}/"): np.array([run[name] for run in runs])
         for name in runs[0]
@@ -192,44 +180,19 @@ def _duel(recipe: Recipe, cells: Cells, case: Mapping[str, Any], protocol: str) 
     return Duel(case["name"], case["k"], protocol, case["rival"], values)
 
 
+def _suffixes(recipe: Recipe) -> dict[str, str]:
+    """Return the end of a figure's label by protocol; that of the first, the paper's, is ""."""
+    first, *others = recipe.parameters["protocols"]
+    return {first: "", **{protocol: f" ({protocol})" for protocol in others}}
+
+
 def fold(recipe: Recipe, cells: Cells) -> Figures:
-    """Return the table's columns for the first protocol, and the differences for all protocols."""
+    """Return the table's columns and the differences for each case and protocol."""
     figures: dict[str, Measured] = {}
-    for first_duel, *other_duels in duels(recipe, cells):
-        figures |= columns(first_duel) | _differences(first_duel, "")
-        for duel in other_duels:
-            figures |= _differences(duel, f" ({duel.protocol})")
+    for case in recipe.parameters["cases"]:
+        for protocol, suffix in _suffixes(recipe).items():
+            figures |= _duel(recipe, cells, case, protocol).figures(suffix)
     return figures
-
-
-def columns(duel: Duel) -> dict[str, Measured]:
-    """Return the figures in the paper's columns, for both methods."""
-    figures: dict[str, Measured] = {}
-    cutoff, of_runs, n = f"@{duel.k}", f"of {_PRINTED_RUNS}", duel.gain.size
-    for method, prec, higher, auc, auc_higher in duel.sides():
-        method_figures = {
-            f"prec{cutoff}": mean(prec),
-            f"prec{cutoff}, s.d.": _deviation(prec),
-            f"prec{cutoff} higher, {of_runs}": _count(higher, n),
-            f"AUC{cutoff} at equal prec": mean(auc),
-            f"AUC{cutoff} at equal prec, s.d.": _deviation(auc),
-            f"AUC{cutoff} higher, {of_runs}": _count(auc_higher, n),
-        }
-        figures |= {
-            f"{duel.case}, {method}: {name}": value for name, value in method_figures.items()
-        }
-    equal = f"{duel.case}, both: prec{cutoff} equal, {of_runs}"
-    return {**figures, equal: _count(int(duel.equal.sum()), n)}
-
-
-def _differences(duel: Duel, suffix: str) -> dict[str, Measured]:
-    start = f"{duel.case}, gain{suffix}"
-    fresh = duel.values[f"{GD_AVG}/fresh"] - duel.values[f"{duel.rival}/fresh"]
-    return {
-        f"{start}: prec@{duel.k}": mean(duel.gain),
-        f"{start}: AUC@{duel.k} at equal prec": mean(duel.auc_gain),
-        f"{start}: prec@{duel.k}, fresh sample": mean(fresh),
-    }
 
 
 def _count(count: int, n: int) -> Measured:
@@ -249,71 +212,23 @@ def _deviation(values: NDArray[np.float64]) -> Measured:
     return Measured(spread, spread / math.sqrt(2 * (defined.size - 1)), int(defined.size))
 
 
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return one table per case, with every column under every protocol."""
-    return [_table(group) for group in duels(recipe, cells)]
-
-
-def _table(duels: Sequence[Duel]) -> Table:
-    first = duels[0]
-    return {
-        "columns": [
-            *("protocol", "method", f"prec@{first.k}", "s.d.", "higher", "fresh", "at zero"),
-            *(f"AUC@{first.k}", "runs", "higher"),
-        ],
-        "rows": [row for duel in duels for row in _rows(duel)],
-        "align": ["left", "left", *["right"] * 8],
-        "caption": f"{first.case}: means, standard deviations and numbers of runs. Fresh: the "
-        f"mean of prec@{first.k} on rows that were not fitted. AUC@{first.k}: over the runs with "
-        "equal precision in which it is defined. At zero: the runs in which the surrogate has its "
-        "minimum at zero. All scores are equal there, and ties count as errors.",
-    }
-
-
-def _rows(duel: Duel) -> Iterator[list[Any]]:
-    for method, prec, higher, auc, auc_higher in duel.sides():
-        defined = auc[np.isfinite(auc)]
-        yield [
-            duel.protocol if method == duel.rival else "",
-            method,
-            f"{prec.mean():.3f}",
-            f"{prec.std():.2f}",
-            higher,
-            f"{np.mean(duel.values[f'{method}/fresh']):.3f}",
-            int(np.sum(duel.values[f"{method}/length"] < _SHORT)),
-            f"{defined.mean():.3f}" if defined.size else None,
-            int(defined.size),
-            auc_higher,
-        ]
-
-
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return one figure per case: prec@k of both methods, and how often each is higher."""
-    return [_plot(group) for group in duels(recipe, cells)]
-
-
-def _plot(duels: Sequence[Duel]) -> Figure:
-    def panel(duel: Duel) -> Mapping[str, Any]:
-        (rival, rival_values, n_lower, *_), (_, own_values, n_higher, *_) = duel.sides()
-        mean_by_method = {rival: mean(rival_values), GD_AVG: mean(own_values)}
-        return {
-            "title": duel.protocol,
-            "note": f"higher in {n_higher} runs, lower in {n_lower}",
-            "rows": [
-                views.row(name, measured, series=name) for name, measured in mean_by_method.items()
-            ],
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid]:
+    """Yield a table per case with every column under every protocol, and a plot of prec@k."""
+    for case in recipe.parameters["cases"]:
+        rows = {
+            f"{protocol}: {method}": f"{case['name']}, {method}{suffix}"
+            for protocol, suffix in _suffixes(recipe).items()
+            for method in (case["rival"], GD_AVG)
         }
-
-    case, k = duels[0].case, duels[0].k
-    return {
-        "kind": "grouped_intervals",
-        "title": f"{case}: mean prec@{k} by protocol",
-        "axis_label": f"prec@{k} on the training rows",
-        "panels": [panel(duel) for duel in duels],
-        "caption": "Bars are 95 % intervals of the mean over runs. Below each protocol: the "
-        f"number of runs in which {GD_AVG} has the higher precision, and the lower one.",
-    }
+        prec = f"prec@{case['k']}"
+        start = f"{next(iter(rows.values()))}: "
+        columns = [label.removeprefix(start) for label in figures if label.startswith(start)]
+        title = f"{case['name']}: means and standard deviations over runs, and numbers of runs"
+        note = "AUC is over the runs with equal precision. At zero, all scores are equal."
+        yield Grid(f"{title}. {note}", rows, columns, "{}: {}", head="protocol and method")
+        title, axis = f"{case['name']}: mean {prec} by protocol", f"{prec} on the training rows"
+        yield Grid(title, rows, [prec], "{}: {}", text="", plot="intervals", axis=axis)
 
 
-STUDY = Study(cells, run, fold, plots=plots, tables=tables)
+STUDY = Study(cells, run, fold, shown=shown)
 """Table 2, or slide 14 if `n_far` is not 0."""

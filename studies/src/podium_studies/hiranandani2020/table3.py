@@ -5,9 +5,10 @@ To add a method, add its line to METHODS, and its name to the recipes that run i
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,37 +17,25 @@ import numpy as np
 
 from podium import losses
 from podium.rankers import LinearRanker, LogisticRanker
-from podium.report import Figure, Table
+from podium.report import Table
 from podium.types import PerRow
 from podium_studies import checks, views
+from podium_studies.cells import generator, key, mean, methods, product, repeats, seed_of
 from podium_studies.hiranandani2020 import behance, citation, movielens
 from podium_studies.hiranandani2020.baselines import GreedyPAp, PrecisionAverage, SelectPAp, SVMpAUC
 from podium_studies.hiranandani2020.splits import (
+    NOTE,
     PERCENT,
     Run,
     by_split,
     difference,
     gains,
-    levels,
     tested,
 )
 from podium_studies.hiranandani2020.surrogates import PAUCHinge
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts, Rows, drawn
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Measured,
-    Result,
-    Study,
-    generator,
-    key,
-    mean,
-    methods,
-    parts,
-    product,
-    seed_of,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
 PAPER, ZERO = "paper", "zero"
 """The protocols: as in the paper's code, or from zero with the iterate chosen on validation."""
@@ -209,27 +198,24 @@ def runs(recipe: Recipe) -> dict[str, Run]:
 # The loop
 
 
-def cells(recipe: Recipe) -> Sequence[str]:
-    """Return the keys: the counts of the data, then every run by repeat and cutoff."""
-    return [key(data="counts")] + [
-        key(seed=seed, k=k, method=name, protocol=protocol)
-        for seed in range(recipe.repeats or 1)
-        for k in recipe.parameters["cutoffs"]
-        for name, protocol in runs(recipe).values()
-    ]
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield the keys: the counts of the data, then every run by repeat and cutoff."""
+    yield key(data="counts")
+    for seed, k in itertools.product(repeats(recipe), recipe.parameters["cutoffs"]):
+        for name, protocol in runs(recipe).values():
+            yield key(seed=seed, k=k, method=name, protocol=protocol)
 
 
-def run(recipe: Recipe, context: Context, cell: str) -> Result:
+def run(recipe: Recipe, context: Context, **cell: Any) -> Result:
     """Count the data, or tune and test one method.
 
     The result of a method has "pap" (ties count as errors), "half" (ties count half), "users"
     (their number), "user" (their ids), "gain" (their values), "chosen" (the options) and "valid"
     (the validation pap by which they were chosen).
     """
-    fields = parts(cell)
-    if "data" in fields:
+    if "data" in cell:
         return context.counts()
-    seed, k, name = int(fields["seed"]), int(fields["k"]), fields["method"]
+    seed, k, name = cell["seed"], cell["k"], cell["method"]
     scaled = context.scaled(seed)
     cutoff_parts = scaled.for_cutoff(k)  # without the groups on which pap@k is undefined
     if name == RANDOM:
@@ -240,7 +226,7 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
     if METHODS[name].uses_all_rows:
         cutoff_parts = cutoff_parts.training_on(scaled.train)
     start_seed = seed_of(recipe, "start", seed)
-    return tuned(name, fields["protocol"], k, cutoff_parts, recipe.parameters, start_seed)
+    return tuned(name, cell["protocol"], k, cutoff_parts, recipe.parameters, start_seed)
 
 
 def tuned(
@@ -280,18 +266,15 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return the counts of the data, the percentages by row, and the differences in the claims."""
     counts = cells[key(data="counts")]
     figures = {name: Measured(float(counts[name])) for name in ("rows", "positives", "users")}
-    for label, method_run in runs(recipe).items():
-        for k in recipe.parameters["cutoffs"]:
-            results = _results(recipe, cells, method_run, k)
-            figures[f"{label} k={k}"] = mean(PERCENT * result["pap"] for result in results)
+    for (label, run), k in itertools.product(runs(recipe).items(), recipe.parameters["cutoffs"]):
+        found = by_split(recipe, cells, k=k, method=run[0], protocol=run[1])
+        figures[f"{label} k={k}"] = mean(PERCENT * result["pap"] for result in found)
+        figures[f"{label} k={k}, half of each tie"] = mean(PERCENT * r["half"] for r in found)
+        figures[f"test users k={k}"] = mean(result["users"] for result in found)
     differences = {
         label: difference(recipe, cells, *compared_runs) for label, *compared_runs in _pairs(recipe)
     }
     return {**figures, **differences, **_above_printed(recipe, figures)}
-
-
-def _results(recipe: Recipe, cells: Cells, run: Run, k: int) -> list[Result]:
-    return by_split(recipe, cells, k=k, method=run[0], protocol=run[1])
 
 
 def _pairs(recipe: Recipe) -> list[tuple[str, Run, Run]]:
@@ -318,57 +301,39 @@ def _above_printed(recipe: Recipe, figures: Figures) -> Figures:
     return {label: min(excesses, key=lambda excess: excess.value)} if excesses else {}
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return figures of pap against k by method, one for each protocol."""
-    labels = [*runs(recipe)]
-    zero_labels = [label for label in labels if label.endswith(FROM_ZERO)]
-    paper_labels = [label for label in labels if label not in zero_labels]
-    shared_labels = [label for label in paper_labels if f"{label}{FROM_ZERO}" not in zero_labels]
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
+    """Yield pap by method and k under both protocols, numbers of users, and chosen options."""
+    columns, labels = {f"k={k}": k for k in recipe.parameters["cutoffs"]}, [*runs(recipe)]
+    title = "pap@k, per cent: mean over splits ± standard error (printed)"
+    yield Grid(title, labels, columns, "{} k={}", digits=1)
+    title = "The same with half of each tied pair counted, as in the paper's code"
+    yield Grid(title, labels, columns, "{} k={}, half of each tie", text="value", digits=1)
+    title = "Number of test users with a defined pap@k, mean over splits"
+    yield Grid(title, ["test users"], columns, "{} k={}", text="value", digits=0, head="")
+    zero = [label for label in labels if label.endswith(FROM_ZERO)]
+    paper = [label for label in labels if label not in zero]
     titles = {
-        "The paper's protocol: random start, lowest training loss": paper_labels,
-        "Start at zero, iterate chosen on validation": [*shared_labels, *zero_labels],
+        "The paper's protocol: random start, lowest training loss": paper,
+        "Start at zero, iterate chosen on validation": [
+            *(label for label in paper if f"{label}{FROM_ZERO}" not in zero),
+            *zero,
+        ],
     }
-    return [
-        levels(
-            recipe, figures, title, {label: label.removesuffix(FROM_ZERO) for label in shown_labels}
-        )
-        for title, shown_labels in titles.items()
-    ]
-
-
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield tables of pap by method and k, half-credit values, users, and chosen options."""
-    cutoffs, method_runs = {f"k={k}": k for k in recipe.parameters["cutoffs"]}, runs(recipe)
-
-    def value(label: str, k: int) -> str:
-        name = f"{label} k={k}"
-        return views.level(figures[name], 1, recipe.printed.get(name))
-
-    def average(name: str, label: str, k: int) -> float:
-        return float(
-            np.mean([result[name] for result in _results(recipe, cells, method_runs[label], k)])
-        )
-
-    def half(label: str, k: int) -> str:
-        return f"{PERCENT * average('half', label, k):.1f}"
-
-    def users(_: str, k: int) -> str:
-        return f"{average('users', RANDOM, k):.0f}"
-
-    def chosen(label: str, k: int) -> str:
-        options = _results(recipe, cells, method_runs[label], k)[0]["chosen"]
-        return ", ".join(f"{name} {value:g}" for name, value in options.items())
-
-    method_table = partial(views.table, head="method", names=method_runs, columns=cutoffs)
-    yield method_table("pap@k, per cent: mean over splits ± standard error (printed)", cell=value)
-    yield method_table(
-        "The same with half of each tied pair counted, as in the paper's code", cell=half
+    for title, names in titles.items():
+        plot = Grid(title, names, columns.values(), "{} k={}", text="", plot="lines", note=NOTE)
+        yield replace(plot, axis="k: pap@k (%)")
+    yield views.table(
+        f"Options chosen in the first split. Features: {cells[key(data='counts')]['features']}.",
+        "method",
+        runs(recipe),
+        columns,
+        lambda label, k: views.listed(
+            cells[key(seed=0, k=k, method=runs(recipe)[label][0], protocol=runs(recipe)[label][1])][
+                "chosen"
+            ]
+        ),
     )
-    features = f"Features: {cells[key(data='counts')]['features']}."
-    title = f"Number of test users with a defined pap@k, mean over splits. {features}"
-    yield views.table(title, "", ["users"], cutoffs, users)
-    yield method_table("Options chosen in the first split", cell=chosen)
 
 
-STUDY = Study(cells, run, fold, prepare, plots, tables)
+STUDY = Study(cells, run, fold, prepare, shown)
 """Table 3 on the data set in the recipe's parameter `dataset`."""

@@ -2,31 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 import numpy as np
+from scipy.stats import beta, norm
 
 from podium.report import Figure, Table
 from podium.sampled import RankDistribution, evaluate, get, simulate_ranks
 from podium_studies import views
-from podium_studies.jin2021 import populations
-from podium_studies.jin2021.evaluations import estimates, quiet
-from podium_studies.jin2021.protocol import Floats
-from podium_studies.jin2021.tables_values import geometric_mean
+from podium_studies.cells import generator, repeats, results, seed_of, sweep
+from podium_studies.jin2021.evaluations import estimates, geometric_mean, quiet
+from podium_studies.jin2021.protocol import Floats, Ints
 from podium_studies.recipe import Recipe
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Measured,
-    Result,
-    Study,
-    generator,
-    key,
-    parts,
-    seed_of,
-)
+from podium_studies.study import Cells, Figures, Measured, Result, Study
+
+Part: TypeAlias = "tuple[float, str, float, float]"
+"""The weight of a part of a mixture, the name of its family, and two parameters of the family."""
+
+
+def _power(ranks: Floats, exponent: float, shift: float) -> Floats:
+    """Return the cumulative weights of (rank + shift) ** -exponent."""
+    return np.cumsum((ranks + shift) ** -exponent)
+
+
+def _lognormal(ranks: Floats, divisor: float, deviation: float) -> Floats:
+    """Return a lognormal distribution with median n_items / divisor; `deviation` is of the log."""
+    return norm.cdf(np.log(ranks * divisor / ranks.size) / deviation)
+
+
+def _beta(ranks: Floats, a: float, b: float) -> Floats:
+    """Return a Beta distribution of the rank's share of the catalogue."""
+    return beta.cdf(ranks / ranks.size, a, b)
+
+
+FAMILIES: Mapping[str, Callable[[Floats, float, float], Floats]] = {
+    "power": _power,
+    "lognormal": _lognormal,
+    "beta": _beta,
+}
+"""The families by name. Continuous ranks are rounded up."""
+
+
+@lru_cache(maxsize=4)
+def cumulative(parts: tuple[Part, ...], n_items: int) -> Floats:
+    """Return the probability of each rank or a smaller one, in a mixture: float64, (n_items,).
+
+    Examples
+    --------
+    >>> cumulative(((1.0, "power", 0.0, 0.0),), 4)
+    array([0.25, 0.5 , 0.75, 1.  ])
+    """
+    ranks = np.arange(1.0, n_items + 1)
+    total = np.zeros(n_items)
+    for weight, family, first, second in parts:
+        values = FAMILIES[family](ranks, first, second)
+        total += weight * values / values[-1]
+    return total / total[-1]
+
+
+def mixture(parts: Iterable[Iterable[Any]]) -> tuple[Part, ...]:
+    """Return the parts of a mixture, read from the lists of a recipe."""
+    return tuple((float(w), str(family), float(a), float(b)) for w, family, a, b in parts)
+
+
+def draw(parts: tuple[Part, ...], n_items: int, n_users: int, rng: np.random.Generator) -> Ints:
+    """Draw the ranks of users from a mixture: int64, (n_users,)."""
+    places = np.searchsorted(cumulative(parts, n_items), rng.random(n_users), side="right")
+    return np.minimum(places, n_items - 1) + 1
+
 
 DEFAULT = "default"
 """The name of the estimator whose intervals are measured; the others are its rivals."""
@@ -36,12 +81,10 @@ _MOSTLY = 0.5  # the share of samples from which a member counts as not determin
 
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: each member of the grid with each repeat."""
-    for member in range(len(recipe.parameters["members"])):
-        for repeat in range(recipe.repeats or 1):
-            yield key(member=member, repeat=repeat)
+    return sweep(member=range(len(recipe.parameters["members"])), repeat=repeats(recipe))
 
 
-def run(recipe: Recipe, context: None, cell: str) -> Result:
+def run(recipe: Recipe, context: None, member: int, repeat: int) -> Result:
     """Draw users and samples of a member; estimate the measures with intervals.
 
     Returns
@@ -50,16 +93,15 @@ def run(recipe: Recipe, context: None, cell: str) -> Result:
         By measure: the users' exact means, the ends of intervals, and whether the result is not
         determined by the samples; and the estimates by estimator.
     """
-    place, parameters = parts(cell), recipe.parameters
-    index = int(place["member"]), int(place["repeat"])
-    population, n_items, n_users = parameters["members"][index[0]]
-    exact_ranks = populations.draw(
-        populations.mixture(parameters["populations"][population]),
+    parameters = recipe.parameters
+    population, n_items, n_users = parameters["members"][member]
+    exact_ranks = draw(
+        mixture(parameters["populations"][population]),
         n_items,
         n_users,
-        generator(recipe, "users", *index),
+        generator(recipe, "users", member, repeat),
     )
-    seed = seed_of(recipe, "samples", *index)
+    seed = seed_of(recipe, "samples", member, repeat)
     ranks = simulate_ranks(exact_ranks, n_items, parameters["n_negatives"], seed=seed)
     measures = parameters["measures"]
     exact = RankDistribution.of_ranks(exact_ranks, n_items)
@@ -77,129 +119,76 @@ def run(recipe: Recipe, context: None, cell: str) -> Result:
     }
 
 
-@dataclass(frozen=True, eq=False)
-class Summary:
-    """The results of every member of the grid for one measure: float64, (n_members,) each.
+def summary(recipe: Recipe, cells: Cells, measure: int) -> dict[str, Floats]:
+    """Return what the samples of every member say about a measure: float64, (n_members,) each.
 
-    Attributes
-    ----------
-    coverage : float64
-        The share of samples whose interval contains the users' exact mean. If the samples do not
-        determine the measure, the interval has all values that are compatible with them.
-    not_determined : float64
-        The share of samples that do not determine the measure.
-    width : float64
-        The median width of the intervals, divided by the mean exact value; nan if this is 0.
-    error : float64
-        The root mean square error of the default, divided by the mean exact value.
-    ratio : float64
-        The error divided by the smallest error of the estimators, the default included.
-    bias : float64
-        The mean error of the default, divided by the mean exact value.
+    If the samples do not determine the measure, the interval has all values that are compatible
+    with them. Errors are root mean squares, and divided by the mean exact value, as are widths
+    and biases; "error / best" is the default's error divided by the least error of an estimator.
     """
-
-    coverage: Floats
-    not_determined: Floats
-    width: Floats
-    error: Floats
-    ratio: Floats
-    bias: Floats
+    members = range(len(recipe.parameters["members"]))
+    rows = [_of_member(results(cells, member=member), measure) for member in members]
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-def summary(recipe: Recipe, cells: Cells, measure: int) -> Summary:
-    """Return the results by member for the measure with this number."""
-    rows = [
-        _summary_row([cell for _, cell in views.select(cells, member=str(member))], measure)
-        for member in range(len(recipe.parameters["members"]))
-    ]
-    return Summary(*np.array(rows).T)
-
-
-def _summary_row(samples: Sequence[Mapping[str, Any]], measure: int) -> tuple[float, ...]:
+def _of_member(samples: list[Any], measure: int) -> dict[str, float]:
     exact = np.array([cell["exact"][measure] for cell in samples])
-    ends = np.array([cell["intervals"][measure] for cell in samples])
-    low, high = ends.T
+    low, high = np.array([cell["intervals"][measure] for cell in samples]).T
     errors = {
         name: np.array([cell["estimates"][name][measure] for cell in samples]) - exact
         for name in samples[0]["estimates"]
     }
     squares = {name: float((error**2).mean()) for name, error in errors.items()}
     scale = float(exact.mean()) or np.nan
-    return (
-        float(((low <= exact) & (exact <= high)).mean()),
-        float(np.mean([cell["open"][measure] for cell in samples])),
-        float(np.median(high - low)) / scale,
-        squares[DEFAULT] ** 0.5 / scale,
-        (squares[DEFAULT] / min(squares.values())) ** 0.5,
-        float(errors[DEFAULT].mean()) / scale,
-    )
+    return {
+        "coverage": float(((low <= exact) & (exact <= high)).mean()),
+        "not determined": float(np.mean([cell["open"][measure] for cell in samples])),
+        "width / exact": float(np.median(high - low)) / scale,
+        "error / exact": squares[DEFAULT] ** 0.5 / scale,
+        "error / best": (squares[DEFAULT] / min(squares.values())) ** 0.5,
+        "bias / exact": float(errors[DEFAULT].mean()) / scale,
+    }
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return summaries over all members for each measure."""
     figures: dict[str, Measured] = {}
     for number, measure in enumerate(recipe.parameters["measures"]):
-        by_member = summary(recipe, cells, number)
-        open_members = by_member.not_determined >= _MOSTLY
+        found = summary(recipe, cells, number)
+        coverage, ratio = found["coverage"], found["error / best"]
         for name, value in {
-            "mean coverage": by_member.coverage.mean(),
-            "least coverage": by_member.coverage.min(),
-            "members with coverage below 90 %": (by_member.coverage < _LEAST_COVERAGE).sum(),
-            "share of members that are not determined": open_members.mean(),
-            "median width / exact": np.nanmedian(by_member.width),
-            "error / best, geometric mean": geometric_mean(by_member.ratio),
-            "error / best, largest": by_member.ratio.max(),
+            "mean coverage": coverage.mean(),
+            "least coverage": coverage.min(),
+            "members with coverage below 90 %": (coverage < _LEAST_COVERAGE).sum(),
+            "share of members that are not determined": (found["not determined"] >= _MOSTLY).mean(),
+            "median width / exact": np.nanmedian(found["width / exact"]),
+            "error / best, geometric mean": geometric_mean(ratio),
+            "error / best, largest": ratio.max(),
         }.items():
-            figures[f"{measure}: {name}"] = Measured(float(value), n=len(by_member.coverage))
+            figures[f"{measure}: {name}"] = Measured(float(value), n=coverage.size)
     return figures
 
 
-def labels(recipe: Recipe) -> list[str]:
-    """Return a text for each member of the grid: its population, items and users."""
-    return [
-        f"{population}; {n_items:,} items; {n_users:,} users"
-        for population, n_items, n_users in recipe.parameters["members"]
-    ]
-
-
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield a plot of the coverage by member, with a panel per measure."""
-    names = labels(recipe)
-    panels = {
-        measure: [
-            views.point_row(name, float(share))
-            for name, share in zip(names, summary(recipe, cells, number).coverage, strict=True)
-        ]
-        for number, measure in enumerate(recipe.parameters["measures"])
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | Table]:
+    """Yield the results by member for each measure, and a plot of the coverage."""
+    names = {
+        f"{population}; {n_items:,} items; {n_users:,} users": i
+        for i, (population, n_items, n_users) in enumerate(recipe.parameters["members"])
     }
-    yield views.intervals(
-        "Share of 95 % intervals that contain the users' exact mean",
-        panels,
-        axis_label="coverage",
-        digits=2,
-    )
-
-
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield the results by member for each measure."""
-    names = labels(recipe)
-    columns = {
-        "coverage": "coverage",
-        "not determined": "not_determined",
-        "width / exact": "width",
-        "error / exact": "error",
-        "error / best": "ratio",
-        "bias / exact": "bias",
-    }
+    panels: dict[str, list[views.Row]] = {}
     for number, measure in enumerate(recipe.parameters["measures"]):
-        by_member = summary(recipe, cells, number)
+        found = summary(recipe, cells, number)
+        panels[measure] = [views.point_row(name, found["coverage"][i]) for name, i in names.items()]
+        yield views.table(
+            f"{measure}: intervals and errors",
+            "member",
+            names,
+            found,
+            lambda name, column: views.fixed(column[names[name]], 2),
+        )
+    title = "Share of 95 % intervals that contain the users' exact mean"
+    yield views.intervals(title, panels, axis_label="coverage", digits=2)
 
-        def value(name: str, column: str, by_member: Summary = by_member) -> str:
-            number = float(getattr(by_member, column)[names.index(name)])
-            return "" if np.isnan(number) else f"{number:.2f}"
 
-        yield views.table(f"{measure}: intervals and errors", "member", names, columns, value)
-
-
-STUDY = Study(cells, run, fold, plots=plots, tables=tables)
+STUDY = Study(cells, run, fold, shown=shown)
 """The study of coverage by member of the grid."""

@@ -3,21 +3,94 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from podium.report import Figure, Table
-from podium.sampled import get
+from podium.sampled import Estimator, LinearEstimator, SampledRanks, get, sample_ranks
 from podium_studies import views
-from podium_studies.jin2021.error_runs import FACTORS, designs, fixed, growing, seconds
+from podium_studies.cells import key, repeats, results, sweep
 from podium_studies.jin2021.evaluations import Evaluations, estimates, prepare
 from podium_studies.jin2021.figures import statistic_of_mean
 from podium_studies.jin2021.protocol import Floats
 from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured, Result, Study, key, parts
-from podium_studies.views import select
+from podium_studies.study import Cells, Figures, Measured, Result, Study
+
+Size: TypeAlias = "int | tuple[int, ...]"
+
+FACTORS, SHARE = "factors", "share"
+"""The origin of a sample's scoring time: measured with products of the drawn items' factors, or
+computed as a share of the time for all items."""
+
+_TIMES = 3  # the number of runs, of which the shortest counts
+
+
+def fixed(recipe: Recipe) -> dict[str, int]:
+    """Return the designs of one size by name, in rising order."""
+    return {str(size): size for size in recipe.parameters["fixed"]}
+
+
+def growing(recipe: Recipe) -> dict[str, tuple[int, ...]]:
+    """Return the designs that grow while the target ranks first, by name, in rising order."""
+    return {f"{sizes[0]} to {sizes[-1]}": tuple(sizes) for sizes in recipe.parameters["growing"]}
+
+
+def designs(recipe: Recipe) -> dict[str, Size]:
+    """Return all designs by name, those of one size first."""
+    return {**fixed(recipe), **growing(recipe)}
+
+
+def seconds(recipe: Recipe, context: Evaluations, method: str) -> dict[str, Any]:
+    """Return times on one thread: ranking all items, scoring samples, and estimating, by design."""
+    measures = recipe.parameters["measures"]
+    with threadpool_limits(1):
+        model, targets = context.models.fitted(method), context.held_out.targets
+        scores = model.as_scores()
+        kind = FACTORS if isinstance(scores, tuple) else SHARE
+        all_seconds = _shortest_time(lambda: model.ranks(targets, exclude_seen=False))
+        scoring: dict[str, float] = {}
+        estimating: dict[str, dict[str, float]] = {}
+        for name, size in designs(recipe).items():
+            samples = context.sample(method, size, 0)
+            share = (1.0 + float(np.mean(samples[0].n_negatives))) / context.held_out.n_items
+            scoring[name] = (
+                _scoring(scores, targets, size) if kind == FACTORS else all_seconds * share
+            )
+            for label, estimator, ranks in context.readings(samples):
+                estimating_seconds = _estimating(estimator, ranks, measures)
+                estimating.setdefault(label, {})[name] = estimating_seconds
+    return {"kind": kind, "all": all_seconds, "scoring": scoring, "estimating": estimating}
+
+
+def _scoring(factors: Any, targets: Any, size: Size) -> float:
+    return _shortest_time(lambda: sample_ranks(factors, targets, size))
+
+
+def _estimating(estimator: Estimator, ranks: SampledRanks, measures: list[str]) -> float:
+    """Return the time of estimating all measures from a second sample of the same design.
+
+    The time excludes quantities that estimators cache per design, such as the matrix of CLS.
+    """
+    if isinstance(estimator, LinearEstimator):
+        return _shortest_time(lambda: [estimator.estimate(ranks, measure) for measure in measures])
+    return _shortest_time(lambda: estimates(estimator, ranks, measures))
+
+
+def _shortest_time(work: Callable[[], Any]) -> float:
+    """Return the processor seconds of the shortest run, after one run that fills caches."""
+    work()
+    times: list[float] = []
+    while len(times) < _TIMES and max(times, default=0.0) < 1.0:
+        started = time.process_time()
+        work()
+        times.append(time.process_time() - started)
+    return min(times)
+
 
 ERRORS, SECONDS = "errors", "seconds"
 """The two kinds of cells: estimates from one sample of each design, and processor times."""
@@ -30,22 +103,20 @@ _DRAWN = "items drawn per user"
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: the samples of each recommender, and the times of the timed recommenders."""
     for method in recipe.parameters["methods"]:
-        for repeat in range(recipe.repeats or 1):
-            yield key(part=ERRORS, method=method, repeat=repeat)
+        yield from sweep(part=[ERRORS], method=[method], repeat=repeats(recipe))
         if method in recipe.parameters["timed"]:
             yield key(part=SECONDS, method=method)
 
 
-def run(recipe: Recipe, context: Evaluations, cell: str) -> Result:
+def run(recipe: Recipe, context: Evaluations, part: str, method: str, repeat: int = 0) -> Result:
     """Compute the estimates from one sample of each design, or the time that they take."""
-    key_parts, measures = parts(cell), recipe.parameters["measures"]
-    method = key_parts["method"]
-    if key_parts["part"] == SECONDS:
+    measures = recipe.parameters["measures"]
+    if part == SECONDS:
         return seconds(recipe, context, method)
     cost: dict[str, float] = {}
     estimates_by_label: dict[str, dict[str, list[float]]] = {}
     for name, size in designs(recipe).items():
-        samples = context.sample(method, size, int(key_parts["repeat"]))
+        samples = context.sample(method, size, repeat)
         cost[name] = float(np.mean(samples[0].n_negatives))
         for label, estimator, ranks in context.readings(samples):
             estimates_by_label.setdefault(label, {})[name] = estimates(estimator, ranks, measures)
@@ -80,29 +151,25 @@ class Errors:
         """Return the geometric mean, over methods, of the root of the mean squared error."""
         return root(self.squares(label, design, measure).mean(axis=0))
 
-    def roots(self, label: str, names: Iterable[str], measure: str) -> Floats:
-        """Return `root` for each of these designs: float64, (n_designs,)."""
-        return np.array([self.root(label, name, measure) for name in names])
-
 
 def errors(recipe: Recipe, cells: Cells) -> Errors:
     """Collect the cells of all methods."""
     methods = [*recipe.parameters["methods"]]
-    results = [_results(cells, ERRORS, method) for method in methods]
+    found = [results(cells, part=ERRORS, method=method) for method in methods]
     cost = {
         name: np.mean(
-            [[result["cost"][name] for result in method_results] for method_results in results],
+            [[result["cost"][name] for result in method_results] for method_results in found],
             axis=1,
         )
-        for name in results[0][0]["cost"]
+        for name in found[0][0]["cost"]
     }
-    exact = np.array([method_results[0]["exact"] for method_results in results], np.float64)
+    exact = np.array([method_results[0]["exact"] for method_results in found], np.float64)
     relative_errors: dict[tuple[str, str], Floats] = {}
-    for label, by_design in results[0][0]["estimates"].items():
+    for label, by_design in found[0][0]["estimates"].items():
         for name in by_design:
             values = [
                 [result["estimates"][label][name] for result in method_results]
-                for method_results in results
+                for method_results in found
             ]
             relative_errors[label, name] = np.array(values, np.float64).swapaxes(0, 1) / exact - 1.0
     return Errors(methods, recipe.parameters["measures"], cost, relative_errors)
@@ -110,7 +177,10 @@ def errors(recipe: Recipe, cells: Cells) -> Errors:
 
 def times(recipe: Recipe, cells: Cells) -> dict[str, Result]:
     """Return the times of each timed method."""
-    return {method: _results(cells, SECONDS, method)[0] for method in recipe.parameters["timed"]}
+    return {
+        method: results(cells, part=SECONDS, method=method)[0]
+        for method in recipe.parameters["timed"]
+    }
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
@@ -153,30 +223,6 @@ def root(squares: Floats) -> float:
     return float(np.exp(0.5 * _logs(squares).mean()))
 
 
-def interpolated(cost: Floats, sizes: Floats, squares: Floats) -> Floats:
-    """Interpolate the logarithm of the mean squared error of fixed-size samples at a given cost.
-
-    Parameters
-    ----------
-    cost : float64, (n_methods,)
-        The size at which to interpolate, by method.
-    sizes : float64, (n_sizes,)
-        The sizes, rising.
-    squares : float64, (n_sizes, n_methods)
-        The mean squared errors. The interpolation is linear in logarithms.
-
-    Returns
-    -------
-    float64, (n_methods,)
-    """
-    logs = _logs(squares)
-    log_cost, log_sizes = np.log(cost), np.log(sizes)
-    log_squares = np.empty_like(log_cost)
-    for i in range(log_cost.size):
-        log_squares[i] = np.interp(log_cost[i], log_sizes, logs[:, i])
-    return log_squares
-
-
 def items_for(error: float, sizes: Floats, roots: Floats) -> float:
     """Return the size from which fixed-size samples have at most this error, or nan.
 
@@ -196,14 +242,11 @@ def items_for(error: float, sizes: Floats, roots: Floats) -> float:
     if not larger.size:
         return float(sizes[0])
     last = int(larger[-1])
-    if last + 1 == roots.size:
+    pair = slice(last, last + 2)
+    if roots[pair].size < 2:
         return float("nan")
-    (root_above, root_below), (low, high) = (
-        roots[last : last + 2].tolist(),
-        sizes[last : last + 2].tolist(),
-    )
-    share = math.log(root_above / error) / math.log(root_above / root_below)
-    return float(low ** (1.0 - share) * high**share)
+    log_roots, log_sizes = (np.log(values[pair])[::-1] for values in (roots, sizes))
+    return float(np.exp(np.interp(math.log(error), log_roots, log_sizes)))
 
 
 def _at_cost(recipe: Recipe, all_errors: Errors, label: str, measure: str, design: str) -> Measured:
@@ -212,8 +255,12 @@ def _at_cost(recipe: Recipe, all_errors: Errors, label: str, measure: str, desig
     all_squares = [all_errors.squares(label, name, measure) for name in (*fixed(recipe), design)]
 
     def ratio_to_fixed(squares: Floats) -> float:
-        log_fixed = interpolated(all_errors.cost[design], sizes, squares[:-1])
-        return root(squares[-1]) / float(np.exp(0.5 * float(log_fixed.mean())))
+        # Errors are interpolated on logarithmic scales, for each method at its cost.
+        logs, costs = _logs(squares[:-1]), np.log(all_errors.cost[design]).tolist()
+        log_fixed: list[float] = [
+            np.interp(cost, np.log(sizes), logs[:, i]) for i, cost in enumerate(costs)
+        ]
+        return root(squares[-1]) / float(np.exp(0.5 * float(np.mean(log_fixed))))
 
     return statistic_of_mean(np.stack(all_squares, axis=1), ratio_to_fixed)
 
@@ -228,164 +275,109 @@ def _logs(squares: Floats) -> Floats:
     return np.log(np.maximum(squares, _SQUARE))
 
 
-def _results(cells: Cells, part: str, method: str) -> list[Result]:
-    return [result for _, result in select(cells, part=part, method=method)]
-
-
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield errors by design, biases and deviations by method, equivalent sizes, and times."""
-    all_errors = errors(recipe, cells)
-    names, labels = [*designs(recipe)], recipe.parameters["estimators"]
-    measures, small = recipe.parameters["measures"], str(recipe.parameters["few"])
-    for measure in measures:
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | Table]:
+    """Yield errors by design, biases and deviations by method, and times."""
+    all_errors, small = errors(recipe, cells), str(recipe.parameters["few"])
+    methods, relative = all_errors.methods, all_errors.relative_errors
+    n_repeats = next(iter(relative.values())).shape[0]
+    means = f"Geometric mean over {', '.join(methods)}, of {n_repeats} samples each."
+    for k, measure in enumerate(recipe.parameters["measures"]):
+        roots = {pair: all_errors.root(*pair, measure) for pair in relative}
         yield views.table(
-            f"{measure}: root-mean-square error divided by the exact value, geometric mean over "
-            f"{', '.join(all_errors.methods)}, by {_DRAWN}",
+            f"{measure}: root-mean-square error divided by the exact value, by {_DRAWN}. {means}",
             "estimator",
-            labels,
-            {name: (name, measure) for name in names},
-            lambda label, column: _root_text(all_errors, label, *column),
+            recipe.parameters["estimators"],
+            [*designs(recipe)],
+            lambda label, name, roots=roots: views.fixed(roots.get((label, name), np.nan), 3),
         )
-    for index, measure in enumerate(measures):
         yield views.table(
             f"{measure} at {small}: bias ± standard deviation, divided by the exact value",
             "estimator",
-            labels,
-            {method: (i, index) for i, method in enumerate(all_errors.methods)},
-            lambda label, column: _moments_text(
-                all_errors.relative_errors[label, small][:, column[0], column[1]]
-            ),
+            recipe.parameters["estimators"],
+            {method: i for i, method in enumerate(methods)},
+            lambda label, i, k=k: _moments(relative[label, small][:, i, k]),
         )
-    yield {
-        "caption": "Items per user with which samples of one size have the error of growing ones",
-        "columns": ["estimator", "design", _DRAWN, *measures],
-        "rows": [
-            [
-                label,
-                design,
-                f"{all_errors.cost[design].mean():.0f}",
-                *(
-                    _equivalent_size(recipe, all_errors, label, design, measure)
-                    for measure in measures
-                ),
-            ]
-            for label, text in labels.items()
-            if get(text).grows
-            for design in growing(recipe)
-        ],
+        series = {
+            label: (fixed(recipe).values(), [roots[label, name] for name in fixed(recipe)])
+            for label in recipe.parameters["estimators"]
+        }
+        yield _plot(f"Error of {measure} by the size of samples", series, _DRAWN, means)
+        series = {
+            f"{label}, {kind}": (
+                [float(all_errors.cost[name].mean()) for name in names],
+                [roots[label, name] for name in names],
+            )
+            for label in recipe.parameters["grown"]
+            for kind, names in {"one size": fixed(recipe), "growing": growing(recipe)}.items()
+        }
+        yield _plot(
+            f"Error of {measure} with samples that grow while the target ranks first",
+            series,
+            f"{_DRAWN}, on average",
+            f"{means} Each point is a design: {', '.join(growing(recipe))}.",
+        )
+    sizes = np.array([*fixed(recipe).values()], np.float64)
+
+    def same_error(pair: tuple[str, str], measure: str) -> str:
+        roots = np.array([all_errors.root(pair[0], name, measure) for name in fixed(recipe)])
+        n = items_for(all_errors.root(*pair, measure), sizes, roots)
+        return f"above {sizes[-1]:.0f}" if np.isnan(n) else f"{n:.0f}"
+
+    grown = {
+        f"{label}, {name}": (label, name) for label, name in relative if name in growing(recipe)
     }
-    for method, result in times(recipe, cells).items():
-        seconds = {"scoring": result["scoring"], **result["estimating"]}
-        yield views.table(
-            f"{method}: processor seconds. Ranking all items takes {result['all']:.3f}. "
-            f"{_timing_note(result)}",
-            "",
-            ["scoring", *labels],
-            {name: (seconds, name) for name in names},
-            lambda row, column: (
-                f"{column[0][row][column[1]]:.3f}" if column[1] in column[0][row] else ""
-            ),
-        )
-
-
-def _root_text(all_errors: Errors, label: str, design: str, measure: str) -> str:
-    return (
-        f"{all_errors.root(label, design, measure):.3f}"
-        if (label, design) in all_errors.relative_errors
-        else ""
+    yield views.table(
+        "Items per user with which samples of one size have the error of growing ones",
+        "estimator, design",
+        grown,
+        recipe.parameters["measures"],
+        lambda label, measure: same_error(grown[label], measure),
     )
+    for method, timing in times(recipe, cells).items():
+        yield from _by_seconds(recipe, all_errors, method, timing)
 
 
-def _moments_text(values: Floats) -> str:
+def _by_seconds(
+    recipe: Recipe, all_errors: Errors, method: str, timing: Result
+) -> Iterator[Figure | Table]:
+    measure, names = recipe.parameters["judged"], [*fixed(recipe)]
+    index = list(all_errors.methods).index(method)
+    note = "The time to score a sample is computed as a share of the time to score all items."
+    if timing["kind"] == FACTORS:
+        note = "Scores are products of factors. A sample needs only those of the drawn items."
+    by_row = {"scoring": timing["scoring"], **timing["estimating"]}
+    yield views.table(
+        f"{method}: processor seconds. Ranking all items takes {timing['all']:.3f}. {note}",
+        "",
+        by_row,
+        [*designs(recipe)],
+        lambda row, name: views.fixed(by_row[row].get(name, np.nan), 3),
+    )
+    series = {
+        label: (
+            [max(timing["scoring"][n] + timing["estimating"][label][n], _LEAST) for n in names],
+            [float(all_errors.squares(label, n, measure)[:, index].mean()) ** 0.5 for n in names],
+        )
+        for label in recipe.parameters["timed_estimators"]
+    }
+    heights = [y for _, column in series.values() for y in column]
+    ends = [min(heights), max(heights)]
+    series["all items: no error"] = [max(timing["all"], _LEAST)] * 2, ends
+    x_label = "processor seconds of scoring and estimating"
+    yield _plot(f"{method}: error of {measure} against seconds", series, x_label, note)
+
+
+def _plot(title: str, series: Mapping[str, Any], x_label: str, caption: str) -> Figure:
+    curves = [views.curve(label, map(float, x), y) for label, (x, y) in series.items()]
+    y_label = "root-mean-square error / exact value"
+    return views.lines(title, curves, x_label, y_label, log_x=True, log_y=True, caption=caption)
+
+
+def _moments(values: Floats) -> str:
     """Format the mean and the standard deviation of a method's relative errors."""
     spread = values.std(ddof=1) if values.size > 1 else float("nan")
     return f"{values.mean():+.3f} ± {spread:.3f}"
 
 
-def _equivalent_size(
-    recipe: Recipe, all_errors: Errors, label: str, design: str, measure: str
-) -> str:
-    sizes = np.array([*fixed(recipe).values()], np.float64)
-    error = all_errors.root(label, design, measure)
-    size = items_for(error, sizes, all_errors.roots(label, fixed(recipe), measure))
-    return f"above {sizes[-1]:.0f}" if np.isnan(size) else f"{size:.0f}"
-
-
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield errors by sample size, by the mean size of growing samples, and by seconds."""
-    all_errors = errors(recipe, cells)
-    n_repeats = next(iter(all_errors.relative_errors.values())).shape[0]
-    means = f"Geometric mean over {', '.join(all_errors.methods)}, of {n_repeats} samples each."
-    first, measures = recipe.parameters["growing"][0][0], recipe.parameters["measures"]
-    kinds = {"one size": [*fixed(recipe)], "growing": [*growing(recipe)]}
-    for measure in measures:
-        yield _plot(
-            f"Error of {measure} by the size of samples",
-            [
-                _line(
-                    label, fixed(recipe).values(), all_errors.roots(label, fixed(recipe), measure)
-                )
-                for label in recipe.parameters["estimators"]
-            ],
-            _DRAWN,
-            f"{means} Samples of one size.",
-        )
-    for measure in measures:
-        yield _plot(
-            f"Error of {measure} with samples that grow while the target ranks first",
-            [
-                _line(
-                    f"{label}, {kind}",
-                    [float(all_errors.cost[name].mean()) for name in names],
-                    all_errors.roots(label, names, measure),
-                )
-                for label in recipe.parameters["grown"]
-                for kind, names in kinds.items()
-            ],
-            f"{_DRAWN}, on average",
-            f"{means} Growing samples begin with {first} items. Each point is a design: "
-            f"{', '.join(growing(recipe))}.",
-        )
-    for method, result in times(recipe, cells).items():
-        yield _by_seconds(recipe, all_errors, method, result)
-
-
-def _by_seconds(recipe: Recipe, all_errors: Errors, method: str, timing: Result) -> Figure:
-    measure, names = recipe.parameters["judged"], [*fixed(recipe)]
-    index = list(all_errors.methods).index(method)
-
-    def line(label: str) -> views.Row:
-        cpu_seconds = (timing["scoring"][n] + timing["estimating"][label][n] for n in names)
-        squares = (all_errors.squares(label, name, measure)[:, index] for name in names)
-        roots = [float(np.sqrt(value.mean())) for value in squares]
-        return _line(label, [max(value, _LEAST) for value in cpu_seconds], roots)
-
-    series = [line(label) for label in recipe.parameters["timed_estimators"]]
-    heights = [y for value in series for y in value["y"]]
-    all_seconds = max(timing["all"], _LEAST)
-    series.append(_line("all items: no error", [all_seconds] * 2, [min(heights), max(heights)]))
-    return _plot(
-        f"{method}: error of {measure} against seconds",
-        series,
-        "processor seconds of scoring and estimating",
-        f"Samples of {', '.join(names)} items per user. {_timing_note(timing)}",
-    )
-
-
-def _plot(title: str, series: Sequence[views.Row], x_label: str, caption: str) -> Figure:
-    y_label = "root-mean-square error / exact value"
-    return views.lines(title, series, x_label, y_label, log_x=True, log_y=True, caption=caption)
-
-
-def _line(label: str, x: Iterable[float], y: Iterable[float]) -> views.Row:
-    return views.curve(label, map(float, x), (round(float(value), 6) for value in y))
-
-
-def _timing_note(timing: Result) -> str:
-    if timing["kind"] == FACTORS:
-        return "Scores are products of factors. A sample needs only those of the drawn items."
-    return "The time to score a sample is computed as a share of the time to score all items."
-
-
-STUDY = Study(cells, run, fold, prepare, plots, tables)
+STUDY = Study(cells, run, fold, prepare, shown)
 """The study of errors by cost. Times differ between runs; errors do not."""

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,12 @@ from podium.sampled import (
     simulate_ranks,
 )
 from podium_studies import checks
+from podium_studies.cells import seed_of
 from podium_studies.jin2021 import protocol
 from podium_studies.jin2021.protocol import Floats, HeldOut, Ints
 from podium_studies.recipe import Recipe
 from podium_studies.rivals.with_cornac import MultiVAE, NeuMF
 from podium_studies.rivals.with_implicit import ALS
-from podium_studies.study import seed_of
 
 METHODS: dict[str, Callable[..., Any]] = {
     "EASE": recommenders.EASE,
@@ -51,6 +51,27 @@ _SMALL = sparse.csr_array(np.kron(np.eye(8, dtype=np.float32), np.ones((8, 8), n
 
 
 @dataclass(frozen=True, eq=False)
+class Models:
+    """The recipe's methods, fitted once to the same pairs.
+
+    A fit uses one thread, because the last digits of its results depend on the number of threads.
+    """
+
+    recipe: Recipe
+    train: sparse.csr_array[Any]
+    _fitted: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def fitted(self, method: str) -> Any:
+        """Return a method with the recipe's options, fitted."""
+        if method not in self._fitted:
+            with threadpool_limits(1):
+                options = self.recipe.parameters["methods"][method]
+                seed = seed_of(self.recipe, f"model {method}")
+                self._fitted[method] = _fit(method, options, self.train, seed)
+        return self._fitted[method]
+
+
+@dataclass(frozen=True, eq=False)
 class Evaluations:
     """The held-out items of a recipe's data, with their exact and sampled ranks by method."""
 
@@ -58,9 +79,10 @@ class Evaluations:
     held_out: HeldOut
     _ranks: dict[str, Ints] = field(default_factory=dict[str, Ints])
 
-    def fitted(self, method: str) -> Any:
-        """Return a method with the recipe's options, fitted to the pairs that are not held out."""
-        return fit(self.recipe, method, self.held_out.train)
+    @cached_property
+    def models(self) -> Models:
+        """The recipe's methods, fitted to the pairs that are not held out."""
+        return Models(self.recipe, self.held_out.train)
 
     def ranks(self, method: str) -> Ints:
         """Return the rank of each user's held-out item among all items, training items included.
@@ -73,12 +95,11 @@ class Evaluations:
 
         Notes
         -----
-        Ranks are cached, so that a process fits a method once. A fit uses one thread, because the
-        last digits of its results depend on the number of threads.
+        Ranks are cached, so that a process ranks with a method once, with one thread.
         """
         if method not in self._ranks:
             with threadpool_limits(1):
-                ranks = self.fitted(method).ranks(
+                ranks = self.models.fitted(method).ranks(
                     self.held_out.targets,
                     exclude_seen=False,
                     ties="random",
@@ -138,12 +159,6 @@ def load(recipe: Recipe) -> None:
         )
 
 
-def fit(recipe: Recipe, method: str, train: sparse.csr_array[Any]) -> Any:
-    """Return a method with the recipe's options, fitted to pairs."""
-    options = recipe.parameters["methods"][method]
-    return _fit(method, options, train, seed_of(recipe, f"model {method}"))
-
-
 def _fit(name: str, options: Mapping[str, Any], pairs: Any, seed: int) -> Any:
     make = METHODS[name]
     seeds = {"random_state": seed} if _accepts(make, "random_state") else {}
@@ -174,6 +189,22 @@ def estimates(estimator: Estimator, ranks: SampledRanks, measures: Sequence[str]
             return [estimator.estimate(ranks, measure) for measure in measures]
         distribution = estimator.fit(ranks)
         return [distribution.expect(measure) for measure in measures]
+
+
+def geometric_mean(values: Floats) -> Floats:
+    """Return the geometric mean over the first axis."""
+    return np.exp(np.log(values).mean(axis=0))
+
+
+def relative_errors(samples: Sequence[Mapping[str, Any]]) -> dict[str, Floats]:
+    """Return the root mean square over samples of estimate / exact - 1, by estimator."""
+    exact = np.array([sample["exact"] for sample in samples])
+    return {
+        name: np.sqrt(
+            ((np.array([sample["estimates"][name] for sample in samples]) / exact - 1) ** 2).mean(0)
+        )
+        for name in (samples[0]["estimates"] if samples else ())
+    }
 
 
 @lru_cache(maxsize=1024)

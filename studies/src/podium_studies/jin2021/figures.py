@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from podium.report import Figure, Table
 from podium_studies import views
+from podium_studies.cells import mean, repeats, results, sweep
 from podium_studies.jin2021.evaluations import Evaluations, prepare, quiet
 from podium_studies.jin2021.protocol import Floats
 from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured, Result, Study, key, mean, parts
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
 _DIGITS = 7  # decimals of a share of users: 1/100 of one user in 100,000
 
@@ -35,19 +36,17 @@ CHANCE = "users' chance"
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: the exact ranks and the samples of each recommender."""
     for method in recipe.parameters["methods"]:
-        yield key(part=EXACT, method=method)
-        for repeat in range(recipe.repeats or 1):
-            yield key(part=SAMPLE, method=method, repeat=repeat)
+        yield from sweep(part=[EXACT], method=[method])
+        yield from sweep(part=[SAMPLE], method=[method], repeat=repeats(recipe))
 
 
-def run(recipe: Recipe, context: Evaluations, cell: str) -> Result:
+def run(recipe: Recipe, context: Evaluations, part: str, method: str, repeat: int = 0) -> Result:
     """Return recall at each rank: the exact one, or the estimates from one sample."""
-    key_parts, depth = parts(cell), recipe.parameters["depth"]
-    method = key_parts["method"]
-    if key_parts["part"] == EXACT:
+    depth = recipe.parameters["depth"]
+    if part == EXACT:
         recall = context.exact(method).cdf[:depth].round(_DIGITS)
         return {"users": context.held_out.n_users, "recall": recall}
-    samples = context.sample(method, recipe.parameters["n_negatives"], int(key_parts["repeat"]))
+    samples = context.sample(method, recipe.parameters["n_negatives"], repeat)
     with quiet():
         recall = {
             label: estimator.fit(ranks).cdf[:depth].round(_DIGITS)
@@ -76,11 +75,8 @@ class Curves:
 
 def curves(recipe: Recipe, cells: Cells, method: str) -> Curves:
     """Collect the cells of a recommender."""
-    results = [
-        (key_parts["part"], result) for key_parts, result in views.select(cells, method=method)
-    ]
-    exact = next(result for part, result in results if part == EXACT)
-    samples = [result["recall"] for part, result in results if part == SAMPLE]
+    (exact,) = results(cells, method=method, part=EXACT)
+    samples = [result["recall"] for result in results(cells, method=method, part=SAMPLE)]
     runs = {
         label: np.array([recall[label] for recall in samples], np.float64)
         for label in recipe.parameters["estimators"]
@@ -170,94 +166,62 @@ def statistic_of_mean(runs: Floats, statistic: Callable[[Floats], float]) -> Mea
     return Measured(value, float(left_out.std() * math.sqrt(n - 1)), n)
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield for each recommender plots of the shares at each rank, recall, and relative recall."""
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Figure | Table]:
+    """Yield distances of curves, and for each recommender its curves and recall at a few ranks."""
+    labels = [*recipe.parameters["estimators"]]
     for method in recipe.parameters["methods"]:
-        yield from _plots(recipe, method, curves(recipe, cells, method))
+        title = f"{method}: distance from the exact curve divided by its mean"
+        yield Grid(title, labels, [ONE, CDF, PMF], f"{method}, {{}} {{}}", head="estimator")
+        yield from _of_method(recipe, method, curves(recipe, cells, method))
 
 
-def _plots(recipe: Recipe, method: str, method_curves: Curves) -> Iterator[Figure]:
+def _of_method(recipe: Recipe, method: str, found: Curves) -> Iterator[Figure | Table]:
     apart: Sequence[str] = recipe.parameters["apart"]
-    mean = {label: runs.mean(axis=0) for label, runs in method_curves.runs.items()}
-    near = {label: curve for label, curve in mean.items() if label not in apart}
-    n_runs, axis = next(iter(method_curves.runs.values())).shape[0], "rank R among all items"
+    cutoffs = {f"recall@{k}": k - 1 for k in recipe.parameters["cutoffs"]}
+    yield views.table(
+        f"{method}: recall, mean ± standard deviation of one sample",
+        "estimator",
+        [EXACT, *found.runs],
+        cutoffs,
+        lambda label, i: (
+            f"{found.exact[i]:.4f}" if label == EXACT else _spread(found.runs[label][:, i])
+        ),
+    )
+    mean = {EXACT: found.exact} | {name: runs.mean(axis=0) for name, runs in found.runs.items()}
+    near = {name: curve for name, curve in mean.items() if name not in apart}
+    n_runs, axis = next(iter(found.runs.values())).shape[0], "rank R among all items"
     caption = (
         f"Each curve is the mean over {n_runs} samples of {recipe.parameters['n_negatives']} "
-        f"items per user. Exact: the ranks of {method_curves.users:,} users among all items."
+        f"items per user. Exact: the ranks of {found.users:,} users among all items."
     )
-    not_shown = "; ".join(f"{label} begins at {mean[label][0]:.3f}" for label in apart)
-    yield views.lines(
-        f"{method}: share of users at each rank",
-        _lines({EXACT: method_curves.exact, **near}, lambda curve: np.diff(curve, prepend=0.0)),
-        axis,
-        "share of users with the target at rank R",
-        caption=f"{caption} Not shown: {not_shown}." if not_shown else caption,
-    )
-    yield views.lines(
-        f"{method}: recall@R, the share of users with a rank of at most R",
-        _lines({EXACT: method_curves.exact, **mean}, np.asarray),
-        axis,
-        "share of users with the target at rank R or better",
-        caption=caption,
-    )
-
-    def ratio(curve: Floats) -> Floats:
-        """Return a curve divided by the exact one; nan at ranks where the exact recall is 0."""
-        reached = method_curves.exact > 0
-        return np.divide(curve, method_curves.exact, out=np.full(curve.size, np.nan), where=reached)
-
-    ones = _lines({EXACT: np.ones(method_curves.exact.size)}, np.asarray)
-    yield views.lines(
-        f"{method}: estimated recall@R divided by the exact one",
-        [*ones, *_lines(near, ratio)],
-        axis,
-        "estimate / exact",
-        log_x=True,
-        caption=caption if not apart else f"{caption} Not shown: {', '.join(apart)}, far above.",
-    )
+    hidden = f" Not shown: {', '.join(apart)}." if apart else ""
+    shares = {name: np.diff(curve, prepend=0.0) for name, curve in near.items()}
+    reached = found.exact > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = {n: np.where(reached, curve / found.exact, np.nan) for n, curve in near.items()}
+    for title, plotted, y_label, more in (
+        ("share of users at each rank", shares, "share of users with the target at rank R", {}),
+        ("recall@R, the share of users with a rank of at most R", mean, "recall@R", {}),
+        (
+            "estimated recall@R divided by the exact one",
+            ratios,
+            "estimate / exact",
+            {"log_x": True},
+        ),
+    ):
+        series = [_line(name, curve) for name, curve in plotted.items()]
+        note = caption if plotted is mean else caption + hidden
+        yield views.lines(f"{method}: {title}", series, axis, y_label, caption=note, **more)
 
 
-def _lines(
-    curves_by_label: Mapping[str, Floats], transform: Callable[[Floats], Floats]
-) -> Iterator[views.Row]:
-    for label, curve in curves_by_label.items():
-        heights = transform(curve).tolist()
-        rounded = (round(value, 7) if math.isfinite(value) else None for value in heights)
-        yield views.curve(label, range(1, len(heights) + 1), rounded)
+def _line(label: str, curve: Floats) -> views.Row:
+    heights = (round(y, _DIGITS) if math.isfinite(y) else None for y in curve.tolist())
+    return views.curve(label, range(1, curve.size + 1), heights)
 
 
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield for each recommender a table of recall at a few ranks and the distances of curves."""
-    for method in recipe.parameters["methods"]:
-        yield _table(recipe, figures, method, curves(recipe, cells, method))
+def _spread(values: Floats) -> str:
+    return f"{values.mean():.4f}" + (f" ± {values.std(ddof=1):.4f}" if values.size > 1 else "")
 
 
-def _table(recipe: Recipe, figures: Figures, method: str, method_curves: Curves) -> Table:
-    noise = figures[f"{method}, {CHANCE} {PMF}"].value
-    distances = {"recall, one sample": ONE, "recall, mean of all": CDF, "shares, mean of all": PMF}
-    levels = {f"recall@{k}": k for k in recipe.parameters["cutoffs"]}
-
-    def cell(label: str, column: str | int) -> str:
-        if isinstance(column, str):
-            if label == EXACT:
-                return f"{noise:.3f}" if column == PMF else ""
-            return f"{figures[f'{method}, {label} {column}'].value:.3f}"
-        if label == EXACT:
-            return f"{method_curves.exact[column - 1]:.4f}"
-        values = method_curves.runs[label][:, column - 1]
-        spread = f"{values.std(ddof=1):.4f}" if values.size > 1 else "–"
-        return f"{values.mean():.4f} ± {spread}"
-
-    return views.table(
-        f"{method}: recall (mean ± standard deviation of one sample), and distances from the "
-        "exact curve divided by its mean, of recall and of the shares at each rank. In the row "
-        "exact: the expected distance from the shares of infinitely many users.",
-        "",
-        [EXACT, *method_curves.runs],
-        {**levels, **distances},
-        cell,
-    )
-
-
-STUDY = Study(cells, run, fold, prepare, plots, tables)
+STUDY = Study(cells, run, fold, prepare, shown)
 """The study of estimators' curves, each of them the mean over a recipe's repeats."""

@@ -28,8 +28,8 @@ from podium_studies.archive import (
     required,
 )
 from podium_studies.archive import pairs as pairs_of
+from podium_studies.cells import generator
 from podium_studies.recipe import DataSet, Recipe
-from podium_studies.study import generator
 
 Floats = NDArray[np.float64]
 

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import warnings
+import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from podium.catalogue import ScoreFunction
-from podium.errors import PodiumWarning
 from podium.report import Figure, Table
 from podium.sampled import evaluate, scan
 from podium_studies import views
-from podium_studies.jin2021 import evaluations
-from podium_studies.jin2021.evaluations import Evaluations, estimates
+from podium_studies.cells import repeats, results, seed_of, sweep
+from podium_studies.jin2021 import evaluations, protocol
+from podium_studies.jin2021.evaluations import (
+    Evaluations,
+    estimates,
+    geometric_mean,
+    quiet,
+    relative_errors,
+)
 from podium_studies.jin2021.protocol import Floats, Ints
-from podium_studies.jin2021.tables_values import geometric_mean
 from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured, Result, Study, key, parts, seed_of
+from podium_studies.study import Cells, Figures, Measured, Result, Study
 
 BASELINE = "random items"
 """The cells in which each target is ranked among random items, without a proxy."""
@@ -29,28 +32,17 @@ RANDOM, POPULARITY, OWN = "random list", "popularity", "own items first"
 _FIRST = 1e9  # is added to the popularity of own items, which then come first
 
 
-@dataclass(frozen=True, eq=False)
-class Proxies:
+class Proxies(Evaluations):
     """Fitted methods, which serve as expensive models and as proxies."""
-
-    evaluations: Evaluations
-    _fitted: dict[str, Any] = field(default_factory=dict[str, Any])
-
-    def fitted(self, method: str) -> Any:
-        """Return a method, fitted once with one thread."""
-        if method not in self._fitted:
-            with threadpool_limits(1):
-                self._fitted[method] = self.evaluations.fitted(method)
-        return self._fitted[method]
 
     def order(self, proxy: str, depth: int) -> Mapping[str, Any]:
         """Return the arguments of `scan` that give the order of a proxy."""
-        train = self.evaluations.held_out.train
+        train = self.held_out.train
         popularity: Floats = np.bincount(train.indices, minlength=train.shape[1]).astype(float)
         if proxy == POPULARITY:
             return {"proxy": popularity}
         if proxy == RANDOM:
-            rng = np.random.default_rng(self.evaluations.recipe.seed)
+            rng = np.random.default_rng(self.recipe.seed)
             return {"proxy": rng.permutation(popularity.size).astype(float)}
         if proxy == OWN:
 
@@ -59,42 +51,43 @@ class Proxies:
 
             return {"proxy": ScoreFunction(own_first, *train.shape)}
         depth = min(depth, train.shape[1])
-        return {"lists": self.fitted(proxy).recommend(k=depth, exclude_seen=False)[0]}
+        return {"lists": self.models.fitted(proxy).recommend(k=depth, exclude_seen=False)[0]}
 
 
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Proxies:
     """Read the data, and check that every method can be fitted."""
-    return Proxies(evaluations.prepare(recipe, paths))
+    evaluations.load(recipe)
+    return Proxies(recipe, protocol.read(recipe, paths))
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: each method with each proxy but itself, and with random items."""
     for method in recipe.parameters["compared"]:
-        for proxy in (BASELINE, *recipe.parameters["proxies"]):
-            for repeat in range(recipe.repeats or 1) if proxy != method else ():
-                yield key(method=method, proxy=proxy, repeat=repeat)
+        proxies = [name for name in _candidates(recipe) if name != method]
+        yield from sweep(method=[method], proxy=proxies, repeat=repeats(recipe))
 
 
-def run(recipe: Recipe, context: Proxies, cell: str) -> Result:
+def _candidates(recipe: Recipe) -> list[str]:
+    return [BASELINE, *recipe.parameters["proxies"]]
+
+
+def run(recipe: Recipe, context: Proxies, method: str, proxy: str, repeat: int) -> Result:
     """Estimate the measures once, by each estimator from random items or by a scan."""
-    of, parameters = parts(cell), recipe.parameters
-    method, proxy, repeat = of["method"], of["proxy"], int(of["repeat"])
-    exact, measures = context.evaluations.exact(method), parameters["measures"]
+    parameters = recipe.parameters
+    exact, measures = context.exact(method), parameters["measures"]
     result = {"exact": [exact.expect(measure) for measure in measures]}
     seed = seed_of(recipe, f"{method} by {proxy}", repeat)
     budget = parameters["budget"]
     if proxy == BASELINE:
-        samples = context.evaluations.drawn(method, budget, seed)
-        readings = context.evaluations.readings(samples)
+        samples = context.drawn(method, budget, seed)
+        readings = context.readings(samples)
         return result | {
             "estimates": {label: estimates(by, ranks, measures) for label, by, ranks in readings}
         }
-    with warnings.catch_warnings():
-        # The study also has useless proxies and small budgets.
-        warnings.simplefilter("ignore", PodiumWarning)
+    with quiet():  # the study also has useless proxies and small budgets
         ranks = scan(
-            context.fitted(method).score_pairs,
-            context.evaluations.held_out.targets,
+            context.models.fitted(method).score_pairs,
+            context.held_out.targets,
             k=parameters["k"],
             **context.order(proxy, parameters["depth"]),
             budget=budget,
@@ -117,19 +110,12 @@ def errors(recipe: Recipe, cells: Cells) -> dict[tuple[str, str], Floats]:
         The root mean square over repeats of estimate / exact - 1. The best estimator is chosen
         afterwards for each measure.
     """
-    result: dict[tuple[str, str], Floats] = {}
-    for method in recipe.parameters["compared"]:
-        for proxy in (BASELINE, *recipe.parameters["proxies"]):
-            chosen = [cell for _, cell in views.select(cells, method=method, proxy=proxy)]
-            if chosen:
-                exact = np.array(chosen[0]["exact"])
-                by_estimator = [
-                    np.array([cell["estimates"][name] for cell in chosen]) / exact - 1
-                    for name in chosen[0]["estimates"]
-                ]
-                squares = [(relative**2).mean(axis=0) for relative in by_estimator]
-                result[method, proxy] = np.sqrt(np.min(squares, axis=0))
-    return result
+    pairs = itertools.product(recipe.parameters["compared"], _candidates(recipe))
+    return {
+        (method, proxy): np.min([*relative_errors(chosen).values()], axis=0)
+        for method, proxy in pairs
+        if (chosen := results(cells, method=method, proxy=proxy))
+    }
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
@@ -154,39 +140,31 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     return figures
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield a plot of the relative errors by method for each measure."""
-    relative = errors(recipe, cells)
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | Table]:
+    """Yield the relative errors by method and proxy for each measure, as a table and a plot."""
+    relative, methods = errors(recipe, cells), recipe.parameters["compared"]
     for k, measure in enumerate(recipe.parameters["measures"]):
+        values = {pair: float(error[k]) for pair, error in relative.items()}
+        yield views.table(
+            f"{measure}: relative error in per cent, by proxy",
+            "model",
+            methods,
+            _candidates(recipe),
+            lambda method, proxy, values=values: views.fixed(
+                100 * values.get((method, proxy), np.nan), 1
+            ),
+        )
+        panels: dict[str, list[views.Row]] = {method: [] for method in methods}
+        for (method, proxy), value in values.items():
+            panels[method].append(views.point_row(proxy, value))
         yield views.intervals(
             f"{measure}: relative error with {recipe.parameters['budget']} scored items",
-            {
-                method: [
-                    views.point_row(proxy, float(relative[method, proxy][k]))
-                    for proxy in (BASELINE, *recipe.parameters["proxies"])
-                    if (method, proxy) in relative
-                ]
-                for method in recipe.parameters["compared"]
-            },
+            panels,
             axis_label="root-mean-square error / exact value",
             digits=3,
             caption=f"{BASELINE}: the estimator that is best afterwards.",
         )
 
 
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield the relative errors by method and proxy for each measure."""
-    relative = errors(recipe, cells)
-    proxies = {proxy: proxy for proxy in (BASELINE, *recipe.parameters["proxies"])}
-    for k, measure in enumerate(recipe.parameters["measures"]):
-
-        def error(method: str, proxy: str, k: int = k) -> str:
-            value = relative.get((method, proxy))
-            return "" if value is None else f"{100 * value[k]:.1f}"
-
-        caption = f"{measure}: relative error in per cent, by proxy"
-        yield views.table(caption, "model", recipe.parameters["compared"], proxies, error)
-
-
-STUDY = Study(cells, run, fold, prepare, plots, tables)
+STUDY = Study(cells, run, fold, prepare, shown)
 """The study of errors by model and proxy."""

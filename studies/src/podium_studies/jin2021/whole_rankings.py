@@ -11,15 +11,18 @@ import numpy as np
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from podium.report import Table
 from podium.sampled import SharedRanks, draw_strata, evaluate, sample_shared
-from podium_studies import views
+from podium_studies.cells import key, repeats, results, seed_of
 from podium_studies.jin2021 import protocol
-from podium_studies.jin2021.evaluations import fit, load, quiet
-from podium_studies.jin2021.protocol import Floats
-from podium_studies.jin2021.tables_values import geometric_mean
+from podium_studies.jin2021.evaluations import (
+    Models,
+    geometric_mean,
+    load,
+    quiet,
+    relative_errors,
+)
 from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured, Result, Study, key, parts, seed_of
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 
 RANDOM, POPULARITY = "random items", "popularity"
 """The cells without a proxy, and the proxy of the number of training users of each item."""
@@ -31,17 +34,13 @@ class Rankings:
     """The held-out items of users, and methods that rank them, fitted once."""
 
     recipe: Recipe
-    train: sparse.csr_array[Any]
+    models: Models
     targets: sparse.csr_array[Any]
-    _fitted: dict[str, Any] = field(default_factory=dict[str, Any])
     _exact: dict[str, list[float]] = field(default_factory=dict[str, "list[float]"])
 
-    def fitted(self, method: str) -> Any:
-        """Return a method, fitted once with one thread."""
-        if method not in self._fitted:
-            with threadpool_limits(1):
-                self._fitted[method] = fit(self.recipe, method, self.train)
-        return self._fitted[method]
+    @property
+    def train(self) -> sparse.csr_array[Any]:
+        return self.models.train
 
     def exact(self, method: str) -> list[float]:
         """Return the measures of the whole rankings, computed once."""
@@ -59,9 +58,10 @@ class Rankings:
     def sample(self, method: str, proxy: str, seed: int) -> SharedRanks:
         """Rank the targets among random items, or with the first items of a proxy's list."""
         listed, n_scored = (self.recipe.parameters[name] for name in ("listed", "scored"))
+        fitted = self.models.fitted(method)
         options: dict[str, Any] = {"exclude": self.train, "seed": seed}
         if proxy == RANDOM:
-            scores = self.fitted(method).as_scores()
+            scores = fitted.as_scores()
             return sample_shared(scores, self.targets, n_scored, replacement=False, **options)
         drawn = draw_strata(
             self.targets,
@@ -70,18 +70,18 @@ class Rankings:
             uniform=n_scored - listed,
             **options,
         )
-        pair_scores = self.fitted(method).score_pairs(drawn.row, drawn.item)
+        pair_scores = fitted.score_pairs(drawn.row, drawn.item)
         return SharedRanks.of_candidates(drawn, pair_scores)
 
     def _proxy(self, proxy: str) -> Any:
         if proxy == POPULARITY:
             return np.bincount(self.train.indices, minlength=self.train.shape[1]).astype(float)
-        return self.fitted(proxy).as_scores()
+        return self.models.fitted(proxy).as_scores()
 
     def _all_ranks(self, method: str) -> SharedRanks:
         """Rank all targets among all items that are not in training."""
         with threadpool_limits(1):
-            ranks = self.fitted(method).ranks(self.targets, exclude_seen=True)
+            ranks = self.models.fitted(method).ranks(self.targets, exclude_seen=True)
         sizes = np.diff(self.targets.indptr)
         user = np.repeat(np.arange(sizes.size), sizes)
         place = np.empty(user.size, np.int64)
@@ -94,12 +94,13 @@ class Rankings:
 def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Rankings:
     """Read the data, and check that every method can be fitted."""
     load(recipe)
-    return Rankings(recipe, *protocol.split(recipe, paths, recipe.parameters["share"]))
+    train, targets = protocol.split(recipe, paths, recipe.parameters["share"])
+    return Rankings(recipe, Models(recipe, train), targets)
 
 
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: each method with random items, and with each proxy but itself."""
-    for repeat in range(recipe.repeats or 1):
+    for repeat in repeats(recipe):
         for method, proxy in _pairs(recipe):
             yield key(method=method, proxy=proxy, repeat=repeat)
 
@@ -109,11 +110,9 @@ def _pairs(recipe: Recipe) -> list[tuple[str, str]]:
     return [(m, proxy) for m in compared for proxy in (RANDOM, *proxies) if proxy != m]
 
 
-def run(recipe: Recipe, context: Rankings, cell: str) -> Result:
+def run(recipe: Recipe, context: Rankings, method: str, proxy: str, repeat: int) -> Result:
     """Draw one sample, and estimate the measures by the default and by the naive method."""
-    of = parts(cell)
-    method, proxy = of["method"], of["proxy"]
-    seed = seed_of(recipe, f"{method} by {proxy}", int(of["repeat"]))
+    seed = seed_of(recipe, f"{method} by {proxy}", repeat)
     shared = context.sample(method, proxy, seed)
     names = {ESTIMATE: "auto", NAIVE: "naive"}
     return {
@@ -122,35 +121,22 @@ def run(recipe: Recipe, context: Rankings, cell: str) -> Result:
     }
 
 
-def errors(recipe: Recipe, cells: Cells) -> dict[tuple[str, str, str], Floats]:
-    """Return the relative errors by method, proxy and estimator.
-
-    Returns
-    -------
-    dict of (method, proxy, estimator) to float64, (n_measures,)
-        The root mean square over repeats of estimate / exact - 1.
-    """
-    result: dict[tuple[str, str, str], Floats] = {}
-    for method, proxy in _pairs(recipe):
-        chosen = [cell for _, cell in views.select(cells, method=method, proxy=proxy)]
-        for name in (ESTIMATE, NAIVE) if chosen else ():
-            values = np.array([cell["estimates"][name] for cell in chosen])
-            relative = values / np.array([cell["exact"] for cell in chosen]) - 1
-            result[method, proxy, name] = np.sqrt((relative**2).mean(axis=0))
-    return result
-
-
 def fold(recipe: Recipe, cells: Cells) -> Figures:
     """Return the exact values, the relative errors, and geometric means of their ratios."""
-    relative, figures = errors(recipe, cells), dict[str, Measured]()
-    n, measures = recipe.repeats or 1, recipe.parameters["measures"]
+    figures: dict[str, Measured] = {}
+    n, measures = len(repeats(recipe)), recipe.parameters["measures"]
+    relative = {
+        (method, proxy, name): error
+        for method, proxy in _pairs(recipe)
+        for name, error in relative_errors(results(cells, method=method, proxy=proxy)).items()
+    }
     for method in recipe.parameters["compared"]:
-        for _, cell in views.select(cells, method=method, proxy=RANDOM)[:1]:
-            for measure, value in zip(measures, cell["exact"], strict=True):
-                figures[f"{method} {measure}: exact"] = Measured(value)
+        exact = results(cells, method=method, proxy=RANDOM)[0]["exact"]
+        for measure, value in zip(measures, exact, strict=True):
+            figures[f"{method} {measure}: exact"] = Measured(value)
     for (method, proxy, name), error in relative.items():
         for measure, value in zip(measures, error.tolist(), strict=True):
-            figures[_label(method, proxy, name, measure)] = Measured(value, n=n)
+            figures[f"{method} by {proxy} {measure}: {name}"] = Measured(value, n=n)
     for proxy in (RANDOM, *recipe.parameters["proxies"]):
         of = {m: e for (m, p, name), e in relative.items() if (p, name) == (proxy, ESTIMATE)}
         ratios = {
@@ -165,29 +151,15 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     return figures
 
 
-def _label(method: str, proxy: str, name: str, measure: str) -> str:
-    return f"{method} by {proxy} {measure}: {name}"
-
-
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield the relative errors of the estimates, then those of the naive values."""
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid]:
+    """Yield the relative errors of the estimates and of the naive values, and the exact values."""
     measures = recipe.parameters["measures"]
-    rows = {f"{method} by {proxy}": (method, proxy) for method, proxy in _pairs(recipe)}
+    pairs = [f"{method} by {proxy}" for method, proxy in _pairs(recipe)]
     for name in (ESTIMATE, NAIVE):
-
-        def error(row: str, measure: str, name: str = name) -> str:
-            figure = figures.get(_label(*rows[row], name, measure))
-            return "" if figure is None else f"{figure.value:.3f}"
-
-        caption = f"relative errors with {recipe.parameters['scored']} scored items: {name}"
-        yield views.table(caption, "model and candidates", rows, measures, error)
-
-    def exact(method: str, measure: str) -> str:
-        figure = figures.get(f"{method} {measure}: exact")
-        return "" if figure is None else f"{figure.value:.3f}"
-
-    yield views.table("exact values", "model", recipe.parameters["compared"], measures, exact)
+        title = f"relative errors with {recipe.parameters['scored']} scored items: {name}"
+        yield Grid(title, pairs, measures, f"{{}} {{}}: {name}", head="model and candidates")
+    yield Grid("exact values", recipe.parameters["compared"], measures, "{} {}: exact")
 
 
-STUDY = Study(cells, run, fold, prepare, tables=tables)
+STUDY = Study(cells, run, fold, prepare, shown)
 """The study of whole rankings from shared candidates."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from podium.report import Figure, Table
+from podium.report import Table
 from podium_studies import views
 from podium_studies.jin2021.protocol import Floats
-from podium_studies.jin2021.tables import cells, prepare, run
-from podium_studies.jin2021.tables_values import UNIT, Values
+from podium_studies.jin2021.tables import UNIT, Values, cells, prepare, run
 from podium_studies.recipe import Recipe
-from podium_studies.study import Cells, Figures, Measured, Study
+from podium_studies.study import Cells, Figures, Grid, Measured, Study
 
 _RUNS = 100  # the number of runs to which counts are scaled, as in the paper
 
@@ -64,59 +64,23 @@ def _count(shares: Floats) -> Measured:
     return Measured(_RUNS * float(shares.mean()), _RUNS * error, n)
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield a plot of the counts of every estimator at a cutoff of 10, with the paper's below."""
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
+    """Yield the counts of every estimator with the paper's, and the methods' exact values."""
     values = Values.of(recipe, cells)
-
-    def rows(measure: str) -> Iterator[views.Row]:
-        for name in values.estimators:
-            label = f"{name}: {measure}"
-            yield _row(name, figures[label])
-            if label in recipe.printed:
-                yield views.point_row(f"{name}, printed", recipe.printed[label])
-
-    yield views.intervals(
-        "Runs of 100 in which the best method is found",
-        {measure: rows(measure) for measure in values.measures if measure.endswith("@10")},
-        axis_label="runs of 100",
-        digits=0,
-        caption="Intervals of 95 %. A random guess is right in "
-        f"{_RUNS // len(recipe.parameters['compared'])} runs.",
-    )
-
-
-def _row(label: str, measured: Measured) -> views.Row:
-    """Return a count with its interval, clipped to [0, 100]."""
-    if not np.isfinite(measured.std_error):
-        return views.point_row(label, measured.value)
-    row = views.row(label, measured)
-    return {**row, "low": max(0.0, row["low"]), "high": min(float(_RUNS), row["high"])}
-
-
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield the paper's table with both counts, and the exact values of the methods."""
-    values = Values.of(recipe, cells)
-
-    def count(measure: str, name: str) -> str:
-        if name == "best":
-            return _best(recipe, values, values.measures.index(measure))
-        label = f"{name}: {measure}"
-        return f"{figures[label].value:.0f}{views.in_brackets(recipe.printed.get(label), 0)}"
-
-    def exact(method: str, k: int) -> float:
-        return float(UNIT * values.exact[values.methods.index(method), k])
-
+    title = "Runs of 100 in which the estimator finds the best method (printed)"
+    counts = Grid(title, values.estimators, values.measures, "{}: {}", digits=0, head="estimator")
+    yield counts
+    top = [measure for measure in values.measures if measure.endswith("@10")]
+    guess = f"A random guess is right in {_RUNS // len(recipe.parameters['compared'])} runs."
+    yield replace(counts, columns=top, text="", plot="intervals", axis="runs of 100", note=guess)
     yield views.table(
-        "Runs of 100 in which the estimator finds the best method (printed)",
-        "measure",
-        values.measures,
-        ["best", *values.estimators],
-        count,
+        "Exact values of the methods, in thousandths",
+        "method",
+        values.methods,
+        {measure: k for k, measure in enumerate(values.measures)},
+        lambda method, k: f"{UNIT * values.exact[values.methods.index(method), k]:.2f}",
     )
-    measures = {measure: k for k, measure in enumerate(values.measures)}
-    caption = "Exact values of the methods, in thousandths"
-    yield {**views.table(caption, "method", values.methods, measures, exact), "digits": 2}
 
 
-STUDY = Study(cells, run, fold, prepare, plots, tables)
+STUDY = Study(cells, run, fold, prepare, shown)
 """The study that counts in the repeats of `tables` how often an estimator finds the best method."""

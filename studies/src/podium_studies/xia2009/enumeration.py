@@ -6,25 +6,19 @@ on spaces of a size, and a loss on the three-object space of proposition 10 as p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from podium.losses import Loss
 from podium.report import Figure, Table
 from podium_studies import views
+from podium_studies.cells import generator, key, mean, select, sweep
 from podium_studies.recipe import Recipe
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Measured,
-    Result,
-    Study,
-    generator,
-    key,
-    mean,
-    parts,
-)
-from podium_studies.views import select
+from podium_studies.study import Cells, Figures, Measured, Result, Study
 from podium_studies.xia2009.consistency import (
     Minimum,
     Space,
@@ -35,45 +29,71 @@ from podium_studies.xia2009.consistency import (
     preserved_pairs,
     sensitivity,
 )
-from podium_studies.xia2009.enumeration_curves import curve
 from podium_studies.xia2009.enumeration_losses import NAMES, make_loss
+
+_BISECTIONS = 30  # number of bisections of p1, for a precision of 1e-9
+
+
+def curve(recipe: Recipe, loss: Loss) -> dict[str, Any]:
+    """Return the lead of object 1 on a grid of p1, and the p1 from which it comes first."""
+    low, high, n_points = recipe.parameters["p1"]
+    grid: list[float] = [low + (high - low) * i / (n_points - 1) for i in range(n_points)]
+    leads = [lead(loss, p1) for p1 in grid]
+    return {"p1": grid, "lead": leads, "first from": _first_from(loss, grid, leads)}
+
+
+def lead(loss: Loss, p1: float) -> float:
+    """Return the lead of object 1 over the best other object, as a share of the scores' spread."""
+    p2 = (1.0 - p1) / 2.0
+    space = Space.from_orders({(0, 1, 2): p1, (1, 0, 2): p2, (2, 1, 0): p2})
+    minimum = minimise(space, loss)
+    spread = float(np.ptp(minimum.scores))
+    return float(minimum.gaps[0, 1:].min()) / spread if spread > 0.0 else 0.0
+
+
+def _first_from(loss: Loss, grid: Sequence[float], leads: Sequence[float]) -> float:
+    """Return the least p1 from which object 1 comes first up to the end of the grid.
+
+    The value is 1/3 if object 1 comes first on the whole grid, and nan if it does not at the end.
+    """
+    behind_positions = [i for i, lead_at_p1 in enumerate(leads) if lead_at_p1 <= 0.0]
+    if not behind_positions:
+        return 1.0 / 3.0
+    if behind_positions[-1] == len(grid) - 1:
+        return math.nan
+    low, high = grid[behind_positions[-1]], grid[behind_positions[-1] + 1]
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if lead(loss, middle) > 0.0 else (middle, high)
+    return high
+
 
 _N_STARTS = 3  # enough for RankCosine, whose starts all lead to the same direction
 _LISTWISE = ("listmle", "listnet", "rankcosine", "permutation-cross-entropy")
 _KINKED = "pairwise-hinge"
 
-Row = tuple[Mapping[str, str], Result]
+Row = tuple[Mapping[str, Any], Result]
 """The fields of a cell's key, and the result of the cell."""
 
 
-def cells(recipe: Recipe) -> Sequence[str]:
-    """Return one key per size, loss and form, per size, and per curve of a loss."""
-    sizes = [tuple(size) for size in recipe.parameters["sizes"]]
-    losses = recipe.parameters["losses"]
-    return [
-        *(
-            key(part="loss", n=n, k=k, loss=name, form=form)
-            for n, k in sizes
-            for name, forms in losses.items()
-            for form in forms
-        ),
-        *(key(part="spaces", n=n, k=k) for n, k in sizes),
-        *(
-            key(part="proposition 10", loss=name, form=form)
-            for name, form in recipe.parameters["curves"]
-        ),
-    ]
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield one key per size, loss and form, per size, and per curve of a loss."""
+    sizes = recipe.parameters["sizes"]
+    for (n, k), (name, forms) in itertools.product(sizes, recipe.parameters["losses"].items()):
+        yield from sweep(part=["loss"], n=[n], k=[k], loss=[name], form=forms)
+    yield from (key(part="spaces", n=n, k=k) for n, k in sizes)
+    for name, form in recipe.parameters["curves"]:
+        yield key(part="proposition 10", loss=name, form=form)
 
 
-def run(recipe: Recipe, context: Any, cell: str) -> Result:
+def run(recipe: Recipe, context: Any, part: str, **fields: Any) -> Result:
     """Return the result of one cell."""
-    fields = parts(cell)
-    if fields["part"] == "proposition 10":
-        return curve(recipe, make_loss(fields["loss"], fields["form"], 1))
-    n, k = int(fields["n"]), int(fields["k"])
-    if fields["part"] == "spaces":
-        return conditions(recipe, n, k)
-    return on_spaces(recipe, make_loss(fields["loss"], fields["form"], k), n, k)
+    if part == "spaces":
+        return conditions(recipe, **fields)
+    loss = make_loss(fields["loss"], fields["form"], fields.get("k", 1))
+    if part == "proposition 10":
+        return curve(recipe, loss)
+    return on_spaces(recipe, loss, fields["n"], fields["k"])
 
 
 def on_spaces(recipe: Recipe, loss: Loss, n: int, k: int) -> dict[str, Any]:
@@ -253,119 +273,40 @@ def _space_figures(rows: Sequence[Row]) -> dict[str, Measured]:
     }
 
 
-def _is_original(fields: Mapping[str, str]) -> bool:
+def _is_original(fields: Mapping[str, Any]) -> bool:
     return fields["form"] == "original" and fields["loss"] in _LISTWISE
 
 
-def _is_short(fields: Mapping[str, str]) -> bool:
-    return int(fields["k"]) < int(fields["n"]) - 1
+def _is_short(fields: Mapping[str, Any]) -> bool:
+    return fields["k"] < fields["n"] - 1
 
 
 def _count(values: Iterable[float]) -> Measured:
     return Measured(float(sum(values)))
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return figures of proposition 10's curves, and of how often losses find the best object."""
-    return [
-        _curves(select(cells, part="proposition 10")),
-        _share_figure(cells, "preserving"),
-        _share_figure(cells, "arbitrary"),
-    ]
-
-
-def _curves(rows: Sequence[Row]) -> Figure:
-    """Return a figure of the original losses and one top-1 loss; all top-1 losses coincide."""
-    drawn_rows = [
-        (fields, result)
-        for fields, result in rows
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure | Table]:
+    """Yield proposition 10's curves, the conditions on spaces, and a table of losses per size."""
+    curves = [
+        views.curve(_name(fields), result["p1"], result["lead"])
+        for fields, result in select(cells, part="proposition 10")
         if fields["form"] == "original" or fields["loss"] == "listmle"
     ]
-    return views.lines(
+    yield views.lines(
         "Proposition 10: the lead of object 1, which is most probably first",
-        [views.curve(_name(fields), result["p1"], result["lead"]) for fields, result in drawn_rows],
+        curves,
         "p1 = p(123); p(213) = p(321) = (1 − p1) / 2",
         "score of object 1 less the best other, divided by the spread",
         caption="Below 0, another object ranks first, although object 1 is the most probable "
-        "first object for p1 above 1/3. RankCosine, squared and pairwise logistic nearly coincide.",
+        "first object for p1 above 1/3. All losses at the top 1 coincide.",
     )
-
-
-def _share_figure(cells: Cells, kind: str) -> Figure:
-    n, k = "4", "1"
-    rows = select(cells, part="loss", n=n, k=k)
-    title = "spaces that meet theorem 6" if kind == "preserving" else "arbitrary spaces"
-    return views.intervals(
-        f"Top {k} of {n} objects: {title}",
-        {
-            NAMES[name]: [
-                _interval(fields["form"], result[kind])
-                for fields, result in rows
-                if fields["loss"] == name
-            ]
-            for name in dict.fromkeys(fields["loss"] for fields, _ in rows)
-        },
-        axis_label="share of spaces in which the minimiser has the Bayes top k",
-        caption="95 % intervals by Wilson's method.",
-    )
-
-
-def _interval(form: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
-    share, n = mean(result["consistent"]).value, len(result["consistent"])
-    correction = views.Z**2 / n
-    centre = (share + correction / 2) / (1 + correction)
-    half_width = (
-        (views.Z / n**0.5) * (share * (1 - share) + correction / 4) ** 0.5 / (1 + correction)
-    )
-    low, high = min(share, centre - half_width), max(share, centre + half_width)
-    return {"label": form, "value": share, "low": low, "high": high, "series": form}
-
-
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return a table of conditions on spaces, and a table of losses per size."""
-    sizes = dict.fromkeys((fields["n"], fields["k"]) for fields, _ in select(cells, part="loss"))
-    return [_condition_table(cells), *(_loss_table(cells, n, k) for n, k in sizes)]
-
-
-def _loss_table(cells: Cells, n: str, k: str) -> Table:
-    rows = [
-        [
-            NAMES[fields["loss"]],
-            fields["form"],
-            ", ".join(result["violated"]) or "none found",
-            *(_percent(result[kind]["consistent"]) for kind in ("preserving", "arbitrary")),
-            *(max(result[kind]["regret"]) for kind in ("preserving", "arbitrary")),
-            result["preserving"]["tied"] + result["arbitrary"]["tied"],
-        ]
-        for fields, result in select(cells, part="loss", n=n, k=k)
-    ]
-    return {
-        "columns": [
-            "loss",
-            "form",
-            "violated conditions of definition 3",
-            "% Bayes, theorem 6",
-            "% Bayes, arbitrary",
-            "regret, theorem 6",
-            "regret, arbitrary",
-            "ties decide",
-        ],
-        "rows": rows,
-        "caption": f"n = {n}, k = {k}. % Bayes: spaces in which every minimiser has a most "
-        f"probable head of {k}, however ties are broken. Regret: the largest loss of probability. "
-        "Ties decide: number of spaces in which only some ways to break ties give such a head.",
-        "digits": 3,
-    }
-
-
-def _condition_table(cells: Cells) -> Table:
-    return {
+    yield {
         "columns": ["n", "k", "% that meet theorem 6", "% of pairs order preserving", "at k + 1"],
         "rows": [
             [
-                int(fields["n"]),
-                int(fields["k"]),
-                _percent(result["meets"]),
+                fields["n"],
+                fields["k"],
+                100 * mean(result["meets"]).value,
                 100 * result["pairs"],
                 100 * result["converse, holds"] / result["converse, pairs"],
             ]
@@ -376,16 +317,50 @@ def _condition_table(cells: Cells) -> Table:
         "preserving at the top k + 1 too.",
         "digits": 1,
     }
+    for n, k in recipe.parameters["sizes"]:
+        yield from _of_size(select(cells, part="loss", n=n, k=k), n, k)
 
 
-def _percent(flags: Sequence[float]) -> float:
-    return 100.0 * sum(flags) / len(flags)
+def _of_size(rows: Sequence[Row], n: int, k: int) -> Iterator[Figure | Table]:
+    kinds = {"theorem 6": "preserving", "arbitrary": "arbitrary"}
+    yield {
+        "columns": [
+            "loss",
+            "form",
+            "violated conditions of definition 3",
+            *(f"% Bayes, {title}" for title in kinds),
+            *(f"regret, {title}" for title in kinds),
+            "ties decide",
+        ],
+        "rows": [
+            [
+                NAMES[fields["loss"]],
+                fields["form"],
+                ", ".join(result["violated"]) or "none found",
+                *(100 * mean(result[kind]["consistent"]).value for kind in kinds.values()),
+                *(max(result[kind]["regret"]) for kind in kinds.values()),
+                sum(result[kind]["tied"] for kind in kinds.values()),
+            ]
+            for fields, result in rows
+        ],
+        "caption": f"n = {n}, k = {k}. % Bayes: spaces in which every minimiser has a most "
+        f"probable head of {k}, however ties are broken. Regret: the largest loss of probability. "
+        "Ties decide: number of spaces in which only some ways to break ties give such a head.",
+        "digits": 3,
+    }
+    for title, kind in kinds.items() if (n, k) == (4, 1) else ():
+        panels: dict[str, list[views.Row]] = {}
+        for fields, result in rows:
+            shares = views.row(fields["form"], mean(result[kind]["consistent"]))
+            panels.setdefault(NAMES[fields["loss"]], []).append(shares)
+        axis = "share of spaces in which the minimiser has the Bayes top k"
+        yield views.intervals(f"Top {k} of {n} objects: {title}", panels, axis_label=axis)
 
 
-def _name(fields: Mapping[str, str]) -> str:
+def _name(fields: Mapping[str, Any]) -> str:
     name = NAMES[fields["loss"]]
     return f"{name}, top 1" if fields["form"] == "top-k" else name
 
 
-STUDY = Study(cells, run, fold, plots=plots, tables=tables)
+STUDY = Study(cells, run, fold, shown=shown)
 """The study of top-k consistency by enumeration."""

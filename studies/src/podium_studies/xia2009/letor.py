@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from podium import losses
 from podium.groups import Groups
-from podium.report import Figure, Table
+from podium.report import Table
 from podium_studies import folds, views
+from podium_studies.cells import key, methods, product, seed_of, sweep
 from podium_studies.folds import (
     FOLDS,
     OVER_MEASURES,
@@ -33,18 +35,7 @@ from podium_studies.folds import (
 )
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Measured,
-    Result,
-    Study,
-    key,
-    methods,
-    parts,
-    product,
-    seed_of,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 from podium_studies.xia2009.rankboost import RankBoost
 
 Context: TypeAlias = Mapping[str, tuple[Parts, ...]]
@@ -131,27 +122,22 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
     }
 
 
-def cells(recipe: Recipe) -> Sequence[str]:
-    """Return the keys: the counts, then each fold by collection, method and draw."""
-    count_keys = [key(data=data, count="drawn") for data in recipe.parameters["collections"]]
-    return count_keys + [
-        key(data=data, method=name, draw=draw, fold=fold_number)
-        for data in recipe.parameters["collections"]
-        for name in methods(recipe, METHODS)
-        for draw in draws(recipe, METHODS[name])
-        for fold_number in FOLDS
-    ]
+def cells(recipe: Recipe) -> Iterator[str]:
+    """Yield the keys: the counts, then each fold by collection, method and draw."""
+    collections = recipe.parameters["collections"]
+    yield from sweep(data=collections, count=["drawn"])
+    for data, name in itertools.product(collections, methods(recipe, METHODS)):
+        numbers = draws(recipe, METHODS[name])
+        yield from sweep(data=[data], method=[name], draw=numbers, fold=FOLDS)
 
 
-def run(recipe: Recipe, context: Context, cell: str) -> Result:
+def run(recipe: Recipe, context: Context, data: str, **cell: Any) -> Result:
     """Return the shares of drawn places, or tune and test a method on one fold."""
-    fields = parts(cell)
-    if "count" in fields:
-        return drawn_shares(context[fields["data"]])
-    fold_number, draw = int(fields["fold"]), int(fields["draw"])
-    fold_parts = context[fields["data"]][fold_number - 1]
-    start_seed = seed_of(recipe, "draw", fold_number, draw)
-    return tuned(METHODS[fields["method"]], fold_parts, recipe.parameters, start_seed)
+    if "count" in cell:
+        return drawn_shares(context[data])
+    number: int = cell["fold"]
+    seed = seed_of(recipe, "draw", number, cell["draw"])
+    return tuned(METHODS[cell["method"]], context[data][number - 1], recipe.parameters, seed)
 
 
 def drawn_shares(folds: Sequence[Parts]) -> dict[str, float]:
@@ -246,143 +232,57 @@ def _agreements(recipe: Recipe, levels: Levels, prefix: str) -> Iterator[bool]:
                 yield difference * printed_difference > 0
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
-    """Return figures by collection: the paper's methods by measure, and the differences."""
-    paper_methods = [name for name in recipe.parameters["methods"] if METHODS[name].kind == PAPER]
-    modified = [name for name in paper_methods if name.endswith(LISTMLE)]
-    compared = [name for name in paper_methods if name in (*RIVALS, TOP_10)]
-    interval_figures: list[Figure] = []
-    for prefix in [values.prefix for values in collections(recipe, cells)]:
-        interval_figures += [
-            _levels(recipe, figures, prefix, modified, "ListMLE at the top k"),
-            _levels(recipe, figures, prefix, compared, f"{TOP_10} and other methods"),
-            *_gains(recipe, figures, prefix),
-        ]
-    return interval_figures
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
+    """Yield by collection levels, differences, variation over draws, and chosen options."""
+    for values in collections(recipe, cells):
+        yield from _of_collection(recipe, values)
 
 
-def _levels(
-    recipe: Recipe, figures: Figures, prefix: str, names: Sequence[str], title: str
-) -> Figure:
-    def rows(measure: str) -> Iterator[views.Row]:
-        for name in names:
-            label = f"{prefix}{name} {measure}"
-            yield views.row(name, figures[label], series="podium")
-            if label in recipe.printed:
-                yield views.point_row("  printed", recipe.printed[label], series="paper")
-
-    return views.intervals(
-        prefix + title,
-        {measure: rows(measure) for measure in recipe.parameters["measures"]},
-        share_axis=False,
-        digits=3,
-        caption="Mean of five folds ± 1.96 standard errors over folds. Below: the printed figure.",
-    )
-
-
-def _gains(recipe: Recipe, figures: Figures, prefix: str) -> Iterator[Figure]:
-    """Yield figures of the differences: top-k modifications, rivals, and podium's methods."""
-    same = "on the same queries; intervals of 95 %."
-    for name in FAMILIES:
-        labels = {f"Top-{k} {name}": f"Top-{k} {name} − {name}" for k in CUTOFFS}
-        title, caption = f"{name}: gain by the top-k modification", f"Difference from {name} {same}"
-        yield from _differences(recipe, figures, prefix, labels, title, caption)
-    rival_labels = {rival: f"{TOP_10} − {rival}" for rival in RIVALS}
-    own_labels = {method: f"{method} − {TOP_10}" for method in _OWN}
-    for labels, title in (
-        (rival_labels, f"Gain of {TOP_10} over others"),
-        (own_labels, f"Gain of podium's methods over {TOP_10}"),
-    ):
-        yield from _differences(recipe, figures, prefix, labels, title, f"Differences {same}")
-
-
-def _differences(
-    recipe: Recipe,
-    figures: Figures,
-    prefix: str,
-    labels: Mapping[str, str],
-    title: str,
-    caption: str,
-) -> Iterator[Figure]:
-    """Yield a plot of the differences in `figures`; `labels` maps a name to a figure's label."""
-    available = {
-        name: prefix + label
-        for name, label in labels.items()
-        if prefix + label + OVER_MEASURES in figures
-    }
-    panels = {
-        m: [views.row(name, figures[f"{label} {m}"]) for name, label in available.items()]
-        for m in recipe.parameters["measures"]
-    }
-    if available:
-        yield views.intervals(
-            prefix + title, panels, caption=caption, axis_label="difference", digits=3
-        )
-
-
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Table]:
-    """Return tables by collection: methods, differences, variation over draws, chosen options."""
-    return [table for v in collections(recipe, cells) for table in _tables(recipe, figures, v)]
-
-
-def _tables(recipe: Recipe, figures: Figures, values: Values) -> Iterator[Table]:
-    names: Sequence[str] = recipe.parameters["methods"]
-    measures, prefix = [*recipe.parameters["measures"]], values.prefix
+def _of_collection(recipe: Recipe, values: Values) -> Iterator[Grid | Table]:
+    names, measures = recipe.parameters["methods"], [*recipe.parameters["measures"]]
+    data, prefix = values.data, values.prefix
+    title = f"{data}: mean of five folds ± its standard error over folds (printed)"
+    origins = {f"{name} ({METHODS[name].kind})": name for name in names}
+    yield Grid(title, origins, measures, f"{prefix}{{}} {{}}")
+    ends = {**{measure: f" {measure}" for measure in measures}, "mean": OVER_MEASURES}
     compared = {f"{method} − {baseline}": (method, baseline) for method, baseline in pairs(recipe)}
+    title = f"{data}: differences on the same queries, with intervals of 95 %"
+    gaps = Grid(title, compared.keys(), ends, f"{prefix}{{}}{{}}", text="gap", head="difference")
+    yield gaps
+    paper = [name for name in names if METHODS[name].kind == PAPER]
+    for title, rows in (
+        ("ListMLE at the top k", [name for name in paper if name.endswith(LISTMLE)]),
+        (f"{TOP_10} and other methods", [name for name in paper if name in (*RIVALS, TOP_10)]),
+    ):
+        yield Grid(prefix + title, rows, measures, f"{prefix}{{}} {{}}", "", plot="intervals")
+    plot = replace(gaps, text="", plot="intervals", axis="difference")
+    modified = [label for label, pair in compared.items() if pair[1] in FAMILIES]
+    for title, labels in (
+        ("Gain by the top-k modification", [label for label in modified if TOP_10 not in label]),
+        (f"Gain of {TOP_10} over others", [f"{TOP_10} − {rival}" for rival in (LISTMLE, *RIVALS)]),
+        (f"Gain of podium's methods over {TOP_10}", [f"{name} − {TOP_10}" for name in _OWN]),
+    ):
+        yield replace(plot, title=prefix + title, rows=labels)
     drawn = [name for name in names if len(values.draws(name)) > 1]
-
-    def level(name: str, column: str) -> str:
-        if column == "origin":
-            return METHODS[name].kind
-        label = f"{prefix}{name} {column}"
-        return views.level(figures[label], 3, recipe.printed.get(label))
-
-    def spread(name: str, measure: str) -> str:
-        return f"{values.draw_means(values.query_values(name, measure)).std(ddof=1):.4f}"
+    if drawn:
+        yield views.table(
+            f"{data}: standard deviation of the five-fold mean over draws",
+            "method",
+            drawn,
+            measures,
+            lambda name, m: f"{values.draw_means(values.query_values(name, m)).std(ddof=1):.4f}",
+        )
+    learned = [label for label, (method, _) in compared.items() if method in drawn]
 
     def extremes(label: str, measure: str) -> str:
-        method, baseline = (values.query_values(name, measure) for name in compared[label])
-        gaps = values.draw_means(method - baseline)
+        one, other = (values.query_values(name, measure) for name in compared[label])
+        gaps = values.draw_means(one - other)
         return f"{gaps.min():+.3f} to {gaps.max():+.3f}"
 
-    yield views.table(
-        f"{values.data}: mean of five folds ± its standard error over folds (printed)",
-        "method",
-        names,
-        ["origin", *measures],
-        level,
-    )
-    yield views.table(
-        f"{values.data}: differences on the same queries, with intervals of 95 %",
-        "difference",
-        compared,
-        {**{measure: f" {measure}" for measure in measures}, "mean": OVER_MEASURES},
-        lambda label, suffix: views.gap(figures[f"{prefix}{label}{suffix}"]),
-    )
-    yield views.table(
-        f"{values.data}: standard deviation of the five-fold mean over draws, which is the "
-        "variation between runs",
-        "method",
-        drawn,
-        measures,
-        spread,
-    )
-    yield views.table(
-        f"{values.data}: least and greatest difference in a single draw",
-        "difference",
-        [pair for pair, (method, _) in compared.items() if method in drawn and method not in _OWN],
-        measures,
-        extremes,
-    )
-    yield views.table(
-        f"{values.data}: options chosen on validation: median over draws and folds (least to "
-        "greatest), or number of times",
-        "method",
-        names,
-        ["options"],
-        lambda name, _: views.options(values.chosen(name)),
-    )
+    title = f"{data}: least and greatest difference in a single draw"
+    yield views.table(title, "difference", learned, measures, extremes)
+    yield views.chosen(data, {name: values.chosen(name) for name in names})
 
 
-STUDY = Study(cells, run, fold, prepare, plots, tables)
+STUDY = Study(cells, run, fold, prepare, shown)
 """Tables 1 to 6 on the collections in a recipe's parameters."""

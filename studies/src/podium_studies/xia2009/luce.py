@@ -109,35 +109,20 @@ class ListNetLuce(ListwiseLoss):
         self._require_affordable(groups, depth)
         rows = inputs.rows_by_group(groups)
         share = inputs.group_shares(weights, groups, self.name, defined)
-        return LuceTarget(groups, rows, self._truth(grades[rows]), depth, share)
-
-    def _truth(self, grades: PerRow) -> PerRow:
         with np.errstate(over="ignore"):
-            return np.minimum(self.scale * grades, np.finfo(np.float64).max)
+            truth = np.minimum(self.scale * grades[rows], np.finfo(np.float64).max)
+        return LuceTarget(groups, rows, truth, depth, share)
 
     def _require_affordable(self, groups: Groups, depth: Counts) -> None:
-        if not depth.size:
-            return
         with np.errstate(over="ignore"):
             cost = groups.sizes.astype(np.float64) ** depth
-        g = int(cost.argmax())
-        size, total_cost = int(groups.sizes[g]), float(cost.sum())
-        if cost[g] > _BUDGET:
-            reason = (
-                f"qid {groups.labels.tolist()[g]!r} has {size} rows, so it costs "
-                f"{size}^{depth[g]} = {cost[g]:.2g} exponentials, above {_BUDGET:.0e}"
+        if cost.max(initial=0.0) > _BUDGET or cost.sum() > _BUDGET_OF_ALL:
+            raise ArgumentError(
+                f"k={self.k} is too large for {self.name}: the largest of {groups.n_groups} groups "
+                f"costs {cost.max():.2g} exponentials, and all cost {cost.sum():.2g}, above "
+                f"{_BUDGET:.0e} or {_BUDGET_OF_ALL:.0e}. Lower k, or use 'listnet@{self.k}', which "
+                "costs one exponential per row."
             )
-        elif total_cost > _BUDGET_OF_ALL:
-            reason = (
-                f"{groups.n_groups} groups, the largest of {size} rows, cost {total_cost:.2g} "
-                f"exponentials, above {_BUDGET_OF_ALL:.0e}"
-            )
-        else:
-            return
-        raise ArgumentError(
-            f"k={self.k} is too large for {self.name}: {reason}. Lower k, or use "
-            f"'listnet@{self.k}', which costs one exponential per row."
-        )
 
     def _run(self, scores: PerRow, target: Any, out: Out) -> None:
         from podium_studies.xia2009.luce_kernels import luce_entropies

@@ -8,30 +8,160 @@ to the recipe.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from podium.rankers import LinearRanker, NeuralRanker
 from podium.rankers.boosting import LightGBMRanker
-from podium.report import Figure, Table
-from podium_studies import views
+from podium.report import Table
+from podium_studies import folds, views
+from podium_studies.archive import members, movielens, read_lines, required
+from podium_studies.cells import product, seed_of, sweep
 from podium_studies.folds import FOLDS, Candidate, Method, Options, Values, scored, tuned
+from podium_studies.hiranandani2020.movielens import prepare as movielens_rows
 from podium_studies.recipe import DataSet, Recipe
-from podium_studies.rows import Parts
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Measured,
-    Result,
-    Study,
-    key,
-    parts,
-    product,
-    seed_of,
-)
-from podium_studies.xia2009.top_losses_data import READERS, binary, standardized
+from podium_studies.rows import Parts, Rows
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+
+_N_PARTS = 5
+
+
+def ohsumed(place: Path, source: DataSet, options: Mapping[str, Any]) -> tuple[Parts, ...]:
+    """Return the five published folds of OHSUMED."""
+    del source
+    return folds.read(place, subfolder=options["within"])
+
+
+def lightgbm_example(place: Path, source: DataSet, options: Mapping[str, Any]) -> tuple[Parts, ...]:
+    """Return five folds of the queries of both files of LightGBM's example."""
+    files = members(place, source.title, source.url)
+    rows: list[dict[int, float]] = []
+    sizes: list[int] = []
+    for name in ("rank.train", "rank.test"):
+        rows += read_lines(required(files, name, place, source.url), _svmlight)
+        sizes += read_lines(required(files, f"{name}.query", place, source.url), int)
+    X = np.zeros((len(rows), 1 + max(max(row) for row in rows)), np.float32)
+    for n, row in enumerate(rows):
+        X[n, [*row]] = [*row.values()]
+    return in_folds(Rows(X[:, 1:], X[:, 0].astype(float), _qid(sizes)), options["seed"])
+
+
+def _svmlight(line: bytes) -> dict[int, float]:
+    """Return the numbers of a line by feature; 0 is the label."""
+    label, *pairs = line.split()
+    numbers = (pair.split(b":") for pair in pairs)
+    return {0: float(label), **{int(feature): float(value) for feature, value in numbers}}
+
+
+def movielens_factors(
+    place: Path, source: DataSet, options: Mapping[str, Any]
+) -> tuple[Parts, ...]:
+    """Return folds of a few users' ratings, with factors of earlier ratings as features.
+
+    Grades are ratings less 1.
+    """
+    del source
+    prepared = movielens_rows(movielens(place, "100k"))
+    users = np.unique(prepared.user)
+    drawn = np.random.default_rng(options["seed"]).permutation(users)[: options["queries"]]
+    rows = Rows(prepared.X.astype(np.float32), prepared.rating - 1.0, prepared.user)
+    return in_folds(rows.take(np.isin(prepared.user, drawn)), options["seed"])
+
+
+def letor_like(place: Path, source: DataSet, options: Mapping[str, Any]) -> tuple[Parts, ...]:
+    """Return folds of synthetic queries; nothing is read."""
+    del place, source
+    X, y, sizes = synthetic(options["seed"], options["queries"])
+    return in_folds(Rows(X, y, _qid(sizes.tolist())), options["seed"])
+
+
+READERS: dict[str, Callable[[Path, DataSet, Mapping[str, Any]], tuple[Parts, ...]]] = {
+    "ohsumed": ohsumed,
+    "lightgbm-example": lightgbm_example,
+    "movielens": movielens_factors,
+    "letor-like": letor_like,
+}
+"""Readers of collections by name."""
+
+
+def in_folds(rows: Rows, seed: int) -> tuple[Parts, ...]:
+    """Divide queries into five parts at random; a fold has three of them, one and one."""
+    queries = np.random.default_rng(seed).permutation(np.unique(rows.qid))
+    parts = [rows.take(np.isin(rows.qid, queries[n::_N_PARTS])) for n in range(_N_PARTS)]
+
+    def joined(*numbers: int) -> Rows:
+        chosen = [parts[n % _N_PARTS] for n in numbers]
+        X, y, qid = (np.concatenate([getattr(part, name) for part in chosen]) for name in _COLUMNS)
+        return Rows(X, y, qid)
+
+    return tuple(Parts(joined(n, n + 1, n + 2), joined(n + 3), joined(n + 4)) for n in range(5))
+
+
+_COLUMNS = "X", "y", "qid"
+
+
+def binary(parts: Parts, least: float) -> Parts:
+    """Return the folds' rows with labels 1 from a grade on, and otherwise 0."""
+    return Parts(*(Rows(rows.X, (rows.y >= least).astype(float), rows.qid) for rows in parts))
+
+
+def standardized(parts: Parts) -> Parts:
+    """Return features less their mean, over their standard deviation, in the training rows."""
+    train: Any = parts.train.X
+    mean, scale = train.mean(axis=0), train.std(axis=0)
+    scale[scale == 0.0] = 1.0
+    return Parts(*(Rows((rows.X - mean) / scale, rows.y, rows.qid) for rows in parts))
+
+
+def _qid(sizes: list[int]) -> Any:
+    return np.repeat(np.arange(len(sizes)), sizes)
+
+
+def synthetic(seed: int, n_queries: int = 1000, n_features: int = 46) -> tuple[Any, Any, Any]:
+    """Draw lists similar to those of LETOR: features, grades from 0 to 2, and sizes of queries.
+
+    A query has 50 to 150 rows with eight hidden traits. Features are scaled within each query.
+    8 % of the rows are relevant, one tenth of the queries have no relevant row, and no linear
+    model can express the true relevance.
+    """
+    rng = np.random.default_rng(seed)
+    shape = 8, n_features
+    mixing = rng.normal(size=shape) * (rng.random(shape) < 0.4)
+    kind = rng.integers(0, 3, n_features)
+    X, y = zip(*(_query(rng, mixing, kind) for _ in range(n_queries)), strict=True)
+    return np.concatenate(X), np.concatenate(y), np.array([len(grades) for grades in y])
+
+
+def _query(rng: np.random.Generator, mixing: Any, kind: Any) -> tuple[Any, Any]:
+    n = int(rng.integers(50, 151))
+    hidden: Any = rng.normal(size=(n, 8)) + 0.5 * rng.normal(size=8)
+    features = _bent(hidden @ mixing + 0.7 * rng.normal(size=(n, kind.size)), kind)
+    a, b, c, d, e = hidden[:, :5].T
+    utility: Any = (
+        a + 0.8 * b + 0.5 * np.maximum(c, 0) ** 2 - 0.5 * d * e + 0.8 * rng.normal(size=n)
+    )
+    y: Any = np.zeros(n)
+    if rng.random() > 0.1:
+        n_relevant = max(1, int(n * min(0.5, 0.08 * rng.lognormal(0, 0.6))))
+        best = np.argsort(-utility)
+        y[best[:n_relevant]] = 1
+        y[best[: max(1, n_relevant // 4)]] = 2
+    return features, y
+
+
+def _bent(raw: NDArray[np.float64], kind: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return features of three shapes, scaled to [0, 1]."""
+    bent = np.where(kind == 1, np.exp(0.5 * raw), 1 / (1 + np.exp(-raw)))
+    features = np.where(kind == 0, raw, bent)
+    least, most = features.min(0), features.max(0)
+    return ((features - least) / np.maximum(most - least, 1e-9)).astype(np.float32)
+
 
 MODELS: dict[str, Any] = {"linear": LinearRanker, "trees": LightGBMRanker, "neural": NeuralRanker}
 GRADES, BINARY = "grades", "binary"
@@ -92,41 +222,29 @@ def tasks_of(recipe: Recipe, labels: str) -> list[str]:
     return [name for name, task in tasks if task["labels"] == labels]
 
 
-def _models(recipe: Recipe) -> list[str]:
-    return [*recipe.parameters["models"]]
-
-
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: the folds by task and method."""
     for labels in (GRADES, BINARY):
-        for task in tasks_of(recipe, labels):
-            for model in _models(recipe):
-                for name in names(recipe, labels, model):
-                    for fold in FOLDS:
-                        yield key(data=task, method=name, draw=0, fold=fold)
+        chosen = all_names(recipe, labels)
+        yield from sweep(data=tasks_of(recipe, labels), method=chosen, draw=[0], fold=FOLDS)
 
 
-def run(recipe: Recipe, context: Context, cell: str) -> Result:
+def all_names(recipe: Recipe, labels: str) -> list[str]:
+    """Return the methods of all models for a kind of labels."""
+    models = recipe.parameters["models"]
+    return [name for model in models for name in names(recipe, labels, model)]
+
+
+def run(recipe: Recipe, context: Context, data: str, method: str, draw: int, fold: int) -> Result:
     """Tune a method on a fold's validation queries and measure it on its test queries."""
-    key_parts = parts(cell)
-    fold = int(key_parts["fold"])
-    fold_parts, seed = context[key_parts["data"]][fold - 1], seed_of(recipe, "fold", fold)
-    return tuned(_method(key_parts["method"]), fold_parts, recipe.parameters, seed)
+    seed = seed_of(recipe, "fold", fold)
+    return tuned(_method(method), context[data][fold - 1], recipe.parameters, seed)
 
 
-class _Task:
-    """The values of one task."""
-
-    def __init__(self, recipe: Recipe, cells: Cells, task: str) -> None:
-        labels = recipe.parameters["collections"][task]["labels"]
-        self.names = [name for model in _models(recipe) for name in names(recipe, labels, model)]
-        methods = {name: _method(name) for name in self.names}
-        self._values = Values(recipe, cells, task, methods)
-        self.level, self.chosen = self._values.level, self._values.chosen
-
-    def difference(self, one: str, other: str, measure: str) -> Measured:
-        label = f"{self._values.prefix}{one} − {other} {measure}"
-        return self._values.differences(one, other)[label]
+def values_of(recipe: Recipe, cells: Cells, task: str) -> Values:
+    """Return the values of one task."""
+    labels = recipe.parameters["collections"][task]["labels"]
+    return Values(recipe, cells, task, {n: _method(n) for n in all_names(recipe, labels)})
 
 
 def fold(recipe: Recipe, cells: Cells) -> Figures:
@@ -136,30 +254,22 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     """
     figures: dict[str, Measured] = {}
     for labels in (GRADES, BINARY):
-        tasks = {task: _Task(recipe, cells, task) for task in tasks_of(recipe, labels)}
+        tasks = {task: values_of(recipe, cells, task) for task in tasks_of(recipe, labels)}
+        ends = [*tasks, f"{labels}, mean"]
         for measure in recipe.parameters["measures"]:
-            figures |= _of_labels(recipe, labels, tasks, measure)
-    return figures
-
-
-def _of_labels(
-    recipe: Recipe, labels: str, tasks: Mapping[str, _Task], measure: str
-) -> dict[str, Measured]:
-    figures: dict[str, Measured] = {}
-    for model in _models(recipe):
-        for name in names(recipe, labels, model):
-            levels = {task: values.level(name, measure) for task, values in tasks.items()}
-            figures |= {f"{task} {name} {measure}": level for task, level in levels.items()}
-            figures[f"{labels}, mean {name} {measure}"] = _mean([*levels.values()])
-    best = best_own(recipe, labels, figures, measure)
-    for model in _models(recipe):
-        for name in names(recipe, labels, model):
-            if name == best:
-                continue
-            gaps = [values.difference(name, best, measure) for values in tasks.values()]
-            ends = [*tasks, f"{labels}, mean"]
-            for end, gap in zip(ends, [*gaps, _mean(gaps)], strict=True):
-                figures[f"{end} {name} − LightGBM's best {measure}"] = gap
+            for name in all_names(recipe, labels):
+                levels = [values.level(name, measure) for values in tasks.values()]
+                for end, level in zip(ends, [*levels, _mean(levels)], strict=True):
+                    figures[f"{end} {name} {measure}"] = level
+            best = best_own(recipe, labels, figures, measure)
+            for name in all_names(recipe, labels):
+                if name != best:
+                    gaps = [
+                        v.differences(name, best)[f"{v.prefix}{name} − {best} {measure}"]
+                        for v in tasks.values()
+                    ]
+                    for end, gap in zip(ends, [*gaps, _mean(gaps)], strict=True):
+                        figures[f"{end} {name} − LightGBM's best {measure}"] = gap
     return figures
 
 
@@ -176,72 +286,28 @@ def _mean(measured: Sequence[Measured]) -> Measured:
     return Measured(sum(one.value for one in measured) / n, error, n)
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield the differences from LightGBM's best objective, of the means over tasks."""
-    del cells
-    measure = recipe.parameters["shown"]
-    for labels in (GRADES, BINARY):
-        best = best_own(recipe, labels, figures, measure)
-        panels: dict[str, list[views.Row]] = {}
-        for model in _models(recipe):
-            ends = [name for name in names(recipe, labels, model) if name != best]
-            rows = {n: figures[f"{labels}, mean {n} − LightGBM's best {measure}"] for n in ends}
-            falling = sorted(rows, key=lambda name: -rows[name].value)
-            panels[model] = [views.row(name.partition(", ")[2], rows[name]) for name in falling]
-        yield views.intervals(
-            f"Labels {labels}: mean {measure} less that of {best.partition(', ')[2]}",
-            panels,
-            axis_label="difference",
-            digits=3,
-            caption="Mean over the tasks, on the same queries, with 95 % intervals.",
-        )
-
-
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
     """Yield levels and differences by task, and then the chosen options."""
-    for labels in (GRADES, BINARY):
-        yield from _levels(recipe, figures, labels)
-    for labels in (GRADES, BINARY):
-        for task in tasks_of(recipe, labels):
-            values = _Task(recipe, cells, task)
-            yield views.table(
-                f"{task}: options chosen on validation, median over folds (least to greatest)",
-                "method",
-                values.names,
-                ["options"],
-                lambda name, _, values=values: views.options(values.chosen(name)),
-            )
-
-
-def _levels(recipe: Recipe, figures: Figures, labels: str) -> Iterator[Table]:
-    """Yield a table of levels, and one of differences from LightGBM's best objective."""
     measure = recipe.parameters["shown"]
-    ends = [*tasks_of(recipe, labels), f"{labels}, mean"]
-    all_names = [name for model in _models(recipe) for name in names(recipe, labels, model)]
-    falling = sorted(all_names, key=lambda name: -figures[f"{labels}, mean {name} {measure}"].value)
-    best = best_own(recipe, labels, figures, measure)
-
-    def level(name: str, end: str) -> str:
-        return f"{figures[f'{end} {name} {measure}'].value:.3f}"
-
-    def gap(name: str, end: str) -> str:
-        return views.gap(figures[f"{end} {name} − LightGBM's best {measure}"])
-
-    yield views.table(
-        f"Labels {labels}: {measure}, mean of five folds, best first",
-        "method",
-        falling,
-        ends,
-        level,
-    )
-    yield views.table(
-        f"Labels {labels}: {measure} less that of {best}, with intervals of 95 %",
-        "method",
-        [name for name in falling if name != best],
-        ends,
-        gap,
-    )
+    for labels in (GRADES, BINARY):
+        tasks = [*tasks_of(recipe, labels), f"{labels}, mean"]
+        level = {
+            name: figures[f"{tasks[-1]} {name} {measure}"] for name in all_names(recipe, labels)
+        }
+        falling = sorted(level, key=lambda name: -level[name].value)
+        best = best_own(recipe, labels, figures, measure)
+        title = f"Labels {labels}: {measure}, mean of five folds, best first"
+        yield Grid(title, falling, tasks, f"{{1}} {{0}} {measure}", text="value")
+        title = f"Labels {labels}: {measure} less that of {best}, with intervals of 95 %"
+        name = f"{{1}} {{0}} − LightGBM's best {measure}"
+        gaps = Grid(title, falling, tasks, name, text="gap")
+        yield gaps
+        yield replace(gaps, columns=tasks[-1:], text="", plot="intervals", axis="difference")
+    for task in recipe.parameters["collections"] if cells else ():
+        values = values_of(recipe, cells, task)
+        labels = recipe.parameters["collections"][task]["labels"]
+        yield views.chosen(task, {name: values.chosen(name) for name in all_names(recipe, labels)})
 
 
-STUDY = Study(cells, run, fold, prepare, plots, tables)
+STUDY = Study(cells, run, fold, prepare, shown)
 """The study of losses by model, on the recipe's tasks."""

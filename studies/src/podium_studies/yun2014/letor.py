@@ -5,13 +5,15 @@ To add a method, add its line to METHODS, and its name to the recipe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from podium import losses
 from podium.report import Figure, Table
 from podium_studies import views
+from podium_studies.cells import methods, product, seed_of, sweep
 from podium_studies.folds import (
     FOLDS,
     OVER_MEASURES,
@@ -29,18 +31,7 @@ from podium_studies.hiranandani2020.baselines import GreedyPAp, PrecisionAverage
 from podium_studies.hiranandani2020.surrogates import PApStruct, PAUCHinge
 from podium_studies.recipe import Recipe
 from podium_studies.rows import Parts
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Measured,
-    Result,
-    Study,
-    key,
-    methods,
-    parts,
-    product,
-    seed_of,
-)
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
 from podium_studies.xia2009.exponential import PairwiseExponential
 from podium_studies.xia2009.letor import Context, prepare, rankboost
 from podium_studies.yun2014.robust_binary import RobustBinary
@@ -141,18 +132,14 @@ _LINES = 6  # the number of lines that one figure can show
 
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: the folds by method. There are no repeats, since no method draws ties."""
-    for data in recipe.parameters["collections"]:
-        for name in methods(recipe, METHODS):
-            for fold in FOLDS:
-                yield key(data=data, method=name, draw=0, fold=fold)
+    names = methods(recipe, METHODS)
+    return sweep(data=recipe.parameters["collections"], method=names, draw=[0], fold=FOLDS)
 
 
-def run(recipe: Recipe, context: Context, cell: str) -> Result:
+def run(recipe: Recipe, context: Context, data: str, method: str, draw: int, fold: int) -> Result:
     """Tune a method on a fold's validation queries and test it."""
-    key_parts = parts(cell)
-    fold = int(key_parts["fold"])
-    fold_parts, seed = context[key_parts["data"]][fold - 1], seed_of(recipe, "fold", fold)
-    return tuned(METHODS[key_parts["method"]], fold_parts, recipe.parameters, seed)
+    seed = seed_of(recipe, "fold", fold)
+    return tuned(METHODS[method], context[data][fold - 1], recipe.parameters, seed)
 
 
 def values_of(recipe: Recipe, cells: Cells) -> Values:
@@ -206,78 +193,38 @@ def _standing(recipe: Recipe, figures: Figures, measure: str) -> Figures:
     }
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield curves of ndcg by cutoff, of forms and of rivals, and differences from them."""
-    names, shown_measures = recipe.parameters["methods"], recipe.parameters["shown"]
-    curve_names = [name for name in recipe.parameters["curves"] if name in names]
-    forms = [name for name in names if METHODS[name].kind == FORM]
-    values = values_of(recipe, cells)
-    yield _curves(recipe, values, [ROBIRANK, *curve_names], "RoBiRank and others")
-    yield _curves(recipe, values, forms[:_LINES], "RoBiRank and its other forms")
-    forms_and_binary = [name for name in compared(recipe) if name not in rivals(recipe)]
-    for title, others in (
-        ("Gain of RoBiRank over others", rivals(recipe)),
-        ("Gain of RoBiRank over its other forms and the binary losses", forms_and_binary),
-    ):
-        falling = views.falling(others, figures, shown_measures[-1])
-        caption = "RoBiRank less the other method on the same queries, with 95 % intervals."
-        yield views.gaps(title, figures, ROBIRANK, falling, shown_measures, caption=caption)
-
-
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield the means of all methods at all cutoffs, the differences, and the chosen options."""
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Figure | Table]:
+    """Yield levels of ndcg by cutoff, differences, and the chosen options."""
     values, names = values_of(recipe, cells), recipe.parameters["methods"]
     measures, shown_measures = [*recipe.parameters["measures"]], recipe.parameters["shown"]
-    ends = {
-        **{measure: f" {measure}" for measure in shown_measures},
-        "mean of all measures": OVER_MEASURES,
-    }
-    largest_error = "largest standard error over folds"
-
-    def level(name: str, column: str) -> str:
-        if column == largest_error:
-            return f"{max(values.level(name, m).std_error for m in measures):.3f}"
-        return f"{values.level(name, column).value:.3f}"
-
-    yield views.table(
-        f"{values.data}: mean of five folds, best first by {shown_measures[-1]}",
-        "method",
-        views.falling(names, figures, shown_measures[-1]),
-        [*measures, largest_error],
-        level,
-    )
-    yield views.table(
-        f"{values.data}: RoBiRank less another method on the same queries, with intervals of 95 %",
-        "other",
-        views.falling(compared(recipe), figures, shown_measures[-1]),
-        ends,
-        lambda name, end: views.gap(figures[f"{ROBIRANK} − {name}{end}"]),
-    )
-    yield views.table(
-        f"{values.data}: options chosen on validation: median over folds (least to greatest), or "
-        "number of times",
-        "method",
-        names,
-        ["options"],
-        lambda name, _: views.options(values.chosen(name)),
-    )
+    last = shown_measures[-1]
+    levels = {f"{n} {m}": values.level(n, m) for n in names for m in measures}
+    title = f"{values.data}: mean of five folds ± standard error, best first by {last}"
+    falling = views.falling(names, figures, last)
+    yield from views.shown(Grid(title, falling, measures), recipe, levels)
+    ends = {**{measure: f" {measure}" for measure in shown_measures}, "mean": OVER_MEASURES}
+    title = "RoBiRank less another method on the same queries, with 95 % intervals"
+    others = [name for name in falling if name != ROBIRANK]
+    gaps = Grid(title, others, ends, f"{ROBIRANK} − {{}}{{}}", text="gap", head="other")
+    yield gaps
+    plot = replace(gaps, text="", plot="intervals", axis="difference")
+    own = [name for name in others if name not in rivals(recipe)]
+    title = "Gain of RoBiRank over others"
+    yield replace(plot, title=title, rows=[name for name in others if name not in own])
+    title = "Gain of RoBiRank over its other forms and the binary losses"
+    yield replace(plot, title=title, rows=own)
+    cutoffs = {int(measure.partition("@")[2]): measure for measure in measures}
+    levels = {f"{n} {k}": values.level(n, m) for n in names for k, m in cutoffs.items()}
+    forms = [name for name in names if METHODS[name].kind == FORM][:_LINES]
+    curves = [ROBIRANK, *(name for name in recipe.parameters["curves"] if name in names)]
+    for title, rows in {
+        "RoBiRank and others": curves,
+        "RoBiRank and its other forms": forms,
+    }.items():
+        grid = Grid(title, rows, cutoffs.keys(), text="", plot="lines", axis="cutoff k: ndcg@k")
+        yield from views.shown(grid, recipe, levels)
+    yield views.chosen(values.data, {name: values.chosen(name) for name in names})
 
 
-def _curves(recipe: Recipe, values: Values, names: Sequence[str], title: str) -> Figure:
-    measures = [*recipe.parameters["measures"]]
-    cutoffs = [int(measure.partition("@")[2]) for measure in measures]
-    return views.lines(
-        title,
-        [
-            views.curve(name, cutoffs, [values.level(name, m).value for m in measures])
-            for name in names
-        ],
-        "cutoff k",
-        "ndcg@k",
-        caption="Mean of five folds. The standard errors of these levels over folds are about 0.02 "
-        "or more. Those of differences are smaller: see the figures below.",
-    )
-
-
-STUDY = Study(cells, run, fold, prepare, plots, tables)
+STUDY = Study(cells, run, fold, prepare, shown)
 """The study of all methods in a recipe's parameters, on its collection."""

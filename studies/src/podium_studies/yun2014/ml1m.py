@@ -5,38 +5,99 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from podium import recommenders
 from podium.catalogue import rank_blocks
 from podium.data import splits
 from podium.errors import DataError
 from podium.evaluation import evaluate
+from podium.executors import Threads
 from podium.report import Figure, Table
 from podium_studies import archive, views
 from podium_studies.archive import Ints, members, movielens, pick
+from podium_studies.cells import mean, methods, product, repeats, results, seed_of, select, sweep
 from podium_studies.recipe import DataSet, Recipe
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Measured,
-    Result,
-    Study,
-    key,
-    mean,
-    methods,
-    parts,
-    product,
-    seed_of,
-)
-from podium_studies.views import select
-from podium_studies.yun2014.ml1m_methods import METHODS, ROBIRANK, Pairs, load
+from podium_studies.rivals.with_implicit import ALS, BPR
+from podium_studies.rivals.with_lightfm import WARP
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+
+Options: TypeAlias = Mapping[str, Any]
+Pairs: TypeAlias = "sparse.csr_array[Any]"
+
+ROBIRANK = "RoBiRank"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A recommender.
+
+    Attributes
+    ----------
+    fit : (pairs, seed, threads, options) -> fitted model
+    form : bool
+        Whether it is RoBiRank or podium's factorization with another loss.
+    passes : bool
+        Whether it uses a seed, and as many passes as the option n_epochs.
+    """
+
+    fit: Callable[[Pairs, int, int, Options], Any]
+    form: bool = False
+    passes: bool = True
+
+
+def load(name: str) -> None:
+    """Fit a method to small data, to load its code; raise an error if an extra is missing."""
+    METHODS[name].fit(_SMALL, 0, 1, {"n_epochs": 1} if METHODS[name].passes else {})
+
+
+def _robirank(loss: str) -> Method:
+    def fitted(pairs: Pairs, seed: int, threads: int, options: Options) -> Any:
+        model = recommenders.Factorization(loss=loss, random_state=seed, **options)
+        return model.fit(pairs, executor=Threads(threads))
+
+    return Method(fitted, form=True)
+
+
+def _factors(make: Callable[..., Any], *, same_by_threads: bool) -> Method:
+    def fitted(pairs: Pairs, seed: int, threads: int, options: Options) -> Any:
+        n_threads = threads if same_by_threads else 1
+        return make(random_state=seed, n_threads=n_threads, **options).fit(pairs)
+
+    return Method(fitted)
+
+
+def _fixed(make: Callable[..., Any]) -> Method:
+    def fitted(pairs: Pairs, seed: int, threads: int, options: Options) -> Any:
+        del seed, threads  # these methods draw nothing, and BLAS sets its own threads
+        return make(**options).fit(pairs)
+
+    return Method(fitted, passes=False)
+
+
+_SMALL = sparse.csr_array(np.kron(np.eye(8), np.ones((8, 8))))
+
+METHODS: dict[str, Method] = {
+    ROBIRANK: _robirank("robirank"),
+    "RoBiRank, no rho": _robirank("identity"),
+    "RoBiRank, type II": _robirank("type2"),
+    "podium's BPR": _robirank("bpr"),
+    "ALS": _factors(ALS, same_by_threads=True),
+    "BPR": _factors(BPR, same_by_threads=False),
+    "WARP": _factors(WARP, same_by_threads=False),
+    "EASE": _fixed(recommenders.EASE),
+    "ItemKNN": _fixed(recommenders.ItemKNN),
+    "popularity": _fixed(recommenders.Popularity),
+}
+"""Every method by its name in tables."""
+
 
 _DEPTH = 20  # the length of recommended lists: as much as pap@10 uses
 
@@ -81,27 +142,24 @@ OTHER_CHOICE = "methods whose grid chose other options"
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: the grid, the seeds and the numbers of passes of each method."""
     for name in methods(recipe, METHODS):
-        for point in range(len(points(recipe, name))):
-            yield key(part=TUNING, method=name, point=point)
-        for seed in range(recipe.repeats or 1 if METHODS[name].passes else 1):
-            yield key(part=TEST, method=name, seed=seed)
-        for n in fewer_passes(recipe, name):
-            yield key(part=PASSES, method=name, passes=n)
+        yield from sweep(part=[TUNING], method=[name], point=range(len(points(recipe, name))))
+        seeds = repeats(recipe) if METHODS[name].passes else [0]
+        yield from sweep(part=[TEST], method=[name], seed=seeds)
+        yield from sweep(part=[PASSES], method=[name], passes=fewer_passes(recipe, name))
 
 
-def run(recipe: Recipe, context: Context, cell: str) -> Result:
+def run(recipe: Recipe, context: Context, part: str, method: str, **cell: int) -> Result:
     """Fit a method to the pairs of one part, and measure it on the pairs that were left out."""
-    key_parts = parts(cell)
-    name, part = key_parts["method"], key_parts["part"]
+    name = method
     settings = recipe.parameters["methods"][name]
     chosen, pairs, left_out = settings["chosen"], context.train, context.test
     if part == TUNING:
-        chosen = points(recipe, name)[int(key_parts["point"])]
+        chosen = points(recipe, name)[cell["point"]]
         pairs, left_out = context.learn, context.valid
     options = {**settings["fixed"], **chosen}
     if part == PASSES:
-        options["n_epochs"] = int(key_parts["passes"])
-    seed = seed_of(recipe, TUNING if part == TUNING else TEST, int(key_parts.get("seed", 0)))
+        options["n_epochs"] = cell["passes"]
+    seed = seed_of(recipe, TUNING if part == TUNING else TEST, cell.get("seed", 0))
     cpu, clock = time.process_time(), time.perf_counter()
     model = METHODS[name].fit(pairs, seed, recipe.parameters["threads"], options)
     cpu, clock = time.process_time() - cpu, time.perf_counter() - clock
@@ -160,11 +218,11 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     figures: dict[str, Measured] = {}
     names = [*recipe.parameters["methods"]]
     for name in names:
-        results = [result for _, result in select(cells, part=TEST, method=name)]
+        fits = results(cells, part=TEST, method=name)
         for measure in recipe.parameters["measures"]:
-            figures[f"{name} {measure}"] = mean(fitted["means"][measure] for fitted in results)
-        figures[f"{name}, seconds"] = mean(fitted["seconds"] for fitted in results)
-        figures[f"{name}, seconds on the clock"] = mean(fitted["clock"] for fitted in results)
+            figures[f"{name} {measure}"] = mean(fitted["means"][measure] for fitted in fits)
+        figures[f"{name}, seconds"] = mean(fitted["seconds"] for fitted in fits)
+        figures[f"{name}, seconds on the clock"] = mean(fitted["clock"] for fitted in fits)
     for name in compared(recipe):
         for measure in recipe.parameters["measures"]:
             figures[f"{ROBIRANK} − {name} {measure}"] = difference(cells, name, measure)
@@ -179,28 +237,34 @@ def compared(recipe: Recipe) -> list[str]:
 
 
 def difference(cells: Cells, other: str, measure: str) -> Measured:
-    """Return the mean difference RoBiRank − `other` over users, each averaged over its seeds.
+    """Return the mean difference RoBiRank − `other` over users, each averaged over its seeds."""
+    one, two = (
+        np.array([r["values"][measure] for r in results(cells, part=TEST, method=name)], np.float64)
+        for name in (ROBIRANK, other)
+    )
+    seeds = [np.nanmean(values, axis=1) for values in (one, two)]
+    return mean_gap(one.mean(axis=0) - two.mean(axis=0), seeds)
+
+
+def mean_gap(gaps: NDArray[np.float64], seeds: Iterable[Any]) -> Measured:
+    """Return the mean of the users' gaps that are defined.
 
     The squared standard error is the sum of the variances over users and over the seeds of both
-    methods.
+    methods; `seeds` has the means of each method by seed.
     """
-    robirank_values, other_values = (_by_user(cells, name, measure) for name in (ROBIRANK, other))
-    gaps = robirank_values.mean(axis=0) - other_values.mean(axis=0)
     gaps = gaps[np.isfinite(gaps)]
-    user_variance = float(gaps.var(ddof=1)) / gaps.size
-    error = math.sqrt(
-        user_variance + _seed_variance(robirank_values) + _seed_variance(other_values)
-    )
-    return Measured(float(gaps.mean()), error, int(gaps.size))
+    variance = float(gaps.var(ddof=1)) / gaps.size
+    for means in seeds:
+        variance += float(np.var(means, ddof=1)) / len(means) if len(means) > 1 else 0.0
+    return Measured(float(gaps.mean()), math.sqrt(variance), int(gaps.size))
 
 
 def best(recipe: Recipe, cells: Cells, name: str) -> Mapping[str, Any]:
     """Return the best options on validation; among equal ones, the first."""
-    results = [result for _, result in select(cells, part=TUNING, method=name)]
-    measure = recipe.parameters["validation"]
-    if not results:
+    trials, measure = results(cells, part=TUNING, method=name), recipe.parameters["validation"]
+    if not trials:
         return {}
-    return max(results, key=lambda result: result["means"][measure])["options"]
+    return max(trials, key=lambda result: result["means"][measure])["options"]
 
 
 def fewer_passes(recipe: Recipe, name: str) -> list[int]:
@@ -213,13 +277,9 @@ def fewer_passes(recipe: Recipe, name: str) -> list[int]:
 def by_passes(recipe: Recipe, cells: Cells, name: str) -> Iterator[tuple[int, Result]]:
     """Yield a method's numbers of passes and the result of each, for its first seed."""
     for key_parts, result in select(cells, part=PASSES, method=name):
-        yield int(key_parts["passes"]), result
-    yield _passes(recipe, name), select(cells, part=TEST, method=name)[0][1]
-
-
-def in_passes(recipe: Recipe) -> list[str]:
-    """Return the methods that learn in passes."""
-    return [name for name in recipe.parameters["methods"] if METHODS[name].passes]
+        yield key_parts["passes"], result
+    if METHODS[name].passes:
+        yield _passes(recipe, name), results(cells, part=TEST, method=name)[0]
 
 
 def _passes(recipe: Recipe, name: str) -> int:
@@ -230,126 +290,69 @@ def _chosen(recipe: Recipe, name: str) -> Mapping[str, Any]:
     return recipe.parameters["methods"][name]["chosen"]
 
 
-def _by_user(cells: Cells, name: str, measure: str) -> NDArray[np.float64]:
-    """Return the values of users, (n_seeds, n_users)."""
-    rows = [result["values"][measure] for _, result in select(cells, part=TEST, method=name)]
-    return np.array(rows, np.float64)
-
-
-def _seed_variance(values: NDArray[np.float64]) -> float:
-    """Return the variance of the mean over seeds; 0 if there is only one."""
-    means = np.nanmean(values, axis=1)
-    return float(means.var(ddof=1)) / means.size if means.size > 1 else 0.0
-
-
 _LEAST = 0.01  # the lower end of the logarithmic axis, in seconds
 _NEAREST = 6  # methods per figure; worse ones would compress the scale
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield plots of quality against seconds, of rivals and of forms, and of differences."""
-    forms = [name for name in recipe.parameters["methods"] if METHODS[name].form]
-    rivals = [ROBIRANK, *(name for name in recipe.parameters["methods"] if name not in forms)]
-    validation, measures = recipe.parameters["validation"], recipe.parameters["measures"]
-    for names, measure, title in (
-        (rivals, validation, "RoBiRank and other recommenders"),
-        (rivals, measures[0], "RoBiRank and other recommenders"),
-        (forms, validation, "RoBiRank and its other losses"),
-    ):
-        yield _curves(recipe, cells, figures, names, measure, title)
-    nearest = views.falling(compared(recipe), figures, validation)[:_NEAREST]
-    caption = "RoBiRank less the other method for the same users, with 95 % intervals."
-    title = "Gain of RoBiRank over the best other methods"
-    yield views.gaps(title, figures, ROBIRANK, nearest, measures, caption=caption)
-
-
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield tables of levels and seconds, differences, quality by passes, and grids."""
-    measures = [*recipe.parameters["measures"]]
-    validation, passes = recipe.parameters["validation"], recipe.parameters["passes"]
-    falling = views.falling(recipe.parameters["methods"], figures, validation)
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Figure | Table]:
+    """Yield levels and seconds, differences, quality by passes and by seconds, and grids."""
+    names, validation = recipe.parameters["methods"], recipe.parameters["validation"]
+    measures, falling = [*recipe.parameters["measures"]], views.falling(names, figures, validation)
     seconds = {"processor": ", seconds", "clock": ", seconds on the clock"}
-
-    def level(name: str, end: str) -> str:
-        result = figures[f"{name}{end}"]
-        return f"{result.value:.1f}" if end in seconds.values() else views.level(result, 4)
-
-    yield views.table(
-        f"Mean over seeds on the test pairs ± standard error, best first by {validation}, and "
-        "seconds of training",
-        "method",
-        falling,
-        {**{m: f" {m}" for m in measures}, **seconds},
-        level,
-    )
-    yield views.table(
-        "RoBiRank less another method for the same users, with intervals of 95 %",
-        "other",
-        [name for name in falling if name != ROBIRANK],
-        measures,
-        lambda name, measure: views.gap(figures[f"{ROBIRANK} − {name} {measure}"]),
-    )
-    reached = {name: dict(by_passes(recipe, cells, name)) for name in in_passes(recipe)}
-
-    def by_number(name: str, n: int | None) -> str:
-        last = max(reached[name])
-        result = reached[name].get(last if n is None else n) if n is None or n < last else None
-        return (
-            "" if result is None else f"{result['means'][validation]:.3f} ({result['seconds']:.1f})"
+    title = f"Mean over seeds on the test pairs, best first by {validation}; seconds of training"
+    yield Grid(title, falling, {**{m: f" {m}" for m in measures}, **seconds}, "{}{}", digits=4)
+    title = "RoBiRank less another method for the same users, with 95 % intervals"
+    others = [name for name in falling if name != ROBIRANK]
+    gaps = Grid(title, others, measures, f"{ROBIRANK} − {{}} {{}}", text="gap", head="other")
+    yield gaps
+    yield replace(gaps, rows=others[:_NEAREST], text="", plot="intervals", axis="difference")
+    reached = {name: dict(by_passes(recipe, cells, name)) for name in names}
+    yield {
+        "caption": f"Quality and processor seconds by number of passes, first seed: {validation}",
+        "columns": ["method", "passes", validation, "seconds"],
+        "rows": [
+            [name, n, f"{fit['means'][validation]:.3f}", f"{fit['seconds']:.1f}"]
+            for name, fits in reached.items()
+            for n, fit in fits.items()
+        ],
+    }
+    forms = [name for name in names if METHODS[name].form]
+    rivals = [ROBIRANK, *(name for name in names if name not in forms)]
+    for title, chosen, measure in (
+        ("RoBiRank and other recommenders", rivals, validation),
+        ("RoBiRank and other recommenders", rivals, measures[0]),
+        ("RoBiRank and its other losses", forms, validation),
+    ):
+        series: list[views.Row] = []
+        for name in chosen:
+            fits = [*reached[name].values()] or results(cells, part=TEST, method=name)[:1]
+            x = [max(fit["seconds"], _LEAST) for fit in fits]
+            series.append(views.curve(name, x, [fit["means"][measure] for fit in fits]))
+        yield views.lines(
+            f"{title}: {measure} against seconds of training",
+            series,
+            "processor seconds of training",
+            measure,
+            log_x=True,
+            caption="Each point is a separate fit with a number of passes.",
         )
-
-    yield views.table(
-        f"Quality and processor seconds by number of passes, first seed: {validation} (seconds)",
-        "method",
-        reached,
-        {**{str(n): n for n in passes}, "all": None},
-        by_number,
-    )
+    best_of = {name: best(recipe, cells, name) for name in names}
     yield {
         "caption": f"Every point of the grids: {validation} on validation, and processor seconds",
         "columns": ["method", "options", "value", "seconds", "chosen"],
-        "rows": [*_grid(recipe, cells)],
+        "rows": [
+            [
+                name,
+                views.listed(fit["options"]),
+                f"{fit['means'][validation]:.4f}",
+                f"{fit['seconds']:.1f}",
+                "✓" if fit["options"] == best_of[name] else "",
+            ]
+            for name in names
+            for fit in results(cells, part=TUNING, method=name)
+        ],
     }
 
 
-def _grid(recipe: Recipe, cells: Cells) -> Iterator[list[str]]:
-    measure = recipe.parameters["validation"]
-    for name in recipe.parameters["methods"]:
-        chosen = best(recipe, cells, name)
-        for _, result in select(cells, part=TUNING, method=name):
-            text = ", ".join(f"{option} {value}" for option, value in result["options"].items())
-            value, seconds = result["means"][measure], result["seconds"]
-            mark = "✓" if result["options"] == chosen else ""
-            yield [name, text, f"{value:.4f}", f"{seconds:.1f}", mark]
-
-
-def _curves(
-    recipe: Recipe,
-    cells: Cells,
-    figures: Figures,
-    names: Sequence[str],
-    measure: str,
-    title: str,
-) -> Figure:
-    def curve(name: str) -> views.Row:
-        if name not in in_passes(recipe):
-            x, y = figures[f"{name}, seconds"].value, figures[f"{name} {measure}"].value
-            return views.curve(name, [max(x, _LEAST)], [y])
-        results = [result for _, result in by_passes(recipe, cells, name)]
-        seconds = (max(result["seconds"], _LEAST) for result in results)
-        return views.curve(name, seconds, (result["means"][measure] for result in results))
-
-    counts = ", ".join(map(str, recipe.parameters["passes"]))
-    return views.lines(
-        f"{title}: {measure} against seconds of training",
-        map(curve, names),
-        "processor seconds of training",
-        measure,
-        log_x=True,
-        caption=f"Each point is a separate fit, with {counts} or all passes. A method without "
-        "passes has a single point.",
-    )
-
-
-STUDY = Study(cells, run, fold, prepare, plots, tables)
+STUDY = Study(cells, run, fold, prepare, shown)
 """The study of all methods in a recipe's parameters, on one split of its pairs."""

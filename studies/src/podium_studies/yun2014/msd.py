@@ -3,35 +3,116 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from podium.catalogue import rank_blocks
+from podium.errors import DataError
 from podium.evaluation import evaluate
 from podium.executors import Threads
 from podium.recommenders import Factorization
-from podium.report import Figure, Table
+from podium.report import Figure
 from podium_studies import views
 from podium_studies.archive import members, required
+from podium_studies.cells import generator, mean, repeats, select, sweep
 from podium_studies.recipe import Recipe
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Measured,
-    Result,
-    Study,
-    generator,
-    key,
-    mean,
-    parts,
-)
-from podium_studies.yun2014.msd_data import Split, hold_out, read
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+
+_BLOCK = 2**16  # users per draw of held-out songs; fixed, because the draws depend on it
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Training songs and held-out songs by user; users are in order of first appearance."""
+
+    train: csr_array[Any]
+    test: csr_array[Any]
+
+
+def read(lines: IO[bytes], name: str) -> csr_array[Any]:
+    """Read lines of user, song and count, separated by tabs, into a matrix of play counts.
+
+    Raises
+    ------
+    DataError
+        If a line is malformed, if a pair is repeated, or if there are no lines.
+
+    Notes
+    -----
+    Cost: about a minute and 2 GB of memory for the 48 million lines of the published file.
+    """
+    users: dict[bytes, int] = {}
+    songs: dict[bytes, int] = {}
+    user, song, count = array("i"), array("i"), array("i")
+    for number, line in enumerate(lines, 1):
+        try:
+            user_id, song_id, plays = line.split(b"\t")
+            count.append(int(plays))
+        except (ValueError, OverflowError):
+            raise DataError(
+                f"{name}, line {number} must be user, song and count, separated by tabs, got "
+                f"{line[:80].decode(errors='replace').rstrip()!r}."
+            ) from None
+        user.append(users.setdefault(user_id, len(users)))
+        song.append(songs.setdefault(song_id, len(songs)))
+    if not count:
+        raise DataError(f"{name} is empty. Download it again.")
+    codes = [np.frombuffer(numbers, np.int32) for numbers in (user, song)]
+    return _matrix(codes[0], codes[1], np.frombuffer(count, np.int32), name)
+
+
+def _matrix(
+    user: NDArray[np.int32], song: NDArray[np.int32], count: NDArray[np.int32], name: str
+) -> csr_array[Any]:
+    if count.min() < 1:
+        line = int(np.argmin(count)) + 1
+        raise DataError(f"{name}, line {line}: count must be at least 1, got {count[line - 1]}.")
+    shape = (int(user.max()) + 1, int(song.max()) + 1)
+    plays = csr_array((count, (user, song)), shape=shape)
+    n_lines = count.size
+    plays.sum_duplicates()
+    if plays.nnz < n_lines:
+        raise DataError(f"{name} has {n_lines - plays.nnz} repeated pairs of user and song.")
+    return plays
+
+
+def hold_out(
+    plays: csr_array[Any], share: float, draws: Callable[[int], np.random.Generator]
+) -> Split:
+    """Hold out a share of each user's songs, rounded down, at random.
+
+    Parameters
+    ----------
+    plays : (n_users, n_items), sparse
+    share : float
+        The share of songs to hold out, in (0, 1).
+    draws : callable
+        A function from the number of a block of users to its random generator.
+    """
+    is_held_out = np.empty(plays.nnz, np.bool_)
+    for block, first in enumerate(range(0, plays.shape[0], _BLOCK)):
+        offsets = plays.indptr[first : first + _BLOCK + 1].astype(np.int64)
+        sizes = np.diff(offsets)
+        user = np.repeat(np.arange(sizes.size), sizes)
+        order = np.lexsort((draws(block).random(user.size), user))
+        rank = np.arange(user.size) - np.repeat(offsets[:-1] - offsets[0], sizes)
+        part = is_held_out[offsets[0] : offsets[-1]]
+        part[order] = rank < np.floor(share * sizes)[user]
+    return Split(_kept(plays, ~is_held_out), _kept(plays, is_held_out))
+
+
+def _kept(plays: csr_array[Any], chosen: NDArray[np.bool_]) -> csr_array[Any]:
+    ends = np.concatenate([[0], np.cumsum(chosen)])[plays.indptr]
+    items = plays.indices[chosen]
+    return csr_array((np.ones(items.size, np.int8), items, ends), shape=plays.shape)
+
 
 FILE = "train_triplets.txt"
 POPULARITY = "popularity"
@@ -67,21 +148,20 @@ def prepare(recipe: Recipe, paths: Mapping[str, Path]) -> Context:
 
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield the keys: each seed, method and number of passes."""
-    for seed in range(recipe.repeats or 1):
+    for seed in repeats(recipe):
         for name, method in recipe.parameters["methods"].items():
-            for passes in method["passes"]:
-                yield key(seed=seed, method=name, passes=passes)
+            yield from sweep(seed=[seed], method=[name], passes=method["passes"])
 
 
-def run(recipe: Recipe, context: Context, cell: str) -> Result:
+def run(recipe: Recipe, context: Context, seed: int, method: str, passes: int) -> Result:
     """Fit a method, and measure it on the held-out songs of the judged users."""
-    key_parts, settings = parts(cell), recipe.parameters
+    settings = recipe.parameters
     train, test, judged = context.split.train, context.split.test, context.judged
     start = time.perf_counter(), time.process_time()
-    if key_parts["method"] == POPULARITY:
+    if method == POPULARITY:
         users, items = _popularity(train)
     else:
-        users, items = _fitted(recipe, train, key_parts)
+        users, items = _fitted(recipe, train, method, passes, seed)
     seconds, cpu = time.perf_counter() - start[0], time.process_time() - start[1]
     scores = (users[judged], items)
     lists = rank_blocks(scores, test[judged], exclude=train[judged], depth=settings["depth"])
@@ -90,12 +170,12 @@ def run(recipe: Recipe, context: Context, cell: str) -> Result:
     return {"seconds": seconds, "cpu": cpu, **values}
 
 
-def _fitted(recipe: Recipe, train: csr_array[Any], key_parts: Mapping[str, str]) -> Factors:
-    options: Mapping[str, Any] = recipe.parameters["methods"][key_parts["method"]]["options"]
+def _fitted(recipe: Recipe, train: csr_array[Any], method: str, passes: int, seed: int) -> Factors:
+    options: Mapping[str, Any] = recipe.parameters["methods"][method]["options"]
     model = Factorization(
         **{**recipe.parameters["model"], **options},
-        n_epochs=int(key_parts["passes"]),
-        random_state=int(key_parts["seed"]),
+        n_epochs=passes,
+        random_state=seed,
     )
     model.fit(train, executor=Threads(recipe.parameters["threads"]))
     ones = np.ones((train.shape[0], 1), np.float32)
@@ -120,11 +200,12 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     fits = _fits(cells)
     measures: Sequence[str] = recipe.parameters["measures"]
     figures: dict[str, Measured] = {}
-    for name, by_passes in fits.items():
+    for method, by_passes in fits.items():
         for passes, results in by_passes.items():
-            label = _label(name, passes)
+            label = _label(method, passes)
             figures |= {f"{label}: {m}": mean(_per_user(results, m)) for m in measures}
-            figures[f"{label}: seconds"] = mean(result["seconds"] for result in results)
+            for name, clock in {"seconds": "seconds", "CPU seconds": "cpu"}.items():
+                figures[f"{label}: {name}"] = mean(result[clock] for result in results)
     (first, first_results), *others = ((name, by[max(by)]) for name, by in fits.items())
     for name, other_results in others:
         for measure in measures:
@@ -133,19 +214,26 @@ def fold(recipe: Recipe, cells: Cells) -> Figures:
     return figures
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield plots of each measure against threads × seconds, as on the poster."""
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Figure]:
+    """Yield all fits, the differences, and plots against threads × seconds, as on the poster."""
+    fits, measures = _fits(cells), recipe.parameters["measures"]
+    labels = [_label(name, n) for name, by_passes in fits.items() for n in by_passes]
+    title = "Means over the judged users ± standard errors, and seconds of a complete fit"
+    yield Grid(title, labels, [*measures, "seconds", "CPU seconds"], "{}: {}", digits=4)
+    first, *others = fits
+    title = f"{first} less another method on the same users, each with most passes"
+    yield Grid(title, others, measures, f"{first} − {{}}: {{}}", digits=4, head="other")
     threads = recipe.parameters["threads"]
-
-    def curve(name: str, passes: Iterable[int], measure: str) -> views.Row:
-        labels = [_label(name, n) for n in passes]
-        seconds = (threads * figures[f"{label}: seconds"].value for label in labels)
-        return views.curve(name, seconds, (figures[f"{fit}: {measure}"].value for fit in labels))
-
-    for measure in recipe.parameters["measures"]:
+    for measure in measures:
+        series: list[views.Row] = []
+        for name, by_passes in fits.items():
+            points = [_label(name, n) for n in by_passes]
+            seconds = [threads * figures[f"{label}: seconds"].value for label in points]
+            values = [figures[f"{label}: {measure}"].value for label in points]
+            series.append(views.curve(name, seconds, values))
         yield views.lines(
             f"{measure} against threads × seconds",
-            [curve(name, by_passes, measure) for name, by_passes in _fits(cells).items()],
+            series,
             "threads × seconds of a complete fit",
             measure,
             log_x=True,
@@ -154,39 +242,11 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
         )
 
 
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield a table of all fits, and a table of the differences."""
-    fits, measures = _fits(cells), recipe.parameters["measures"]
-    first, *others = fits
-    yield {
-        "columns": ["method", "passes", *measures, "seconds", "CPU seconds"],
-        "rows": [
-            [
-                name,
-                passes,
-                *(views.level(figures[f"{_label(name, passes)}: {m}"], 4) for m in measures),
-                *(f"{mean(r[clock] for r in results).value:.1f}" for clock in ("seconds", "cpu")),
-            ]
-            for name, by_passes in fits.items()
-            for passes, results in by_passes.items()
-        ],
-        "caption": "Means over the judged users ± standard errors, and seconds of a complete fit.",
-    }
-    yield views.table(
-        f"{first} less another method on the same users, each with its largest number of passes, "
-        "± standard errors.",
-        "other",
-        others,
-        measures,
-        lambda name, measure: views.level(figures[f"{first} − {name}: {measure}"], 4),
-    )
-
-
 def _fits(cells: Cells) -> Fits:
     fits: dict[str, dict[int, list[Result]]] = {}
-    for key_parts, result in views.select(cells):
+    for key_parts, result in select(cells):
         by_passes = fits.setdefault(key_parts["method"], {})
-        by_passes.setdefault(int(key_parts["passes"]), []).append(result)
+        by_passes.setdefault(key_parts["passes"], []).append(result)
     return fits
 
 
@@ -199,5 +259,5 @@ def _label(name: str, passes: int) -> str:
     return f"{name}, {passes} passes" if passes else name
 
 
-STUDY = Study(cells, run, fold, prepare, plots, tables)
+STUDY = Study(cells, run, fold, prepare, shown)
 """The study of quality against seconds. Times are results here, and differ between runs."""

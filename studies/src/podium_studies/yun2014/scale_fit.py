@@ -105,38 +105,11 @@ def _block(
 _STATUS = Path("/proc/self/status")
 
 
-@dataclass(frozen=True)
-class FitSettings:
-    """The settings of a fit.
-
-    Attributes
-    ----------
-    fraction : float
-        The fraction of the full shape's users.
-    n_factors, n_negatives, n_passes : int
-    n_blocks : int or None
-        The number of blocks; with None, it follows from the data's shape.
-    executor : {"threads", "ray"}
-    n_workers : int
-    seeds : tuple of int
-        The seeds of the data.
-    """
-
-    fraction: float
-    n_factors: int
-    n_negatives: int
-    n_passes: int
-    n_blocks: int | None
-    executor: str
-    n_workers: int
-    seeds: tuple[int, ...]
-
-
-def in_process(settings: FitSettings) -> dict[str, Any]:
+def in_process(**settings: Any) -> dict[str, Any]:
     """Measure a fit in a separate process, whose peak memory is that of this fit."""
     try:
         with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-            return pool.submit(measure, settings).result()
+            return pool.submit(measure, **settings).result()
     except BrokenProcessPool as error:
         raise PodiumError(
             "The process of a fit was killed, most often because memory ran out. Use a smaller "
@@ -144,32 +117,41 @@ def in_process(settings: FitSettings) -> dict[str, Any]:
         ) from error
 
 
-def measure(settings: FitSettings) -> dict[str, Any]:
-    """Draw the data, fit, and return times and memory; the first of several passes is left out."""
+def measure(
+    fraction: float, seeds: Sequence[int], executor: str, n_workers: int, **options: Any
+) -> dict[str, Any]:
+    """Draw the data, fit, and return times and memory; the first of several passes is left out.
+
+    Parameters
+    ----------
+    fraction : float
+        The fraction of the full shape's users.
+    seeds : sequence of int
+        The seeds of the data.
+    executor : {"threads", "ray"}
+    n_workers : int
+    options : n_factors, n_negatives, n_epochs, n_blocks
+        The options of the factorization. With n_blocks=None, it follows from the data's shape.
+    """
     start = time.perf_counter()
-    pairs = draw(Shape.of(settings.fraction), settings.seeds)
+    pairs = draw(Shape.of(fraction), seeds)
     drawing_seconds, before = time.perf_counter() - start, peak_memory()
     ends: list[tuple[float, float]] = []
 
     def progress(done: int, total: int, note: str) -> None:
         ends.append((time.perf_counter(), time.process_time()))
 
-    model = Factorization(
-        settings.n_factors,
-        loss="robirank",
-        l2=0.025,
-        n_negatives=settings.n_negatives,
-        n_epochs=settings.n_passes,
-        n_blocks=settings.n_blocks,
-        negatives="unseen",
-        gain="one",
-    )
-    with _workers(settings) as executor:
+    fixed: dict[str, Any] = {"loss": "robirank", "l2": 0.025, "negatives": "unseen", "gain": "one"}
+    model = Factorization(**fixed, **options)
+    with _workers(executor, n_workers) as workers:
         started = (time.perf_counter(), time.process_time())
-        model.fit(pairs, executor=executor, progress=progress)
+        model.fit(pairs, executor=workers, progress=progress)
     passes = np.diff(np.array([started, *ends]), axis=0)
-    counted = passes[-max(1, settings.n_passes - 1) :]
+    counted = passes[-max(1, options["n_epochs"] - 1) :]
     seconds, cpu = (statistics.median(column.tolist()) for column in counted.T)
+    digest = hashlib.sha256()
+    for array in (model.user_factors_, model.item_factors_, model.item_bias_):
+        digest.update(np.ascontiguousarray(array).data)
     return {
         "users": pairs.shape[0],
         "items": pairs.shape[1],
@@ -177,12 +159,12 @@ def measure(settings: FitSettings) -> dict[str, Any]:
         "blocks": model.n_blocks_,
         "seconds": seconds,
         "first": float(passes[0, 0]),
-        "cpu": cpu if settings.executor == "threads" else float("nan"),
+        "cpu": cpu if executor == "threads" else float("nan"),
         "memory": peak_memory(),
         "before": before,
         "drawing": drawing_seconds,
         "cost": float(model.history_["cost"][-1]),
-        "factors": _checksum(model.user_factors_, model.item_factors_, model.item_bias_),
+        "factors": digest.hexdigest()[:16],
     }
 
 
@@ -200,19 +182,11 @@ def peak_memory() -> float:
 
 
 @contextlib.contextmanager
-def _workers(settings: FitSettings) -> Generator[Executor]:
-    if settings.executor == "threads":
-        yield Threads(settings.n_workers)
+def _workers(executor: str, n_workers: int) -> Generator[Executor]:
+    if executor == "threads":
+        yield Threads(n_workers)
         return
     from podium.executors import Ray
 
-    with Ray("local", n_workers=settings.n_workers) as executor:
-        yield executor
-
-
-def _checksum(*arrays: Any) -> str:
-    """Return a checksum of the bits of arrays."""
-    digest = hashlib.sha256()
-    for array in arrays:
-        digest.update(np.ascontiguousarray(array).data)
-    return digest.hexdigest()[:16]
+    with Ray("local", n_workers=n_workers) as ray:
+        yield ray

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,25 +17,15 @@ from podium.catalogue import rank_blocks
 from podium.data import splits
 from podium.errors import DataError
 from podium.evaluation import evaluate
-from podium.report import Figure, Table
+from podium.report import Table
 from podium_studies import archive, views
 from podium_studies.archive import Pairs, members, required
+from podium_studies.cells import key, mean, methods, seed_of, sweep
 from podium_studies.recipe import DataSet, Recipe
 from podium_studies.rivals.with_implicit import ALS, BPR
 from podium_studies.rivals.with_lightfm import WARP
-from podium_studies.study import (
-    Cells,
-    Figures,
-    Measured,
-    Result,
-    Study,
-    key,
-    mean,
-    methods,
-    parts,
-    seed_of,
-)
-from podium_studies.yun2014.ml1m import read_ids
+from podium_studies.study import Cells, Figures, Grid, Measured, Result, Study
+from podium_studies.yun2014.ml1m import mean_gap, read_ids
 
 PODIUM, DEFAULTS = "podium's factorization", "its defaults"
 
@@ -134,13 +124,12 @@ FORMATS: dict[str, Callable[[Path, DataSet], Pairs]] = {
 
 def cells(recipe: Recipe) -> Iterator[str]:
     """Yield one key per method: it is tuned, fitted with each seed, and measured."""
-    for name in methods(recipe, METHODS):
-        yield key(method=name)
+    return sweep(method=methods(recipe, METHODS))
 
 
-def run(recipe: Recipe, context: Context, cell: str) -> Result:
+def run(recipe: Recipe, context: Context, method: str) -> Result:
     """Tune a method on a part of the training pairs, and measure its fits on the test pairs."""
-    name, settings = parts(cell)["method"], recipe.parameters
+    name, settings = method, recipe.parameters
     model, trials = METHODS[name]().for_data(context.train), ()
     if name != DEFAULTS:
         search = tuning.search(
@@ -221,75 +210,38 @@ def _others(recipe: Recipe) -> list[str]:
 def _difference(one: Result, other: Result, measure: str) -> Measured:
     """Return the mean difference over users; its error includes the variance of the seeds."""
     gaps = np.array(one["values"][measure], float) - np.array(other["values"][measure], float)
-    gaps = gaps[np.isfinite(gaps)]
-    variance = float(gaps.var(ddof=1)) / gaps.size
-    for result in (one, other):
-        means = result["means"][measure]
-        variance += float(np.var(means, ddof=1)) / len(means) if len(means) > 1 else 0.0
-    return Measured(float(gaps.mean()), variance**0.5, int(gaps.size))
+    return mean_gap(gaps, [one["means"][measure], other["means"][measure]])
 
 
-def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Figure]:
-    """Yield the differences of podium's factorization from the nearest other methods."""
-    del cells
-    others = views.falling(_others(recipe), figures, recipe.parameters["validation"])
-    caption = "podium's factorization less the other method, same users, with 95 % intervals."
-    title = "Gain of podium's factorization over other recommenders"
-    nearest = [name for name in others if name != "popularity"]
-    yield views.gaps(
-        title, figures, PODIUM, nearest, recipe.parameters["measures"], caption=caption
-    )
-
-
-def tables(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Table]:
-    """Yield tables of levels and seconds, of differences, and of every trial of the searches."""
+def shown(recipe: Recipe, cells: Cells, figures: Figures) -> Iterator[Grid | Table]:
+    """Yield levels and seconds, differences, every trial of the searches, and chosen options."""
     measures, validation = [*recipe.parameters["measures"]], recipe.parameters["validation"]
     falling = views.falling(recipe.parameters["methods"], figures, validation)
-
-    def level(name: str, end: str) -> str:
-        result = figures[f"{name}{end}"]
-        return views.level(result, 4) if end.strip() in measures else f"{result.value:.1f}"
-
-    yield views.table(
-        f"Mean over seeds on the test pairs ± standard error, best first by {validation}; "
-        "processor seconds of a fit",
-        "method",
-        falling,
-        {**{m: f" {m}" for m in measures}, "seconds": ", seconds"},
-        level,
-    )
-    yield views.table(
-        f"{PODIUM} less another method for the same users, with intervals of 95 %",
-        "other",
-        [name for name in falling if name != PODIUM],
-        measures,
-        lambda name, measure: views.gap(figures[f"{PODIUM} − {name} {measure}"], 4),
-    )
+    columns = {**{m: f" {m}" for m in measures}, "seconds": ", seconds"}
+    title = f"Mean over seeds on the test pairs, best first by {validation}; processor seconds"
+    yield Grid(title, falling, columns, "{}{}", digits=4)
+    title = f"{PODIUM} less another method for the same users, with 95 % intervals"
+    others = [name for name in falling if name != PODIUM]
+    gaps = Grid(title, others, measures, f"{PODIUM} − {{}} {{}}", "gap", digits=4, head="other")
+    yield gaps
+    nearest = [name for name in others if name != "popularity"]
+    yield replace(gaps, rows=nearest, text="", plot="intervals", axis="difference")
+    results = {name: cells[key(method=name)] for name in recipe.parameters["methods"]}
     yield {
         "caption": f"Every fit of the searches: {validation} on validation, processor seconds",
         "columns": ["method", "options", "value", "seconds"],
-        "rows": [*_trials(recipe, cells)],
+        "rows": [
+            [name, views.listed(trial["options"]), f"{trial['mean']:.4f}", f"{seconds:.1f}"]
+            for name, result in results.items()
+            for trial, seconds in zip(result["trials"], result["trial_seconds"], strict=True)
+        ],
     }
     yield {
         "caption": "The options of the final fits",
         "columns": ["method", "options"],
-        "rows": [
-            [name, _listed(cells[key(method=name)]["options"])]
-            for name in recipe.parameters["methods"]
-        ],
+        "rows": [[name, views.listed(result["options"])] for name, result in results.items()],
     }
 
 
-def _trials(recipe: Recipe, cells: Cells) -> Iterator[Sequence[str]]:
-    for name in recipe.parameters["methods"]:
-        result = cells[key(method=name)]
-        for trial, seconds in zip(result["trials"], result["trial_seconds"], strict=True):
-            yield [name, _listed(trial["options"]), f"{trial['mean']:.4f}", f"{seconds:.1f}"]
-
-
-def _listed(options: Mapping[str, Any]) -> str:
-    return ", ".join(f"{option} {value}" for option, value in options.items())
-
-
-STUDY = Study(cells, run, fold, prepare, plots, tables)
+STUDY = Study(cells, run, fold, prepare, shown)
 """The study of all methods in a recipe's parameters, on one data set."""

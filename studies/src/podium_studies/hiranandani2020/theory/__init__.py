@@ -5,12 +5,13 @@ bounds the difference between the population risk and the risk of a sample, and
 ``generalization_gap`` measures it. The README of the paper has examples.
 """
 
-from podium_studies.hiranandani2020.theory.bound import GammaPlus, generalization_bound
 from podium_studies.hiranandani2020.theory.gap import Fit, Gap, gap_plot, generalization_gap
 from podium_studies.hiranandani2020.theory.population import (
+    GammaPlus,
     PopulationRisk,
     Sampler,
     Scorer,
+    generalization_bound,
     population_risk,
 )
 

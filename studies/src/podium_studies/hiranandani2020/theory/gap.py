@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,45 +16,23 @@ from podium.progress import or_silent
 from podium.ranking import Ranking
 from podium.report import figures
 from podium.types import PerRow, Progress
-from podium_studies import checks
-from podium_studies.hiranandani2020.theory.bound import generalization_bound, sizes
+from podium_studies import checks, views
 from podium_studies.hiranandani2020.theory.population import (
+    PopulationRisk,
     Sampler,
     Scorer,
+    generalization_bound,
     population_risk,
     scored,
+    sizes,
 )
 
 Fit: TypeAlias = Callable[[Any, Any], Scorer]
 """A function that learns a scorer: (rows of positives, rows of negatives) -> scorer."""
 
 
-class Band(TypedDict):
-    """The mean and the quantiles by size."""
-
-    mean: list[float]
-    low: list[float]
-    high: list[float]
-
-
-class Gap(TypedDict):
-    """The result of `generalization_gap`: plain numbers; each list has one entry per size."""
-
-    n_pos: list[int]
-    n_neg: list[int]
-    k: list[int]
-    population: list[float]
-    population_std_error: float
-    empirical: list[float]
-    gap: Band
-    bound: list[float]
-    constant: float | None
-    scaled_bound: list[float | None]
-    rate: float | None
-    rho: float
-    vc_dim: int
-    n_repeats: int
-    seed: int
+Gap: TypeAlias = dict[str, Any]
+"""The result of `generalization_gap`: plain numbers; each list has one entry per size."""
 
 
 def generalization_gap(
@@ -152,97 +129,65 @@ def generalization_gap(
     >>> -0.7 < gap["rate"] < -0.3
     True
     """
-    n_pos, n_neg, k = sizes(n_pos, n_neg, k)
-    factors = _factors(multiples)
+    smallest = sizes(n_pos, n_neg, k)
+    factors = [checks.cutoff(m, name="multiples") for m in multiples]
+    if not factors or any(b <= a for a, b in itertools.pairwise(factors)):
+        raise ArgumentError(
+            f"multiples must be one or more integers in rising order, got {list(multiples)!r}."
+        )
     repeats = checks.cutoff(n_repeats, name="n_repeats")
-    level = checks.open_fraction(rho, "rho")
+    level, root_seed = checks.open_fraction(rho, "rho"), checks.integer(seed, "seed")
     if scorer is not None and fit is not None:
         raise ArgumentError("Pass scorer or fit, not both.")
-    shape, root_seed = (n_pos, n_neg, k), checks.integer(seed, "seed")
-    study = _Study((positives, negatives), shape, scorer, fit, n_draws, root_seed)
-    risks, std_error = study.risks(factors, repeats, or_silent(progress))
+    group = dict(zip(("n_pos", "n_neg", "k"), smallest, strict=True))
+
+    def population(chosen: Scorer | None) -> PopulationRisk:
+        options: dict[str, Any] = {"scorer": chosen, "n_draws": n_draws, "seed": root_seed}
+        return population_risk(positives, negatives, **group, **options)
+
+    report = or_silent(progress)
+    risks = np.empty((2, len(factors), repeats))  # population and empirical, by size and repeat
+    risk = population(scorer) if fit is None else None
+    for (i, factor), repeat in itertools.product(enumerate(factors), range(repeats)):
+        # The last key is 2 or 3, because the keys of the population end in 0 and 1.
+        n_items, cutoff = [factor * n for n in smallest[:2]], factor * smallest[2]
+        drawn = [
+            sampler(np.random.default_rng([root_seed, factor, repeat, last_key]), n)
+            for sampler, n, last_key in zip((positives, negatives), n_items, (2, 3), strict=True)
+        ]
+        if fit is not None:
+            scorer = fit(*drawn)
+            risk = population(scorer)
+        s, t = (
+            scored(rows, scorer, n, name)
+            for rows, n, name in zip(drawn, n_items, ("positives", "negatives"), strict=True)
+        )
+        risks[:, i, repeat] = risk.value if risk else math.nan, _empirical(s, t, cutoff)
+        n_done = i * repeats + repeat + 1
+        report(n_done, len(factors) * repeats, f"{sum(n_items):,} items")
+    by_size = {name: [n * factor for factor in factors] for name, n in group.items()}
     bound = [
-        generalization_bound(n_pos=n_pos * f, n_neg=n_neg * f, k=k * f, vc_dim=vc_dim, rho=level)
-        for f in factors
+        generalization_bound(n_pos=p, n_neg=n, k=cutoff, vc_dim=vc_dim, rho=level)
+        for p, n, cutoff in zip(*by_size.values(), strict=True)
     ]
-    band = _band(risks[0] - risks[1], level)
-    constant = max(high / size_bound for high, size_bound in zip(band["high"], bound, strict=True))
-    has_constant = constant > 0
+    gaps = risks[0] - risks[1]
+    low, high = np.quantile(gaps, [level, 1.0 - level], axis=1)
+    constant = float((high / bound).max())
     return {
-        "n_pos": [n_pos * f for f in factors],
-        "n_neg": [n_neg * f for f in factors],
-        "k": [k * f for f in factors],
+        **by_size,
         "population": risks[0].mean(axis=1).tolist(),
-        "population_std_error": std_error,
+        "population_std_error": risk.std_error if risk else math.nan,
         "empirical": risks[1].mean(axis=1).tolist(),
-        "gap": band,
+        "gap": {"mean": gaps.mean(axis=1).tolist(), "low": low.tolist(), "high": high.tolist()},
         "bound": bound,
-        "constant": constant if has_constant else None,
-        "scaled_bound": [constant * size_bound if has_constant else None for size_bound in bound],
-        "rate": _rate(factors, band),
+        "constant": constant if constant > 0 else None,
+        "scaled_bound": [constant * value if constant > 0 else None for value in bound],
+        "rate": _rate(factors, high - low),
         "rho": level,
         "vc_dim": vc_dim,
         "n_repeats": repeats,
         "seed": seed,
     }
-
-
-@dataclass(frozen=True)
-class _Study:
-    """The samplers and sizes of a study, which draws groups and computes both risks of each."""
-
-    samplers: tuple[Sampler, Sampler]
-    sizes: tuple[int, int, int]
-    scorer: Scorer | None
-    fit: Fit | None
-    n_draws: int
-    seed: int
-
-    def risks(
-        self, factors: Sequence[int], repeats: int, progress: Progress
-    ) -> tuple[NDArray[np.float64], float]:
-        """Return the risks and the standard error of the last population risk.
-
-        The risks are population and empirical, float64 (2, n_sizes, n_repeats).
-        """
-        risks = np.empty((2, len(factors), repeats))
-        scorer, value, error = self.scorer, math.nan, math.nan
-        if self.fit is None:
-            value, error = self._population(scorer)
-        for i, factor in enumerate(factors):
-            n_pos, n_neg, k = (factor * n for n in self.sizes)
-            for repeat in range(repeats):
-                # The last key is 2 or 3, because the keys of the population end in 0 and 1.
-                rngs = [
-                    np.random.default_rng([self.seed, factor, repeat, last_key])
-                    for last_key in (2, 3)
-                ]
-                samples = [
-                    sampler(rng, n)
-                    for sampler, rng, n in zip(self.samplers, rngs, (n_pos, n_neg), strict=True)
-                ]
-                if self.fit is not None:
-                    scorer = self.fit(*samples)
-                    value, error = self._population(scorer)
-                s = scored(samples[0], scorer, n_pos, "positives")
-                t = scored(samples[1], scorer, n_neg, "negatives")
-                risks[:, i, repeat] = value, _empirical(s, t, k)
-                n_done = i * repeats + repeat + 1
-                progress(n_done, len(factors) * repeats, f"{n_pos + n_neg:,} items")
-        return risks, error
-
-    def _population(self, scorer: Scorer | None) -> tuple[float, float]:
-        n_pos, n_neg, k = self.sizes
-        risk = population_risk(
-            *self.samplers,
-            n_pos=n_pos,
-            n_neg=n_neg,
-            k=k,
-            scorer=scorer,
-            n_draws=self.n_draws,
-            seed=self.seed,
-        )
-        return risk.value, risk.std_error
 
 
 def _empirical(s: PerRow, t: PerRow, k: int) -> float:
@@ -251,22 +196,7 @@ def _empirical(s: PerRow, t: PerRow, k: int) -> float:
     return 1.0 - float(pap(ranking, k=k)[0])
 
 
-def _factors(multiples: Sequence[int]) -> list[int]:
-    factors = [checks.cutoff(m, name="multiples") for m in multiples]
-    if not factors or any(b <= a for a, b in itertools.pairwise(factors)):
-        raise ArgumentError(
-            f"multiples must be one or more integers in rising order, got {list(multiples)!r}."
-        )
-    return factors
-
-
-def _band(gaps: NDArray[np.float64], rho: float) -> Band:
-    low, high = np.quantile(gaps, [rho, 1.0 - rho], axis=1)
-    return {"mean": gaps.mean(axis=1).tolist(), "low": low.tolist(), "high": high.tolist()}
-
-
-def _rate(factors: Sequence[int], band: Band) -> float | None:
-    widths = np.subtract(band["high"], band["low"])
+def _rate(factors: Sequence[int], widths: NDArray[np.float64]) -> float | None:
     if len(factors) < 2 or not (widths > 0).all():
         return None
     return float(np.polyfit(np.log(factors), np.log(widths), 1)[0])
@@ -304,24 +234,12 @@ def gap_plot(
     '<svg'
     """
     low, high = 100 * gap["rho"], 100 * (1 - gap["rho"])
-    x = [
-        n_positives + n_negatives
-        for n_positives, n_negatives in zip(gap["n_pos"], gap["n_neg"], strict=True)
-    ]
-    band = gap["gap"]
+    x, band = np.add(gap["n_pos"], gap["n_neg"]).tolist(), gap["gap"]
     label = f"mean of {gap['n_repeats']} groups, band: {low:g} % to {high:g} %"
-    series: list[dict[str, Any]] = [
-        {"label": label, "x": x, "y": band["mean"], "low": band["low"], "high": band["high"]}
-    ]
+    series = [views.curve(label, x, band["mean"]) | {"low": band["low"], "high": band["high"]}]
     if gap["constant"] is not None:
         label = f"bound with C = {gap['constant']:.3g}"
-        series.append({"label": label, "x": x, "y": gap["scaled_bound"]})
-    figure = {
-        "kind": "line_plot",
-        "series": series,
-        "title": title,
-        "x_label": "items in the group (logarithmic)",
-        "y_label": "population − empirical risk",
-        "log_x": True,
-    }
+        series.append(views.curve(label, x, gap["scaled_bound"]))
+    x_label, y_label = "items in the group (logarithmic)", "population − empirical risk"
+    figure = views.lines(title, series, x_label, y_label, log_x=True)
     return figures.draw(figure, width=width, background=background)

@@ -7,9 +7,14 @@ expected loss, and `agreement` compares their top k with that of the Bayes ranke
 modifies any loss on grades for the top k. The page docs/consistency.md has examples.
 """
 
-from podium_studies.xia2009.consistency.agreement import Agreement, agreement, is_consistent_on
 from podium_studies.xia2009.consistency.cross_entropy import PermutationCrossEntropy
-from podium_studies.xia2009.consistency.minimum import Minimum, minimise
+from podium_studies.xia2009.consistency.minimum import (
+    Agreement,
+    Minimum,
+    agreement,
+    is_consistent_on,
+    minimise,
+)
 from podium_studies.xia2009.consistency.sensitivity import (
     CONDITIONS,
     CounterExample,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import operator
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
@@ -42,30 +41,11 @@ def depth(k: Any, n: int) -> int:
 
 
 def objects(i: Any, j: Any, n: int) -> tuple[int, int]:
-    """Return two objects, numbered from 0, after a check that they differ."""
-    numbers = [_object(i, "i", n), _object(j, "j", n)]
-    if numbers[0] == numbers[1]:
-        raise ArgumentError(f"i and j must be two objects, got {numbers[0]} twice.")
-    return numbers[0], numbers[1]
-
-
-def pair(value: Any, n: int) -> tuple[int, int]:
-    """Return a pair of objects, after a check."""
-    try:
-        i, j = value
-    except (TypeError, ValueError):
-        raise ArgumentError(f"pairs must hold pairs (i, j) of objects, got {value!r}.") from None
-    return objects(i, j, n)
-
-
-def _object(value: Any, name: str, n: int) -> int:
-    try:
-        number = -1 if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        number = -1
-    if not 0 <= number < n:
-        raise ArgumentError(f"{name} must be an object from 0 to {n - 1}, got {value!r}.")
-    return number
+    """Return two objects, numbered from 0, after a check that they exist and differ."""
+    one, other = checks.integer(i, "i"), checks.integer(j, "j")
+    if one == other or max(one, other) >= n:
+        raise ArgumentError(f"i and j must be two objects from 0 to {n - 1}, got {i} and {j}.")
+    return one, other
 
 
 @cache

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses import Loss, inputs
+from podium.losses import inputs
+from podium.losses.base import Out, count_of
+from podium.losses.listwise import ListwiseLoss, several_grades
 from podium.types import Mask, PerGroup, PerRow, RowIndex
 from podium_studies import checks
 
@@ -47,7 +49,7 @@ class PermutationTarget:
 
 
 @dataclass(frozen=True)
-class PermutationCrossEntropy(Loss):
+class PermutationCrossEntropy(ListwiseLoss):
     """The divergence of the Plackett-Luce distribution of scores from that of grades.
 
     The value is ``sum_pi P(pi; grades) log(P(pi; grades) / P(pi; scores))``. This is ListNet
@@ -87,94 +89,34 @@ class PermutationCrossEntropy(Loss):
     scale: float = 1.0
 
     name: ClassVar[str] = "permutation-cross-entropy"
-    bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
-    convex: ClassVar[bool] = True
-    smooth: ClassVar[bool] = True
-    shift_invariant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        value = checks.positive(self.scale, "scale")
-        object.__setattr__(self, "scale", value)
+        object.__setattr__(self, "scale", checks.positive(self.scale, "scale"))
 
-    def prepare(
-        self,
-        relevance: PerRow,
-        groups: Groups,
-        *,
-        weights: PerRow | None = None,
-        rng: np.random.Generator | None = None,
-    ) -> PermutationTarget:
-        """Return the target, with the probability of every set under the grades.
-
-        Parameters
-        ----------
-        relevance : float64, (n_rows,)
-            The grades, >= 0.
-        groups : Groups
-            The groups of the rows.
-        weights : float64, (n_rows,) or (n_groups,), optional
-            One weight >= 0 per group.
-        rng : numpy.random.Generator, optional
-            A generator that is not used, because nothing is random.
-
-        Returns
-        -------
-        PermutationTarget
-
-        Raises
-        ------
-        ArgumentError
-            If a group has more than 12 rows, lengths differ, a relevance or a weight is negative,
-            weights vary within a group, or the scale makes a grade infinite.
-        """
-        grades = self._scaled(inputs.relevance_of(relevance, groups))
-        defined = _has_two_grades(grades, groups)
-        per_group = inputs.group_weights(weights, groups, self.name)
-        share = inputs.shares(per_group, defined)
-        blocks = [_block(grades, rows) for rows in _rows_by_size(groups, defined)]
-        return PermutationTarget(groups, blocks, defined, share)
-
-    def _scaled(self, relevance: PerRow) -> PerRow:
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> PermutationTarget:
         with np.errstate(over="ignore"):
-            grades = self.scale * relevance
-        if not np.isfinite(grades).all():
+            scaled = self.scale * grades
+        if not np.isfinite(scaled).all():
             raise ArgumentError(
                 f"scale times the largest relevance must be finite, got {self.scale:g} times "
-                f"{relevance.max():g}. Use a smaller scale."
+                f"{grades.max():g}. Use a smaller scale."
             )
-        return grades
+        defined = several_grades(scaled, groups)
+        share = inputs.group_shares(weights, groups, self.name, defined)
+        blocks = [_block(scaled, rows) for rows in _rows_by_size(groups, defined)]
+        return PermutationTarget(groups, blocks, defined, share)
 
-    def value_and_grad(self, scores: PerRow, target: PermutationTarget) -> tuple[PerGroup, PerRow]:
-        """Return the value of each group, and the gradient of their mean by the scores."""
-        values, grad, _ = self.value_grad_and_curvature(scores, target)
-        return values, grad
-
-    def curvature(self, scores: PerRow, target: PermutationTarget) -> PerRow:
-        """Return the sum over places of each row's probability to be placed, as a bound by row."""
-        return self.value_grad_and_curvature(scores, target)[2]
-
-    def value_grad_and_curvature(
-        self, scores: PerRow, target: PermutationTarget
-    ) -> tuple[PerGroup, PerRow, PerRow]:
-        """Return values, gradient and curvature from one pass."""
-        checked = inputs.scores_of(scores, target.groups)
-        n_defined = max(1, int(np.count_nonzero(target.defined)))
-        values = np.full(target.groups.n_groups, np.nan)
-        grad = np.zeros(checked.size)
-        bound = np.full(checked.size, inputs.LEAST_CURVATURE / n_defined)
+    def _run(self, scores: PerRow, target: PermutationTarget, out: Out) -> None:
+        values, grad, bound = out
+        n_defined = count_of(target)
         for rows, chances, entropy in target.blocks:
             group = target.groups.index[rows[:, 0]]
             share = target.share[group]
-            cost, expected = _expected(checked[rows], chances)
+            cost, expected = _expected(scores[rows], chances)
             values[group] = share * np.maximum(cost - entropy, 0.0)
             grad[rows] = (share / n_defined)[:, None] * (expected - 1.0)
-            bound[rows] += (share / n_defined)[:, None] * expected
-        return values, grad, bound
-
-    def why_undefined(self, target: PermutationTarget) -> str:
-        """Return a message with the requirement on groups and the number that do not meet it."""
-        lacking = int(np.count_nonzero(~target.defined))
-        return f"{self.name} needs two different grades in a group, but {lacking} lack them."
+            if bound.size:
+                bound[rows] = (share / n_defined)[:, None] * expected
 
 
 @cache
@@ -240,13 +182,6 @@ def _block(grades: PerRow, rows: RowIndex) -> Block:
     return rows, chances, (chances * choice_entropy).sum(axis=1)
 
 
-def _has_two_grades(grades: PerRow, groups: Groups) -> Mask:
-    low, high = np.full(groups.n_groups, np.inf), np.full(groups.n_groups, -np.inf)
-    np.minimum.at(low, groups.index, grades)
-    np.maximum.at(high, groups.index, grades)
-    return high > low
-
-
 def _rows_by_size(groups: Groups, defined: Mask) -> list[RowIndex]:
     """Return the rows of all defined groups of each size, (m, size)."""
     if defined.any() and groups.sizes[defined].max() > _LARGEST:
@@ -256,7 +191,7 @@ def _rows_by_size(groups: Groups, defined: Mask) -> list[RowIndex]:
             f"{groups.sizes[largest]} in qid {groups.labels.tolist()[largest]!r}. "
             "Use listnet for longer lists."
         )
-    order: RowIndex = np.arange(groups.n_rows) if groups.order is None else groups.order
+    order = inputs.rows_by_group(groups)
     rows_by_size: list[RowIndex] = []
     for size in np.unique(groups.sizes[defined]).tolist():
         first_positions = groups.offsets[:-1][defined & (groups.sizes == size)]

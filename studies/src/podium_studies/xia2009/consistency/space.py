@@ -104,17 +104,6 @@ class Space:
         return cls(np.exp((sorted_scores - log_remaining).sum(axis=1)))
 
     @classmethod
-    def mallows(cls, order: Sequence[int], dispersion: float) -> Space:
-        """Return Mallows' distribution, exp(-dispersion × pairs in another order than `order`)."""
-        n = _orders.size(len(order), "the length of order")
-        centre = np.argsort(_checked_order(order, n))
-        orders = centre[_orders.permutations(n)]
-        beta = checks.number(dispersion, "dispersion", low=0.0)
-        n_discordant = sum((orders[:, i] > orders[:, j]) for i, j in _orders.pairs(n))
-        weights = np.exp(-beta * np.asarray(n_discordant, np.float64))
-        return cls(weights / weights.sum())
-
-    @classmethod
     def random(cls, n: int, rng: np.random.Generator, *, concentration: float = 1.0) -> Space:
         """Draw a space from the symmetric Dirichlet distribution.
 
@@ -348,7 +337,7 @@ def _relations(n: int, k: int, pairs: Iterable[tuple[int, int]]) -> NDArray[np.i
     """Return (more probable head, less probable head) for each relation that the pairs imply."""
     relations: list[NDArray[np.int64]] = [np.empty((0, 2), np.int64)]
     for pair in pairs:
-        i, j = _orders.pair(pair, n)
+        i, j = _orders.objects(*pair, n)
         more_probable = np.flatnonzero(_orders.is_before(n, k, i, j))
         relations.append(
             np.stack([more_probable, _orders.exchanged(n, k, i, j)[more_probable]], axis=1)

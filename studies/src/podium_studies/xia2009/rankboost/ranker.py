@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,11 +16,12 @@ from podium.progress import or_silent
 from podium.rankers import inputs
 from podium.rankers.estimator import Ranker
 from podium.rankers.validation import validator
-from podium.types import Mask, PerRow, Progress, RowIndex
+from podium.types import PerRow, Progress, RowIndex
 from podium_studies import checks
-from podium_studies.xia2009.rankboost.rounds import Course, Judge, boost, pairs_of
-from podium_studies.xia2009.rankboost.thresholds import coded
+from podium_studies.xia2009.rankboost.pairs import Coded, Pairs, pairs_of
 
+_SURE = 1.0 - 1e-9  # largest correlation in alpha, which is therefore at most 10.7
+_NOTHING = 1e-9  # largest correlation that counts as zero
 _BLOCK = 4096  # number of rows that are scored at once
 
 
@@ -94,7 +95,7 @@ class RankBoost(Ranker):
 
     Nothing is random. The result of a refit is bitwise equal for any number of threads. The order
     of rows has no effect beyond rounding. Cost: a sort of each feature, and one pass per round over
-    all stored features of the rows with pairs.
+    all features of the rows with pairs. Sparse features are made dense.
 
     References
     ----------
@@ -193,16 +194,77 @@ class RankBoost(Ranker):
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # attributes of an earlier fit
-        limits, n_thresholds, per = self._checked()
+        checks.positive(self.min_relevance, "min_relevance")
+        parse_relevance(self.eval_metric)
+        n_rounds = checks.cutoff(self.n_rounds, "n_rounds")
+        patience, n_thresholds = (
+            value if value is None else checks.cutoff(value, name)
+            for value, name in ((self.patience, "patience"), (self.n_thresholds, "n_thresholds"))
+        )
         features = self._features(X, reset=True)
         rows = inputs.rows_of(features, y, qid, group, reader=self._reader("RankBoost"))
-        pairs = pairs_of(rows, inputs.row_weights(sample_weight, rows.groups), per)
-        judge = None if eval_set is None else self._judge(eval_set)
-        pair_features = features if pairs.rows.size == rows.relevance.size else features[pairs.rows]
-        self._set_attributes(
-            boost(coded(pair_features, n_thresholds), pairs, judge, *limits, or_silent(progress))
-        )
+        weights = inputs.row_weights(sample_weight, rows.groups)
+        pairs = pairs_of(rows, weights, checks.choice(self.per, "per", ("pair", "group")))
+        validate = None if eval_set is None else self._validation(eval_set)
+        coded = Coded.of(_dense(features[pairs.rows]), n_thresholds)
+        self._boost(coded, pairs, validate, n_rounds, patience, or_silent(progress))
         return self
+
+    def _boost(
+        self,
+        rows: Coded,
+        pairs: Pairs,
+        validate: Callable[[int, float, float], float] | None,
+        n_rounds: int,
+        patience: int | None,
+        progress: Progress,
+    ) -> None:
+        """Add weak rankers up to n_rounds, until patience runs out, or until none improves."""
+        kept: dict[str, list[float]] = {name: [] for name in ("feature", "threshold", "alpha")}
+        history: dict[str, list[float]] = {"objective": [], "correlation": []}
+        if validate is not None:
+            history["validation"] = []
+        scores, best, reason = np.zeros(pairs.rows.size), -1, "n_rounds"
+        _, potential = pairs.potentials(scores)
+        for n_done in range(n_rounds):
+            correlation, feature, threshold = rows.best(potential)
+            if abs(correlation) <= _NOTHING:
+                reason = "converged"
+                break
+            # alpha = ln((1 + r) / (1 - r)) / 2 minimises freund2003's bound on the round's loss.
+            alpha = float(np.arctanh(np.clip(correlation, -_SURE, _SURE)))
+            for name, value in zip(kept, (feature, threshold, alpha), strict=True):
+                kept[name].append(value)
+            scores += alpha * (rows.features[:, feature] > threshold)
+            objective, potential = pairs.potentials(scores)
+            history["objective"].append(objective)
+            history["correlation"].append(correlation)
+            note = f"objective {objective:.4g}"
+            if validate is None:
+                best = n_done
+            else:
+                values = history["validation"]
+                values.append(validate(feature, threshold, alpha))
+                best = int(np.argmax(values))
+                note += f", validation {values[-1]:.4f}"
+            progress(n_done + 1, n_rounds, note)
+            if abs(correlation) >= _SURE or (patience is not None and n_done - best >= patience):
+                reason = "separated" if abs(correlation) >= _SURE else "patience"
+                break
+        progress(n_rounds, n_rounds, reason)
+        self.feature_ = np.array(kept["feature"][: best + 1], np.int64)
+        self.threshold_ = np.array(kept["threshold"][: best + 1], np.float64)
+        self.alpha_ = np.array(kept["alpha"][: best + 1], np.float64)
+        self.objective_ = history["objective"][best] if best >= 0 else 1.0
+        self.best_iteration_, self.n_iter_ = best, len(history["objective"])
+        self.stop_reason_ = reason
+        self.history_ = {name: np.array(values, np.float64) for name, values in history.items()}
+        if best < 0:
+            warn(
+                "RankBoost found no threshold of any feature that orders the pairs better than "
+                "chance, so that all scores are 0. Check the features and qid.",
+                ConvergenceWarning,
+            )
 
     def predict(self, X: Any) -> PerRow:
         """Return the score of each row, float64, (n_rows,). Rows with higher scores rank first."""
@@ -238,49 +300,21 @@ class RankBoost(Ranker):
                 f"feature_ has a feature that is not one of the {self.n_features_in_}"
             )
 
-    def _checked(self) -> tuple[tuple[int, int | None], int | None, str]:
-        """Return the checked ((n_rounds, patience), n_thresholds, per)."""
-        checks.positive(self.min_relevance, "min_relevance")
-        parse_relevance(self.eval_metric)
-        patience, n_thresholds = self.patience, self.n_thresholds
-        if patience is not None:
-            patience = checks.cutoff(patience, name="patience")
-        return (
-            (checks.cutoff(self.n_rounds, name="n_rounds"), patience),
-            None if n_thresholds is None else checks.cutoff(n_thresholds, name="n_thresholds"),
-            checks.choice(self.per, "per", ("pair", "group")),
-        )
-
-    def _judge(self, eval_set: Any) -> Judge:
+    def _validation(self, eval_set: Any) -> Callable[[int, float, float], float]:
+        """Return a function that adds a weak ranker, and returns the measure of all of them."""
         X, y, qid = inputs.unpack_eval_set(eval_set)
         features = self._features(X, reset=False)
         rows = self._eval_rows(features, y, qid)
         measure = validator(
             self.eval_metric, rows.relevance, rows.qid, min_relevance=self.min_relevance
         )
-        columns: Any = features.tocsc() if hasattr(features, "tocsc") else features
+        dense, scores = _dense(features), np.zeros(rows.relevance.size)
 
-        def above(feature: int, threshold: float) -> Mask:
-            return _dense(columns[:, [feature]])[:, 0] > threshold
+        def validate(feature: int, threshold: float, alpha: float) -> float:
+            np.add(scores, alpha * (dense[:, feature] > threshold), out=scores)
+            return measure(scores)
 
-        return Judge(rows.relevance.size, above, measure)
-
-    def _set_attributes(self, course: Course) -> None:
-        n_kept = course.best + 1
-        self.feature_ = np.array(course.feature[:n_kept], np.int64)
-        self.threshold_ = np.array(course.threshold[:n_kept], np.float64)
-        self.alpha_ = np.array(course.alpha[:n_kept], np.float64)
-        self.objective_ = course.objective[course.best] if n_kept else 1.0
-        self.best_iteration_ = course.best
-        self.n_iter_ = course.n_rounds
-        self.stop_reason_ = course.stop_reason
-        self.history_ = course.histories
-        if not n_kept:
-            warn(
-                "RankBoost found no threshold of any feature that orders the pairs better than "
-                "chance, so that all scores are 0. Check the features and qid.",
-                ConvergenceWarning,
-            )
+        return validate
 
     def min_relevance_in_use(self) -> float:
         """Return the smallest relevance of a positive: the parameter `min_relevance`."""

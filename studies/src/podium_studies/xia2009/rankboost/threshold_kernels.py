@@ -39,7 +39,7 @@ def best_of_dense(codes, starts, potential):
     costs one pass over its rows for any number of thresholds.
     """
     n_features, n_rows = codes.shape
-    sums = np.empty(_most(starts) + 1)
+    sums = np.empty(np.diff(starts).max() + 1)
     best, place = 0.0, -1
     for f in range(n_features):
         n = starts[f + 1] - starts[f]
@@ -51,39 +51,3 @@ def best_of_dense(codes, starts, potential):
             sums[codes[f, i]] += potential[i]
         best, place = scan(sums, n, starts[f], best, place)
     return best, place
-
-
-@kernel
-def best_of_sparse(codes, rows, columns, zeros, starts, potential):
-    """Return the same for entries stored by column; ``zeros[f]`` is the code of other entries.
-
-    The potential of entries that are not stored is the potential of all rows less that of the
-    stored entries, so that they are not visited.
-    """
-    sums = np.empty(_most(starts) + 1)
-    best, place = 0.0, -1
-    total = 0.0
-    for i in range(potential.size):
-        total += potential[i]
-    for f in range(zeros.size):
-        n = starts[f + 1] - starts[f]
-        if n == 0:
-            continue
-        for b in range(n + 1):
-            sums[b] = 0.0
-        stored = 0.0
-        for e in range(columns[f], columns[f + 1]):
-            sums[codes[e]] += potential[rows[e]]
-            stored += potential[rows[e]]
-        sums[zeros[f]] += total - stored
-        best, place = scan(sums, n, starts[f], best, place)
-    return best, place
-
-
-@kernel
-def _most(starts):
-    """Return the largest number of thresholds of a feature."""
-    most = 0
-    for f in range(starts.size - 1):
-        most = max(most, starts[f + 1] - starts[f])
-    return most
