@@ -17,7 +17,6 @@ from tests.raised import raises
 
 import podium
 from podium import data
-from podium.data import delimited
 from podium.data.appending import append_table
 from podium.errors import ArgumentError, DataError, PodiumWarning
 
@@ -182,10 +181,7 @@ def test_messages_are_one_line_whatever_they_quote(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("odd", ["1,2,x", "1,2,.5,9"])
 @pytest.mark.parametrize("above", ["", "\n", "\n\n"])
-def test_line_that_is_wrong_is_found_wherever_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, odd: str, above: str
-) -> None:
-    monkeypatch.setattr(delimited, "_PIECE", 64)
+def test_line_that_is_wrong_is_found_wherever_it_is(tmp_path: Path, odd: str, above: str) -> None:
     rng = random.Random(0)
     for _ in range(30):
         n_lines = rng.randrange(1, 60)
@@ -197,21 +193,6 @@ def test_line_that_is_wrong_is_found_wherever_it_is(
         path = put(tmp_path, "a.csv", f"{text}{odd}\n1,2,3\n1,2,y\n")
         with pytest.raises(DataError, match=rf"line {text.count(chr(10)) + 1}: "):
             data.read_run(path)
-
-
-def test_only_the_part_with_the_wrong_line_is_looked_at_row_by_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[str] = []
-    explain = delimited._explain_row
-    monkeypatch.setattr(delimited, "_PIECE", 1000)
-    monkeypatch.setattr(
-        delimited, "_explain_row", lambda *args: (seen.append(args[1]), explain(*args))
-    )
-    path = put(tmp_path, "a.csv", "user,item,score\n" + "1,2,3\n" * 10_000 + "1,2,x\n")
-    with pytest.raises(DataError, match="line 10002: score must be a number, got 'x'"):
-        data.read_run(path)
-    assert len(seen) < 200
 
 
 def test_not_an_arrow_file_is_named(tmp_path: Path) -> None:

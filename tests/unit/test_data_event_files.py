@@ -15,7 +15,7 @@ from tests.raised import raises
 from podium import data
 from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, resolve
 from podium.data.interactions import read_weighted
-from podium.data.shared_names import with_shared_names
+from podium.data.tables import with_shared_names
 from podium.errors import ArgumentError, DataError
 
 ROWS = [(196, 242, 3.0, 10), (22, 377, 1.5, 30), (196, 51, 2.0, 20)]

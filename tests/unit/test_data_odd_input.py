@@ -11,6 +11,7 @@ import pytest
 import podium
 from podium import data
 from podium.data.tables import open_table
+from podium.data.users import user_column
 from podium.errors import ArgumentError, DataError, PodiumWarning
 
 RUN = {"user": ["7", "7"], "item": ["b", "a"], "score": [2.0, 1.0]}
@@ -108,7 +109,7 @@ def test_a_pandas_frame_with_a_sparse_column_is_read() -> None:
 
 def test_unknown_as_a_value_is_not_a_missing_value() -> None:
     users = {"user": [1, 2], "seg": ["unknown", None]}
-    values = data.user_column(users, "seg", np.array([1, 2, 3]))
+    values = user_column(users, "seg", np.array([1, 2, 3]))
     assert values.tolist() == ["unknown", "no value", "no value"]
     result = podium.measure((["1", "2"], ["a", "a"]), (["1", "2"], ["a", "a"], [1.0, 1.0]), "rr")
     parts = result.segmented("seg", np.array(["unknown", None], object)).segments

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from podium import data
+from podium.data.users import user_column
 from podium.errors import DataError, PodiumWarning
 
 USERS = [1, 1, 2]
@@ -84,7 +85,7 @@ def test_other_texts_stay_as_they_are(tmp_path: Path, texts: list[str]) -> None:
 
 def test_a_table_of_other_users_divides_nothing() -> None:
     with pytest.raises(DataError, match="in both tables: the table has 'u1', the truth has 1"):
-        data.user_column({"user": ["u1"], "country": ["FR"]}, "country", np.array([1, 2]))
+        user_column({"user": ["u1"], "country": ["FR"]}, "country", np.array([1, 2]))
 
 
 def samples(n_users: int, size: int, n_items: int) -> tuple[Any, Any]:

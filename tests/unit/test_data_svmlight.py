@@ -14,8 +14,8 @@ from tests.raised import raises
 
 from podium import data
 from podium.data import svmlight
-from podium.data._letor_rows import Rows
 from podium.data.files import sniff
+from podium.data.svmlight import Rows
 from podium.errors import ArgumentError, DataError, PodiumWarning
 
 TEXT = (

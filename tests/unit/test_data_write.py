@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from podium import data
+from podium.data.write import atomic
 from podium.errors import ArgumentError, DataError
 
 READ = {
@@ -56,7 +57,7 @@ def test_failure_leaves_the_old_file(tmp_path: Path) -> None:
     path.write_text("old")
 
     def stop_halfway() -> None:
-        with data.atomic(path) as place:
+        with atomic(path) as place:
             place.write_text("half")
             raise RuntimeError("stop")
 
@@ -69,7 +70,7 @@ def test_failure_leaves_the_old_file(tmp_path: Path) -> None:
 def test_success_replaces_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
-    with data.atomic(path) as place:
+    with atomic(path) as place:
         place.write_text("new")
         assert path.read_text() == "old"
     assert path.read_text() == "new"

@@ -10,14 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from pyarrow import ipc, parquet
 from safetensors.numpy import load_file, save_file
 
 from podium import data, rankers, report
 from podium._arrays import read_arrays, replacing, with_digest, write_arrays
-from podium.data import read_run
 from podium.data.appending import append_table
 from podium.errors import ArgumentError, DataError
 from podium.recommenders import Factorization
@@ -233,37 +230,3 @@ def test_damaged_numbers_are_told_by_the_digest(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(changed)
     with pytest.raises(DataError, match=r"a is damaged: its digest .* Save the checkpoint again\."):
         read_arrays(tmp_path / "a", "podium_test", 3, noun="checkpoint")
-
-
-def _of_one_text(length: int, n_rows: int) -> pa.Table:
-    text = pa.DictionaryArray.from_arrays(np.zeros(n_rows, np.int32), ["x" * length])
-    return pa.table({"user": text, "item": np.arange(n_rows), "score": np.ones(n_rows)})
-
-
-@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
-@pytest.mark.parametrize(("length", "is_read"), [(1_000_000, False), (1000, True)])
-def test_a_text_that_is_held_once_is_repeated_within_limits(
-    tmp_path: Path, suffix: str, length: int, is_read: bool
-) -> None:
-    path = tmp_path / f"run.{suffix}"
-    table = _of_one_text(length, 3000)
-    if suffix == "parquet":
-        parquet.write_table(table, path)
-    else:
-        with ipc.new_file(path, table.schema) as file:
-            file.write_table(table)
-    if is_read:
-        assert read_run(path).score.size == 3000
-    else:
-        with pytest.raises(DataError, match=r"unpacks from \d+ bytes to more than 512 MiB"):
-            read_run(path)
-
-
-def test_batches_of_an_arrow_stream_that_repeat_a_text_are_counted_together(tmp_path: Path) -> None:
-    path = tmp_path / "run.arrow"
-    table = _of_one_text(1_000_000, 300)
-    with ipc.new_stream(path, table.schema) as file:
-        file.write_table(table)
-        file.write_table(table)
-    with pytest.raises(DataError, match="more than 512 MiB"):
-        read_run(path)

@@ -24,7 +24,8 @@ from podium.catalogue.sparse import (
     split_overlap,
     storage_order,
 )
-from podium.executors import Executor, or_threads
+from podium.executors import Executor
+from podium.executors.local import or_threads
 from podium.types import PerRow, Ties
 
 if TYPE_CHECKING:

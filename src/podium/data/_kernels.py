@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._kernels import kernel, mix, prefetch
+from podium._kernels import kernel, prefetch
 
 NEGATIVE, SKIP, ERROR, BOUNDS = 0, 1, 2, 3  # the treatment of items that are not in the truth
 DUPLICATE_RUN, DUPLICATE_TRUTH, UNJUDGED = 1, 2, 3
@@ -41,27 +41,6 @@ def _slot(item, generation, keys, marks, mask, shift):
     while marks[slot] >> 2 == generation and keys[slot] != item:
         slot = (slot + 1) & mask
     return slot
-
-
-@kernel
-def collect_distinct(codes, shift, keys, taken):
-    """Insert each code once into a hash table; return whether half of the slots were sufficient.
-
-    Linear probing is slow in a fuller table, so the caller then uses a larger one.
-    """
-    mask, room = keys.size - 1, keys.size // 2
-    for code in codes:
-        slot = np.int64(mix(np.uint64(code)) >> shift)
-        while taken[slot] and keys[slot] != code:
-            slot = (slot + 1) & mask
-        if taken[slot]:
-            continue
-        if room == 0:
-            return False
-        room -= 1
-        taken[slot] = True
-        keys[slot] = code
-    return True
 
 
 class Table(NamedTuple):

@@ -1,4 +1,4 @@
-"""Writing tables in parts, for results larger than memory."""
+"""Writing tables, also in parts, for results larger than memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import polars as pl
 
 from podium.data.source import POLARS
 from podium.data.trec import append_trec
-from podium.data.write import SEPARATORS, atomic, table_suffix, to_frame
+from podium.data.write import COLUMNAR, SEPARATORS, atomic, table_suffix, to_frame
 from podium.errors import ArgumentError, arg
 
 TREC = (".trec", ".trec.gz")
@@ -59,7 +59,7 @@ def append_table(path: str | Path) -> Generator[Append]:
     target = Path(path)
     suffix, packed = table_suffix(target)
     with atomic(target) as place:
-        opened = _columnar(place, suffix) if suffix in _COLUMNAR else _text(place, suffix, packed)
+        opened = _columnar(place, suffix) if suffix in COLUMNAR else _text(place, suffix, packed)
         with opened as write:
             frames = _Frames()
             yield lambda columns: write(frames.of(columns))
@@ -68,6 +68,32 @@ def append_table(path: str | Path) -> Generator[Append]:
                     f"Nothing was appended to {target.name}, but a table needs columns. If there "
                     "are no rows, append columns without rows."
                 )
+
+
+def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
+    """Write named columns to a file, completely or not at all.
+
+    Parameters
+    ----------
+    columns : mapping of column name to (n_rows,)
+        NumPy arrays, lists or Series.
+    path : str or Path
+        The file. Its suffix is .parquet, .csv, .tsv (these two also with .gz), .arrow or .feather.
+        A device or pipe without a suffix, such as /dev/stdout, receives CSV.
+
+    Raises
+    ------
+    ArgumentError
+        If the suffix is another one, or columns differ in length.
+    DataError
+        If the file can't be written.
+
+    Examples
+    --------
+    >>> write_table({"user": [1, 2], "score": [0.5, 0.25]}, "run.parquet")  # doctest: +SKIP
+    """
+    with append_table(path) as append:
+        append(columns)
 
 
 def append_run(path: str | Path) -> AbstractContextManager[Append]:
@@ -103,9 +129,6 @@ class _Frames:
 
 def _shown(schema: list[tuple[str, pl.DataType]]) -> str:
     return ", ".join(f"{name} ({dtype})" for name, dtype in schema)
-
-
-_COLUMNAR = (".parquet", ".arrow", ".feather")
 
 
 @contextmanager
@@ -148,8 +171,10 @@ def _columnar(place: Path, suffix: str) -> Generator[_Write]:
         # A column has one dictionary in the file, that of its first part.
         table: Any = cast("Any", frame.cast({pl.Categorical: pl.String})).to_arrow()
         if writer is None:
-            make_writer = parquet.ParquetWriter if suffix == ".parquet" else arrow.ipc.new_file
-            writer = make_writer(str(place), table.schema)
+            if suffix == ".parquet":
+                writer = parquet.ParquetWriter(str(place), table.schema, compression="zstd")
+            else:
+                writer = arrow.ipc.new_file(str(place), table.schema)
         writer.write_table(table)
 
     try:

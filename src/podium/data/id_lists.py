@@ -65,7 +65,7 @@ def _read_lines(path: Path, header: Sequence[str]) -> Ids:
         del lines[0]
     if not lines:
         raise DataError(f"{path} has no rows. Pass a table with rows.")
-    table = Source(str(path), (), lambda kinds: {}, lambda row: lines[row][0])
+    table = Source(str(path), line=lambda row: lines[row][0])
     return to_ids(to_frame({"id": [line for _, line in lines]})["id"], "id", table)
 
 

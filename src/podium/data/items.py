@@ -206,7 +206,7 @@ def item_titles(source: Any, items: Container[str], *, item: str | None = None) 
     >>> item_titles({"item": [7, 8], "title": ["Heat", "Alien"]}, {"7"})
     {'7': 'Heat'}
     """
-    from podium.data.shared_names import with_shared_names
+    from podium.data.tables import with_shared_names
 
     if isinstance(source, Mapping):
         of_item = cast("Mapping[Any, Any]", source)

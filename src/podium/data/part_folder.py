@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from podium._files import replacing
-from podium.data.write import write_table
+from podium.data.appending import write_table
 from podium.errors import DataError
 
 _JOB = "_job.json"  # readers of folders leave out names that begin with "_"

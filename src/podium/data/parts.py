@@ -15,7 +15,6 @@ from typing import Any
 import polars as pl
 from polars import selectors
 
-from podium.data._swelling import refuse_swollen
 from podium.data.files import (
     arrow_frame,
     check_file,
@@ -23,6 +22,7 @@ from podium.data.files import (
     format_of_suffix,
     is_folder,
     reading,
+    refuse_swollen,
 )
 from podium.data.source import POLARS, Column, Kind, Source
 from podium.errors import DataError
@@ -56,6 +56,8 @@ class StoredTable:
         The file or the folder.
     noun : str
         The kind of the table, for messages.
+    format : {"parquet", "arrow"}, optional
+        The format, if the suffix does not determine it.
 
     Attributes
     ----------
@@ -73,11 +75,11 @@ class StoredTable:
         read.
     """
 
-    def __init__(self, path: Path, noun: str) -> None:
+    def __init__(self, path: Path, noun: str, format: str | None = None) -> None:
         POLARS.enter()
         self.name = str(path)
         self.paths = part_files(path, noun) if path.is_dir() else [path]
-        self.format = check_file(self.paths[0], noun) or "parquet"
+        self.format = format or check_file(self.paths[0], noun) or "parquet"
         self._blocks: dict[str | None, list[Block]] = {}
         self.types = self._types(self.paths[0])
         self._different: dict[str, str] = {}
@@ -137,6 +139,16 @@ class StoredTable:
         for block in self.blocks():
             yield from self.read(block, columns)
 
+    @property
+    def source(self) -> Source:
+        """The table without its rows."""
+        return Source(self.name, self.names, can_be_empty=True)
+
+    def sources(self, columns: Sequence[str]) -> Iterator[Source]:
+        """Yield the pieces of all blocks as tables."""
+        for first_row, frame in self.pieces(columns):
+            yield Source.of(self.name, frame, first_row=first_row, can_be_empty=True)
+
     def n_bytes(self, columns: Sequence[str]) -> int:
         """Return the size of columns in memory; that of texts is the size that the file states."""
         self._refuse_different(columns)
@@ -189,16 +201,16 @@ def stored_table(source: Any, noun: str) -> StoredTable | None:
     return StoredTable(path, noun)
 
 
-def open_folder(path: Path, noun: str) -> Source:
-    """Open a folder of parquet or Arrow files, whose rows are those of one table."""
-    table = StoredTable(path, noun)
+def open_stored(path: Path, noun: str, format: str | None = None) -> Source:
+    """Open a parquet or Arrow file, or a folder of such files, whose rows are one table."""
+    table = StoredTable(path, noun, format)
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
         columns = list(kinds)
         frames = [frame for _, frame in table.pieces(columns)]
         if not frames:
             return {name: pl.Series(name, [], pl.Int64) for name in columns}
-        return pl.concat(frames, rechunk=True).select(columns).to_dict()
+        return pl.concat(frames, rechunk=False).select(columns).to_dict()
 
     return Source(table.name, table.names, fetch)
 

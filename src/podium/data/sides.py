@@ -136,13 +136,7 @@ class Side:
         return replace(result, is_order=True) if self._is_order else result
 
     def _of(self, rows: pl.DataFrame, first_row: int | None) -> Any:
-        source = Source(
-            self.name,
-            tuple(rows.columns),
-            lambda kinds: {name: rows[name] for name in kinds},
-            first_row=first_row,
-        )
-        return self._read(source, **self._names)
+        return self._read(Source.of(self.name, rows, first_row=first_row), **self._names)
 
     def of_users(self, labels: Labels, source: Any) -> Any:
         """Return a Truth or Run with all rows of these users; None if there are none.

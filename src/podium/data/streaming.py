@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from podium import _check
 from podium.data import svmlight
-from podium.data._letor_rows import Piece, Rows, joined
 from podium.data.features import Features, check_dtype, numbered, width_of
+from podium.data.svmlight import Piece, Rows, joined
 from podium.data.tables import format_of
 from podium.errors import ArgumentError, DataError, ScatteredQueriesError
-from podium.groups import find
 
 
 def stream_features(
@@ -52,7 +51,8 @@ def stream_features(
 
     Notes
     -----
-    Memory: one block, the longest query, and 8 bytes per query. Cost: that of `read_features`.
+    Memory: one block, the longest query, and about 60 bytes per query. Cost: that of
+    `read_features`.
 
     Examples
     --------
@@ -80,14 +80,22 @@ def _blocks(path: Path, width: int, dtype: Any) -> Iterator[Features]:
 
 def _whole_queries(path: Path, dtype: Any) -> Iterator[Piece]:
     """Divide pieces where a query ends; the last query of a piece is joined with the next piece."""
-    earlier = _Seen(str(path))
+    earlier = set[int]()
     waiting: list[Piece] = []
-    for piece in svmlight.pieces_of(svmlight.plain(path), dtype):
+    for piece in svmlight.pieces_of(path, dtype):
         starts = _starts(piece.qids)
         if not starts.size:
             continue
         continues = bool(waiting and waiting[-1].qids[-1] == piece.qids[0])
-        earlier.check(piece, starts[continues:])
+        for row in starts[continues:].tolist():
+            qid = int(piece.qids[row])
+            if qid in earlier:
+                raise ScatteredQueriesError(
+                    f"{path}, line {piece.lines[row]}: query {qid} occurs again after another "
+                    "query, but a stream requires adjacent lines. Sort the lines by qid, or use "
+                    "read_features."
+                )
+            earlier.add(qid)
         last = int(starts[-1])
         if last or not continues:
             if waiting or last:
@@ -102,27 +110,3 @@ def _starts(qids: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the start of each run of equal qids."""
     changes = np.flatnonzero(qids[1:] != qids[:-1]) + 1
     return np.concatenate([np.zeros(min(1, qids.size), np.int64), changes])
-
-
-class _Seen:
-    """The queries that were already read."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._ids = np.empty(0, np.int64)  # increasing
-
-    def check(self, piece: Piece, starts: NDArray[np.int64]) -> None:
-        """Raise if one of the queries that begin at the starts occurred earlier."""
-        qids = piece.qids[starts]
-        order = np.argsort(qids, kind="stable")
-        is_repeated = np.zeros(qids.size, np.bool_)
-        is_repeated[order[1:]] = qids[order[1:]] == qids[order[:-1]]
-        is_repeated |= find(self._ids, qids) >= 0
-        if is_repeated.any():
-            row = int(starts[int(np.argmax(is_repeated))])
-            raise ScatteredQueriesError(
-                f"{self._name}, line {piece.lines[row]}: query {piece.qids[row]} occurs again "
-                "after another query, but a stream requires adjacent lines. Sort the lines by "
-                "qid, or use read_features."
-            )
-        self._ids = np.sort(np.concatenate([self._ids, qids]), kind="stable")

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from podium.data.delimited import explain_lines, single_blanks
-from podium.data.files import BROKEN, first_line, is_trec, line_of, read_bytes, unreadable
-from podium.data.source import POLARS, Column, Kind, Source
+from podium.data.files import first_line, is_trec, line_of
+from podium.data.headerless import BLANK, read_rows
+from podium.data.source import Column, Kind, Source
 from podium.data.write import atomic
 from podium.errors import DataError
 
@@ -46,33 +45,13 @@ def open_trec(path: Path) -> Source:
     columns_shown = {_SHOWN.get(name, name): name for name in columns if _SHOWN.get(name, name)}
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
-        frame = _read(path, columns, {columns_shown[name]: kind for name, kind in kinds.items()})
+        own_kinds = {columns_shown[name]: kind for name, kind in kinds.items()}
+        frame = read_rows(path, columns, BLANK, own_kinds, "TREC")
         return {name: frame[columns_shown[name]] for name in kinds}
 
     return Source(
         str(path), tuple(columns_shown), fetch, lambda row: line_of(path, row), text_ids=True
     )
-
-
-def _read(path: Path, columns: tuple[str, ...], kinds: Mapping[str, Kind]) -> pl.DataFrame:
-    POLARS.enter()
-    numbers = {name for name, kind in kinds.items() if kind == "number"}
-    types = {name: pl.Float64 if name in numbers else pl.String for name in columns}
-
-    def read(content: bytes) -> pl.DataFrame:
-        plain = single_blanks(content)
-        return pl.read_csv(plain, separator=" ", has_header=False, quote_char=None, schema=types)
-
-    content = read_bytes(path)
-    try:
-        frame = read(content)
-    except BROKEN as error:
-        explain_lines(content, str(path), read, None, columns, numbers)
-        raise unreadable(path, "TREC", error) from error
-    # A line with too few fields gives nulls; a well-formed file has none.
-    if any(frame[name].null_count() for name in columns):
-        explain_lines(content, str(path), read, None, columns, numbers)
-    return frame
 
 
 @contextmanager

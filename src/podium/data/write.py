@@ -6,11 +6,10 @@ interrupted run leaves the old file or no file, but no incomplete one.
 
 from __future__ import annotations
 
-import gzip
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 import polars as pl
 
@@ -126,41 +125,6 @@ def write_parts(columns: Mapping[str, Any], path: str | Path, n_rows: int = 1_00
         raise DataError(f"{target} can't be written: {error.strerror or error}.") from error
 
 
-def write_table(columns: Mapping[str, Any], path: str | Path) -> None:
-    """Write named columns to a file, completely or not at all.
-
-    Parameters
-    ----------
-    columns : mapping of column name to (n_rows,)
-        NumPy arrays, lists or Series.
-    path : str or Path
-        The file. Its suffix is .parquet, .csv, .tsv (these two also with .gz), .arrow or .feather.
-        A device or pipe without a suffix, such as /dev/stdout, receives CSV.
-
-    Raises
-    ------
-    ArgumentError
-        If the suffix is another one, or columns differ in length.
-    DataError
-        If the file can't be written.
-
-    Examples
-    --------
-    >>> write_table({"user": [1, 2], "score": [0.5, 0.25]}, "run.parquet")  # doctest: +SKIP
-    """
-    target = Path(path)
-    suffix, packed = table_suffix(target)
-    frame = to_frame(columns)
-    POLARS.enter()
-    with atomic(target) as place:
-        if packed:
-            # The gzip header contains no name and time, so that equal tables give equal files.
-            with place.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as file:
-                frame.write_csv(cast("IO[bytes]", file), separator=SEPARATORS[suffix])
-        else:
-            _WRITERS[suffix](frame, place)
-
-
 def table_suffix(path: Path) -> tuple[str, bool]:
     """Return the suffix of a table's format, and whether the file is compressed by gzip.
 
@@ -185,17 +149,11 @@ def table_suffix(path: Path) -> tuple[str, bool]:
         return ".csv", False
     packed = path.suffix.lower() == ".gz"
     suffix = (path.with_suffix("") if packed else path).suffix.lower()
-    if suffix not in _WRITERS or (packed and suffix not in SEPARATORS):
-        suffixes = [*_WRITERS, *(f"{s}.gz" for s in SEPARATORS)]
+    if suffix not in SEPARATORS and (packed or suffix not in COLUMNAR):
+        suffixes = [*SEPARATORS, *COLUMNAR, *(f"{s}.gz" for s in SEPARATORS)]
         raise ArgumentError(f"path must end in {_check.listed(suffixes)}, got {path.name!r}.")
     return suffix, packed
 
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-_WRITERS: dict[str, Callable[[pl.DataFrame, Path], Any]] = {
-    ".parquet": lambda frame, place: frame.write_parquet(place),
-    ".csv": lambda frame, place: frame.write_csv(place),
-    ".tsv": lambda frame, place: frame.write_csv(place, separator="\t"),
-    ".arrow": lambda frame, place: frame.write_ipc(place),
-    ".feather": lambda frame, place: frame.write_ipc(place),
-}
+COLUMNAR = (".parquet", ".arrow", ".feather")

@@ -110,7 +110,7 @@ def or_threads(executor: Executor | None) -> Executor:
     """Return the executor, or if it is None, threads on all processors of this process."""
     if executor is None:
         return Threads()
-    if isinstance(executor, type) or not (hasattr(executor, "hold") and hasattr(executor, "map")):
+    if isinstance(executor, type) or not isinstance(executor, Executor):
         raise ArgumentError(
             f"{arg.executor} must be an executor such as Threads(2) or Ray('local'), got "
             f"{executor!r}."
