@@ -12,7 +12,7 @@ import podium
 from podium import data
 from podium.data.tables import open_table
 from podium.data.users import user_column
-from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.errors import DataError, PodiumWarning
 
 RUN = {"user": ["7", "7"], "item": ["b", "a"], "score": [2.0, 1.0]}
 
@@ -120,8 +120,3 @@ def test_rows_of_a_text_file_are_lines(tmp_path: Path) -> None:
     path = _write(tmp_path / "t.csv", "user,item\n7,a\n\n7,b\n7,a\n")
     with pytest.raises(DataError, match="lines 2 and 5"):
         podium.measure(path, RUN, "rr")
-
-
-def test_a_cutoff_beyond_integers_names_its_measure() -> None:
-    with pytest.raises(ArgumentError, match=r"recall@9+"):
-        podium.metrics.parse("recall@99999999999999999999")

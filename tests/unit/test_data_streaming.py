@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
 from podium import data
 from podium.data import svmlight
@@ -50,14 +49,6 @@ def test_blocks_are_the_rows_read_at_once(
     assert sum(map(len, qids)) == len(set[int]().union(*qids)) == len(sizes)
 
 
-def test_small_pieces_make_many_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(svmlight, "_PIECE", 200)
-    path = put(tmp_path, lines_of([5] * 40))
-    sizes = [len(block.qid) for block in data.stream_features(path, 4)]
-    assert len(sizes) > 20
-    assert max(sizes) <= 10
-
-
 def test_every_block_has_the_width_and_type_that_were_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,15 +58,6 @@ def test_every_block_has_the_width_and_type_that_were_asked_for(
         assert block.X.shape[1] == 3
         assert block.X.dtype == np.float32
         assert block.feature_names == ("1", "2", "3")
-
-
-def test_packed_and_sparse_rows_are_streamed(tmp_path: Path) -> None:
-    path = tmp_path / "rows.svm.gz"
-    path.write_bytes(gzip.compress(b"1 qid:5 9:2\n0 qid:5 3:4\n"))
-    (block,) = data.stream_features(path, 10)
-    assert sparse.issparse(block.X)
-    assert block.X.toarray()[[0, 1], [8, 2]].tolist() == [2, 4]
-    assert block.X.shape == (2, 10)
 
 
 @pytest.mark.parametrize("piece", [30, 1 << 20])

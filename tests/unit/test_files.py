@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
+from tests.raised import raises
 
 from podium import data, rankers, report
 from podium._arrays import read_arrays, replacing, with_digest, write_arrays
@@ -55,29 +56,13 @@ def test_arrays_are_read_as_they_were_written(tmp_path: Path) -> None:
         assert arrays[name].flags.writeable
 
 
-@pytest.mark.skipif(os.name != "posix", reason="files have no mode there")
-def test_file_may_be_read_by_whom_other_new_files_may(tmp_path: Path) -> None:
-    (tmp_path / "other").touch()
+def test_other_kind_format_and_folder_are_refused(tmp_path: Path) -> None:
     _write(tmp_path / "a")
-    assert (tmp_path / "a").stat().st_mode == (tmp_path / "other").stat().st_mode
-
-
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        (
-            ("podium_other", 3),
-            "contains no checkpoint saved by podium, only a test",
-        ),
-        (("podium_test", 4), "has checkpoint format 3, but this version of podium reads 4"),
-    ],
-)
-def test_other_kind_and_format_are_refused(
-    asked: tuple[str, int], message: str, tmp_path: Path
-) -> None:
-    _write(tmp_path / "a")
-    with pytest.raises(DataError, match=message):
-        read_arrays(tmp_path / "a", *asked, noun="checkpoint")
+    for asked in (("podium_other", 3), ("podium_test", 4)):
+        with pytest.raises(DataError, match="checkpoint"):
+            read_arrays(tmp_path / "a", *asked, noun="checkpoint")
+    with raises(ArgumentError, "path"):
+        _write(tmp_path / "absent" / "a")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
@@ -104,11 +89,6 @@ def test_strings_that_are_none_are_refused(parts: dict[str, Any], tmp_path: Path
     save_file(parts, tmp_path / "a", metadata={"podium_test": header})
     with pytest.raises(DataError, match="has strings that can't be read"):
         read_arrays(tmp_path / "a", "podium_test", 3)
-
-
-def test_folder_must_exist(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="folder that does not exist"):
-        _write(tmp_path / "absent" / "a")
 
 
 @pytest.mark.parametrize(
@@ -221,12 +201,3 @@ def test_any_damage_is_told(tmp_path: Path) -> None:
             continue
         # The name of the digest itself, or a byte between arrays.
         assert repr(arrays) == repr(expected), (place, whole[place - 9 : place + 9])
-
-
-def test_damaged_numbers_are_told_by_the_digest(tmp_path: Path) -> None:
-    _write(tmp_path / "a")
-    changed = bytearray((tmp_path / "a").read_bytes())
-    changed[-1] ^= 1
-    (tmp_path / "a").write_bytes(changed)
-    with pytest.raises(DataError, match=r"a is damaged: its digest .* Save the checkpoint again\."):
-        read_arrays(tmp_path / "a", "podium_test", 3, noun="checkpoint")

@@ -412,16 +412,6 @@ def test_columns_of_other_names_are_read(
     assert actual.per_user().columns[0] == "who"
 
 
-def test_users_are_in_a_frame_of_the_kind_of_the_run(
-    tmp_path: Path, divided_into: Callable[[int], list[int]]
-) -> None:
-    made = divided_into(3)
-    truth, run = written(tmp_path, tables())["truth"], tables()["a"].to_pandas()
-    measured = podium.measure(truth, run, "rr", missing="zero", memory=SMALL)
-    assert made
-    assert type(measured.per_user()) is type(run)
-
-
 def test_merge_joins_disjoint_users_in_any_order() -> None:
     frames = tables()
     whole = podium.measure(frames["truth"], frames["b"], FEW)
@@ -463,17 +453,6 @@ def test_report_of_files_is_that_of_tables_in_memory(
     assert found == expected
     assert len(found["users"]["users"]) == 10
     assert len(found["curves"]["ndcg"]["k"]) > 2
-
-
-def test_report_of_a_file_and_a_frame_is_that_of_tables_in_memory(tmp_path: Path) -> None:
-    frames = tables()
-    file = written(tmp_path, frames)["a"]
-    given: dict[str, Any] = {"missing": "zero", "keep_lists": True}
-    in_parts, whole = (
-        podium.measure(frames["truth"], file, "ndcg@5", **given, **options)
-        for options in ({"executor": Threads(2)}, {})
-    )
-    assert details.of_evaluation(in_parts) == details.of_evaluation(whole)
 
 
 @pytest.mark.parametrize("in_memory", ["", "truth", "a"])
