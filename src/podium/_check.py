@@ -140,15 +140,8 @@ def nearest(value: Any, options: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" if one of the options is similar, else an empty text."""
     by_lower_case = {option.lower(): option for option in options}
     text = str(value).lower()
-    matches = [option for option in by_lower_case if _abbreviated(option) == text]
-    matches = matches or difflib.get_close_matches(text, list(by_lower_case), n=1)
+    matches = difflib.get_close_matches(text, list(by_lower_case), n=1)
     return f" Did you mean {by_lower_case[matches[0]]!r}?" if matches else ""
-
-
-def _abbreviated(name: str) -> str:
-    """Return "pap-ts" for "pap-tight-struct"."""
-    first, *others = name.split("-")
-    return f"{first}-{''.join(word[:1] for word in others)}"
 
 
 def on_host(values: Any) -> Any:

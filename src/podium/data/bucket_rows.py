@@ -19,14 +19,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium._files import scratch_folder
-from podium._kernels import read_only
-from podium.data import _kernels
 from podium.data.convert import Ids
 from podium.data.ids import strings
 from podium.data.parts import Block
 from podium.data.runs import Run, Truth
 from podium.data.sides import Side
 from podium.errors import DataError, arg
+from podium.groups import row_offsets
 
 _LOWEST = np.iinfo(np.int64).min
 
@@ -146,10 +145,9 @@ def _by_bucket(
     keys: NDArray[np.int64], bounds: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows in the order of their buckets, and the first place of each bucket."""
-    offsets = np.zeros(bounds.size + 2, np.int64)
-    order = np.empty(keys.size, np.int64)
-    _kernels.divide_rows(read_only(keys), read_only(bounds), offsets, order)
-    return order, offsets
+    buckets = np.searchsorted(bounds, keys, side="right").astype(np.int16)  # a radix sort
+    counts = np.bincount(buckets, minlength=bounds.size + 1)
+    return np.argsort(buckets, kind="stable"), row_offsets(counts)
 
 
 def shown(n_bytes: int) -> str:

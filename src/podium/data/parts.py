@@ -29,6 +29,7 @@ from podium.errors import DataError
 
 _FORMATS = {"parquet": "parquet", "arrow": "Arrow"}
 _NUMBERED = re.compile(r"^(.*?)(\d+)$")
+_TEXT_BYTES = 48  # of a text in memory
 _LARGEST = 1 << 22  # rows that are read at a time; larger row groups are read in pieces
 
 
@@ -150,16 +151,12 @@ class StoredTable:
             yield Source.of(self.name, frame, first_row=first_row, can_be_empty=True)
 
     def n_bytes(self, columns: Sequence[str]) -> int:
-        """Return the size of columns in memory; that of texts is the size that the file states."""
+        """Return the size of columns in memory, with 48 bytes for each text."""
         self._refuse_different(columns)
-        total = 0
-        for path in self.paths:
-            with self._opened(path) as file:
-                n_rows = sum(_sizes(file, self.format))
-                texts = [c for c in columns if not _is_number(self.types[c])]
-                total += 8 * n_rows * (len(columns) + len(texts))
-                total += _text_bytes(file, self.format, path, texts)
-        return total
+        types: Any = import_module("pyarrow").types
+        kinds = [self.types[column] for column in columns]
+        widths = (8 if types.is_primitive(kind) else _TEXT_BYTES for kind in kinds)
+        return self.n_rows * sum(widths)
 
     def _types(self, path: Path) -> dict[str, Any]:
         with self._opened(path) as file:
@@ -302,18 +299,3 @@ def _bounds(group: Any, column: str) -> tuple[int | None, int | None]:
             if isinstance(low, int) and isinstance(high, int):
                 return low, high
     return None, None
-
-
-def _is_number(kind: Any) -> bool:
-    types: Any = import_module("pyarrow").types
-    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-
-
-def _text_bytes(file: Any, format: str, path: Path, columns: Sequence[str]) -> int:
-    if not columns:
-        return 0
-    if format == "arrow":
-        return path.stat().st_size
-    groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
-    chunks = (group.column(i) for group in groups for i in range(group.num_columns))
-    return sum(c.total_uncompressed_size for c in chunks if c.path_in_schema in columns)
