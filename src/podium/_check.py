@@ -188,7 +188,10 @@ def one_dimensional(array: NDArray[Any], name: str) -> NDArray[Any]:
 
 def equal_length(**arrays: Any) -> None:
     """Raise unless all named arrays have the length of the first."""
-    lengths = {name: _length(name, array) for name, array in arrays.items()}
+    for name, values in arrays.items():
+        if not has_length(values):
+            raise ArgumentError(f"{name} must be a column of values, got {values!r}.")
+    lengths = {name: len(array) for name, array in arrays.items()}
     first, reference = next(iter(lengths.items()), ("", 0))
     for name, length in lengths.items():
         if length != reference:
@@ -197,11 +200,13 @@ def equal_length(**arrays: Any) -> None:
             )
 
 
-def _length(name: str, values: Any) -> int:
+def has_length(values: Any) -> bool:
+    """Return whether values have a length; a number, an iterator and a sparse matrix have none."""
     try:
-        return len(values)
-    except TypeError:  # a number, an iterator or a sparse matrix
-        raise ArgumentError(f"{name} must be a column of values, got {values!r}.") from None
+        len(values)
+    except TypeError:
+        return False
+    return True
 
 
 def whole(values: NDArray[np.float64], largest: float) -> NDArray[np.bool_]:

@@ -143,6 +143,7 @@ def test_a_row_of_weight_0_is_left_out() -> None:
     "change",
     [
         {"relevance": [1, 1, 2]},
+        {"relevance": [1, 0, 1], "weights": [1, 0, 1]},
         {"relevance": [], "user": [], "item": []},
         {"relevance": [1, 0, -1]},
         {"relevance": [1, 0, np.nan]},
@@ -150,7 +151,6 @@ def test_a_row_of_weight_0_is_left_out() -> None:
         {"item": [1.0, 2.5, 1.0]},
         {"user": np.array([1, "a", None], object)},
         {"user": [[1], [1], [2]]},
-        {"weights": [1, 0, 1]},
         {"weights": [1, -1, 1]},
         {"weights": [1, 1]},
         {"share": 1.5},

@@ -212,7 +212,7 @@ def test_feature_beyond_the_width_is_named_by_its_file_and_line(
         DataError, match=r"S1\.svm has feature 7 at line 4, but 3 features are required"
     ):
         data.read_features(paths, n_features=3)
-    with pytest.raises(DataError, match=r"S1\.svm has feature 7 at line 4, but features contains"):
+    with pytest.raises(DataError, match=r"S1\.svm has feature 7 at line 4, but 2 features"):
         data.read_features(paths, features=["1", "2"])
 
 

@@ -15,7 +15,15 @@ from podium._ties import label_keys, tie_keys
 from podium.data import _kernels
 from podium.data.build import to_single
 from podium.data.convert import Ids
-from podium.data.ids import as_written, codes_of, compared, distinct, joined_ids, share
+from podium.data.ids import (
+    as_written,
+    codes_of,
+    compared,
+    distinct,
+    first_repeated,
+    joined_ids,
+    share,
+)
 from podium.data.join import NOTHING
 from podium.data.runs import Run, Truth, read_run, rows_of
 from podium.errors import DataError
@@ -76,10 +84,9 @@ def top_items(run: Any, k: int, **columns: str | None) -> tuple[Groups, NDArray[
 
 def _refuse_duplicates(name: str, top: Groups, codes: NDArray[np.int64], ids: Labels) -> None:
     """Raise if one list contains an item twice."""
-    pairs = np.sort(top.index * ids.size + codes)
-    repeated = np.flatnonzero(pairs[1:] == pairs[:-1])
-    if repeated.size:
-        group, item = divmod(int(pairs[repeated[0]]), ids.size)
+    repeated = first_repeated(top.index * ids.size + codes)
+    if repeated is not None:
+        group, item = divmod(repeated, ids.size)
         user, item_label = _check.label(top.labels[group]), _check.label(ids[item])
         raise DataError(f"{name} lists item {item_label} twice for user {user}. Keep one.")
 

@@ -30,7 +30,7 @@ from podium.data.bucket_rows import (
 from podium.data.columns import ITEM, RANK, RELEVANCE, SCORE, USER
 from podium.data.convert import Ids
 from podium.data.frames import Origin
-from podium.data.ids import codes_of, distinct_ids, joined_ids
+from podium.data.ids import codes_of, distinct_ids, first_repeated, joined_ids
 from podium.data.join import Whole
 from podium.data.parts import Block, stored_table
 from podium.data.runs import read_run, read_truth
@@ -102,16 +102,14 @@ class Buckets:
         """
         of_bucket = [distinct_ids(joined_ids(parts)) for parts in zip(*users, strict=True)]
         codes, names = codes_of(joined_ids(of_bucket))
-        order = np.argsort(codes, kind="stable")
-        repeated = np.flatnonzero(codes[order][1:] == codes[order][:-1])
-        if not repeated.size:
+        repeated = first_repeated(codes)
+        if repeated is None:
             return
-        ends = np.cumsum([len(ids) for ids in of_bucket])
-        pair = order[repeated[0] : repeated[0] + 2]
-        first, second = np.searchsorted(ends, pair, side="right").tolist()
+        bucket = np.repeat(np.arange(len(of_bucket)), [len(ids) for ids in of_bucket])
+        first, second = bucket[codes == repeated][:2].tolist()
         raise DataError(
             f"{arg.grouped(True)} requires files whose i-th ones contain the same users, but user "
-            f"{_check.label(names[codes[pair[0]]])} is in files number {first + 1} and "
+            f"{_check.label(names[repeated])} is in files number {first + 1} and "
             f"{second + 1}. Leave it out, or write the files again."
         )
 

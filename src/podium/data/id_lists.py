@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.data.appending import to_frame
 from podium.data.columns import ITEM, USER, resolve
 from podium.data.convert import Ids, to_ids
 from podium.data.files import check_file, utf8_text
@@ -16,7 +17,6 @@ from podium.data.ids import label_array
 from podium.data.source import Source
 from podium.data.tables import open_table
 from podium.data.users import user_positions
-from podium.data.write import to_frame
 from podium.errors import DataError
 
 

@@ -154,6 +154,13 @@ def distinct(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     return ordered[np.append(True, ordered[1:] != ordered[:-1])]
 
 
+def first_repeated(codes: NDArray[np.int64]) -> int | None:
+    """Return the smallest code that occurs twice, or None."""
+    ordered = np.sort(codes)
+    repeated = np.flatnonzero(ordered[1:] == ordered[:-1])
+    return int(ordered[repeated[0]]) if repeated.size else None
+
+
 def distinct_ids(ids: Ids) -> Ids:
     """Return the distinct ids, increasing."""
     if isinstance(ids, np.ndarray):

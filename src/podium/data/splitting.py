@@ -16,6 +16,7 @@ import polars as pl
 from podium import __version__, _check
 from podium._files import Named, making, refuse_same
 from podium.data import splits
+from podium.data.appending import atomic
 from podium.data.columns import ITEM, TIMESTAMP, USER, resolve
 from podium.data.convert import EXACT, as_integers, to_ids
 from podium.data.delimited import typed
@@ -23,7 +24,6 @@ from podium.data.ids import codes_of
 from podium.data.source import POLARS, Kind, Source
 from podium.data.tables import open_table
 from podium.data.times import Times, read_times
-from podium.data.write import atomic
 from podium.errors import ArgumentError, DataError, arg
 from podium.types import RowIndex
 

@@ -144,7 +144,7 @@ def _native(values: Any) -> Any:
 def _open_columns(name: str, columns: Mapping[str, Any]) -> Source:
     named = {str(key): values for key, values in columns.items()}
     for key, values in named.items():
-        if isinstance(values, str | bytes) or _has_no_length(values):
+        if isinstance(values, str | bytes) or not _check.has_length(values):
             raise DataError(
                 f"{name}: {key} must be a column of values, got {values!r}. Put it into a list."
             )
@@ -157,15 +157,6 @@ def _open_columns(name: str, columns: Mapping[str, Any]) -> Source:
         return {key: reader(_native(named[key]), key, unread) for key, reader in read.items()}
 
     return replace(unread, fetch=fetch)
-
-
-def _has_no_length(values: Any) -> bool:
-    """Return whether values have no length, such as a number, an iterator or a sparse matrix."""
-    try:
-        len(values)
-    except TypeError:
-        return True
-    return False
 
 
 def _from_sparse(matrix: Any, columns: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -207,11 +198,13 @@ def _from_nested(
         )
     column = np.array(values) if kinds in ({int}, {float}) else values
     names = [role.name for role in roles[:3]]
-    return dict(zip(names, (users.gather(_repeated(counts)), items, column), strict=True))
-
-
-def _repeated(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.repeat(np.arange(counts.size), counts)
+    return dict(
+        zip(
+            names,
+            (users.gather(np.repeat(np.arange(counts.size), counts)), items, column),
+            strict=True,
+        )
+    )
 
 
 def _ids(ids: list[Any], noun: str, name: str) -> pl.Series | NDArray[np.int64]:

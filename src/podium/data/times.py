@@ -16,8 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium.data._time_columns import of_column, whole
-from podium.data._time_texts import DIGITS, SEVERAL, iso, offset_by_clock
+from podium.data._time_columns import DIGITS, SEVERAL, iso, of_column, offset_by_clock, whole
 from podium.data.source import POLARS, Source
 from podium.errors import ArgumentError, DataError, arg
 
