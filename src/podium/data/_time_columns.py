@@ -35,7 +35,7 @@ _ISO = (
 _YEAR = re.compile(r"\d{4}(-\d\d)?")
 _FRACTION = re.compile(r"(?<=:\d\d)[.,](\d+)")
 _LONGEST = 60  # digits of a number that is written without its exponent
-_UNITS = {6: "us", 9: "ns"}  # the unit of times with up to so many digits of a second
+_UNITS_OF_TEXT = {6: "us", 9: "ns"}  # the unit of times with up to so many digits of a second
 
 
 def of_texts(texts: pl.Series, name: str, source: Source) -> Parts:
@@ -132,7 +132,7 @@ def _in_unit(
     seconds: NDArray[np.int64], rest: NDArray[np.int64], n_digits: int
 ) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
     """Return times in microseconds or nanoseconds if these hold them, else seconds and the rest."""
-    for digits, unit in _UNITS.items():
+    for digits, unit in _UNITS_OF_TEXT.items():
         limit = (2**63 - 1) // 10**digits - 1
         if n_digits <= digits and -limit <= seconds.min() and seconds.max() <= limit:
             whole = seconds * 10**digits + rest // 10 ** (DIGITS - digits)
