@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import operator
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any, Literal, TypeVar, cast, overload
@@ -150,7 +151,8 @@ def on_host(values: Any) -> Any:
     The tensor may need gradients and lie on any device. NumPy lacks bfloat16 and some shorter
     types: they become float32, which represents all their values. torch is not imported.
     """
-    if not (hasattr(values, "detach") and hasattr(values, "cpu")):
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(values, torch.Tensor):
         return values
     tensor = values.detach().cpu()
     try:
@@ -170,7 +172,7 @@ def array(values: ArrayLike, name: str) -> NDArray[Any]:
 def column(values: ArrayLike, name: str) -> NDArray[np.float64]:
     """Return a contiguous one-dimensional float64 array."""
     values = on_host(values)
-    if getattr(getattr(values, "dtype", None), "kind", "") == "c":
+    if np.iscomplexobj(values):
         raise ArgumentError(f"{name} must hold real numbers, got complex ones.")
     try:
         array = np.ascontiguousarray(values, dtype=np.float64)
@@ -292,7 +294,8 @@ def _group(qid: Any, row: Any) -> str:
 
 
 def _kind(values: Any) -> str:
-    return f"an array of {values.dtype}" if hasattr(values, "dtype") else type(values).__name__
+    is_array = isinstance(values, np.ndarray)
+    return f"an array of {values.dtype}" if is_array else type(values).__name__
 
 
 def weights(

@@ -287,7 +287,8 @@ class Values(Classes[T]):
     def params(self, value: T) -> dict[str, Any]:
         """Return the fields of an instance that its name does not fix."""
         fixed = self._fixed[cast("Any", value).name]
-        return {name: getattr(value, name) for name in _fields(type(value)) if name not in fixed}
+        values = vars(value)
+        return {name: values[name] for name in _fields(type(value)) if name not in fixed}
 
     def text(self, value: T) -> str:
         """Return the text of an instance without default values, or its repr if it has no text."""

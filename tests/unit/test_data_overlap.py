@@ -70,12 +70,6 @@ def test_whole_floats_are_integers_in_every_format(tmp_path: Path) -> None:
         assert np.asarray(run.item).tolist() == [10, 11, 12]
 
 
-@pytest.mark.parametrize("texts", [["1.0", "1.5"], ["1.0", "2"], ["01.0", "2.0"], ["1.00", "2.0"]])
-def test_other_texts_stay_as_they_are(tmp_path: Path, texts: list[str]) -> None:
-    (tmp_path / "run.csv").write_text("user,item,score\n" + "".join(f"1,{t},1\n" for t in texts))
-    assert list(data.read_run(tmp_path / "run.csv").item) == texts
-
-
 def samples(n_users: int, size: int, n_items: int) -> tuple[Any, Any]:
     """Return a truth of one item a user, and lists of that item among sampled ones."""
     rng = np.random.default_rng(0)

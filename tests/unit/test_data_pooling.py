@@ -93,24 +93,6 @@ def test_names_do_not_matter() -> None:
         np.testing.assert_allclose(given, expected, rtol=1e-9)
 
 
-def test_labels_without_any_pattern_are_pooled_to_their_mean() -> None:
-    """Each user and item has as many positives as negatives: nothing tells rows apart."""
-    user, item = np.repeat(np.arange(20), 20), np.tile(np.arange(20), 20)
-    label = 1.0 * ((user + item) % 2 == 0)
-    fitted = pool(label, user, item)
-    np.testing.assert_allclose(fitted.probability, 0.5, atol=1e-6)
-    assert max(fitted.user_variance, fitted.item_variance) < 0.05
-
-
-def test_users_who_like_all_or_nothing_stay_finite() -> None:
-    user, item = np.repeat(np.arange(30), 30), np.tile(np.arange(30), 30)
-    label = 1.0 * (user < 15)
-    fitted = pool(label, user, item)
-    assert np.isfinite(fitted.probability).all()
-    assert fitted.probability[label > 0].min() > 0.95
-    assert fitted.user_variance > 4.0
-
-
 def test_min_relevance_decides_what_is_positive() -> None:
     d = simulated(8, 400)
     grades = np.where(d["label"] > 0, 5.0, 4.0)
@@ -128,15 +110,6 @@ def test_a_row_of_weight_2_counts_as_two_rows() -> None:
     expected = np.repeat(weighted.probability, weights)
     np.testing.assert_allclose(repeated.probability, expected, rtol=1e-9)
     assert weighted.item_variance == pytest.approx(repeated.item_variance, rel=1e-9)
-
-
-def test_a_row_of_weight_0_is_left_out() -> None:
-    d = simulated(10, 600)
-    weights = 1.0 * (d["user"] % 3 > 0)
-    kept = weights > 0
-    pooled = pooled_relevance(d["label"], d["user"], d["item"], weights=weights)
-    rest = pooled_relevance(*(d[name][kept] for name in ("label", "user", "item")))
-    np.testing.assert_allclose(pooled[kept], rest, atol=1e-4)
 
 
 @pytest.mark.parametrize(

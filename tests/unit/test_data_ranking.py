@@ -60,17 +60,6 @@ def test_items_outside_the_truth() -> None:
         data.ranking(TRUTH, run, unjudged="error")
 
 
-def test_list_is_whole_if_it_is_the_truths_with_negatives() -> None:
-    truth = {"user": [1, 1, 2, 2, 3], "item": [1, 2, 1, 2, 1], "relevance": [1, 0, 1, 1, 0]}
-    run = {"user": [1, 1, 2, 2, 3, 3], "item": [2, 1, 1, 2, 1, 2], "score": [1, 2, 3, 4, 5, 6]}
-    # The truth names negatives, if not of user 2; user 3's list has an item more.
-    assert data.ranking(truth, run).n_items.tolist() == [2, 2, -1]
-    assert data.ranking(truth, run, unjudged="skip").n_items.tolist() == [2, 2, 1]
-    positives = truth | {"relevance": [1] * 5}
-    assert data.ranking(positives, run).n_items.tolist() == [-1, -1, -1]
-    assert data.ranking(truth, run, n_items=5).n_items.tolist() == [5, 5, 5]
-
-
 def test_n_items_must_cover_run_and_truth() -> None:
     # User 1 has 10, 11 and 12 in the truth, two of them in the run as well.
     with raises(ArgumentError, "n_items"):
@@ -146,20 +135,6 @@ def test_random_ties_are_those_of_a_catalogue(kind: Any) -> None:
     run = user.astype(kind), item.astype(kind), levels[user, item]
     got = data.ranking(truth, run, ties="random", seed=5)
     assert got.relevance.tolist() == expected.relevance.tolist()
-
-
-def test_top_items_are_in_rank_order() -> None:
-    run = {
-        "user": ["b", "a", "a", "a", "b"],
-        "item": [5, 7, 8, 6, 6],
-        "score": [1.0, 0.5, 2.0, 0.5, 3.0],
-    }
-    groups, codes, ids = data.top_items(run, 2)
-    assert groups.labels.tolist() == ["a", "b"]
-    assert groups.offsets.tolist() == [0, 2, 4]
-    # "a" ties 6 and 7: the lower id comes first.
-    assert ids[codes].tolist() == [8, 6, 6, 5]
-    assert ids.tolist() == [5, 6, 7, 8]
 
 
 @pytest.mark.parametrize("k", [1, 3, 50])

@@ -78,11 +78,6 @@ def test_sparse_matrix_keeps_stored_zeros() -> None:
     assert truth.relevance.tolist() == [2.0, 0.0, 1.0]
 
 
-def test_columns_can_be_named() -> None:
-    table = {"who": USER, "what": ITEM, "how": SCORE, "user": ITEM}
-    same(data.read_run(table, user="who", item="what", score="how"))
-
-
 def test_score_counts_where_both_are_there() -> None:
     table = {"user": [1, 1], "item": [1, 2], "rank": [2, 1], "score": [0.5, 0.25]}
     assert data.read_run({**table, "rank": [0, 0]}).score.tolist() == [0.5, 0.25]

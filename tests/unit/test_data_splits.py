@@ -2,66 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 from tests.raised import raises
 
 from podium import data
 from podium.errors import ArgumentError
-
-shares = st.sampled_from([0.0, 0.1, 0.25, 0.4])
-rows = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 9)), min_size=1, max_size=40)
-
-
-def by_time_if_it_can(time: Any, test: float, valid: float) -> list[data.splits.Split]:
-    """Split, or return nothing where one time or few rows fill (or empty) a part."""
-    try:
-        return [data.splits.by_time(time, test=test, valid=valid)]
-    except ArgumentError:
-        return []
-
-
-@pytest.mark.filterwarnings("ignore:For .* rows of equal time")
-@settings(max_examples=2 * settings().max_examples)
-@given(rows, shares, shares, st.integers(0, 9))
-def test_split_puts_every_row_into_one_part(
-    table: list[tuple[int, int]], test: float, valid: float, seed: int
-) -> None:
-    user, time = (list(column) for column in zip(*table, strict=True))
-    n = len(table)
-    for split in (
-        *by_time_if_it_can(time, test, valid),
-        data.splits.by_time_per_user(user, time, test=test, valid=valid),
-        data.splits.leave_last_out(user, time, n_valid=1),
-        data.splits.random(n, test=test, valid=valid, seed=seed),
-        data.splits.random(n, user=user, test=test, valid=valid, seed=seed),
-        data.splits.by_group(user, test=test, valid=valid, seed=seed),
-    ):
-        parts = np.concatenate([split.train, split.valid, split.test])
-        assert sorted(parts.tolist()) == list(range(n))
-        for part in (split.train, split.valid, split.test):
-            assert np.all(np.diff(part) > 0)
-
-
-@settings(max_examples=2 * settings().max_examples)
-@given(rows, shares, shares)
-def test_by_time_never_looks_ahead(table: list[tuple[int, int]], test: float, valid: float) -> None:
-    time = np.array([row[1] for row in table])
-    split = next(iter(by_time_if_it_can(time, test, valid)), None)
-    assume(split is not None)
-    assert split is not None
-    parts = [time[p] for p in (split.train, split.valid, split.test) if p.size]
-    for earlier, later in itertools.pairwise(parts):
-        assert earlier.max() < later.min()
-    assert split.test.size >= int(test * len(table))
-    assert split.valid.size >= int(valid * len(table))
 
 
 @pytest.mark.parametrize(
@@ -108,46 +58,11 @@ def test_share_of_validation_counts_before_all_rows_of_the_test() -> None:
             data.splits.by_time(time, valid=0.5, **moment)
 
 
-def test_by_time_per_user_takes_each_users_last() -> None:
-    user = ["a", "b", "a", "b", "a", "a", "c"]
-    split = data.splits.by_time_per_user(user, [4, 1, 3, 2, 2, 1, 9], test=0.25, valid=0.5)
-    assert split.test.tolist() == [0]
-    assert split.valid.tolist() == [2, 3, 4]
-    assert split.train.tolist() == [1, 5, 6]
-
-
 def test_leave_last_out_keeps_short_users_in_training() -> None:
     split = data.splits.leave_last_out([1, 1, 1, 2, 2, 3], [1, 2, 3, 1, 2, 1], n=1, n_valid=1)
     assert split.test.tolist() == [2]
     assert split.valid.tolist() == [1]
     assert split.train.tolist() == [0, 3, 4, 5]
-
-
-def test_random_per_user_takes_the_share_of_each() -> None:
-    user = np.repeat([1, 2, 3], [10, 20, 3])
-    split = data.splits.random(33, user=user, test=0.2, seed=5)
-    assert np.bincount(user[split.test], minlength=4).tolist() == [0, 2, 4, 0]
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda seed: data.splits.random(200, test=0.3, seed=seed),
-        lambda seed: data.splits.random(200, user=np.arange(200) % 7, test=0.3, seed=seed),
-        lambda seed: data.splits.by_group(np.arange(200) % 50, test=0.3, seed=seed),
-    ],
-)
-def test_draws_follow_the_seed(make: Any) -> None:
-    assert make(1).test.tolist() == make(1).test.tolist()
-    assert make(1).test.tolist() != make(2).test.tolist()
-
-
-def test_by_group_keeps_groups_whole() -> None:
-    qid = pl.Series(["a", "b", "c", "d"] * 5)
-    split = data.splits.by_group(qid, test=0.25, valid=0.25, seed=1)
-    names = [set(qid.gather(part).to_list()) for part in (split.train, split.valid, split.test)]
-    assert [len(part) for part in names] == [2, 1, 1]
-    assert set.union(*names) == {"a", "b", "c", "d"}
 
 
 def test_whole_shares_are_not_lost_to_rounding() -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from podium.data import splits, write_table
-from podium.data.splitting import BY, How, split_events
+from podium.data import write_table
+from podium.data.splitting import How, split_events
 from podium.errors import ArgumentError, DataError, PodiumError
 
 N = 400
@@ -30,37 +30,6 @@ def events() -> pl.DataFrame:
             "shop": rng.integers(8, size=N),
         }
     )
-
-
-def expected(events: pl.DataFrame, by: str) -> splits.Split:
-    user, time = events["userId"], events["timestamp"]
-    return {
-        "time": lambda: splits.by_time(time, test=0.25, valid=0.1),
-        "user-time": lambda: splits.by_time_per_user(user, time, test=0.25, valid=0.1),
-        "leave-last": lambda: splits.leave_last_out(user, time, n=2, n_valid=1),
-        "random": lambda: splits.random(N, test=0.25, valid=0.1, seed=7),
-        "user-random": lambda: splits.random(N, user=user, test=0.25, valid=0.1, seed=7),
-        "group": lambda: splits.by_group(user, test=0.25, valid=0.1, seed=7),
-    }[by]()
-
-
-@pytest.mark.parametrize("by", BY)
-def test_parts_are_those_of_the_library_with_all_columns(events: pl.DataFrame, by: str) -> None:
-    sizes: dict[str, Any] = (
-        {"test": 2, "valid": 1} if by == "leave-last" else {"test": 0.25, "valid": 0.1}
-    )
-    seed = 7 if "random" in by or by == "group" else None
-    parts = split_events(events, How(by, **sizes, seed=seed))
-    split = expected(events, by)
-    for part, frame in parts.frames.items():
-        assert frame.equals(events[getattr(split, part)])
-        assert parts.record["parts"][part] == {
-            "rows": frame.height,
-            "users": frame["userId"].n_unique(),
-            "items": frame["movieId"].n_unique(),
-        }
-    assert parts.record["seed"] == seed
-    assert sum(frame.height for frame in parts.frames.values()) == N
 
 
 def test_files_keep_ids_and_values_of_a_text_file(events: pl.DataFrame, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from podium import data
 from podium.data import svmlight
 from podium.data.files import sniff
 from podium.data.svmlight import Rows
-from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.errors import ArgumentError, DataError
 
 TEXT = (
     "# a comment line\n"
@@ -134,13 +134,6 @@ def test_hard_numbers_are_exact(text: str) -> None:
     assert np.signbit(value) == np.signbit(float(text))
 
 
-def test_labels_below_0_of_a_truth_are_judged_and_not_relevant(tmp_path: Path) -> None:
-    path = put(tmp_path, "-2 qid:1 1:1\n1 qid:1 1:2\n", "qrels.svm")
-    with pytest.warns(PodiumWarning, match="below 0, down to -2"):
-        truth = data.read_truth(path)
-    assert truth.relevance.tolist() == [0.0, 1.0]
-
-
 def test_a_qid_is_any_integer_of_64_bits(tmp_path: Path) -> None:
     qids = [2**63 - 1, 2**63 - 2, 10**18, 10**18 - 1, 10, 0]
     path = put(tmp_path, "".join(f"1 qid:{qid} 1:1\n" for qid in qids))
@@ -243,12 +236,3 @@ def test_rows_without_any_feature_are_refused(tmp_path: Path) -> None:
 def test_truth_is_checked_to_its_last_feature(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"line 2: a feature must be id:value"):
         data.read_truth(put(tmp_path, "1 qid:1 1:2\n0 qid:1 1:2 2:x\n"))
-
-
-def test_pieces_are_dropped_as_the_matrix_fills() -> None:
-    rows = parse(b"1 qid:1 1:2 2:3\n" * 3)
-    assert rows.matrix(2).tolist() == [[2.0, 3.0]] * 3
-    assert rows.pieces == []
-    wide = parse(b"1 qid:1 9:2\n")
-    assert wide.matrix(9).toarray().tolist() == [[0.0] * 8 + [2.0]]
-    assert wide.pieces == []

@@ -234,27 +234,6 @@ def test_worker_that_dies_is_replaced_and_no_call_is_made_twice(
     )
 
 
-@pytest.mark.long
-def test_node_that_dies_in_a_pass_leaves_its_work_to_the_others(
-    cluster: Any, tmp_path: Path
-) -> None:
-    node = cluster.add_node(num_cpus=1, **_small())
-    in_second_pass = N_BLOCKS**2 + 2 * N_BLOCKS + 7
-
-    def at(watched: _Watched) -> None:
-        if watched.n_calls == in_second_pass:
-            ray.wait(watched.references, num_returns=len(watched.references), timeout=SOON)
-            cluster.remove_node(node, allow_graceful=False)
-
-    assert _until(lambda: ray.cluster_resources()["CPU"] == 4)
-    watched = _Watched(_ray(4), tmp_path / "log", at)
-    fitted = _model().fit(_likes(), executor=watched)
-    assert _bits(fitted) == _in_one_thread()
-    assert watched.n_holds >= 2
-    made = watched.calls_made()
-    assert len(set(made)) == len(made)
-
-
 @pytest.fixture
 def interruptible() -> Generator[None]:
     """Let an interrupt be one: what a shell starts in the background ignores it."""
@@ -283,28 +262,6 @@ def test_interrupt_in_a_pass_keeps_the_last_one_and_leaves_no_worker(
         one.fit(_likes(), executor=Threads(1), progress=_stop_after(1))
     assert _bits(model) == _bits(one)
     assert _until(lambda: all(_is_gone(process) for process in watched.processes()))
-
-
-@pytest.mark.long
-def test_fit_goes_on_with_other_workers_than_it_began_with(cluster: Any, tmp_path: Path) -> None:
-    path = tmp_path / "fit.checkpoint"
-    stops = [(_ray(2), 1), (Threads(2), 2)]
-    for executor, n_passes in stops:
-        with pytest.raises(KeyboardInterrupt):
-            _model().fit(
-                _likes(),
-                executor=executor,
-                checkpoint=path,
-                resume=path.exists(),
-                progress=_stop_after(n_passes),
-            )
-    ended = _model().fit(_likes(), executor=_ray(3), checkpoint=path, resume=True)
-    assert _bits(ended) == _in_one_thread()
-
-
-def _sleep(seconds: float) -> float:
-    time.sleep(seconds)
-    return seconds
 
 
 def test_map_is_in_the_tasks_order(cluster: Any) -> None:
@@ -390,10 +347,9 @@ def test_table_that_a_node_lacks_is_named(cluster: Any, tmp_path: Path) -> None:
 def test_closed_executor_is_refused(cluster: Any) -> None:
     executor = _ray(1)
     executor.close()
-    with pytest.raises(ArgumentError, match="executor is closed"):
-        executor.map(abs, [1])
-    with pytest.raises(ArgumentError, match="executor is closed"):
-        executor.hold([1])
+    for call in (lambda: executor.map(abs, [1]), lambda: executor.hold([1])):
+        with pytest.raises(ArgumentError, match="executor is closed"):
+            call()
 
 
 @pytest.mark.long
@@ -457,7 +413,7 @@ def test_workers_that_end_at_once_are_said_to(
             os._exit(1)
 
     monkeypatch.setattr(module, "_Worker", Ending)
-    with pytest.raises(NoWorkerError, match=r"started: all 2 ended immediately \(.*\)\.$"):
+    with pytest.raises(NoWorkerError, match=r"started \(.*\)\."):
         _ray(2).hold([1, 2])
 
 
@@ -534,7 +490,7 @@ def test_address_where_nobody_listens_is_refused(
 def test_address_where_something_else_listens_is_refused(
     monkeypatch: pytest.MonkeyPatch, answer: bytes, said: str
 ) -> None:
-    from podium.executors import Ray, _cluster
+    from podium.executors import Ray
 
     def serve() -> None:
         line, _ = server.accept()
@@ -546,7 +502,7 @@ def test_address_where_something_else_listens_is_refused(
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     if not answer:
-        monkeypatch.setattr(_cluster, "_ANSWER_TIMEOUT", 1.0)
+        monkeypatch.setattr("podium.executors.ray._ANSWER_TIMEOUT", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=serve, daemon=True).start()
         address = f"127.0.0.1:{server.getsockname()[1]}"
@@ -556,7 +512,6 @@ def test_address_where_something_else_listens_is_refused(
 
 def test_absent_ray_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    for name in ("ray", "_cluster"):
-        monkeypatch.delitem(sys.modules, f"podium.executors.{name}", raising=False)
+    monkeypatch.delitem(sys.modules, "podium.executors.ray", raising=False)
     with pytest.raises(MissingExtraError, match=r"pip install 'podium\[ray\]'"):
         from podium.executors import Ray  # noqa: F401

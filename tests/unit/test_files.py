@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 from tests.raised import raises
 
 from podium import data, rankers, report
 from podium._arrays import read_arrays, replacing, with_digest, write_arrays
 from podium.data.appending import append_table
 from podium.errors import ArgumentError, DataError
-from podium.recommenders import Factorization
 
 SAVED = Path(__file__).parent / "saved"  # a file of each format
 
@@ -167,15 +166,6 @@ def test_saved_model_is_read() -> None:
     assert model.coef_.tolist() == [0.7651650429449552, -0.1912912607362388]
     assert (model.loss, model.l2, model.stop_reason_) == ("pap-ramp@1", 0.5, "max_iter")
     assert model.history_["objective"].shape == (3,)
-
-
-def test_saved_factorization_is_read() -> None:
-    path = SAVED / "factorization.safetensors"
-    model = Factorization.load(path)
-    assert model.user_labels_.tolist() == ["b", "é"]
-    assert model.item_labels_.tolist() == [3, 5, 7]
-    assert model.seen_offsets_.tolist() == [0, 2, 3]
-    assert model.item_factors_.tobytes() == load_file(path)["item_factors_"].tobytes()
 
 
 def test_same_bytes_are_written_again(tmp_path: Path) -> None:

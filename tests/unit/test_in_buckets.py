@@ -453,19 +453,3 @@ def test_report_of_files_is_that_of_tables_in_memory(
     assert found == expected
     assert len(found["users"]["users"]) == 10
     assert len(found["curves"]["ndcg"]["k"]) > 2
-
-
-@pytest.mark.parametrize("in_memory", ["", "truth", "a"])
-def test_curves_of_files_are_the_means_of_some_users(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_memory: str
-) -> None:
-    monkeypatch.setattr(details, "_SAMPLED_USERS", 100)
-    frames = tables()
-    given: dict[str, Any] = {**written(tmp_path, frames), in_memory: frames.get(in_memory)}
-    options: dict[str, Any] = {"missing": "zero", "keep_lists": True, "executor": Threads(2)}
-    result = podium.measure(given["truth"], given["a"], "ndcg@5", **options)
-    curve = details.of_evaluation(result)["curves"]["ndcg"]
-    step = result.n_groups // 100 + 1
-    assert curve["n_users"] == result.values["ndcg@5"][::step].size < result.n_groups
-    assert curve["means"][""][curve["k"].index(5)] == np.mean(result.values["ndcg@5"][::step])
-    assert details.of_evaluation(result)["users"]["users"]

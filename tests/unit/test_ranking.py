@@ -138,13 +138,6 @@ def test_judged_flags_stay_with_their_items(ties: Any) -> None:
     assert plain.judged is None
 
 
-def test_negatives_may_be_judged() -> None:
-    r = Ranking.from_scores([1.0, 3.0, 2.0, 3.0], [0, 0, 1, 1], judged=[True, False, True, True])
-    assert r.relevance.tolist() == [0, 1, 1, 0]
-    assert r.judged is not None
-    assert r.judged.tolist() == [False, True, True, True]
-
-
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"scores": [1.0]}, "scores"),
     ({"relevance": [1]}, "relevance"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeAlias, cast
@@ -235,7 +236,9 @@ def time_column(values: Any, name: str, source: Source) -> Column:
 
     Lists of dates and times, and lists of numbers that float64 would round, become texts.
     """
-    if hasattr(values, "dtype") and getattr(values.dtype, "tz", None) is not None:  # from pandas
+    pandas = sys.modules.get("pandas")
+    is_pandas = pandas is not None and isinstance(values, pandas.Series | pandas.Index)
+    if is_pandas and isinstance(values.dtype, pandas.DatetimeTZDtype):
         return pl.Series(values)
     if isinstance(values, pl.Series | np.ma.MaskedArray):
         return as_column(values, name, source)

@@ -108,8 +108,7 @@ def write_parts(columns: Mapping[str, Any], path: str | Path, n_rows: int = 1_00
     >>> write_parts({"user": [1, 2], "ndcg@10": [0.5, 0.25]}, "values")  # doctest: +SKIP
     """
     target, size = Path(path), _check.cutoff(n_rows, name="n_rows")
-    _check.equal_length(**columns)
-    total = len(next(iter(columns.values()), ()))
+    frame = to_frame(columns)
     POLARS.enter()
     if target.exists() or not target.parent.is_dir():
         reason = "it exists" if target.exists() else f"there is no folder {target.parent}"
@@ -118,12 +117,8 @@ def write_parts(columns: Mapping[str, Any], path: str | Path, n_rows: int = 1_00
         with scratch_folder(target.parent) as scratch:
             folder = scratch / target.name
             folder.mkdir()
-            for number, start in enumerate(range(0, max(total, 1), size)):
-                part = {  # a pandas Series would take slices of its labels
-                    name: getattr(values, "iloc", values)[start : start + size]
-                    for name, values in columns.items()
-                }
-                to_frame(part).write_parquet(folder / f"part-{number:05}.parquet")
+            for number, start in enumerate(range(0, max(frame.height, 1), size)):
+                frame.slice(start, size).write_parquet(folder / f"part-{number:05}.parquet")
             folder.rename(target)
     except OSError as error:
         raise DataError(f"{target} can't be written: {error.strerror or error}.") from error

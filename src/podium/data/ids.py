@@ -112,7 +112,7 @@ def compared(left: Any, right: Any, kind: Literal["user", "item"]) -> tuple[Ids,
     left, right : Run, Truth, Interactions or ItemTable
     kind : {"user", "item"}
     """
-    first, second = getattr(left, kind), getattr(right, kind)
+    first, second = (table.user if kind == "user" else table.item for table in (left, right))
     return (
         as_written(first, kind in left.whole, second),
         as_written(second, kind in right.whole, first),

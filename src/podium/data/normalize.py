@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
@@ -76,7 +77,7 @@ def normalize_by_query(
 
 def _labels(qid: Any) -> Any:
     """Return ids as an array; a Polars Series of strings is returned unchanged."""
-    is_text = hasattr(qid, "to_physical") and not qid.dtype.is_numeric()
+    is_text = isinstance(qid, pl.Series) and not qid.dtype.is_numeric()
     return qid if is_text else _check.array(qid, "qid")
 
 

@@ -189,13 +189,11 @@ def stored_table(source: Any, noun: str) -> StoredTable | None:
     if not isinstance(source, str | Path):
         return None
     path = Path(source)
-    if path.is_dir():
+    is_file = path.is_file() and check_file(path, noun) in _FORMATS
+    # An Arrow stream, or a file that is damaged at its start, is left to its reader.
+    if path.is_dir() or (is_file and first_line(path).startswith(("PAR1", "ARROW1"))):
         return StoredTable(path, noun)
-    if not path.is_file() or check_file(path, noun) not in _FORMATS:
-        return None
-    if not first_line(path).startswith(("PAR1", "ARROW1")):
-        return None  # an Arrow stream, or a file whose reader refuses it
-    return StoredTable(path, noun)
+    return None
 
 
 def open_stored(path: Path, noun: str, format: str | None = None) -> Source:

@@ -118,8 +118,10 @@ class Side:
 
     def rows(self) -> pl.DataFrame:
         """Return the rows of a table in memory."""
-        value = "relevance" if isinstance(self.table, Truth) else "score"
-        return pl.DataFrame({name: getattr(self.table, name) for name in ("user", "item", value)})
+        ids = {"user": self.table.user, "item": self.table.item}
+        if isinstance(self.table, Truth):
+            return pl.DataFrame({**ids, "relevance": self.table.relevance})
+        return pl.DataFrame({**ids, "score": self.table.score})
 
     def clear(self) -> None:
         """Remove the rows of a table in memory, which `of_rows` gives to the rows of a bucket."""

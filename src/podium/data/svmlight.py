@@ -126,6 +126,8 @@ class Rows:
 
     def matrix(self, width: int, dtype: Any = np.float64) -> NDArray[Any] | csr_array:
         """Return the features, dense unless less than a quarter is stored. It works only once."""
+        from scipy.sparse import csr_array
+
         if self.n_values < _DENSE * self.labels.size * width:
             return self._sparse(width, dtype)
         dense = np.zeros((self.labels.size, width), dtype)
@@ -133,8 +135,11 @@ class Rows:
         while self.pieces:
             piece = self.pieces.pop(0)
             last = first + piece.labels.size
-            indices = piece.indices.astype(np.int32)
-            _letor_kernels.fill_rows(piece.ends, indices, piece.values, dense[first:last])
+            ends = np.append(0, piece.ends)
+            rows = csr_array(
+                (piece.values, piece.indices.astype(np.int32), ends), (ends.size - 1, width)
+            )
+            rows.toarray(out=dense[first:last])
             first = last
         return dense
 

@@ -77,7 +77,7 @@ def open_table(
         )
     role_names = [role.name for role in roles]
     name = f"The {noun}"
-    if hasattr(source, "tocoo"):
+    if _check.is_sparse(source):
         return _open_columns(name, _from_sparse(source, role_names))
     if isinstance(source, tuple):
         return _open_columns(name, _from_tuple(cast("tuple[Any, ...]", source), role_names, noun))

@@ -6,9 +6,8 @@ import os
 import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from time import monotonic
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 from urllib.parse import urlsplit
 
 import podium
@@ -152,7 +151,11 @@ class Ray:
             nonlocal running, patience
             ended, waiting = ray.wait(running, timeout=patience)
             if not ended:
-                _warn_of_busy_cluster()
+                warn(
+                    f"No task has ended within {START_TIMEOUT:.0f} s. Check with `ray status` "
+                    "whether other jobs use the processors of the cluster: tasks wait for free "
+                    "ones without a limit."
+                )
                 ended, waiting = ray.wait(running)
             running, patience = waiting, None
             values.update(zip(ended, self.get(ended), strict=True))
@@ -238,73 +241,37 @@ def _start_workers(n_workers: int) -> list[Any]:
         num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD"
     )
     workers = [actor.remote() for _ in range(n_workers)]
+    calls = [worker.ready.remote(podium.__version__) for worker in workers]
     try:
-        nodes = _started_nodes([worker.ready.remote(podium.__version__) for worker in workers])
+        ray.wait(calls, num_returns=n_workers, timeout=START_TIMEOUT)
+        nodes = [_started_node(call) for call in calls]
     except BaseException:
         _kill(workers)
         raise
-    _kill([worker for worker, node in zip(workers, nodes, strict=True) if node is None])
-    started = [(node, i) for i, node in enumerate(nodes) if node is not None]
+    _kill([w for w, node in zip(workers, nodes, strict=True) if not isinstance(node, str)])
+    started = [(node, i) for i, node in enumerate(nodes) if isinstance(node, str)]
+    advice = "Check with `ray status` whether all processors are in use."
+    if not started:
+        raise NoWorkerError(f"No worker started ({first_line(cast('Any', nodes[0]))}). {advice}")
+    if len(started) < n_workers:
+        warn(
+            f"{len(started)} of {n_workers} Ray workers started, and the fit continues with these. "
+            f"{advice}"
+        )
     return [workers[i] for _, i in sorted(started)]
 
 
-def _started_nodes(calls: list[Any]) -> list[str | None]:
-    """Return the nodes of the workers that start in time, None for the others.
-
-    Soon after a node is lost, a cluster still counts its processors and assigns workers to them.
-    Therefore at most as many workers are awaited as the cluster currently has processors.
-    """
-    end = monotonic() + START_TIMEOUT
-    while True:
-        ended, _ = ray.wait(calls, num_returns=len(calls), timeout=1.0)
-        nodes = [_started_node(call) for call in calls]
-        n_started = sum(node is not None for node in nodes)
-        n_expected = min(len(calls), processors())
-        if len(ended) == len(calls) or n_started >= max(n_expected, 1) or monotonic() > end:
-            break
-    if not n_started:
-        raise NoWorkerError(
-            f"No worker started: {len(ended)} of {len(calls)} ended immediately{_reason(calls)}. "
-            "Check with `ray status` whether all processors are in use."
-        )
-    if n_started < n_expected:
-        warn(
-            f"{n_started} of {n_expected} Ray workers started, and the fit continues with these. "
-            "Check with `ray status` whether all processors are in use."
-        )
-    return nodes
-
-
-def _started_node(call: Any) -> str | None:
-    """Return the node of a worker that has started, None for another."""
+def _started_node(call: Any) -> str | Exception:
+    """Return the node of a worker that has started, or else the error of its start."""
     try:
         return ray.get(call, timeout=0)
-    except (exceptions.GetTimeoutError, exceptions.RayError):
-        return None
-
-
-def _reason(calls: list[Any]) -> str:
-    """Return the error of the first worker that failed, in parentheses."""
-    for call in calls:
-        try:
-            ray.get(call, timeout=0)
-        except exceptions.GetTimeoutError:
-            continue
-        except exceptions.RayError as error:
-            return f" ({first_line(error)})"
-    return ""
+    except (exceptions.GetTimeoutError, exceptions.RayError) as error:
+        return error
 
 
 def _kill(workers: list[Any]) -> None:
     for worker in workers:
         ray.kill(worker)
-
-
-def _warn_of_busy_cluster() -> None:
-    warn(
-        f"No task has ended within {START_TIMEOUT:.0f} s. Check with `ray status` whether "
-        "other jobs use the processors of the cluster: tasks wait for free ones without a limit."
-    )
 
 
 def _call(task: Any, function: Callable[..., Any], *shared: Any) -> Any:
