@@ -141,8 +141,15 @@ def nearest(value: Any, options: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" if one of the options is similar, else an empty text."""
     by_lower_case = {option.lower(): option for option in options}
     text = str(value).lower()
-    matches = difflib.get_close_matches(text, list(by_lower_case), n=1)
+    matches = [option for option in by_lower_case if _abbreviated(option) == text]
+    matches = matches or difflib.get_close_matches(text, list(by_lower_case), n=1)
     return f" Did you mean {by_lower_case[matches[0]]!r}?" if matches else ""
+
+
+def _abbreviated(name: str) -> str:
+    """Return "pap-ts" for "pap-tight-struct"."""
+    first, *others = name.split("-")
+    return f"{first}-{''.join(word[:1] for word in others)}"
 
 
 def on_host(values: Any) -> Any:
@@ -294,8 +301,9 @@ def _group(qid: Any, row: Any) -> str:
 
 
 def _kind(values: Any) -> str:
-    is_array = isinstance(values, np.ndarray)
-    return f"an array of {values.dtype}" if is_array else type(values).__name__
+    if isinstance(values, np.ndarray):
+        return f"an array of {cast('NDArray[Any]', values).dtype}"
+    return type(values).__name__
 
 
 def weights(

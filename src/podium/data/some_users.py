@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,10 +54,13 @@ def of_some_users(
     by_role = resolve(table.names, roles, names, table.name)
     pieces = [table] if stored is None else stored.sources(list(by_role.values()))
     frame, rows, items = _chosen(pieces, roles, by_role, one_in)
-    line = table.line
-    of_row = None if line is None else lambda row: line(int(rows[row]))
-    some = Source.of(table.name, frame, line=of_row, text_ids=table.text_ids, first_row=None)
-    return replace(some, can_be_empty=table.can_be_empty), items
+
+    def line(row: int) -> int:
+        return row if table.line is None else table.line(int(rows[row]))
+
+    facts: dict[str, Any] = {"text_ids": table.text_ids, "can_be_empty": table.can_be_empty}
+    of_rows = None if table.line is None else line
+    return Source.of(table.name, frame, line=of_rows, first_row=None, **facts), items
 
 
 def n_rows_on_disk(tables: Iterable[Any]) -> int:

@@ -42,7 +42,7 @@ def open_trec(path: Path) -> Source:
     columns_shown = {_SHOWN.get(name, name): name for name in columns if _SHOWN.get(name, name)}
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
-        own_kinds = {columns_shown[name]: kind for name, kind in kinds.items()}
+        own_kinds: dict[str, Kind] = {columns_shown[n]: kind for n, kind in kinds.items()}
         frame = read_rows(path, columns, BLANK, own_kinds, "TREC")
         return {name: frame[columns_shown[name]] for name in kinds}
 

@@ -110,7 +110,8 @@ def or_threads(executor: Executor | None) -> Executor:
     """Return the executor, or if it is None, threads on all processors of this process."""
     if executor is None:
         return Threads()
-    if isinstance(executor, type) or not isinstance(executor, Executor):
+    is_executor = isinstance(executor, Executor)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if isinstance(executor, type) or not is_executor:
         raise ArgumentError(
             f"{arg.executor} must be an executor such as Threads(2) or Ray('local'), got "
             f"{executor!r}."
