@@ -106,6 +106,8 @@ def test_nonsense_is_refused(events: pl.DataFrame, options: dict[str, Any]) -> N
 
 
 def test_time_is_needed_for_a_split_by_time(events: pl.DataFrame) -> None:
+    with pytest.raises(DataError, match="no rows"):
+        split_events(events.clear(), How("random"))
     for by in ("time", "user-time", "leave-last"):
         with pytest.raises(DataError, match="has no timestamp column"):
             split_events(events.drop("timestamp"), How(by))

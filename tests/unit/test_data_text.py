@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,3 +83,23 @@ def test_trec_items_are_text_and_join_with_integers(tmp_path: Path) -> None:
     ranked = data.ranking({"user": [1], "item": [10]}, run, ties="id")
     assert ranked.groups.labels.tolist() == [1]
     assert ranked.relevance.tolist() == [0.0, 1.0]
+
+
+PRICES = {"qid": [1], "label": [1], "price": [2.0], "note": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("table", "options"),
+    [
+        (PRICES, {"ignore": ["price"]}),
+        (PRICES, {"n_features": 3}),
+        (PRICES, {"ignore": ["pric"]}),
+        *((PRICES, {"features": ["price", name]}) for name in ("price", "qid", "note", "pric")),
+        ({"qid": [], "price": []}, {}),
+        ({**PRICES, "label": [-2]}, {}),
+    ],
+)
+def test_features_that_do_not_fit_are_refused(table: Any, options: dict[str, Any]) -> None:
+    assert data.read_features(PRICES, n_features=1).feature_names == ("price",)
+    with pytest.raises(DataError):
+        data.read_features(table, **options)

@@ -91,3 +91,6 @@ def test_qid_must_hold_integers_or_strings(qid: object) -> None:
     with pytest.raises(ArgumentError, match="qid"):
         Groups.from_qid(qid)
     assert Groups.from_qid(np.empty(0, complex)).n_groups == 0
+    assert Groups.from_qid(np.array(["b", "a"], dtype=object)).labels.dtype.kind == "U"
+    with pytest.raises(ArgumentError, match="NoneType and int"):
+        encode(np.array([1, None, 2], dtype=object))

@@ -46,10 +46,6 @@ def spill_folder(parent: Path, n_bytes: int) -> Generator[Path]:
     DataError
         If the disk has less space or fills up, or the folder can't be written.
     """
-    if not parent.is_dir():
-        raise DataError(
-            f"{arg.spill_dir} {parent} is not a folder. Create it, or pass another one."
-        )
     n_free = shutil.disk_usage(parent).free
     if n_free < n_bytes:
         raise DataError(

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from podium.data.columns import NO_HEADER, is_column
-from podium.data.files import BROKEN, first_line, is_number, read_bytes, unreadable
+from podium.data.files import BROKEN, first_line, is_number, read_bytes, unreadable, utf8_text
 from podium.data.source import POLARS, Column, Kind, Source
 from podium.errors import DataError
 
@@ -109,9 +109,8 @@ def _read_delimited(
                 ~all_columns.select(pl.all_horizontal(pl.all().is_null())).to_series()
             )
     except BROKEN as error:
-        text = read_bytes(path)
-        refuse_other_encoding(path, text)
-        rows = (row for row in _rows(_texts(text), separator, path) if row[1])
+        text = io.StringIO(utf8_text(path), newline="\n")
+        rows = (row for row in _rows(text, separator, path) if row[1])
         explain(itertools.islice(rows, 1, None), path, names, kinds, can_be_short=True)
         raise unreadable(path, "text with a header", error) from error
     if frame.height == 0:
@@ -144,16 +143,9 @@ def single_blanks(content: bytes) -> bytes:
 
 def _line_of(path: Path, separator: str, row: int) -> int:
     """Return the line on which a row ends; blank lines are no rows, and quotes can span lines."""
-    rows = _rows(_texts(read_bytes(path)), separator, path)
+    rows = _rows(io.StringIO(utf8_text(path), newline="\n"), separator, path)
     row_ends = (line for line, fields in rows if any(fields))
     return next(itertools.islice(row_ends, row + 1, None), row + 2)
-
-
-def _texts(content: bytes) -> Iterable[str]:
-    """Return the lines of a UTF-8 text, without a copy of the whole text."""
-    return io.TextIOWrapper(
-        io.BytesIO(content), encoding="utf-8-sig", errors="replace", newline="\n"
-    )
 
 
 def explain(
@@ -180,12 +172,3 @@ def explain(
                 raise DataError(
                     f"{path}, line {line}: {names[i]} must be a number, got {row[i][:_QUOTED]!r}."
                 )
-
-
-def refuse_other_encoding(path: Path, content: bytes) -> None:
-    """Raise if a text is not UTF-8, with the line."""
-    try:
-        content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path}, line {line}: not UTF-8 text. Save it as UTF-8.") from None

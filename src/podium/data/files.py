@@ -166,10 +166,12 @@ def read_bytes(path: Path) -> bytes:
 
 def utf8_text(path: Path) -> str:
     """Return the whole content of a UTF-8 text; .gz files are unpacked."""
+    content = read_bytes(path)
     try:
-        return read_bytes(path).decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from None
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{path}, line {line}: not UTF-8 text. Save it as UTF-8.") from None
 
 
 def open_bytes(path: Path) -> IO[bytes]:

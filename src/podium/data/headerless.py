@@ -11,7 +11,7 @@ import polars as pl
 from podium import _check
 from podium._text import counted
 from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, is_usual
-from podium.data.delimited import explain, refuse_other_encoding, single_blanks, typed
+from podium.data.delimited import explain, single_blanks, typed
 from podium.data.files import (
     BROKEN,
     first_line,
@@ -95,8 +95,7 @@ def read_rows(
     content = read_bytes(path)
 
     def explain_rows() -> None:
-        refuse_other_encoding(path, content)
-        lines = enumerate(content.decode("utf-8-sig").split("\n"), start=1)
+        lines = enumerate(utf8_text(path).split("\n"), start=1)
         explain(
             ((n, _fields(line, separator)) for n, line in lines if line.strip()), path, names, kinds
         )
