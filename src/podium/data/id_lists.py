@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.appending import to_frame
-from podium.data.columns import ITEM, USER, resolve
+from podium.data.columns import ITEM, USER
 from podium.data.convert import Ids, to_ids
 from podium.data.files import check_file, utf8_text
 from podium.data.ids import label_array
+from podium.data.role_columns import RoleColumns
 from podium.data.source import Source
 from podium.data.tables import open_table
 from podium.data.users import user_positions
@@ -41,11 +42,7 @@ def read_ids(path: Path, kind: Literal["user", "item"], column: str | None = Non
     if check_file(path, f"list of {kind}s") is None and path.name.lower().endswith(".txt"):
         return _read_lines(path, role.usual if column is None else (column,))
     table = open_table(path, f"list of {kind}s", (role,))
-    name = resolve(table.names, (role,), {kind: column}, table.name)[kind]
-    ids = to_ids(table.fetch({name: "id"})[name], name, table)
-    if not len(ids):
-        raise DataError(f"{path} has no rows. Pass a table with rows.")
-    return ids
+    return RoleColumns.of(table, (role,), **{kind: column}).ids(kind)
 
 
 def match(ids: Ids, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
