@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from podium import _check
 from podium._one_thread import n_processors
 from podium.errors import ArgumentError, arg
-from podium.executors._protocol import AHEAD, Executor
-
-T = TypeVar("T")
-R = TypeVar("R")
+from podium.executors._protocol import AHEAD, Executor, R, T
 
 
 class Threads:

@@ -6,15 +6,14 @@ import os
 import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, cast
 from urllib.parse import urlsplit
 
 import podium
 from podium import _check
 from podium._one_thread import n_processors
 from podium.errors import ArgumentError, NoWorkerError, WorkerLost, arg, warn
-from podium.executors._protocol import AHEAD
+from podium.executors._protocol import AHEAD, R, T
 
 try:
     import ray
@@ -23,9 +22,6 @@ try:
 except ImportError:
     _check.extra("ray", "ray", "podium.executors.Ray")  # says how to install it
     raise
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 START_TIMEOUT = 60.0  # seconds in which a node must answer, or a worker must start
 _ANSWER_TIMEOUT = 5.0  # seconds in which an address must accept a connection and answer
@@ -97,12 +93,7 @@ class Ray:
         """Return the executor."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the connection."""
         self.close()
 
@@ -283,14 +274,7 @@ def _original_error(error: exceptions.RayError) -> BaseException:
     cause: BaseException = error
     while isinstance(cause, exceptions.RayTaskError) and cause.cause is not None:
         cause = cause.cause
-    loss_errors = (
-        exceptions.RayActorError,
-        exceptions.ObjectLostError,
-        exceptions.WorkerCrashedError,
-        exceptions.NodeDiedError,
-        exceptions.LocalRayletDiedError,
-    )
-    if isinstance(cause, loss_errors):
+    if isinstance(cause, exceptions.RayError) and not isinstance(cause, exceptions.RayTaskError):
         return WorkerLost(f"A worker of the cluster was lost ({first_line(cause)}).")
     return cause
 
