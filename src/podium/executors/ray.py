@@ -231,6 +231,7 @@ def _start_workers(n_workers: int) -> list[Any]:
     actor = ray.remote(_Worker).options(
         num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD"
     )
+    n_workers = min(n_workers, max(processors(), 1))  # fewer after the loss of a node
     workers = [actor.remote() for _ in range(n_workers)]
     calls = [worker.ready.remote(podium.__version__) for worker in workers]
     try:
