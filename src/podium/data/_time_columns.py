@@ -237,8 +237,11 @@ def time_column(values: Any, name: str, source: Source) -> Column:
     Lists of dates and times, and lists of numbers that float64 would round, become texts.
     """
     pandas = cast("Any", sys.modules.get("pandas"))
-    is_pandas = pandas is not None and isinstance(values, pandas.Series | pandas.Index)
-    if is_pandas and isinstance(values.dtype, pandas.DatetimeTZDtype):
+    if (
+        pandas is not None
+        and isinstance(values, pandas.Series | pandas.Index)
+        and isinstance(values.dtype, pandas.DatetimeTZDtype)
+    ):
         return pl.Series(values)
     if isinstance(values, pl.Series | np.ma.MaskedArray):
         return as_column(values, name, source)
