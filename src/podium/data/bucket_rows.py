@@ -56,17 +56,10 @@ def spill_folder(parent: Path, n_bytes: int) -> Generator[Path]:
         with scratch_folder(parent) as folder:
             yield folder
     except OSError as error:
-        advice = (
-            f"Pass {arg.spill_dir()}, a folder on a disk with enough space, or more {arg.memory()}."
-        )
-        if isinstance(error, FileNotFoundError):
-            advice = (
-                f"All nodes of a cluster must have this folder. Pass {arg.spill_dir()}, a shared "
-                "one."
-            )
         raise DataError(
-            f"Spill files in {parent} can't be written or read ({error.strerror or error}). "
-            f"{advice}"
+            f"Spill files in {parent} can't be written or read ({error.strerror or error}). Pass "
+            f"{arg.spill_dir()}, a folder with enough space that all nodes of a cluster have, or "
+            f"more {arg.memory()}."
         ) from error
 
 
