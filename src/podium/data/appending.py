@@ -50,9 +50,15 @@ def atomic(path: str | Path) -> Generator[Path]:
     target = Path(path)
     if not target.parent.is_dir():
         raise DataError(f"{target} can't be written: there is no folder {target.parent}.")
+    with writing(target), replacing(target) as place:
+        yield place
+
+
+@contextmanager
+def writing(target: Path) -> Generator[None]:
+    """Convert errors of the system to a DataError about the path that is written."""
     try:
-        with replacing(target) as place:
-            yield place
+        yield
     except BrokenPipeError:  # the reader of a pipe has ended; the path is not at fault
         raise
     except OSError as error:
@@ -113,15 +119,12 @@ def write_parts(columns: Mapping[str, Any], path: str | Path, n_rows: int = 1_00
     if target.exists() or not target.parent.is_dir():
         reason = "it exists" if target.exists() else f"there is no folder {target.parent}"
         raise DataError(f"{target} can't be written: {reason}.")
-    try:
-        with scratch_folder(target.parent) as scratch:
-            folder = scratch / target.name
-            folder.mkdir()
-            for number, start in enumerate(range(0, max(frame.height, 1), size)):
-                frame.slice(start, size).write_parquet(folder / f"part-{number:05}.parquet")
-            folder.rename(target)
-    except OSError as error:
-        raise DataError(f"{target} can't be written: {error.strerror or error}.") from error
+    with writing(target), scratch_folder(target.parent) as scratch:
+        folder = scratch / target.name
+        folder.mkdir()
+        for number, start in enumerate(range(0, max(frame.height, 1), size)):
+            frame.slice(start, size).write_parquet(folder / f"part-{number:05}.parquet")
+        folder.rename(target)
 
 
 def table_suffix(path: Path) -> tuple[str, bool]:
@@ -149,7 +152,7 @@ def table_suffix(path: Path) -> tuple[str, bool]:
     packed = path.suffix.lower() == ".gz"
     suffix = (path.with_suffix("") if packed else path).suffix.lower()
     if suffix not in SEPARATORS and (packed or suffix not in COLUMNAR):
-        suffixes = [*SEPARATORS, *COLUMNAR, *(f"{s}.gz" for s in SEPARATORS)]
+        suffixes = [*COLUMNAR, *SEPARATORS, *(f"{s}.gz" for s in SEPARATORS)]
         raise ArgumentError(f"path must end in {_check.listed(suffixes)}, got {path.name!r}.")
     return suffix, packed
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import polars as pl
 from podium import __version__, _check
 from podium._files import Named, making, refuse_same
 from podium.data import splits
-from podium.data.appending import atomic
+from podium.data.appending import atomic, writing
 from podium.data.columns import ITEM, TIMESTAMP, USER, resolve
 from podium.data.convert import EXACT, as_integers, to_ids
 from podium.data.delimited import typed
@@ -147,7 +147,11 @@ class Parts:
         source = self.record["input"]["path"]
         refuse_same([] if source is None else [Named("the table", Path(source))], written)
         POLARS.enter()
-        with _made(target), ExitStack() as files:  # all are complete before the first is moved
+        with (
+            writing(target),
+            making(target),
+            ExitStack() as files,
+        ):  # all are complete before the first is moved
             place = files.enter_context(atomic(target / RECORD))
             place.write_text(json.dumps(self.record, indent=2) + "\n", encoding="utf-8")
             for part, path in names.items():
@@ -303,18 +307,6 @@ def _whole(number: float | None, name: str) -> int:
             f"{number!r:.20}."
         )
     return int(number)
-
-
-@contextmanager
-def _made(folder: Path) -> Generator[None]:
-    """Make the folder for a block, after whose failure a new folder is removed."""
-    try:
-        with making(folder):
-            yield
-    except FileExistsError:
-        raise DataError(f"{folder} is a file. Name a folder for the parts.") from None
-    except OSError as error:
-        raise DataError(f"{folder} can't be made: {error.strerror or error}.") from None
 
 
 def read_events(
