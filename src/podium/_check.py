@@ -178,13 +178,14 @@ def array(values: ArrayLike, name: str) -> NDArray[Any]:
 
 def column(values: ArrayLike, name: str) -> NDArray[np.float64]:
     """Return a contiguous one-dimensional float64 array."""
-    values = on_host(values)
-    if np.iscomplexobj(values):
-        raise ArgumentError(f"{name} must hold real numbers, got complex ones.")
     try:
-        array = np.ascontiguousarray(values, dtype=np.float64)
+        array = np.asarray(on_host(values))
+        is_complex = array.dtype.kind == "c"
+        array = array if is_complex else np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError):
         raise ArgumentError(f"{name} must hold numbers, got {_kind(values)}.") from None
+    if is_complex:
+        raise ArgumentError(f"{name} must hold real numbers, got complex ones.")
     return one_dimensional(array, name)
 
 

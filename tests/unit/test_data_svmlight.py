@@ -186,7 +186,7 @@ def test_several_files_are_read_as_one(tmp_path: Path, monkeypatch: pytest.Monke
     table = put(tmp_path, "qid,label,x\n1,1,2\n", "a.csv")
     with pytest.raises(ArgumentError, match=r"only if all are svmlight files, got .*a\.csv"):
         data.read_features([paths[0], table])
-    for wrong in ([], [None]):
+    for wrong in ([], [None], [paths[0], paths[0]], put(tmp_path, "# nothing\n", "a.svm")):
         with pytest.raises(ArgumentError):
             data.read_features(wrong)
 

@@ -209,6 +209,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "time of day": ([time(10), time(11)], "times of day"),
     "duration": ([timedelta(1), timedelta(2)], "durations"),
     "array of durations": (np.array([1, 2], "timedelta64[s]"), "durations"),
+    "hours beyond seconds": (np.array([2**62, 5], "datetime64[h]"), "datetime64"),
     "truth values": (np.array([True, False]), "bool"),
     "complex": (np.array([1j, 2j]), "complex"),
     "word among numbers": (["1", "2", "soon"], "got 'soon' at row 2"),

@@ -138,3 +138,6 @@ def test_parts_of_a_series_are_rows_whatever_its_index(tmp_path: Path) -> None:
     series = pd.Series([1, 2, 3], index=[5.0, 6.0, 7.0])
     data.write_parts({"a": series}, tmp_path / "parts", n_rows=2)
     assert pl.read_parquet(tmp_path / "parts" / "*.parquet")["a"].to_list() == [1, 2, 3]
+    assert len(list((tmp_path / "parts").iterdir())) == 2
+    with pytest.raises(DataError, match="it exists"):
+        data.write_parts({"a": series}, tmp_path / "parts")

@@ -453,3 +453,14 @@ def test_report_of_files_is_that_of_tables_in_memory(
     assert found == expected
     assert len(found["users"]["users"]) == 10
     assert len(found["curves"]["ndcg"]["k"]) > 2
+
+
+def test_report_of_a_file_and_a_frame_is_that_of_tables_in_memory(tmp_path: Path) -> None:
+    frames = tables()
+    file = written(tmp_path, frames)["a"]
+    given: dict[str, Any] = {"missing": "zero", "keep_lists": True}
+    in_parts, whole = (
+        podium.measure(frames["truth"], file, "ndcg@5", **given, **options)
+        for options in ({"executor": Threads(2)}, {})
+    )
+    assert details.of_evaluation(in_parts) == details.of_evaluation(whole)
