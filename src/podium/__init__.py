@@ -38,36 +38,14 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "Audit": "podium.decide",
-    "Comparison": "podium.evaluation",
-    "Evaluation": "podium.evaluation",
-    "Explanation": "podium.decide",
-    "Gate": "podium.decide",
-    "Groups": "podium.groups",
-    "LinearRanker": "podium.rankers",
-    "Ranking": "podium.ranking",
-    "audit": "podium.decide",
-    "compare": "podium.evaluation",
-    "evaluate": "podium.evaluation",
-    "explain": "podium.decide",
-    "gate": "podium.decide",
-    "measure": "podium.evaluation",
+_NAMES = {
+    "decide": ("Audit", "Explanation", "Gate", "audit", "explain", "gate"),
+    "evaluation": ("Comparison", "Evaluation", "compare", "evaluate", "measure"),
+    "groups": ("Groups",),
+    "rankers": ("LinearRanker",),
+    "ranking": ("Ranking",),
 }
-_SUBMODULES = (
-    "catalogue",
-    "data",
-    "decide",
-    "errors",
-    "evaluation",
-    "losses",
-    "metrics",
-    "plots",
-    "rankers",
-    "recommenders",
-    "sampled",
-    "tuning",
-)
+_HOME = {name: f"podium.{module}" for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "Audit",
@@ -102,10 +80,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load a public name at first use and keep it as an attribute of the module."""
-    if name in _SUBMODULES:
-        return import_module(f"podium.{name}")
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module 'podium' has no attribute {name!r}")
+    if name not in _HOME:
+        return import_module(f"podium.{name}")
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value

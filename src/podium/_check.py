@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import operator
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any, Literal, TypeVar, cast, overload
@@ -157,7 +158,8 @@ def on_host(values: Any) -> Any:
     The tensor may need gradients and lie on any device. NumPy lacks bfloat16 and some shorter
     types: they become float32, which represents all their values. torch is not imported.
     """
-    if not (hasattr(values, "detach") and hasattr(values, "cpu")):
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(values, torch.Tensor):
         return values
     tensor = values.detach().cpu()
     try:
@@ -176,13 +178,14 @@ def array(values: ArrayLike, name: str) -> NDArray[Any]:
 
 def column(values: ArrayLike, name: str) -> NDArray[np.float64]:
     """Return a contiguous one-dimensional float64 array."""
-    values = on_host(values)
-    if getattr(getattr(values, "dtype", None), "kind", "") == "c":
-        raise ArgumentError(f"{name} must hold real numbers, got complex ones.")
     try:
-        array = np.ascontiguousarray(values, dtype=np.float64)
+        array = np.asarray(on_host(values))
+        is_complex = array.dtype.kind == "c"
+        array = array if is_complex else np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError):
         raise ArgumentError(f"{name} must hold numbers, got {_kind(values)}.") from None
+    if is_complex:
+        raise ArgumentError(f"{name} must hold real numbers, got complex ones.")
     return one_dimensional(array, name)
 
 
@@ -195,7 +198,10 @@ def one_dimensional(array: NDArray[Any], name: str) -> NDArray[Any]:
 
 def equal_length(**arrays: Any) -> None:
     """Raise unless all named arrays have the length of the first."""
-    lengths = {name: _length(name, array) for name, array in arrays.items()}
+    for name, values in arrays.items():
+        if not has_length(values):
+            raise ArgumentError(f"{name} must be a column of values, got {values!r}.")
+    lengths = {name: len(array) for name, array in arrays.items()}
     first, reference = next(iter(lengths.items()), ("", 0))
     for name, length in lengths.items():
         if length != reference:
@@ -204,11 +210,13 @@ def equal_length(**arrays: Any) -> None:
             )
 
 
-def _length(name: str, values: Any) -> int:
+def has_length(values: Any) -> bool:
+    """Return whether values have a length; a number, an iterator and a sparse matrix have none."""
     try:
-        return len(values)
-    except TypeError:  # a number, an iterator or a sparse matrix
-        raise ArgumentError(f"{name} must be a column of values, got {values!r}.") from None
+        len(values)
+    except TypeError:
+        return False
+    return True
 
 
 def whole(values: NDArray[np.float64], largest: float) -> NDArray[np.bool_]:
@@ -294,7 +302,9 @@ def _group(qid: Any, row: Any) -> str:
 
 
 def _kind(values: Any) -> str:
-    return f"an array of {values.dtype}" if hasattr(values, "dtype") else type(values).__name__
+    if isinstance(values, np.ndarray):
+        return f"an array of {cast('NDArray[Any]', values).dtype}"
+    return type(values).__name__
 
 
 def weights(

@@ -238,7 +238,7 @@ def _copy_mode_and_owner(place: Path, old: os.stat_result | None, mode: int) -> 
     new = place.stat()
     if old is not None:
         mode = stat.S_IMODE(old.st_mode)
-        if hasattr(os, "chown") and (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        if sys.platform != "win32" and (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
             with suppress(PermissionError):
                 os.chown(place, old.st_uid, old.st_gid)
     if stat.S_IMODE(new.st_mode) != mode:
@@ -301,7 +301,7 @@ def _remove_dead(parent: Path, start: str) -> None:
 
 def _remove_if_dead(folder: Path) -> None:
     try:
-        flags = os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
+        flags = os.O_CREAT | os.O_RDWR | (0 if sys.platform == "win32" else os.O_NOFOLLOW)
         number = os.open(folder / _LOCK, flags, 0o666)
     except OSError:
         return

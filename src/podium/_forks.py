@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,7 +31,7 @@ class Pool:
     def __init__(self, library: str, has_begun: Callable[[], bool] | None = None) -> None:
         self._library, self._has_begun = library, has_begun
         self._home: int | None = None
-        if has_begun is not None and hasattr(os, "register_at_fork"):
+        if has_begun is not None and sys.platform != "win32":
             os.register_at_fork(before=self._record_home)
 
     def refuse_lost(self) -> None:

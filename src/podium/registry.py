@@ -120,9 +120,11 @@ class Registry(Mapping[str, T]):
 
     def find(self, *names: str) -> T | None:
         """Return the entry of the first of these names or aliases that exists, or None."""
-        for get_entries in (self._known, self._known_with_plugins):
+        for load in (None, load_plugins):
+            if load is not None:
+                load()
             for name in names:
-                entry = get_entries().get(self._registered(name))
+                entry = self._entries.get(self._registered(name))
                 if entry is not None:
                     return _imported(entry)
         return None
@@ -131,9 +133,6 @@ class Registry(Mapping[str, T]):
         """Return the name of the entry that a name, an alias or another case of it represents."""
         spelling = self._spellings.get(name.lower(), name)
         return self.aliases.get(spelling, spelling)
-
-    def _known(self) -> dict[str, T | Elsewhere]:
-        return self._entries
 
     def _known_with_plugins(self) -> dict[str, T | Elsewhere]:
         load_plugins()
@@ -288,7 +287,8 @@ class Values(Classes[T]):
     def params(self, value: T) -> dict[str, Any]:
         """Return the fields of an instance that its name does not fix."""
         fixed = self._fixed[cast("Any", value).name]
-        return {name: getattr(value, name) for name in _fields(type(value)) if name not in fixed}
+        values = vars(value)
+        return {name: values[name] for name in _fields(type(value)) if name not in fixed}
 
     def text(self, value: T) -> str:
         """Return the text of an instance without default values, or its repr if it has no text."""

@@ -57,7 +57,7 @@ BAD_RUNS = {
     ),
     "few users": (RUN + "0,0,1\n", r"lacks 3 of 4 users.* Pass --missing zero .* --missing skip"),
     "short row": (RUN + "0,0,1\n0,1\n", r"a\.csv: score has 1 missing value, first at line 3"),
-    "long row": (RUN + "0,0,1\n0,1,2,3\n", r"a\.csv, line 3: 4 fields, but the header has 3"),
+    "long row": (RUN + "0,0,1\n0,1,2,3\n", r"a\.csv, line 3: 3 fields expected"),
     "not text": (RUN + "0,\0\udcff,1\n", r"a\.csv, line 2: not UTF-8"),
 }
 

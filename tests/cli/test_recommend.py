@@ -195,7 +195,7 @@ BAD = {
     "unnamed column": (("--users", "items.csv", "--column", "user=u"), r"has no column 'u'"),
     "empty list": (("--users", "empty.txt"), r"^empty\.txt is empty\."),
     "blank list": (("--users", "blank.txt"), r"^blank\.txt has no rows\."),
-    "bytes": (("--users", "bytes.txt"), r"^bytes\.txt is not UTF-8 text"),
+    "bytes": (("--users", "bytes.txt"), r"^bytes\.txt, line 1: not UTF-8 text"),
     "no list": (("--users", "none.txt"), r"^none\.txt does not exist\."),
     "no allowed item": (
         ("--allow", "strangers.txt"),

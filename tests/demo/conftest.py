@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from podium.data import OnlineRetail
+from podium.data.retail import OnlineRetail
 from podium.demo.study import DAY, Results, run_study
 
 N_USERS, N_ITEMS, N_DAYS, N_EVENTS = 90, 120, 240, 6000

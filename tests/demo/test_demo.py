@@ -10,7 +10,7 @@ import pytest
 
 import podium
 from podium import demo
-from podium.data import OnlineRetail
+from podium.data.retail import OnlineRetail
 from podium.demo import Demo, page, run_file
 from podium.demo.study import MEASURES, RANKERS, RECOMMENDERS, TARGET, Results
 from podium.errors import DataError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import podium
-from podium.data import OnlineRetail
+from podium.data.retail import OnlineRetail
 from podium.demo.study import (
     DAY,
     FEATURES,

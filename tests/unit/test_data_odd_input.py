@@ -11,7 +11,8 @@ import pytest
 import podium
 from podium import data
 from podium.data.tables import open_table
-from podium.errors import ArgumentError, DataError, PodiumWarning
+from podium.data.users import user_column
+from podium.errors import DataError, PodiumWarning
 
 RUN = {"user": ["7", "7"], "item": ["b", "a"], "score": [2.0, 1.0]}
 
@@ -108,7 +109,7 @@ def test_a_pandas_frame_with_a_sparse_column_is_read() -> None:
 
 def test_unknown_as_a_value_is_not_a_missing_value() -> None:
     users = {"user": [1, 2], "seg": ["unknown", None]}
-    values = data.user_column(users, "seg", np.array([1, 2, 3]))
+    values = user_column(users, "seg", np.array([1, 2, 3]))
     assert values.tolist() == ["unknown", "no value", "no value"]
     result = podium.measure((["1", "2"], ["a", "a"]), (["1", "2"], ["a", "a"], [1.0, 1.0]), "rr")
     parts = result.segmented("seg", np.array(["unknown", None], object)).segments
@@ -119,8 +120,3 @@ def test_rows_of_a_text_file_are_lines(tmp_path: Path) -> None:
     path = _write(tmp_path / "t.csv", "user,item\n7,a\n\n7,b\n7,a\n")
     with pytest.raises(DataError, match="lines 2 and 5"):
         podium.measure(path, RUN, "rr")
-
-
-def test_a_cutoff_beyond_integers_names_its_measure() -> None:
-    with pytest.raises(ArgumentError, match=r"recall@9+"):
-        podium.metrics.parse("recall@99999999999999999999")

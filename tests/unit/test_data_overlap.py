@@ -35,12 +35,6 @@ def test_no_item_in_common_is_refused_with_one_of_each(truth: Any, run: Any, mes
         joined(truth, run)
 
 
-def test_users_in_two_forms_are_shown_in_both() -> None:
-    run = {"user": ["x", "007"], "item": [5, 5], "score": [1, 1]}
-    with pytest.raises(DataError, match=r"in both tables: the truth has 7, the run has '007'"):
-        data.ranking({"user": [3, 7], "item": [5, 5]}, run)
-
-
 def test_one_number_in_two_forms_is_told_where_other_ids_meet() -> None:
     message = (
         r"2 item ids \(2 rows\) of the truth may be in the run in another .*, such as '007' and 7,"
@@ -74,17 +68,6 @@ def test_whole_floats_are_integers_in_every_format(tmp_path: Path) -> None:
         run = data.read_run(tmp_path / name)
         assert np.asarray(run.user).tolist() == [1, 1, 2]
         assert np.asarray(run.item).tolist() == [10, 11, 12]
-
-
-@pytest.mark.parametrize("texts", [["1.0", "1.5"], ["1.0", "2"], ["01.0", "2.0"], ["1.00", "2.0"]])
-def test_other_texts_stay_as_they_are(tmp_path: Path, texts: list[str]) -> None:
-    (tmp_path / "run.csv").write_text("user,item,score\n" + "".join(f"1,{t},1\n" for t in texts))
-    assert list(data.read_run(tmp_path / "run.csv").item) == texts
-
-
-def test_a_table_of_other_users_divides_nothing() -> None:
-    with pytest.raises(DataError, match="in both tables: the table has 'u1', the truth has 1"):
-        data.user_column({"user": ["u1"], "country": ["FR"]}, "country", np.array([1, 2]))
 
 
 def samples(n_users: int, size: int, n_items: int) -> tuple[Any, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,39 +39,6 @@ def ideals(ranking: Any) -> list[list[float]]:
     return [ranking.ideal[a:b].tolist() for a, b in itertools.pairwise(bounds)]
 
 
-def test_run_is_ranked_by_score_within_users() -> None:
-    got = data.ranking(TRUTH, RUN)
-    assert lists(got) == {1: [0.0, 2.0], 2: [1.0], 3: [0.0]}
-
-
-def test_ideal_holds_what_was_not_retrieved() -> None:
-    assert ideals(data.ranking(TRUTH, RUN)) == [[2.0, 1.0], [1.0], [1.0]]
-
-
-def test_users_outside_the_truth_are_left_out() -> None:
-    assert data.ranking(TRUTH, RUN).groups.labels.tolist() == [1, 2, 3]
-
-
-def test_row_order_of_either_table_changes_nothing() -> None:
-    rng = np.random.default_rng(3)
-    first = data.ranking(TRUTH, RUN)
-    for _ in range(5):
-        p, q = rng.permutation(5), rng.permutation(5)
-        again = data.ranking(
-            {name: np.array(column)[p] for name, column in TRUTH.items()},
-            {name: np.array(column)[q] for name, column in RUN.items()},
-        )
-        assert lists(again) == lists(first)
-        assert ideals(again) == ideals(first)
-        assert again.n_items.tolist() == first.n_items.tolist()
-
-
-def test_missing_users_are_refused_by_default() -> None:
-    run = {"user": [1], "item": [10], "score": [1.0]}
-    with pytest.raises(ArgumentError, match=r"The run lacks 2 of 3 users, first 2\. Pass missing="):
-        data.ranking(TRUTH, run)
-
-
 def test_missing_users_can_be_kept_or_left_out() -> None:
     run = {"user": [2, 7], "item": [10, 10], "score": [1.0, 1.0]}
     kept = data.ranking(TRUTH, run, missing="zero")
@@ -86,28 +52,12 @@ def test_missing_users_can_be_kept_or_left_out() -> None:
     assert ideals(left) == [[1.0]]
 
 
-def test_no_shared_user_shows_one_of_each() -> None:
-    with pytest.raises(DataError, match=r"the truth has 1, the run has 'u9'\. Check"):
-        data.ranking(TRUTH, {"user": ["u9"], "item": [10], "score": [1.0]}, missing="skip")
-
-
 def test_items_outside_the_truth() -> None:
     run = {"user": [1, 1, 1, 2, 3], "item": [99, 10, 98, 10, 13], "score": [3, 2, 1, 1, 1]}
     assert lists(data.ranking(TRUTH, run))[1] == [0.0, 1.0, 0.0]
     assert lists(data.ranking(TRUTH, run, unjudged="skip"))[1] == [1.0]
     with pytest.raises(ArgumentError, match=r"lists item 99 for user 1 \(row 0\).*unjudged="):
         data.ranking(TRUTH, run, unjudged="error")
-
-
-def test_list_is_whole_if_it_is_the_truths_with_negatives() -> None:
-    truth = {"user": [1, 1, 2, 2, 3], "item": [1, 2, 1, 2, 1], "relevance": [1, 0, 1, 1, 0]}
-    run = {"user": [1, 1, 2, 2, 3, 3], "item": [2, 1, 1, 2, 1, 2], "score": [1, 2, 3, 4, 5, 6]}
-    # The truth names negatives, if not of user 2; user 3's list has an item more.
-    assert data.ranking(truth, run).n_items.tolist() == [2, 2, -1]
-    assert data.ranking(truth, run, unjudged="skip").n_items.tolist() == [2, 2, 1]
-    positives = truth | {"relevance": [1] * 5}
-    assert data.ranking(positives, run).n_items.tolist() == [-1, -1, -1]
-    assert data.ranking(truth, run, n_items=5).n_items.tolist() == [5, 5, 5]
 
 
 def test_n_items_must_cover_run_and_truth() -> None:
@@ -144,23 +94,6 @@ def test_ratings_need_a_threshold() -> None:
     assert got.min_relevance == 4.0
 
 
-def test_strings_integers_and_mixtures_agree() -> None:
-    def text(table: dict[str, Any]) -> dict[str, Any]:
-        return {
-            **table,
-            "user": [str(user) for user in table["user"]],
-            "item": [str(item) for item in table["item"]],
-        }
-
-    whole = data.ranking(TRUTH, RUN)
-    for truth, run in ((text(TRUTH), text(RUN)), (TRUTH, text(RUN)), (text(TRUTH), RUN)):
-        got = data.ranking(truth, run)
-        own = [1, 2, 3] if truth is TRUTH else ["1", "2", "3"]
-        assert got.groups.labels.tolist() == own
-        assert got.relevance.tolist() == whole.relevance.tolist()
-        assert got.ideal.tolist() == whole.ideal.tolist()
-
-
 def test_groups_do_not_depend_on_the_kind_of_the_runs_ids() -> None:
     truth = {"user": [2, 10, 99], "item": [1, 1, 1]}
     run = {"user": [2, 2, 10, 10, 99, 99], "item": [1, 5] * 3, "score": [2, 1, 1, 2, 1, 2]}
@@ -174,43 +107,12 @@ def test_groups_do_not_depend_on_the_kind_of_the_runs_ids() -> None:
     assert plain.relevance.tolist() == mixed.relevance.tolist()
 
 
-def test_absent_users_have_whole_lists_where_all_others_have() -> None:
-    truth = {"user": [1, 1, 2, 2], "item": [1, 2, 1, 2], "relevance": [1, 0, 1, 0]}
-    run = {"user": [1, 1], "item": [1, 2], "score": [2, 1]}
-    assert data.ranking(truth, run, missing="zero").n_items.tolist() == [2, 2]
-    longer = {"user": [1, 1, 1], "item": [1, 2, 3], "score": [2, 1, 0]}
-    assert data.ranking(truth, longer, missing="zero").n_items.tolist() == [-1, -1]
-
-
 def test_string_groups_stand_in_rising_order() -> None:
     ids = ["b", "a", "é", "B", "aa"]
     table = {"user": ids, "item": [1] * 5, "relevance": [1, 2, 3, 4, 5]}
     got = data.ranking(table, {"user": ids[::-1], "item": [1] * 5, "score": [1] * 5})
     assert got.groups.labels.tolist() == sorted(ids)
     assert got.relevance.tolist() == [4.0, 2.0, 5.0, 1.0, 3.0]
-
-
-@pytest.mark.parametrize("convert", [int, str])
-def test_ties_by_id_take_the_higher_id_first(convert: Any) -> None:
-    items = [convert(i) for i in (30, 10, 20)]
-    truth = {"user": [1] * 3, "item": items, "relevance": [3, 1, 2]}
-    got = data.ranking(truth, {"user": [1] * 3, "item": items, "score": [1] * 3}, ties="id")
-    assert got.relevance.tolist() == [3.0, 2.0, 1.0]
-
-
-def test_ties_count_as_errors_by_default() -> None:
-    truth = {"user": [1], "item": [1]}
-    run = {"user": [1, 1], "item": [1, 2], "score": [1, 1]}
-    assert data.ranking(truth, run).relevance.tolist() == [0.0, 1.0]
-    assert data.ranking(truth, run, ties="best").relevance.tolist() == [1.0, 0.0]
-
-
-def test_options_are_checked() -> None:
-    for option in ({"ties": "wurst"}, {"missing": "none"}, {"unjudged": "x"}):
-        with pytest.raises(ArgumentError, match=f"{next(iter(option))} must be one of"):
-            data.ranking(TRUTH, RUN, **option)
-    with pytest.raises(ArgumentError, match="min_relevance must be a number > 0"):
-        data.ranking(TRUTH, RUN, min_relevance=0)
 
 
 def test_inputs_are_left_as_they_are() -> None:
@@ -223,13 +125,6 @@ def test_inputs_are_left_as_they_are() -> None:
     assert relevance.tolist() == [0.0, 1.0, 2.0]
 
 
-def test_sources_may_differ(tmp_path: Path) -> None:
-    matrix = sparse.csr_array(np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 0.0]]))
-    path = tmp_path / "run.csv"
-    path.write_text("user,item,score\n1,1,0.5\n0,2,0.3\n0,1,0.9\n")
-    assert lists(data.ranking(matrix, path)) == {0: [0.0, 2.0], 1: [1.0]}
-
-
 @pytest.mark.parametrize("kind", [np.int64, np.str_])
 def test_random_ties_are_those_of_a_catalogue(kind: Any) -> None:
     rng = np.random.default_rng(1)
@@ -240,27 +135,6 @@ def test_random_ties_are_those_of_a_catalogue(kind: Any) -> None:
     run = user.astype(kind), item.astype(kind), levels[user, item]
     got = data.ranking(truth, run, ties="random", seed=5)
     assert got.relevance.tolist() == expected.relevance.tolist()
-
-
-def test_column_names_reach_both_tables() -> None:
-    truth = {"who": [1], "what": [5], "gain": [2.0]}
-    run = {"who": [1], "what": [5], "place": [1]}
-    got = data.ranking(truth, run, user="who", item="what", relevance="gain", rank="place")
-    assert got.relevance.tolist() == [2.0]
-
-
-def test_top_items_are_in_rank_order() -> None:
-    run = {
-        "user": ["b", "a", "a", "a", "b"],
-        "item": [5, 7, 8, 6, 6],
-        "score": [1.0, 0.5, 2.0, 0.5, 3.0],
-    }
-    groups, codes, ids = data.top_items(run, 2)
-    assert groups.labels.tolist() == ["a", "b"]
-    assert groups.offsets.tolist() == [0, 2, 4]
-    # "a" ties 6 and 7: the lower id comes first.
-    assert ids[codes].tolist() == [8, 6, 6, 5]
-    assert ids.tolist() == [5, 6, 7, 8]
 
 
 @pytest.mark.parametrize("k", [1, 3, 50])
@@ -277,11 +151,6 @@ def test_top_items_are_the_start_of_a_full_sort(k: int) -> None:
     order = frame.sort(["user", "score", "item"], descending=[False, True, False])
     expected = order.group_by("user", maintain_order=True).head(k)["item"]
     assert ids[codes].tolist() == expected.to_list()
-
-
-def test_top_items_checks_k() -> None:
-    with pytest.raises(ArgumentError, match="k must be an integer >= 1"):
-        data.top_items(RUN, 0)
 
 
 def test_top_items_refuses_an_item_twice() -> None:

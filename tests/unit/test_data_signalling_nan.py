@@ -21,11 +21,6 @@ def _column(n: int) -> np.ndarray:
     return values
 
 
-def test_numpy_warns_of_such_values() -> None:
-    with pytest.warns(RuntimeWarning, match="invalid"):
-        np.floor(_column(3))
-
-
 @pytest.mark.parametrize("name", ["user", "item", "score", "rank"])
 @pytest.mark.parametrize("n", [1, 3, 40])
 def test_a_column_of_a_run_is_named(tmp_path: Path, name: str, n: int) -> None:

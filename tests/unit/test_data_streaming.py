@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
 from podium import data
 from podium.data import svmlight
@@ -50,34 +49,6 @@ def test_blocks_are_the_rows_read_at_once(
     assert sum(map(len, qids)) == len(set[int]().union(*qids)) == len(sizes)
 
 
-def test_small_pieces_make_many_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(svmlight, "_PIECE", 200)
-    path = put(tmp_path, lines_of([5] * 40))
-    sizes = [len(block.qid) for block in data.stream_features(path, 4)]
-    assert len(sizes) > 20
-    assert max(sizes) <= 10
-
-
-def test_every_block_has_the_width_and_type_that_were_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(svmlight, "_PIECE", 60)
-    lines = [f"1 qid:{i} 1:0.1 2:{i}" for i in range(20)]
-    for block in data.stream_features(put(tmp_path, lines), 3, dtype=np.float32):
-        assert block.X.shape[1] == 3
-        assert block.X.dtype == np.float32
-        assert block.feature_names == ("1", "2", "3")
-
-
-def test_packed_and_sparse_rows_are_streamed(tmp_path: Path) -> None:
-    path = tmp_path / "rows.svm.gz"
-    path.write_bytes(gzip.compress(b"1 qid:5 9:2\n0 qid:5 3:4\n"))
-    (block,) = data.stream_features(path, 10)
-    assert sparse.issparse(block.X)
-    assert block.X.toarray()[[0, 1], [8, 2]].tolist() == [2, 4]
-    assert block.X.shape == (2, 10)
-
-
 @pytest.mark.parametrize("piece", [30, 1 << 20])
 def test_query_that_comes_back_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int
@@ -96,14 +67,6 @@ def test_query_that_comes_back_is_named(
     with pytest.raises(ScatteredQueriesError, match=r"rows\.svm, line 6: query 9 occurs again"):
         list(data.stream_features(path, 1))
     assert np.asarray(data.read_features(path).item).tolist() == [0, 1, 0, 2, 1]
-
-
-def test_feature_beyond_the_width_is_named(tmp_path: Path) -> None:
-    path = put(tmp_path, ["1 qid:1 1:1 7:2"])
-    with pytest.raises(
-        DataError, match=r"rows\.svm has feature 7 at line 1, but 3 features are required"
-    ):
-        list(data.stream_features(path, 3))
 
 
 def test_malformed_line_and_file_cut_short_are_named(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,15 +54,6 @@ def test_column_of_words_is_no_feature(tmp_path: Path) -> None:
     assert data.read_features(path).feature_names == ("x",)
 
 
-def test_feature_is_named_once_and_has_no_other_role() -> None:
-    table = {"qid": [1, 1], "label": [0, 1], "x": [1.0, 2.0]}
-    with pytest.raises(DataError, match="features contains 'x' twice"):
-        data.read_features(table, features=["x", "x"])
-    for name, role in (("label", "relevance"), ("qid", "user")):
-        with pytest.raises(DataError, match=rf"'{name}' is the {role} column"):
-            data.read_features(table, features=["x", name])
-
-
 @pytest.mark.parametrize("blank", ["\n", ",,\n", "\r\n"])
 def test_blank_lines_are_no_rows(tmp_path: Path, blank: str) -> None:
     path = put(tmp_path, f"user,item,score\n1,2,0.5\n{blank}{blank}3,4,1.5\n{blank}{blank}")
@@ -85,38 +77,6 @@ def test_lines_are_counted_past_blanks_and_quoted_breaks(tmp_path: Path) -> None
         data.read_run(run)
 
 
-@pytest.mark.parametrize(
-    "second",
-    ["2020-01-02T10:00:00", "2020-01-02 10:00:00", "2020-01-02T10:00:00Z"],
-)
-def test_iso_times_are_read(tmp_path: Path, second: str) -> None:
-    first = second.replace("01-02", "01-01")
-    events = data.read_interactions(
-        put(tmp_path, f"user,item,timestamp\n1,1,{first}\n1,2,{second}\n")
-    )
-    assert events.timestamp is not None
-    expected = np.array(["2020-01-01T10:00", "2020-01-02T10:00"], "datetime64[us]")
-    assert events.timestamp.tolist() == expected.tolist()
-    assert data.splits.by_time(events.timestamp, test=0.5).test.tolist() == [1]
-
-
-def test_zone_of_iso_times_is_taken_off(tmp_path: Path) -> None:
-    path = put(tmp_path, "user,item,time\n1,1,2020-01-01T10:00:00+02:00\n")
-    times = data.read_interactions(path).timestamp
-    assert times is not None
-    assert times.astype("datetime64[h]").astype(str).tolist() == ["2020-01-01T08"]
-
-
-@pytest.mark.parametrize("bad", ["soon", "01/02/2020", "2020-13-01"])
-def test_other_times_are_refused(tmp_path: Path, bad: str) -> None:
-    path = put(tmp_path, f"user,item,time\n1,1,2020-01-01\n1,2,{bad}\n")
-    with pytest.raises(DataError, match=rf"ISO times.*got '{bad}' at line 3"):
-        data.read_interactions(path)
-    path = put(tmp_path, f"user,item,time\n1,1,{bad}\n")
-    with pytest.raises(DataError, match=rf"ISO times.*got '{bad}' at line 2"):
-        data.read_interactions(path)
-
-
 def test_trec_items_are_text_and_join_with_integers(tmp_path: Path) -> None:
     run = put(tmp_path, "1 Q0 9 1 2.5 a\n1 Q0 10 2 2.5 a\n", "sys.run")
     assert list(data.read_run(run).item) == ["9", "10"]
@@ -125,15 +85,21 @@ def test_trec_items_are_text_and_join_with_integers(tmp_path: Path) -> None:
     assert ranked.relevance.tolist() == [0.0, 1.0]
 
 
-def test_trec_ties_are_broken_as_by_trec_eval(tmp_path: Path) -> None:
-    peer = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
-    from podium.metrics import parse
+PRICES = {"qid": [1], "label": [1], "price": [2.0], "note": ["x"]}
 
-    run = put(tmp_path, "1 Q0 9 1 2.5 a\n1 Q0 10 2 2.5 a\n1 Q0 100 3 2.5 a\n", "sys.run")
-    for relevant in ("9", "10", "100"):
-        qrels = put(tmp_path, f"1 0 {relevant} 1\n", "truth.qrels")
-        theirs = peer.RelevanceEvaluator({"1": {relevant: 1}}, {"recip_rank"}).evaluate(
-            {"1": {"9": 2.5, "10": 2.5, "100": 2.5}}
-        )
-        ours = parse("rr")(data.ranking(qrels, run, ties="id"))
-        assert ours.tolist() == [theirs["1"]["recip_rank"]]
+
+@pytest.mark.parametrize(
+    ("table", "options"),
+    [
+        (PRICES, {"ignore": ["price"]}),
+        (PRICES, {"n_features": 3}),
+        (PRICES, {"ignore": ["pric"]}),
+        *((PRICES, {"features": ["price", name]}) for name in ("price", "qid", "note", "pric")),
+        ({"qid": [], "price": []}, {}),
+        ({**PRICES, "label": [-2]}, {}),
+    ],
+)
+def test_features_that_do_not_fit_are_refused(table: Any, options: dict[str, Any]) -> None:
+    assert data.read_features(PRICES, n_features=1).feature_names == ("price",)
+    with pytest.raises(DataError):
+        data.read_features(table, **options)

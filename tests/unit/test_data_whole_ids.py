@@ -13,9 +13,9 @@ import podium
 from podium import data
 from podium.data import buckets
 from podium.data.id_lists import match, read_ids
-from podium.data.several import share_all
+from podium.data.ids import share_all
 from podium.data.unjudged import pool_unjudged
-from podium.data.users import user_positions
+from podium.data.users import user_column, user_positions
 from podium.decide.explain.tables import differences
 from podium.errors import DataError
 from podium.recommenders import EASE
@@ -50,13 +50,13 @@ def test_audit_finds_pairs_of_both_parts(tmp_path: Path) -> None:
 def test_columns_of_users_are_found(tmp_path: Path, users: str) -> None:
     first, second = users.split(",")
     table = _csv(tmp_path / "users.csv", f"user,country {first},FR {second},UK")
-    values = data.user_column(table, "country", np.array([1, 3]))
+    values = user_column(table, "country", np.array([1, 3]))
     assert values.tolist() == ["FR", "unknown"]
 
 
 def test_a_text_label_finds_its_number(tmp_path: Path) -> None:
     table = _csv(tmp_path / "users.csv", "user,country 1.0,FR 2.0,UK")
-    assert data.user_column(table, "country", np.array(["1.0", "1.10"])).tolist() == [
+    assert user_column(table, "country", np.array(["1.0", "1.10"])).tolist() == [
         "FR",
         "unknown",
     ]

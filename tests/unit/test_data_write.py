@@ -1,7 +1,9 @@
-"""Files appear whole or not at all."""
+"""Tables written at once or piece by piece: the same table, completely or not at all."""
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,86 +11,126 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from tests.raised import raises
 
 from podium import data
+from podium.data.appending import append_table, text_appender
 from podium.errors import ArgumentError, DataError
 
-READ = {
-    "parquet": pl.read_parquet,
-    "csv": pl.read_csv,
-    "csv.gz": pl.read_csv,
-    "tsv": lambda path: pl.read_csv(path, separator="\t"),
-    "tsv.gz": lambda path: pl.read_csv(path, separator="\t"),
-    "arrow": pl.read_ipc,
-    "feather": pl.read_ipc,
+READ: dict[str, Callable[[Path], pl.DataFrame]] = {
+    ".parquet": pl.read_parquet,
+    ".csv": pl.read_csv,
+    ".csv.gz": pl.read_csv,
+    ".tsv": lambda path: pl.read_csv(path, separator="\t"),
+    ".tsv.gz": lambda path: pl.read_csv(path, separator="\t"),
+    ".arrow": pl.read_ipc,
+    ".feather": pl.read_ipc,
 }
+PARTS = [
+    {"user": np.array(["a", "b,\tc"]), "score": np.array([0.1, 1e-9])},
+    {"user": np.array(["c"]), "score": np.array([1 / 3])},
+]
+each_suffix = pytest.mark.parametrize("suffix", READ)
+pytestmark = pytest.mark.filterwarnings("ignore:Could not use mmap:RuntimeWarning")
 
 
-@pytest.mark.parametrize("suffix", list(READ))
-def test_table_reads_back(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"table.{suffix}"
-    columns = {"user": np.array([1, 2]), "item": ["a", "b,\tc"], "score": np.array([0.1, 1e-9])}
-    data.write_table(columns, path)
-    assert READ[suffix](path).to_dict(as_series=False) == {
-        "user": [1, 2],
-        "item": ["a", "b,\tc"],
-        "score": [0.1, 1e-9],
-    }
-    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+@each_suffix
+def test_parts_make_one_table(tmp_path: Path, suffix: str) -> None:
+    path, at_once = tmp_path / f"run{suffix}", tmp_path / f"whole{suffix}"
+    with append_table(path) as append:
+        for part in PARTS:
+            append(part)
+        assert not path.exists()
+    whole = {name: np.concatenate([part[name] for part in PARTS]) for name in PARTS[0]}
+    data.write_table(whole, at_once)
+    for written in (path, at_once):
+        assert READ[suffix](written).to_dict(as_series=False) == {
+            "user": ["a", "b,\tc", "c"],
+            "score": [0.1, 1e-9, 1 / 3],
+        }
+    assert sorted(tmp_path.iterdir()) == [path, at_once]
+    again = tmp_path / f"again{suffix}"
+    data.write_table(whole, again)
+    assert again.read_bytes() == at_once.read_bytes()
 
 
-@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "parquet"])
-def test_equal_tables_give_equal_files(tmp_path: Path, suffix: str) -> None:
-    for name in ("a", "b"):
-        data.write_table({"x": np.arange(100)}, tmp_path / f"{name}.{suffix}")
-    assert (tmp_path / f"a.{suffix}").read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
+@each_suffix
+def test_nothing_is_left_after_an_error(tmp_path: Path, suffix: str) -> None:
+    def fail() -> None:
+        with append_table(tmp_path / f"run{suffix}") as append:
+            append(PARTS[0])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["a.xlsx", "a", "a.parquet.gz", "a.gz"])
-def test_unknown_suffix_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ArgumentError, match=r"path must end in '\.parquet'"):
+@pytest.mark.parametrize("name", ["a.xlsx", "a", "a.parquet.gz", "a.gz", "nowhere/a.csv"])
+def test_unknown_suffix_and_folder_are_refused(tmp_path: Path, name: str) -> None:
+    kind = DataError if "/" in name else ArgumentError
+    with pytest.raises(kind) as caught:
         data.write_table({"x": [1]}, tmp_path / name)
+    assert caught.type is kind
     assert not list(tmp_path.iterdir())
 
 
-def test_failure_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("old")
+@each_suffix
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"score": np.array([1.0]), "user": np.array(["c"])},
+        {"user": np.array(["c"])},
+        {**PARTS[1], "item": np.array([1])},
+        {"user": np.array([7]), "score": np.array([1.0])},
+        {},
+    ],
+)
+def test_columns_must_be_those_of_the_first_call(
+    tmp_path: Path, suffix: str, other: dict[str, Any]
+) -> None:
+    def write() -> None:
+        with append_table(tmp_path / f"run{suffix}") as append:
+            append(PARTS[0])
+            append(other)
 
-    def stop_halfway() -> None:
-        with data.atomic(path) as place:
-            place.write_text("half")
-            raise RuntimeError("stop")
-
-    with pytest.raises(RuntimeError, match="stop"):
-        stop_halfway()
-    assert path.read_text() == "old"
-    assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
-
-
-def test_success_replaces_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("old")
-    with data.atomic(path) as place:
-        place.write_text("new")
-        assert path.read_text() == "old"
-    assert path.read_text() == "new"
-
-
-def test_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="there is no folder"):
-        data.write_table({"x": [1]}, tmp_path / "nowhere" / "a.csv")
+    with raises(ArgumentError, "columns"):
+        write()
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_columns_of_different_length_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="x and y must have equal length, got 2 and 1"):
-        data.write_table({"x": [1, 2], "y": [1]}, tmp_path / "a.csv")
-    assert not list(tmp_path.iterdir())
+def test_columns_of_a_stream_must_be_those_of_the_first_call() -> None:
+    file = io.BytesIO()
+    append = text_appender(file)
+    append(PARTS[1])
+    with raises(ArgumentError, "columns"):
+        append({"score": np.array([1.0]), "user": np.array(["c"])})
+    assert file.getvalue() == b"user,score\nc,0.3333333333333333\n"
+
+
+@each_suffix
+def test_table_without_rows_has_its_columns(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"run{suffix}"
+    with pytest.raises(ArgumentError, match="Nothing was appended"), append_table(path):
+        pass
+    with append_table(path) as append:
+        append({name: values[:0] for name, values in PARTS[0].items()})
+    got = READ[suffix](path)
+    assert (got.columns, got.height) == (["user", "score"], 0)
+
+
+@each_suffix
+def test_later_calls_may_bring_other_categories(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"run{suffix}"
+    with append_table(path) as append:
+        for users in (["a", "b"], ["c", "b", "d"]):
+            append({"user": pl.Series(users, dtype=pl.Categorical)})
+    assert READ[suffix](path)["user"].to_list() == ["a", "b", "c", "b", "d"]
 
 
 @pytest.mark.parametrize("values", [[{"a": 1}, "b"], [1, "two"], [2**200, 1.5, None, "x"]])
 def test_columns_of_several_kinds_are_refused(values: list[Any]) -> None:
-    with pytest.raises(ArgumentError, match=r"^column 'item' must hold numbers, texts or times"):
+    with pytest.raises(ArgumentError, match="item"):
         data.to_frame({"item": values})
 
 
@@ -96,3 +138,6 @@ def test_parts_of_a_series_are_rows_whatever_its_index(tmp_path: Path) -> None:
     series = pd.Series([1, 2, 3], index=[5.0, 6.0, 7.0])
     data.write_parts({"a": series}, tmp_path / "parts", n_rows=2)
     assert pl.read_parquet(tmp_path / "parts" / "*.parquet")["a"].to_list() == [1, 2, 3]
+    assert len(list((tmp_path / "parts").iterdir())) == 2
+    with pytest.raises(DataError, match="it exists"):
+        data.write_parts({"a": series}, tmp_path / "parts")

@@ -89,22 +89,6 @@ def test_measures_are_those_in_memory(tmp_path: Path, executor: Threads, on_disk
     assert here.as_json() == there.as_json()
 
 
-@pytest.mark.parametrize("executor", EXECUTORS, ids=IDS)
-def test_comparison_and_gate_are_those_in_memory(tmp_path: Path, executor: Threads) -> None:
-    frames, options = tables(), {"missing": "skip"}
-    paths = written(tmp_path, frames)
-    here, there = (
-        podium.compare(t["truth"], {"a": t["a"], "b": t["b"]}, MEASURES, **options, **extra)
-        for t, extra in ((frames, {}), (paths, {"executor": executor}))
-    )
-    assert here.as_json() == there.as_json()
-    here, there = (
-        podium.gate(t["truth"], t["a"], t["b"], "ndcg@5", margin=0.1, **options, **extra)
-        for t, extra in ((frames, {}), (paths, {"executor": executor}))
-    )
-    assert here.as_json() == there.as_json()
-
-
 def test_tables_with_the_same_users_per_file_need_no_spill_files(tmp_path: Path) -> None:
     frames, half = tables(), pl.col("user") < 2500
     for name, frame in frames.items():
@@ -118,15 +102,6 @@ def test_tables_with_the_same_users_per_file_need_no_spill_files(tmp_path: Path)
         podium.measure(frames["truth"], tmp_path / "b", "rr", executor=Threads(2), grouped=True)
 
 
-def test_what_needs_whole_tables_is_refused() -> None:
-    frames = tables()
-    runs = {"a": frames["a"], "b": frames["b"]}
-    with pytest.raises(ArgumentError, match=r"^unjudged='bounds' of several runs needs all tables"):
-        podium.compare(frames["truth"], runs, "ndcg@5", unjudged="bounds", executor=Threads(2))
-    with raises(ArgumentError, "executor"):
-        podium.measure(frames["truth"], frames["b"], "rr", executor="local")  # type: ignore[arg-type]
-
-
 def test_folder_that_workers_do_not_have_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,7 +110,7 @@ def test_folder_that_workers_do_not_have_is_named(
             raise FileNotFoundError(2, "No such file or directory")
 
     paths = written(tmp_path, tables())
-    with pytest.raises(DataError, match=r"can't be written or read .*All nodes of a cluster must"):
+    with pytest.raises(DataError, match=r"can't be written or read .*all nodes of a cluster"):
         podium.measure(paths["truth"], paths["b"], "rr", executor=Elsewhere(8))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from podium.errors import ArgumentError
-from podium.executors import Executor, Threads, _local
+from podium.executors import Executor, Threads, local
 
 AT_MOST = 600.0  # seconds: only threads that hang take so long
 
@@ -47,7 +47,7 @@ def test_error_ends_the_map_once_running_tasks_have_ended(
         cancelled.wait(AT_MOST)
         ended.append(number)
 
-    monkeypatch.setattr(_local, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(local, "ThreadPoolExecutor", Pool)
     with pytest.raises(error, match="stop"):
         list(Threads(2).map(task, range(200)))
     assert sorted(begun) == sorted([0, *ended])

@@ -54,7 +54,9 @@ def appended():
 
 def columns():
     table = {"user": [1, 2], "country": ["FR", None]}
-    return data.user_column(table, "country", np.array([1, 2]))
+    from podium.data.users import user_column
+
+    return user_column(table, "country", np.array([1, 2]))
 
 DO = {
     "nothing": lambda: None,

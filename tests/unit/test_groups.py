@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -48,13 +46,6 @@ def test_grouped_rows_are_not_copied() -> None:
     assert groups.scatter(values) is values
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.uint64, np.int64])
-def test_labels_keep_their_type(dtype: type) -> None:
-    groups = Groups.from_qid(np.array([100, 3, 100], dtype))
-    assert groups.labels.dtype == dtype
-    assert groups.labels.tolist() == [3, 100]
-
-
 def test_labels_may_be_hashes_beyond_signed_integers() -> None:
     groups = Groups.from_qid(np.array([2**63 + 3, 2**63 + 1, 2**63 + 3], np.uint64))
     assert groups.labels.tolist() == [2**63 + 1, 2**63 + 3]
@@ -65,41 +56,11 @@ def test_narrow_labels_may_span_more_than_their_type() -> None:
     assert Groups.from_qid(np.array([100, -100, 100], np.int8)).labels.tolist() == [-100, 100]
 
 
-def test_object_arrays_of_strings_are_strings() -> None:
-    groups = Groups.from_qid(np.array(["b", "a"], dtype=object))
-    assert groups.labels.dtype.kind == "U"
-
-
-def test_no_rows_are_no_groups() -> None:
-    groups = Groups.from_qid([])
-    assert (groups.n_groups, groups.n_rows, groups.offsets.tolist()) == (0, 0, [0])
-
-
 def test_sizes_label_groups_by_number_and_may_be_zero() -> None:
     groups = Groups.from_sizes([2, 0, 1])
     assert groups.labels.tolist() == [0, 1, 2]
     assert groups.offsets.tolist() == [0, 2, 2, 3]
     assert Groups.single(3).sizes.tolist() == [3]
-
-
-@pytest.mark.parametrize("sizes", [[-1], [1.5], [[1]], ["a"]])
-def test_sizes_must_be_counts(sizes: list[object]) -> None:
-    with raises(ArgumentError, "sizes"):
-        Groups.from_sizes(sizes)
-
-
-@pytest.mark.parametrize(
-    "qid",
-    [[1.5, 2.0], [True, False], [b"a"], np.array([1, "a"], dtype=object), np.array(["NaT"], "M8")],
-)
-def test_qid_must_hold_integers_or_strings(qid: object) -> None:
-    with pytest.raises(ArgumentError, match="qid must hold integers or strings, got"):
-        Groups.from_qid(qid)
-
-
-def test_qid_has_one_dimension() -> None:
-    with pytest.raises(ArgumentError, match=r"qid must have one dimension, got shape \(2, 1\)"):
-        Groups.from_qid([[1], [2]])
 
 
 @given(values=LABELS)
@@ -112,16 +73,24 @@ def test_codes_stand_for_their_labels_in_rising_order(values: list[object]) -> N
     assert distinct.tolist() == sorted(set(labels.tolist()))
 
 
-@pytest.mark.parametrize("make", [Groups.from_sizes, Groups.from_qid])
-def test_lists_of_several_lengths_are_refused(make: Any) -> None:
-    with pytest.raises(ArgumentError, match="got lists of different lengths"):
-        make([1, [2, 3]])
+@pytest.mark.parametrize("sizes", [[-1], [1.5], [[1]], ["a"]])
+def test_sizes_must_be_counts(sizes: list[object]) -> None:
+    with raises(ArgumentError, "sizes"):
+        Groups.from_sizes(sizes)
 
 
-def test_no_labels_are_no_groups_whatever_their_kind() -> None:
+@pytest.mark.parametrize(
+    "qid",
+    [
+        *([1.5, 2.0], [True, False], [b"a"], [[1], [2]], [1, [2, 3]]),
+        *(np.array([1, "a"], dtype=object), np.array([1, None], dtype=object)),
+        np.array(["NaT"], "M8"),
+    ],
+)
+def test_qid_must_hold_integers_or_strings(qid: object) -> None:
+    with pytest.raises(ArgumentError, match="qid"):
+        Groups.from_qid(qid)
     assert Groups.from_qid(np.empty(0, complex)).n_groups == 0
-
-
-def test_labels_without_an_order_are_refused_by_their_kinds() -> None:
-    with pytest.raises(ArgumentError, match=r"got NoneType and int\. Convert the column"):
+    assert Groups.from_qid(np.array(["b", "a"], dtype=object)).labels.dtype.kind == "U"
+    with pytest.raises(ArgumentError, match="NoneType and int"):
         encode(np.array([1, None, 2], dtype=object))

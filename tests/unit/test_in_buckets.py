@@ -412,16 +412,6 @@ def test_columns_of_other_names_are_read(
     assert actual.per_user().columns[0] == "who"
 
 
-def test_users_are_in_a_frame_of_the_kind_of_the_run(
-    tmp_path: Path, divided_into: Callable[[int], list[int]]
-) -> None:
-    made = divided_into(3)
-    truth, run = written(tmp_path, tables())["truth"], tables()["a"].to_pandas()
-    measured = podium.measure(truth, run, "rr", missing="zero", memory=SMALL)
-    assert made
-    assert type(measured.per_user()) is type(run)
-
-
 def test_merge_joins_disjoint_users_in_any_order() -> None:
     frames = tables()
     whole = podium.measure(frames["truth"], frames["b"], FEW)
@@ -474,19 +464,3 @@ def test_report_of_a_file_and_a_frame_is_that_of_tables_in_memory(tmp_path: Path
         for options in ({"executor": Threads(2)}, {})
     )
     assert details.of_evaluation(in_parts) == details.of_evaluation(whole)
-
-
-@pytest.mark.parametrize("in_memory", ["", "truth", "a"])
-def test_curves_of_files_are_the_means_of_some_users(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_memory: str
-) -> None:
-    monkeypatch.setattr(details, "_SAMPLED_USERS", 100)
-    frames = tables()
-    given: dict[str, Any] = {**written(tmp_path, frames), in_memory: frames.get(in_memory)}
-    options: dict[str, Any] = {"missing": "zero", "keep_lists": True, "executor": Threads(2)}
-    result = podium.measure(given["truth"], given["a"], "ndcg@5", **options)
-    curve = details.of_evaluation(result)["curves"]["ndcg"]
-    step = result.n_groups // 100 + 1
-    assert curve["n_users"] == result.values["ndcg@5"][::step].size < result.n_groups
-    assert curve["means"][""][curve["k"].index(5)] == np.mean(result.values["ndcg@5"][::step])
-    assert details.of_evaluation(result)["users"]["users"]

@@ -18,8 +18,7 @@ import pytest
 from tests.raised import raises
 
 import podium
-from podium import data
-from podium.data import bucket_rows, buckets, spilling
+from podium.data import bucket_rows, buckets
 from podium.errors import ArgumentError, DataError
 from podium.evaluation import Evaluation
 
@@ -96,15 +95,6 @@ def test_hidden_files_are_no_parts(tmp_path: Path) -> None:
     assert measure(tmp_path).means == expected.means
 
 
-def test_folder_is_read_as_one_table_in_memory(tmp_path: Path) -> None:
-    frames = made()
-    write(tmp_path, frames)
-    run = data.read_run(tmp_path / "run")
-    assert len(run.user) == frames["run"].height
-    expected = podium.measure(frames["truth"], frames["run"], "ndcg@5")
-    assert podium.measure(tmp_path / "truth", tmp_path / "run", "ndcg@5").means == expected.means
-
-
 @pytest.mark.parametrize("column", ["user", "item", "score"])
 def test_missing_value_is_named_with_its_row(tmp_path: Path, column: str) -> None:
     write(tmp_path, made())
@@ -127,13 +117,13 @@ def test_full_disk_is_found_before_the_work(
 ) -> None:
     write(tmp_path, made())
     usage = type("Usage", (), {"free": 1000})
-    monkeypatch.setattr(spilling.shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(bucket_rows.shutil, "disk_usage", lambda path: usage)
     refused(tmp_path, r"Spill files need 0\.1 MiB, but .* has 0\.0 MiB free\. Pass spill_dir=")
 
 
 def test_disk_that_fills_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, made())
-    write_spill = spilling.write_spill
+    write_spill = bucket_rows.write_spill
 
     def failing(path: Path, *rest: Any) -> Any:
         if path.name == "1-0":  # the first file of the run
@@ -144,17 +134,6 @@ def test_disk_that_fills_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     refused(tmp_path, r"Spill files in .* can't be written or read \(No space left on device\)")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is always full")
-def test_error_of_the_writer_of_a_full_disk_is_caught(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write(tmp_path, made())
-    write_spill = spilling.write_spill
-    full = Path("/dev/full")
-    monkeypatch.setattr(bucket_rows, "write_spill", lambda path, *rest: write_spill(full, *rest))
-    refused(tmp_path, r"Spill files in .* can't be written or read")
-
-
 def test_rows_of_a_part_have_no_numbers(tmp_path: Path) -> None:
     frames = made()
     scores = frames["run"]["score"].set(frames["run"]["user"] == 150, 1e39)
@@ -162,15 +141,17 @@ def test_rows_of_a_part_have_no_numbers(tmp_path: Path) -> None:
     refused(tmp_path, r"requires scores up to 3\.4e38, got 1e\+39\. Scale", single_precision=True)
 
 
-def test_spill_dir_must_be_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match=r"spill_dir must be a folder, got '/none/such'"):
-        podium.measure({}, {}, "ndcg@5", spill_dir="/none/such")
-
-
-@pytest.mark.parametrize("memory", ["many", "1KB", -5, True])
-def test_memory_must_be_a_size(memory: Any) -> None:
-    with raises(ArgumentError, "memory"):
-        podium.measure({}, {}, "ndcg@5", memory=memory)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("memory", size) for size in ("many", "1KB", -5, True)),
+        ("spill_dir", "/none/such"),
+        ("executor", "local"),
+    ],
+)
+def test_limits_are_checked(name: str, value: Any) -> None:
+    with raises(ArgumentError, name):
+        podium.measure({}, {}, "ndcg@5", **{name: value})
 
 
 def grouped(folder: Path, ids: str = "int") -> dict[str, pl.DataFrame]:
@@ -221,7 +202,7 @@ def test_scattered_user_of_grouped_files_is_named(tmp_path: Path, name: str) -> 
     moved = pl.read_parquet(first).filter(pl.col("user") == 40)
     pl.concat([pl.read_parquet(second), moved.head(1)]).write_parquet(second)
     pl.read_parquet(first).join(moved.head(1), on=["user", "item"], how="anti").write_parquet(first)
-    refused(tmp_path, r"user 40 is in .*part-0\.parquet and in .*part-3\.parquet", grouped=True)
+    refused(tmp_path, r"user 40 is in files number 1 and 4", grouped=True)
 
 
 def test_grouped_tables_must_have_equally_many_files(tmp_path: Path) -> None:
@@ -293,13 +274,3 @@ def test_command_measures_large_tables(tmp_path: Path, podium: Callable[..., Any
     refused = podium("measure", *tables, "--memory", "lots")
     assert refused.status == 2
     assert refused.message.startswith("--memory must be a size")
-
-
-def test_values_of_users_are_written_as_parts(tmp_path: Path) -> None:
-    columns = {"user": np.arange(10), "rr": np.arange(10) / 10}
-    data.write_parts(columns, tmp_path / "values", n_rows=4)
-    names = sorted(path.name for path in (tmp_path / "values").iterdir())
-    assert names == ["part-00000.parquet", "part-00001.parquet", "part-00002.parquet"]
-    assert pl.read_parquet(tmp_path / "values").equals(pl.DataFrame(columns))
-    with pytest.raises(DataError, match="it exists"):
-        data.write_parts(columns, tmp_path / "values")

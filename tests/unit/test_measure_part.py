@@ -129,25 +129,24 @@ NULLS = pa.table({"user": pa.array([None], pa.int64()), "item": [7], "score": [0
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("options", "error"),
     [
-        ({}, ArgumentError, "The run lacks 1 of 2 users, first 2"),
-        ({"missing": "none"}, ArgumentError, "missing must be one of"),
-        ({"lowest": 2}, ArgumentError, "lowest must be the smallest relevance of the whole truth"),
-        ({"lowest": None}, ArgumentError, "lowest must be a number >= 0, got None"),
-        ({"lowest": float("nan")}, ArgumentError, "lowest must be a number >= 0, got nan"),
-        ({"unjudged": "bounds"}, ArgumentError, "unjudged='bounds' requires the whole truth"),
-        ({"measures": "coverage@2", "missing": "skip"}, ArgumentError, "measures the items shown"),
-        ({"measures": "auc", "missing": "skip"}, UnsettledError, "auc needs the whole list"),
-        ({"truth": TRUTH.slice(0, 0), "run": NULLS}, DataError, "user has 1 missing value"),
-        ({"run": RUN.select(["user", "item"])}, DataError, "The run has no score or rank column"),
-        ({"truth": TRUTH.rename_columns(["user", "item", "rating"])}, ArgumentError, "ratings"),
+        ({}, ArgumentError),
+        ({"missing": "none"}, ArgumentError),
+        *(({"lowest": lowest}, ArgumentError) for lowest in (2, None, float("nan"))),
+        ({"unjudged": "bounds"}, ArgumentError),
+        ({"measures": "coverage@2", "missing": "skip"}, ArgumentError),
+        ({"measures": "auc", "missing": "skip"}, UnsettledError),
+        ({"truth": TRUTH.slice(0, 0), "run": NULLS}, DataError),
+        ({"run": RUN.select(["user", "item"])}, DataError),
+        ({"truth": TRUTH.rename_columns(["user", "item", "rating"])}, ArgumentError),
     ],
 )
-def test_wrong_parts_are_refused(options: dict[str, Any], error: Any, message: str) -> None:
+def test_wrong_parts_are_refused(options: dict[str, Any], error: Any) -> None:
     arguments: dict[str, Any] = {"truth": TRUTH, "run": RUN, "measures": "rr", "lowest": 1}
-    with pytest.raises(error, match=message):
+    with pytest.raises(error) as caught:
         measure_part(**arguments | options)
+    assert caught.type is error
 
 
 @pytest.mark.parametrize("ids", [[1, 2], ["a", "b"]])

@@ -15,43 +15,10 @@ from podium.ranking import Ranking
 TIED = ([1.0, 1.0, 1.0, 2.0], [1, 0, 2, 0])
 
 
-def test_rows_are_ranked_by_falling_score_within_their_group() -> None:
-    r = Ranking.from_scores([1.0, 5.0, 3.0, 4.0], [1, 2, 3, 4], ["b", "a", "b", "a"])
-    assert r.groups.labels.tolist() == ["a", "b"]
-    assert r.relevance.tolist() == [2, 4, 3, 1]
-
-
-def test_without_qid_all_rows_are_one_group() -> None:
-    r = Ranking.from_scores([1.0, 2.0], [0, 1])
-    assert r.groups.labels.tolist() == [0]
-    assert r.relevance.tolist() == [1, 0]
-
-
-@pytest.mark.parametrize(("ties", "expected"), [("worst", [0, 0, 1, 2]), ("best", [0, 2, 1, 0])])
-def test_equal_scores_stand_by_relevance(ties: Any, expected: list[float]) -> None:
-    assert Ranking.from_scores(*TIED, ties=ties).relevance.tolist() == expected
-
-
-@pytest.mark.parametrize("item", [[7, 8, 9, 1], ["a", "b", "c", "d"], ["9", "98", "99", "0"]])
-def test_equal_scores_stand_by_falling_id(item: Any) -> None:
-    r = Ranking.from_scores(*TIED, ties="id", item=item)
-    assert r.relevance.tolist() == [0, 2, 0, 1]
-
-
 @pytest.mark.parametrize("item", [["10", "9", "-1"], [10, 9, -1]])
 def test_ids_are_compared_as_text(item: Any) -> None:
     ranking = Ranking.from_scores([1.0, 1.0, 1.0], [1, 0, 2], ties="id", item=item)
     assert ranking.relevance.tolist() == [0, 1, 2]
-
-
-def test_random_ties_follow_the_seed() -> None:
-    scores, relevance = np.zeros(50), np.arange(50)
-    lists = [
-        Ranking.from_scores(scores, relevance, ties="random", seed=s).relevance.tolist()
-        for s in (1, 1, 2)
-    ]
-    assert lists[0] == lists[1] != lists[2]
-    assert sorted(lists[0]) == list(range(50))
 
 
 @pytest.mark.parametrize("kind", [int, str, "x{}".format])
@@ -124,20 +91,10 @@ def test_lists_of_every_length_are_sorted_with_their_ties(levels: int, shape: st
             assert r.ideal.tolist() == sorted(relevance[relevance > 0].tolist(), reverse=True)
 
 
-def test_callers_arrays_are_left_alone() -> None:
-    scores, relevance = np.array([1.0, 2.0]), np.array([1.0, 0.0])
-    Ranking.from_scores(scores, relevance)
-    assert (scores.tolist(), relevance.tolist()) == ([1, 2], [1, 0])
-
-
 def test_counts_of_a_whole_list() -> None:
     r = Ranking.from_scores([3.0, 2.0, 1.0], [2, 0, 1], min_relevance=2)
     assert (r.n_pos.tolist(), r.n_relevant.tolist()) == ([1], [1])
     assert (r.n_neg.tolist(), r.n_items.tolist(), r.whole.tolist()) == ([2], [3], [True])
-
-
-def test_fractional_relevance_may_be_positive() -> None:
-    assert Ranking.from_scores([1.0], [0.3], min_relevance=0.25).n_pos.tolist() == [1]
 
 
 def test_unretrieved_items_count_as_relevant_and_leave_the_length_unknown() -> None:
@@ -154,12 +111,6 @@ def test_n_items_tells_how_many_negatives_there_are() -> None:
     assert (r.n_pos.tolist(), r.n_neg.tolist()) == ([2], [8])
 
 
-def test_an_empty_ranking_has_no_groups() -> None:
-    r = Ranking.from_scores([], [], [])
-    assert r.n_groups == 0
-    assert r.n_pos.size == r.n_neg.size == 0
-
-
 def test_groups_without_rows_are_kept() -> None:
     r = Ranking.from_grouped(
         Groups.from_sizes([0, 1]),
@@ -169,82 +120,6 @@ def test_groups_without_rows_are_kept() -> None:
         n_items=np.array([0, 1]),
     )
     assert r.n_pos.tolist() == [0, 1]
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"scores": [1.0]}, "scores and relevance must have equal length, got 1 and 2"),
-        ({"relevance": [1]}, "scores and relevance must have equal length, got 2 and 1"),
-        ({"qid": [1]}, "scores and qid must have equal length, got 2 and 1"),
-        ({"item": [1]}, "scores and item must have equal length, got 2 and 1"),
-        (
-            {"scores": [1.0, np.nan]},
-            r"scores has 1 non-finite value, first at row 1 \(qid 8\)\. Drop those rows",
-        ),
-        (
-            {"scores": [np.inf, -np.inf], "qid": ["u1", "u2"]},
-            r"scores has 2 non-finite values, first at row 0 \(qid 'u1'\)",
-        ),
-        ({"relevance": [0, np.nan]}, "relevance has 1 non-finite value, first at row 1"),
-        (
-            {"relevance": [0, -2]},
-            r"relevance must be >= 0, got -2 at row 1 \(qid 8\)\. Shift the grades",
-        ),
-        ({"scores": ["a", "b"]}, "scores must hold numbers, got list"),
-        ({"scores": np.array(["a", "b"])}, "scores must hold numbers, got an array of <U1"),
-        ({"scores": [[1.0, 2.0]]}, r"scores must have one dimension, got shape \(1, 2\)"),
-        ({"qid": [1.0, 2.0]}, "qid must hold integers or strings, got float64"),
-        ({"item": [[1], [2]]}, r"item must have one dimension, got shape \(2, 1\)"),
-        ({"ties": "wrost"}, r"ties must be one of 'worst', .*got 'wrost'.*mean 'worst'\?"),
-        ({"ties": None}, "ties must be one of"),
-        ({"ties": "id", "item": None}, "ties='id' needs item, the id of each row"),
-        ({"min_relevance": 0}, "min_relevance must be a number > 0, got 0"),
-        ({"min_relevance": np.nan}, "min_relevance must be a number > 0, got nan"),
-        ({"min_relevance": "high"}, "min_relevance must be a number > 0, got 'high'"),
-        ({"n_items": 0}, "n_items must be an integer >= 1"),
-        ({"n_items": 1.5}, "n_items must be an integer >= 1"),
-        ({"qid": [8, 8], "n_items": 1}, "n_items must be at least .* got 1, but qid 8 has 2"),
-        (
-            {"n_items": 2, "unretrieved": ([1, 1], [7, 7])},
-            "unretrieved items of each group, got 2, but qid 7 has 3",
-        ),
-        (
-            {"unretrieved": ([1], [9])},
-            "unretrieved contains qid 9, which has no row in scores",
-        ),
-        (
-            {"unretrieved": ([1], ["7"])},
-            "unretrieved contains qid '7', which has no row in scores",
-        ),
-        (
-            {"unretrieved": ([1, 1], [7])},
-            "unretrieved relevance and unretrieved qid must have equal length, got 2 and 1",
-        ),
-        ({"unretrieved": ([-1], [7])}, "unretrieved relevance must be >= 0, got -1"),
-    ],
-)
-def test_bad_arguments_are_named(changed: dict[str, Any], message: str) -> None:
-    arguments: dict[str, Any] = {
-        "scores": [2.0, 1.0],
-        "relevance": [1, 0],
-        "qid": [7, 8],
-        "item": [1, 2],
-    }
-    with pytest.raises(ArgumentError, match=message):
-        Ranking.from_scores(**{**arguments, **changed})
-
-
-def test_every_tie_rule_is_accepted() -> None:
-    for ties in TIES:
-        r = Ranking.from_scores(*TIED, ties=ties, item=[1, 2, 3, 4])
-        assert r.ties == ties
-        assert sorted(r.relevance.tolist()) == [0, 0, 1, 2]
-
-
-def test_lists_of_several_lengths_are_no_scores() -> None:
-    with pytest.raises(ArgumentError, match="scores"):
-        Ranking.from_scores([1.0, [2.0, 3.0]], [1, 0])
 
 
 @pytest.mark.parametrize("ties", TIES)
@@ -263,31 +138,41 @@ def test_judged_flags_stay_with_their_items(ties: Any) -> None:
     assert plain.judged is None
 
 
-def test_negatives_may_be_judged() -> None:
-    r = Ranking.from_scores([1.0, 3.0, 2.0, 3.0], [0, 0, 1, 1], judged=[True, False, True, True])
-    assert r.relevance.tolist() == [0, 1, 1, 0]
-    assert r.judged is not None
-    assert r.judged.tolist() == [False, True, True, True]
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"scores": [1.0]}, "scores"),
+    ({"relevance": [1]}, "relevance"),
+    ({"qid": [1]}, "qid"),
+    ({"item": [1]}, "item"),
+    ({"scores": [1.0, np.nan]}, r"1 non-finite value, first at row 1 \(qid 8\)"),
+    ({"scores": [np.inf, -np.inf], "qid": ["u1", "u2"]}, r"2 non-.* row 0 \(qid 'u1'\)"),
+    ({"relevance": [0, np.nan]}, "1 non-finite value, first at row 1"),
+    ({"relevance": [0, -2]}, r"got -2 at row 1 \(qid 8\)"),
+    *(({"scores": bad}, "scores") for bad in (["a", "b"], [[1.0, 2.0]], [1.0, [2.0, 3.0]])),
+    ({"qid": [1.0, 2.0]}, "qid"),
+    ({"item": [[1], [2]]}, "item"),
+    *(({"ties": ties}, "ties") for ties in ("wrost", None)),
+    ({"ties": "id", "item": None}, "ties"),
+    *(({"min_relevance": value}, "min_relevance") for value in (0, np.nan, "high")),
+    *(({"n_items": n}, "n_items") for n in (0, 1.5)),
+    ({"qid": [8, 8], "n_items": 1}, "got 1, but qid 8 has 2"),
+    ({"n_items": 2, "unretrieved": ([1, 1], [7, 7])}, "got 2, but qid 7 has 3"),
+    *(({"unretrieved": pair}, "qid '?[79]'?") for pair in (([1], [9]), ([1], ["7"]))),
+    ({"unretrieved": ([1, 1], [7])}, "unretrieved"),
+    ({"unretrieved": ([-1], [7])}, "got -1"),
+    *(({"judged": bad}, "judged") for bad in ([True], [1, 0], [[True, True]])),
+    ({"judged": [False, True]}, "1 such rows .* first row 0"),
+]
 
 
-@pytest.mark.parametrize(
-    ("judged", "message"),
-    [
-        ([True], "relevance and judged must have equal length, got 2 and 1"),
-        ([1, 0], "judged must hold True or False, got int64"),
-        ([[True, True]], "judged must have one dimension"),
-        (
-            [True, False],
-            r"judged must be True where relevance is > 0, but 1 such rows .* first row 1",
-        ),
-    ],
-)
-def test_wrong_judged_is_refused(judged: Any, message: str) -> None:
+@pytest.mark.parametrize(("changed", "message"), BAD)
+def test_bad_arguments_are_named(changed: dict[str, Any], message: str) -> None:
+    rows = {"scores": [2.0, 1.0], "relevance": [1, 0], "qid": [7, 8], "item": [1, 2]}
     with pytest.raises(ArgumentError, match=message):
-        Ranking.from_scores([1.0, 2.0], [0, 1], judged=judged)
+        Ranking.from_scores(**{**rows, **changed})
 
 
-def test_judged_of_an_empty_ranking_is_empty() -> None:
-    judged = Ranking.from_scores([], [], [], judged=[]).judged
-    assert judged is not None
-    assert judged.tolist() == []
+def test_an_empty_ranking_has_no_groups() -> None:
+    r = Ranking.from_scores([], [], [], judged=[])
+    assert (r.n_groups, r.n_pos.size, r.n_neg.size) == (0, 0, 0)
+    assert r.judged is not None
+    assert r.judged.tolist() == []

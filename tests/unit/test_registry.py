@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from podium import losses, metrics, plugins, sampled
-from podium._grammar import Text, divided, read, word
+from podium import losses, metrics, plugins
+from podium._grammar import Text, read, word
 from podium.errors import ArgumentError, PodiumWarning
 from podium.registry import Registry, Values
 
@@ -35,13 +35,8 @@ def test_text_is_read_in_its_parts(text: str, parts: Text) -> None:
 
 @pytest.mark.parametrize("text", ["", "1f", "a b", "a(b=c", "a)b(", "a(b=c))", "a@1@2", 7])
 def test_other_form_is_refused(text: Any) -> None:
-    with pytest.raises(ArgumentError, match="is not of the form name, as"):
+    with pytest.raises(ArgumentError):
         read(text, "thing", "name, as")
-
-
-def test_divided_at_outer_commas_only() -> None:
-    assert divided("a=x(b=1,c=y(d=2)), e=3") == ["a=x(b=1,c=y(d=2))", "e=3"]
-    assert divided("a)(") is None
 
 
 @pytest.mark.parametrize("value", [None, True, False, 3, 0.1, 2.0, 1e-9, 1 / 3, "min"])
@@ -73,15 +68,10 @@ def test_what_is_registered_is_made_from_its_text_and_gives_it_back(things: Valu
 
 @pytest.mark.parametrize("name", ["f 1", "1f", "f(1)", "f@k", "", "f=1", "é"])
 def test_name_that_no_text_can_hold_is_refused_where_it_is_registered(name: str) -> None:
-    with pytest.raises(ArgumentError, match=r"has an invalid name\. Begin the name with"):
+    with pytest.raises(ArgumentError):
         Registry[Any]("thing", "name").enter(name, Thing)
-    with pytest.raises(ArgumentError, match="has an invalid name"):
+    with pytest.raises(ArgumentError):
         Registry[Any]("thing", "name").enter("good", Thing, aliases=[name])
-
-
-def test_metrics_check_their_names_too() -> None:
-    with pytest.raises(ArgumentError, match=r"measure 'f/1' has an invalid name"):
-        metrics.register("f/1", cutoff="required")(lambda ranking, *, k: ranking.n_pos / k)
 
 
 def test_name_that_is_taken_is_refused_but_for_the_same_code_made_again() -> None:
@@ -96,13 +86,6 @@ def test_name_that_is_taken_is_refused_but_for_the_same_code_made_again() -> Non
     with pytest.raises(ArgumentError, match="thing 'a' is taken by"):
         table.enter("c", ModuleType, aliases=["a"])
     assert "c" not in table
-
-
-def test_texts_of_every_kind_read_back() -> None:
-    for text in ("ndcg(gain=exp2)@10", "f1@3") if "f1@k" in metrics.REGISTRY else ("ap@3",):
-        assert str(metrics.parse(text)) == text
-    assert str(losses.parse("listmle(head=relevant)@10")) == "listmle(head=relevant)@10"
-    assert str(sampled.parse("bv-prior(prior=bv(gamma=0.5))")) == "bv-prior(prior=bv(gamma=0.5))"
 
 
 # --- Plugins ------------------------------------------------------------------------------------
@@ -167,16 +150,6 @@ def test_entry_point_is_read_at_the_first_unknown_name(
     assert metrics.parse("l8@3") == metrics.parse("late@3")
     assert {"late-2"} <= set(losses.REGISTRY)
     assert {"late@k", "late"} & set(metrics.REGISTRY) == {"late"}
-
-
-@pytest.mark.usefixtures("unread")
-def test_listing_the_names_reads_plugins_too(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "listed_plugin.py").write_text(PLUGIN)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(importlib.metadata, "entry_points", points(late="listed_plugin"))
-    assert "late" in list(metrics.REGISTRY)
 
 
 @pytest.mark.usefixtures("unread")

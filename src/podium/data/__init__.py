@@ -27,34 +27,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from podium.data import splits
+    from podium.data.appending import to_frame, write_parts, write_table
     from podium.data.best import top_items
     from podium.data.build import RankingOptions, ranking
-    from podium.data.features import Features, read_features
+    from podium.data.features import Features, read_features, stream_features
     from podium.data.interactions import Interactions, read_interactions
     from podium.data.items import ItemTable, read_items
     from podium.data.normalize import normalize_by_query
     from podium.data.pooling import Pooling, pool, pooled_relevance
-    from podium.data.retail import OnlineRetail, load_onlineretail
+    from podium.data.retail import load_onlineretail
     from podium.data.runs import Run, Truth, read_run, read_truth
-    from podium.data.streaming import stream_features
-    from podium.data.unjudged import UnjudgedPool, pool_unjudged
-    from podium.data.users import user_column, user_positions
-    from podium.data.write import atomic, to_frame, write_parts, write_table
+    from podium.data.unjudged import pool_unjudged
 
 _HOME = {
+    "appending": ("to_frame", "write_parts", "write_table"),
     "best": ("top_items",),
     "build": ("RankingOptions", "ranking"),
-    "features": ("Features", "read_features"),
+    "features": ("Features", "read_features", "stream_features"),
     "interactions": ("Interactions", "read_interactions"),
     "items": ("ItemTable", "read_items"),
     "normalize": ("normalize_by_query",),
     "pooling": ("Pooling", "pool", "pooled_relevance"),
-    "retail": ("OnlineRetail", "load_onlineretail"),
+    "retail": ("load_onlineretail",),
     "runs": ("Run", "Truth", "read_run", "read_truth"),
-    "streaming": ("stream_features",),
-    "unjudged": ("UnjudgedPool", "pool_unjudged"),
-    "users": ("user_column", "user_positions"),
-    "write": ("atomic", "to_frame", "write_parts", "write_table"),
+    "unjudged": ("pool_unjudged",),
 }
 _MODULE = {name: f"podium.data.{module}" for module, names in _HOME.items() for name in names}
 
@@ -62,13 +58,10 @@ __all__ = [
     "Features",
     "Interactions",
     "ItemTable",
-    "OnlineRetail",
     "Pooling",
     "RankingOptions",
     "Run",
     "Truth",
-    "UnjudgedPool",
-    "atomic",
     "load_onlineretail",
     "normalize_by_query",
     "pool",
@@ -84,8 +77,6 @@ __all__ = [
     "stream_features",
     "to_frame",
     "top_items",
-    "user_column",
-    "user_positions",
     "write_parts",
     "write_table",
 ]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from podium._kernels import kernel, mix, prefetch
+from podium._kernels import kernel, prefetch
 
 NEGATIVE, SKIP, ERROR, BOUNDS = 0, 1, 2, 3  # the treatment of items that are not in the truth
 DUPLICATE_RUN, DUPLICATE_TRUTH, UNJUDGED = 1, 2, 3
@@ -41,27 +41,6 @@ def _slot(item, generation, keys, marks, mask, shift):
     while marks[slot] >> 2 == generation and keys[slot] != item:
         slot = (slot + 1) & mask
     return slot
-
-
-@kernel
-def collect_distinct(codes, shift, keys, taken):
-    """Insert each code once into a hash table; return whether half of the slots were sufficient.
-
-    Linear probing is slow in a fuller table, so the caller then uses a larger one.
-    """
-    mask, room = keys.size - 1, keys.size // 2
-    for code in codes:
-        slot = np.int64(mix(np.uint64(code)) >> shift)
-        while taken[slot] and keys[slot] != code:
-            slot = (slot + 1) & mask
-        if taken[slot]:
-            continue
-        if room == 0:
-            return False
-        room -= 1
-        taken[slot] = True
-        keys[slot] = code
-    return True
 
 
 class Table(NamedTuple):
@@ -192,55 +171,6 @@ def join_groups(run, truth, names_negatives, unjudged, joined, ideal, problem):
     return n_rows, n_ideal
 
 
-class Listed(NamedTuple):
-    """The unjudged items of one run by group, in rank order; ``group[g]`` as in `Table`."""
-
-    group: Any
-    offsets: Any
-    item: Any
-    rank: Any
-
-
-@kernel
-def unite(base, candidate, offsets, item, base_rank, candidate_rank):
-    """Write the union of two lists of items of each group, with the ranks in both; 0 is unlisted.
-
-    The items of the base come first. It returns the number of items written.
-    """
-    base_group, base_offsets, base_item, base_ranks = base
-    other_group, other_offsets, other_item, other_ranks = candidate
-    largest = 8
-    for g in range(base_group.size):
-        n = base_offsets[base_group[g] + 1] - base_offsets[base_group[g]]
-        largest = max(
-            largest, n + other_offsets[other_group[g] + 1] - other_offsets[other_group[g]]
-        )
-    n_slots = 1 << _bits(largest)
-    keys, places = np.empty(n_slots, np.int64), np.empty(n_slots, np.int64)
-    marks = np.full(n_slots, -1, np.int64)
-    end = 0
-    for g in range(base_group.size):
-        lo, hi = base_offsets[base_group[g]], base_offsets[base_group[g] + 1]
-        first, last = other_offsets[other_group[g]], other_offsets[other_group[g] + 1]
-        bits = _bits(hi - lo + last - first)
-        mask = (1 << bits) - 1
-        shift = np.uint64(64 - bits)
-        for i in range(lo, hi):
-            slot = _slot(base_item[i], g, keys, marks, mask, shift)
-            keys[slot], marks[slot], places[slot] = base_item[i], 4 * g, end
-            item[end], base_rank[end], candidate_rank[end] = base_item[i], base_ranks[i], 0
-            end += 1
-        for i in range(first, last):
-            slot = _slot(other_item[i], g, keys, marks, mask, shift)
-            if marks[slot] >> 2 == g:
-                candidate_rank[places[slot]] = other_ranks[i]
-                continue
-            item[end], base_rank[end], candidate_rank[end] = other_item[i], 0, other_ranks[i]
-            end += 1
-        offsets[g + 1] = end
-    return end
-
-
 @kernel
 def top_rows(offsets, order, scores, keys, k, out_offsets, out):
     """Write the rows of each group's k best scores, best first, equal scores by increasing key.
@@ -271,29 +201,3 @@ def top_rows(offsets, order, scores, keys, k, out_offsets, out):
             out[position] = row
             end += 1
         out_offsets[g + 1] = end
-
-
-@kernel
-def divide_rows(keys, bounds, offsets, order):
-    """Write the stable row order that groups rows by the interval of bounds with their key.
-
-    Interval b holds the keys with bounds[b - 1] <= key < bounds[b]. `offsets`, of bounds.size + 2
-    zeros, receives the start of each interval.
-    """
-    buckets = np.empty(keys.size, np.int32)
-    for i in range(keys.size):
-        low, high = 0, bounds.size
-        while low < high:  # count the bounds that are not above the key
-            middle = (low + high) >> 1
-            if bounds[middle] <= keys[i]:
-                low = middle + 1
-            else:
-                high = middle
-        buckets[i] = low
-        offsets[low + 1] += 1
-    for b in range(offsets.size - 1):
-        offsets[b + 1] += offsets[b]
-    following = offsets[:-1].copy()
-    for i in range(keys.size):
-        order[following[buckets[i]]] = i
-        following[buckets[i]] += 1

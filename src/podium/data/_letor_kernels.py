@@ -210,16 +210,6 @@ def parse_svmlight(data, rows, features, hard, problem):
 
 
 @kernel
-def fill_rows(ends, indices, values, out):
-    """Write the stored values of each row into a matrix of zeros."""
-    i = 0
-    for row in range(ends.size):
-        while i < ends[row]:
-            out[row, indices[i]] = values[i]
-            i += 1
-
-
-@kernel
 def scale_groups(offsets, order, low, high, X):
     """Scale each column of X to [0, 1] within each group, in place; a constant column becomes 0.
 

@@ -15,9 +15,17 @@ from podium._ties import label_keys, tie_keys
 from podium.data import _kernels
 from podium.data.build import to_single
 from podium.data.convert import Ids
-from podium.data.ids import as_written, codes_of, compared, distinct, joined_ids, share
+from podium.data.ids import (
+    as_written,
+    codes_of,
+    compared,
+    distinct,
+    first_repeated,
+    joined_ids,
+    share,
+)
 from podium.data.join import NOTHING
-from podium.data.runs import Run, Truth, read_run
+from podium.data.runs import Run, Truth, read_run, rows_of
 from podium.errors import DataError
 from podium.groups import Groups
 from podium.types import Labels
@@ -76,10 +84,9 @@ def top_items(run: Any, k: int, **columns: str | None) -> tuple[Groups, NDArray[
 
 def _refuse_duplicates(name: str, top: Groups, codes: NDArray[np.int64], ids: Labels) -> None:
     """Raise if one list contains an item twice."""
-    pairs = np.sort(top.index * ids.size + codes)
-    repeated = np.flatnonzero(pairs[1:] == pairs[:-1])
-    if repeated.size:
-        group, item = divmod(int(pairs[repeated[0]]), ids.size)
+    repeated = first_repeated(top.index * ids.size + codes)
+    if repeated is not None:
+        group, item = divmod(repeated, ids.size)
         user, item_label = _check.label(top.labels[group]), _check.label(ids[item])
         raise DataError(f"{name} lists item {item_label} twice for user {user}. Keep one.")
 
@@ -103,7 +110,7 @@ def best_rows(run: Run, users: Ids, k: int) -> Run:
     scores = to_single(run.score[rows])
     order = np.lexsort((-scores, groups.index))
     last = groups.offsets[:-1] + np.minimum(groups.sizes, k) - 1
-    return _rows(run, rows[scores >= scores[order[last]][groups.index]])
+    return rows_of(run, rows[scores >= scores[order[last]][groups.index]])
 
 
 def judged_rows(run: Run, truth: Truth) -> Run:
@@ -113,7 +120,7 @@ def judged_rows(run: Run, truth: Truth) -> Run:
     user_codes = np.unique(np.concatenate([users.left, users.right]), return_inverse=True)[1]
     pairs = user_codes * (int(codes.max(initial=0)) + 1) + codes
     n_truth = items.left.size
-    return _rows(run, np.flatnonzero(np.isin(pairs[n_truth:], pairs[:n_truth])))
+    return rows_of(run, np.flatnonzero(np.isin(pairs[n_truth:], pairs[:n_truth])))
 
 
 def drawn_order(run: Run, seed: int) -> Run:
@@ -142,9 +149,3 @@ def joined_runs(runs: Sequence[Run]) -> Run:
         any(run.is_order for run in runs),
         next((run.whole for run in runs if len(run.user)), ()),
     )
-
-
-def _rows(run: Run, rows: NDArray[np.int64]) -> Run:
-    user: Any = run.user
-    item: Any = run.item
-    return replace(run, user=user[rows], item=item[rows], score=run.score[rows])

@@ -6,23 +6,149 @@ Other processes get these objects, and not the tables.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import shutil
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from podium._files import scratch_folder
 from podium.data.convert import Ids
 from podium.data.ids import strings
 from podium.data.parts import Block
 from podium.data.runs import Run, Truth
 from podium.data.sides import Side
-from podium.data.spilling import SpillFile, spilled_rows, write_spill
-from podium.errors import DataError
+from podium.errors import DataError, arg
+from podium.groups import row_offsets
 
 _LOWEST = np.iinfo(np.int64).min
+
+
+@contextmanager
+def spill_folder(parent: Path, n_bytes: int) -> Generator[Path]:
+    """Yield a folder for spill files, which is removed when the block ends.
+
+    Parameters
+    ----------
+    parent : Path
+        The folder to create it in.
+    n_bytes : int
+        The expected size of the spill files.
+
+    Raises
+    ------
+    DataError
+        If the disk has less space or fills up, or the folder can't be written.
+    """
+    n_free = shutil.disk_usage(parent).free
+    if n_free < n_bytes:
+        raise DataError(
+            f"Spill files need {shown(n_bytes)}, but {parent} has {shown(n_free)} free. Pass "
+            f"{arg.spill_dir()}, a folder on a larger disk, or more {arg.memory()}."
+        )
+    try:
+        with scratch_folder(parent) as folder:
+            yield folder
+    except OSError as error:
+        raise DataError(
+            f"Spill files in {parent} can't be written or read ({error.strerror or error}). Pass "
+            f"{arg.spill_dir()}, a folder with enough space that all nodes of a cluster have, or "
+            f"more {arg.memory()}."
+        ) from error
+
+
+@dataclass(frozen=True)
+class SpillFile:
+    """Rows of a table in a file, in batches whose rows are ordered by bucket.
+
+    Attributes
+    ----------
+    path : Path
+    offsets : list of int64 array, (n_buckets + 1,)
+        The first row of each bucket in a batch, and the end of the last one.
+    """
+
+    path: Path
+    offsets: list[NDArray[np.int64]]
+
+
+def write_spill(
+    path: Path, pieces: Iterable[tuple[pl.DataFrame, NDArray[np.int64]]], bounds: NDArray[np.int64]
+) -> SpillFile:
+    """Write rows and the keys of their buckets (see `divided`) to a file, one batch per piece."""
+    arrow: Any = import_module("pyarrow")
+    offsets: list[NDArray[np.int64]] = []
+    with ExitStack() as stack:
+        writer: Any = None
+        for frame, keys in pieces:
+            order, starts = _by_bucket(keys, bounds)
+            table = cast("Any", frame[order]).to_arrow(compat_level=pl.CompatLevel.oldest())
+            if writer is None:
+                file = stack.enter_context(arrow.OSFile(str(path), "wb"))
+                writer = stack.enter_context(arrow.ipc.new_file(file, table.schema))
+            writer.write_table(table.combine_chunks())
+            offsets.append(starts)
+    return SpillFile(path, offsets)
+
+
+def spilled_rows(files: Iterable[SpillFile], bucket: int) -> list[pl.DataFrame]:
+    """Return the rows of a bucket in the order of the files: one frame, or none."""
+    arrow: Any = import_module("pyarrow")
+    with ExitStack() as stack:
+        batches: list[Any] = []
+        for spill in files:
+            spans = [(int(o[bucket]), int(o[bucket + 1])) for o in spill.offsets]
+            if all(start == stop for start, stop in spans):
+                continue
+            opened = arrow.ipc.open_file(stack.enter_context(arrow.memory_map(str(spill.path))))
+            batches += [
+                opened.get_batch(i).slice(start, stop - start)
+                for i, (start, stop) in enumerate(spans)
+            ]
+        if not batches:
+            return []
+        return [pl.DataFrame(arrow.Table.from_batches(batches)).rechunk()]
+
+
+def divided(
+    frame: pl.DataFrame, keys: NDArray[np.int64], bounds: NDArray[Any]
+) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Yield the number of each bucket that occurs, and its rows in their order.
+
+    Bucket b contains the keys with bounds[b - 1] <= key < bounds[b].
+    """
+    order, offsets = _by_bucket(keys, bounds)
+    ordered = frame[order]
+    for bucket in np.flatnonzero(np.diff(offsets)).tolist():
+        start = int(offsets[bucket])
+        yield bucket, ordered.slice(start, int(offsets[bucket + 1]) - start)
+
+
+def _by_bucket(
+    keys: NDArray[np.int64], bounds: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows in the order of their buckets, and the first place of each bucket."""
+    buckets = np.searchsorted(bounds, keys, side="right").astype(np.int16)  # a radix sort
+    counts = np.bincount(buckets, minlength=bounds.size + 1)
+    return np.argsort(buckets, kind="stable"), row_offsets(counts)
+
+
+def shown(n_bytes: int) -> str:
+    """Return a number of bytes for messages.
+
+    Examples
+    --------
+    >>> shown(3 << 30), shown(5 << 20)
+    ('3.0 GiB', '5.0 MiB')
+    """
+    unit, size = ("GiB", 1 << 30) if n_bytes >= 1 << 30 else ("MiB", 1 << 20)
+    return f"{n_bytes / size:.1f} {unit}"
 
 
 @dataclass(eq=False)

@@ -18,23 +18,29 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.data.bucket_rows import BucketRows, SpillTask, bucket_keys, write_rows
+from podium.data.bucket_rows import (
+    BucketRows,
+    SpillTask,
+    bucket_keys,
+    divided,
+    shown,
+    spill_folder,
+    write_rows,
+)
 from podium.data.columns import ITEM, RANK, RELEVANCE, SCORE, USER
 from podium.data.convert import Ids
 from podium.data.frames import Origin
-from podium.data.ids import codes_of, distinct_ids, joined_ids
+from podium.data.ids import codes_of, distinct_ids, first_repeated, joined_ids
 from podium.data.join import Whole
 from podium.data.parts import Block, stored_table
 from podium.data.runs import read_run, read_truth
 from podium.data.sides import Grades, Side
-from podium.data.spilling import divided, shown, spill_folder
 from podium.data.storage import Storage
 from podium.errors import ArgumentError, DataError, arg
 
 _COPIES = 4  # memory that measuring takes, as a multiple of the columns
 _MOST = 4096  # buckets
 _CACHED = 1 << 26  # bytes that measuring a bucket takes, so that rows in random order stay in cache
-_NEAR = 0.3  # of a bucket, by which the start of a row group may move its bound
 _HIGHEST = np.iinfo(np.int64).max
 
 
@@ -92,31 +98,20 @@ class Buckets:
         Raises
         ------
         DataError
-            If there is one. The message names two files.
+            If there is one. The message has the numbers of two files.
         """
         of_bucket = [distinct_ids(joined_ids(parts)) for parts in zip(*users, strict=True)]
         codes, names = codes_of(joined_ids(of_bucket))
-        order = np.argsort(codes, kind="stable")
-        repeated = np.flatnonzero(codes[order][1:] == codes[order][:-1])
-        if not repeated.size:
+        repeated = first_repeated(codes)
+        if repeated is None:
             return
-        ends = np.cumsum([len(ids) for ids in of_bucket])
-        pair = order[repeated[0] : repeated[0] + 2]
-        places: list[int] = np.searchsorted(ends, pair, side="right").tolist()
-        user = names[codes[pair[0]]]
-        first, second = (self._file_with(user, users, bucket) for bucket in places)
+        bucket = np.repeat(np.arange(len(of_bucket)), [len(ids) for ids in of_bucket])
+        first, second = bucket[codes == repeated][:2].tolist()
         raise DataError(
             f"{arg.grouped(True)} requires files whose i-th ones contain the same users, but user "
-            f"{_check.label(user)} is in {first} and in {second}. Leave it out, or write the files "
-            "again."
+            f"{_check.label(names[repeated])} is in files number {first + 1} and "
+            f"{second + 1}. Leave it out, or write the files again."
         )
-
-    def _file_with(self, user: Any, users: Sequence[Sequence[Ids]], bucket: int) -> Path:
-        """Return a file of a bucket that contains a user."""
-        for side, parts in zip(self._sides, users, strict=True):
-            if (codes_of(parts[bucket])[1].astype(str) == str(user)).any():
-                return side.stored_on_disk.paths[bucket]
-        return self.truth.stored_on_disk.paths[bucket]
 
     def divide(self, n_buckets: int, stack: ExitStack) -> None:
         """Find the ranges of users, and write the rows that their files do not keep together."""
@@ -215,23 +210,7 @@ class Buckets:
         users, reached = users[order], np.cumsum(weights[order])
         if not reached.size:
             return np.empty(0, np.int64)
-        targets = shares * reached[-1]
-        bounds = users[np.searchsorted(reached, targets)]
-        # A bound at the start of a row group saves reading the group twice.
-        starts = self._starts()
-        if starts.size:
-            distance = np.abs(reached[np.searchsorted(users, starts) - 1][:, None] - targets)
-            nearest = distance.argmin(0)
-            is_near = distance.min(0) < _NEAR * reached[-1] / n_buckets
-            bounds = np.where(is_near, starts[nearest], bounds)
-        return np.unique(bounds)
-
-    def _starts(self) -> NDArray[np.int64]:
-        """Return the smallest users of the blocks of the largest table, if they are stated."""
-        side = max(self._sides, key=lambda side: side.n_bytes)
-        blocks = [] if side.stored is None else side.stored.blocks(side.by_role["user"])
-        lows = [block.low for block in blocks if block.low is not None]
-        return np.unique(np.array([low for low in lows if abs(low) <= _HIGHEST], np.int64))
+        return np.unique(users[np.searchsorted(reached, shares * reached[-1])])
 
 
 def _sum_rows(blocks: list[Block]) -> int:

@@ -24,7 +24,7 @@ from podium.data.join import (
 )
 from podium.data.runs import Run, Truth, read_run, read_truth
 from podium.data.sample_signs import SampleSigns
-from podium.data.shared_names import with_shared_names
+from podium.data.tables import with_shared_names
 from podium.errors import ArgumentError, DataError, arg
 from podium.groups import Groups
 from podium.ranking import Ranking, relevance_rule

@@ -28,7 +28,7 @@ def to_ids(column: Column, name: str, source: Source, *, guess: bool = True) -> 
     they remain strings.
     """
     series = pl.Series(column)
-    _no_null(series, name, source)
+    no_null(series, name, source)
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
         series = series.cast(pl.String)
     if series.dtype == pl.String:
@@ -80,7 +80,7 @@ def to_numbers(
         raise DataError(
             f"{source.name}: {name} must hold numbers, got {_kind(series)}. Convert the column."
         )
-    _no_null(series, name, source, user, is_read)
+    no_null(series, name, source, user, is_read)
     return one_chunk(series.cast(pl.Float64))
 
 
@@ -138,13 +138,14 @@ def one_chunk(series: pl.Series) -> NDArray[Any]:
     return series.rechunk().to_numpy()
 
 
-def _no_null(
+def no_null(
     series: pl.Series,
     name: str,
     source: Source,
     user: Ids | None = None,
     is_read: NDArray[np.bool_] | None = None,
 ) -> None:
+    """Raise if values are missing, with their number and the row of the first."""
     if not series.null_count():
         return
     is_null = series.is_null() if is_read is None else series.is_null() & pl.Series(is_read)

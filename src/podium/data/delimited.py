@@ -6,13 +6,13 @@ import csv
 import io
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from podium.data.columns import NO_HEADER, is_column
-from podium.data.files import BROKEN, first_line, is_number, read_bytes, unreadable
+from podium.data.files import BROKEN, first_line, is_number, read_bytes, unreadable, utf8_text
 from podium.data.source import POLARS, Column, Kind, Source
 from podium.errors import DataError
 
@@ -27,7 +27,6 @@ _IN_QUOTES = re.compile(r'"(?:[^"]|"")*"')
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _SHOWN = 20  # characters quoted from a file that is not text
 _QUOTED = 80  # characters quoted from a field that is not a number
-_PIECE = 1 << 20  # bytes per piece when a text is read again to find an error
 
 
 def open_delimited(path: Path, separator: str) -> Source:
@@ -78,15 +77,13 @@ def _refuse_separator(path: Path, header: str, separator: str) -> None:
             )
 
 
-def _rows(
-    lines: Iterable[str], separator: str, path: Path, n_before: int = 0
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the fields of each row with the line on which it ends, after `n_before` other lines."""
+def _rows(lines: Iterable[str], separator: str, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the fields of each row with the line on which it ends."""
     reader = csv.reader(lines, delimiter=separator, strict=True)
-    end = n_before
+    end = 0
     try:
         for fields in reader:
-            end = n_before + reader.line_num
+            end = reader.line_num
             yield end, fields
     except csv.Error as error:
         raise DataError(
@@ -112,7 +109,9 @@ def _read_delimited(
                 ~all_columns.select(pl.all_horizontal(pl.all().is_null())).to_series()
             )
     except BROKEN as error:
-        _explain_delimited(path, names, separator, kinds)
+        text = io.StringIO(utf8_text(path), newline="\n")
+        rows = (row for row in _rows(text, separator, path) if row[1])
+        explain(itertools.islice(rows, 1, None), path, names, kinds, can_be_short=True)
         raise unreadable(path, "text with a header", error) from error
     if frame.height == 0:
         raise DataError(f"{path} has a header but no rows. Pass a table with rows.")
@@ -144,121 +143,32 @@ def single_blanks(content: bytes) -> bytes:
 
 def _line_of(path: Path, separator: str, row: int) -> int:
     """Return the line on which a row ends; blank lines are no rows, and quotes can span lines."""
-    rows = _rows(_texts(read_bytes(path)), separator, path)
+    rows = _rows(io.StringIO(utf8_text(path), newline="\n"), separator, path)
     row_ends = (line for line, fields in rows if any(fields))
     return next(itertools.islice(row_ends, row + 1, None), row + 2)
 
 
-def _texts(content: bytes) -> Iterable[str]:
-    """Return the lines of a UTF-8 text, without a copy of the whole text."""
-    return io.TextIOWrapper(
-        io.BytesIO(content), encoding="utf-8-sig", errors="replace", newline="\n"
-    )
-
-
-def _explain_delimited(
-    path: Path, names: Sequence[str], separator: str, kinds: Mapping[str, Kind]
+def explain(
+    rows: Iterable[tuple[int, Sequence[str]]],
+    path: Path,
+    names: Sequence[str],
+    kinds: Mapping[str, Kind],
+    *,
+    can_be_short: bool = False,
 ) -> None:
-    """Find the first line that prevents reading a file, and raise an error for it."""
-    content = read_bytes(path)
-    try:
-        content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path}, line {line}: not UTF-8 text. Save it as UTF-8.") from None
-    types = {name: pl.Float64 if kinds.get(name) == "number" else pl.String for name in names}
+    """Raise for the first row that has another number of fields, or a text in place of a number.
+
+    `rows` have the line on which they end. Rows that `can_be_short` lack values at their end.
+    """
     numbers = [i for i, name in enumerate(names) if kinds.get(name) == "number"]
-
-    def read(piece: bytes) -> pl.DataFrame:
-        return pl.read_csv(piece, separator=separator, has_header=False, schema=types)
-
-    header = re.match(rb"\s*[^\n]*\n?", content)
-    n_header_lines = header[0].count(b"\n") if header else 0
-    for line, piece in _odd_pieces(content[len(header[0]) if header else 0 :], read):
-        for end, row in _rows(_texts(piece), separator, path, n_header_lines + line):
-            _explain_row(row, f"{path}, line {end}", names, numbers)
-
-
-def _explain_row(
-    row: Sequence[str], place: str, names: Sequence[str], numbers: Iterable[int]
-) -> None:
-    if len(row) > len(names):
-        raise DataError(
-            f"{place}: {len(row)} fields, but the header has {len(names)}. Correct the line."
-        )
-    for i in numbers:
-        if i < len(row) and row[i] and not is_number(row[i]):
-            raise DataError(f"{place}: {names[i]} must be a number, got {row[i][:_QUOTED]!r}.")
-
-
-def _odd_pieces(
-    content: bytes, read: Callable[[bytes], pl.DataFrame], *, full: bool = False
-) -> Iterator[tuple[int, bytes]]:
-    """Yield each piece that can't be read (with `full`, not completely) and the lines before it.
-
-    Only these pieces are then examined line by line, which takes a hundred times as long.
-    """
-    line = 0
-    for piece in _pieces(content):
-        try:
-            nulls = read(piece).null_count().row(0)
-            is_odd = full and any(nulls)
-        except BROKEN:
-            is_odd = True
-        if is_odd:
-            yield line, piece
-        line += piece.count(b"\n")
-
-
-def _pieces(content: bytes) -> Iterator[bytes]:
-    """Divide a text at line ends outside quotes."""
-    start = 0
-    while start < len(content):
-        stop = min(start + _PIECE, len(content))
-        n_quotes = 0
-        cut = start
-        while cut < len(content):
-            end = content.find(b"\n", stop) + 1 or len(content)
-            n_quotes += content.count(b'"', cut, end)
-            cut = stop = end
-            if n_quotes % 2 == 0:
-                break
-        yield content[start:cut]
-        start = cut
-
-
-def explain_lines(
-    content: bytes,
-    name: str,
-    read: Callable[[bytes], pl.DataFrame],
-    separator: bytes | None,
-    columns: Sequence[str],
-    numbers: set[str],
-    skip: int = 0,
-) -> None:
-    """Find the first malformed line of a text without a header, and raise an error for it.
-
-    `read` reads part of the text in the same way as the whole text. If `separator` is None, any run
-    of blanks separates fields. The first `skip` lines are ignored.
-    """
-    number_columns = [columns.index(number) for number in columns if number in numbers]
-    for n_before, piece in _odd_pieces(content, read, full=True):
-        for line_number, line in enumerate(piece.split(b"\n"), start=n_before + 1):
-            if line_number > skip and line.strip():
-                fields = [
-                    field.decode("utf-8", "replace") for field in line.strip().split(separator)
-                ]
-                _explain_fields(fields, f"{name}, line {line_number}", columns, number_columns)
-
-
-def _explain_fields(
-    fields: Sequence[str], place: str, columns: Sequence[str], numbers: Iterable[int]
-) -> None:
-    if len(fields) != len(columns):
-        raise DataError(
-            f"{place}: {len(columns)} columns expected ({' '.join(columns)}), got {len(fields)}. "
-            "Correct the line."
-        )
-    for i in numbers:
-        if not is_number(fields[i]):
-            raise DataError(f"{place}: {columns[i]} must be a number, got {fields[i][:_QUOTED]!r}.")
+    for line, row in rows:
+        if len(row) > len(names) or (len(row) < len(names) and not can_be_short):
+            raise DataError(
+                f"{path}, line {line}: {len(names)} fields expected ({' '.join(names)}), got "
+                f"{len(row)}. Correct the line."
+            )
+        for i in numbers:
+            if i < len(row) and row[i] and not is_number(row[i]):
+                raise DataError(
+                    f"{path}, line {line}: {names[i]} must be a number, got {row[i][:_QUOTED]!r}."
+                )

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
 from podium.data import svmlight
-from podium.data._feature_columns import chosen_columns, feature, is_feature, not_features
-from podium.data._letor_rows import Piece, Rows
-from podium.data.columns import ANY_ITEM, RELEVANCE, USER, column_list, is_rating, resolve
-from podium.data.convert import Ids, finite, of_user, to_ids, to_numbers
-from podium.data.source import Column, Kind, Source
+from podium.data.columns import (
+    ANY_ITEM,
+    ITEM,
+    RELEVANCE,
+    USER,
+    column_list,
+    is_rating,
+    is_usual,
+    resolve,
+)
+from podium.data.convert import Ids, holds_numbers, of_user, one_chunk, to_numbers
+from podium.data.role_columns import RoleColumns
+from podium.data.source import POLARS, Column, Kind, Source
+from podium.data.svmlight import Piece, Rows, joined
 from podium.data.tables import format_of, open_table
-from podium.errors import ArgumentError, DataError, arg, hint
+from podium.errors import ArgumentError, DataError, ScatteredQueriesError, arg, hint
 from podium.groups import Groups
 
 if TYPE_CHECKING:
@@ -174,74 +185,91 @@ def read_features(
             f"{arg.n_features} is {n_features}, but {arg.features} has {len(features)} names. "
             "Leave one of them out."
         )
+    if features is not None:
+        n_features = len(features)
     paths = _svmlight_paths(source, format)
     if paths:
         unnamed = {"user": user, "item": item, "relevance": relevance, "ignore": ignore or None}
-        _refuse_names(str(paths[0]), unnamed)
-        check_numbered(features, str(paths[0]))
-        rows = svmlight.parse([svmlight.plain(path) for path in paths], dtype=kind)
-        width = n_features if features is None else len(features)
-        if features is not None and n_features is None and rows.highest > len(features):
-            raise DataError(
-                f"{_beyond(rows)}, but features contains only {_few(features)}. An svmlight file "
-                "can't be read without some of its features."
+        given = next((name for name, value in unnamed.items() if value is not None), None)
+        if given is not None:
+            raise ArgumentError(
+                f"{paths[0]} has numbered features, which can't be ignored, and no column names. "
+                f"Leave out {arg[given]}."
             )
-        return of_svmlight(rows, str(paths[0]), width, kind)
-    roles = (USER, ANY_ITEM, RELEVANCE)
+        check_numbered(features, str(paths[0]))
+        return _of_svmlight(svmlight.parse(paths, dtype=kind), str(paths[0]), n_features, kind)
+    roles = (USER, ANY_ITEM, replace(RELEVANCE, kind="number"))
     table = open_table(source, "feature table", roles, format)
     explicit = {"user": user, "item": item, "relevance": relevance}
-    column_of_role = resolve(table.names, roles, explicit, table.name)
-    feature_columns = chosen_columns(table, column_of_role, features, ignore)
-    kinds: dict[str, Kind] = dict.fromkeys(feature_columns, "any" if features is None else "number")
-    roles_kinds: dict[str, Kind] = {"user": "id", "item": "id", "relevance": "number"}
-    kinds.update(
-        {column_of_role[role]: kind for role, kind in roles_kinds.items() if role in column_of_role}
-    )
-    columns = table.fetch(kinds)
-    rows = _of_columns(
-        table,
-        column_of_role,
-        columns,
-        feature_columns,
-        kind,
-        named=features is not None,
-        ignored=ignore,
-    )
-    if n_features is not None and len(rows.feature_names) != n_features:
+    names = resolve(table.names, roles, explicit, table.name)
+    chosen = chosen_columns(table, names, features, ignore)
+    kinds: dict[str, Kind] = dict.fromkeys(chosen, "any" if features is None else "number")
+    kinds |= {names[role.name]: role.kind for role in roles if role.name in names}
+    read = table.fetch(kinds)
+    columns = RoleColumns(table, names, {role: read[name] for role, name in names.items()})
+    qid = columns.ids("user")
+    if not len(qid):
+        raise DataError(f"{table.name} has no rows. Pass a table with rows.")
+    if features is None:
+        chosen = [name for name in chosen if is_feature(read[name], name, table)]
+    left_out = () if features else not_features(table.names, [*names.values(), *ignore])
+    if not chosen:
+        more = f", or list columns of times or ids in {arg.features}" if left_out else ""
         raise DataError(
-            f"{table.name} has {len(rows.feature_names)} features, but {n_features} features are "
+            f"{table.name} has no feature column: {column_list(table.names)}. Add numeric "
+            f"columns{more}."
+        )
+    if n_features is not None and len(chosen) != n_features:
+        raise DataError(
+            f"{table.name} has {len(chosen)} features, but {n_features} features are "
             f"required{hint(' (n_features)')}. Pass a table with these features."
         )
-    return rows
+    matrix = np.empty((len(qid), len(chosen)), kind)
+    # Overflow gives inf, for which the ranker raises; a signalling nan remains nan.
+    with np.errstate(over="ignore", invalid="ignore"):
+        for position, name in enumerate(chosen):
+            matrix[:, position] = feature(read[name], name, table)
+    return Features(
+        matrix,
+        _grades(columns, qid),
+        qid,
+        columns.ids("item") if "item" in columns else svmlight.positions(qid),
+        tuple(chosen),
+        "item" in columns,
+        "relevance" in columns and is_rating(names["relevance"]),
+        left_out,
+    )
 
 
-def of_svmlight(
-    rows: Rows, name: str, n_features: int | None = None, dtype: Any = np.float64
-) -> Features:
+def _grades(columns: RoleColumns, qid: Ids) -> NDArray[np.float64] | None:
+    """Return the relevances of rows, or None if there are none."""
+    if "relevance" not in columns:
+        return None
+    grades = columns.numbers("relevance", qid)
+    if grades.min() < 0:
+        row, table = int(np.argmax(grades < 0)), columns.table
+        raise DataError(
+            f"{table.name}: {columns.names['relevance']} must be >= 0, got {grades[row]:g} at "
+            f"{table.place_of(row)}{of_user(qid, row)}. Use 0 for items that are not relevant."
+        )
+    return grades
+
+
+def _of_svmlight(rows: Rows, name: str, n_features: int | None, dtype: Any) -> Features:
     """Return the rows of svmlight files as Features; the rows can be used only once."""
-    width = width_of(name, rows, n_features)
-    items = svmlight.positions(rows.qids)
-    return Features(rows.matrix(width, dtype), rows.labels, rows.qids, items, numbered(width))
-
-
-def width_of(name: str, rows: Rows | Piece, n_features: int | None) -> int:
-    """Return the number of features: the argument, or the highest id."""
     width = _check.cutoff(n_features, name="n_features", required=False) or rows.highest
     if not width:
         raise DataError(
             f"{name} has no feature: its lines end after the qid. Pass a file with features."
         )
     if width < rows.highest:
+        file, line = rows.highest_at
         raise DataError(
-            f"{_beyond(rows)}, but {width} features are required"
+            f"{file} has feature {rows.highest} at line {line}, but {width} features are required"
             f"{hint(' (n_features)')}. Pass a file with these features."
         )
-    return width
-
-
-def _beyond(rows: Rows | Piece) -> str:
-    file, line = rows.highest_at
-    return f"{file} has feature {rows.highest} at line {line}"
+    items = svmlight.positions(rows.qids)
+    return Features(rows.matrix(width, dtype), rows.labels, rows.qids, items, numbered(width))
 
 
 def numbered(width: int) -> tuple[str, ...]:
@@ -277,74 +305,181 @@ def check_dtype(dtype: Any) -> Any:
 def check_numbered(expected: Sequence[str] | None, name: str) -> None:
     """Raise unless the requested features are the numbers from 1."""
     if expected is not None and tuple(expected) != numbered(len(expected)):
+        few = ", ".join(expected[:3]) + (" …" if len(expected) > 3 else "")
         raise DataError(
-            f"{name} has numbered features, but {_few(expected)} are required. Pass a "
-            "table with these names."
+            f"{name} has numbered features, but {few} are required. Pass a table with these names."
         )
 
 
-def _refuse_names(name: str, arguments: Mapping[str, Any]) -> None:
-    for argument, value in arguments.items():
-        if value is not None:
-            raise ArgumentError(
-                f"{name} has numbered features, which can't be ignored, and no column names. Leave "
-                f"out {arg[argument]}."
-            )
+# These match neither watch_time, which is a duration, nor valid.
+_TIME = re.compile(r"^time$|(^|_)date$|(timestamp|datetime)$", re.IGNORECASE)
+_ID = re.compile(r"(^|[\W_])(u|uu|gu)?id$", re.IGNORECASE)
+_CAMEL_ID = re.compile(r"[a-z](Id|ID)$")
+_INDEX = re.compile(r"^$|^Unnamed: \d+$|^__index_level_\d+__$")  # row numbers written by pandas
 
 
-def _few(names: Sequence[str]) -> str:
-    first_names = ", ".join(names[:3])
-    return first_names if len(names) <= 3 else f"{first_names} … ({len(names)} in all)"
-
-
-def _of_columns(
+def chosen_columns(
     table: Source,
     column_of_role: Mapping[str, str],
-    columns: Mapping[str, Column],
-    chosen: Sequence[str],
-    dtype: Any,
-    *,
-    named: bool,
-    ignored: Sequence[str],
-) -> Features:
-    qid = to_ids(columns[column_of_role["user"]], column_of_role["user"], table)
-    if not len(qid):
-        raise DataError(f"{table.name} has no rows. Pass a table with rows.")
-    label = column_of_role.get("relevance")
-    target = None
-    if label is not None:
-        target = finite(to_numbers(columns[label], label, table, qid), label, qid, table)
-        if target.min() < 0:
-            row = int(np.argmax(target < 0))
+    features: Sequence[str] | None,
+    ignore: Sequence[str],
+) -> list[str]:
+    """Return the columns named in `features`, or else all columns that may be features."""
+    for name in [*(features or ()), *ignore]:
+        if name not in table.names:
             raise DataError(
-                f"{table.name}: {label} must be >= 0, got {target[row]:g} at {table.place_of(row)}"
-                f"{of_user(qid, row)}. Use 0 for items that are not relevant."
+                f"{table.name} has no column {name!r}: {column_list(table.names)}."
+                f"{_check.nearest(name, table.names)}"
             )
-    used = [name for name in chosen if named or is_feature(columns[name], name, table)]
-    left_out = () if named else not_features(table.names, [*column_of_role.values(), *ignored])
-    if not used:
-        more = f", or list columns of times or ids in {arg.features}" if left_out else ""
-        raise DataError(
-            f"{table.name} has no feature column: {column_list(table.names)}. Add numeric "
-            f"columns{more}."
-        )
-    matrix = np.empty((len(qid), len(used)), dtype)
-    # Overflow gives inf, for which the ranker raises; a signalling nan remains nan.
-    with np.errstate(over="ignore", invalid="ignore"):
-        for position, name in enumerate(used):
-            matrix[:, position] = feature(columns[name], name, table)
-    items = (
-        to_ids(columns[column_of_role["item"]], column_of_role["item"], table)
-        if "item" in column_of_role
-        else svmlight.positions(qid)
+    if features is not None:
+        return _distinct(table, column_of_role, list(features))
+    excluded = {*column_of_role.values(), *ignore}
+    excluded |= {*not_features(table.names, excluded)}
+    return [name for name in table.names if name not in excluded]
+
+
+def not_features(names: Sequence[str], others: Collection[str]) -> tuple[str, ...]:
+    """Return the columns, other than `others`, whose names are those of times, ids or row numbers.
+
+    Examples
+    --------
+    >>> not_features(["user", "movieId", "timestamp", "watch_time", "valid"], ["user"])
+    ('movieId', 'timestamp')
+    """
+    return tuple(name for name in names if name not in others and _is_no_feature(name.strip()))
+
+
+def _is_no_feature(name: str) -> bool:
+    patterns = (_TIME, _ID, _CAMEL_ID, _INDEX)
+    return is_usual(name, USER, ITEM) or any(pattern.search(name) for pattern in patterns)
+
+
+def _distinct(table: Source, column_of_role: Mapping[str, str], features: list[str]) -> list[str]:
+    roles = {column: role for role, column in column_of_role.items()}
+    for position, name in enumerate(features):
+        if name in roles:
+            raise DataError(
+                f"{table.name}: {name!r} is the {roles[name]} column, and can't also be a feature. "
+                f"Remove it from {arg.features()}, or name another {roles[name]} column with "
+                f"{arg[roles[name]]()}."
+            )
+        if name in features[:position]:
+            raise DataError(f"features contains {name!r} twice. Keep one.")
+    return features
+
+
+def is_feature(column: Column, name: str, table: Source) -> bool:
+    """Return whether a column contains numbers; raise if only some of its texts are numbers."""
+    if holds_numbers(column):
+        return True
+    series = pl.Series(column)
+    if not table.text or series.dtype != pl.String:
+        return False
+    POLARS.enter()
+    numbers = series.str.strip_chars().cast(pl.Float64, strict=False)
+    if not numbers.is_finite().any():  # "inf" and "nan" may be words
+        return False
+    row = int((numbers.is_null() & series.is_not_null()).arg_max() or 0)
+    raise DataError(
+        f"{table.name}: {name} must hold numbers, got {series[row]!r} at {table.place_of(row)}. "
+        f"Correct the value, or leave {name} out with {arg.ignore()}."
     )
-    return Features(
-        matrix,
-        target,
-        qid,
-        items,
-        tuple(used),
-        "item" in column_of_role,
-        label is not None and is_rating(label),
-        left_out,
-    )
+
+
+def feature(column: Column, name: str, table: Source) -> NDArray[np.float64]:
+    """Return a column's numbers, nan for missing values."""
+    series = pl.Series(column)
+    if not holds_numbers(series):
+        return to_numbers(series, name, table)  # raises an error
+    return one_chunk(series.cast(pl.Float64))  # nulls become nan
+
+
+def stream_features(
+    source: str | Path, n_features: int, *, dtype: Any = np.float64, format: str | None = None
+) -> Iterator[Features]:
+    """Read an svmlight file in blocks of whole queries, in the order of the file.
+
+    Parameters
+    ----------
+    source : path
+        An svmlight file with qid, also .gz. The rows of a query must be adjacent; queries can have
+        any order.
+    n_features : int
+        The width of every X, at least the highest id. Pass the width of the model, because a block
+        does not contain the ids of later rows.
+    dtype : float64 or float32
+        The type of every X.
+    format : {"svmlight"}, optional
+        The format of a file, if neither its name nor its content determines it.
+
+    Yields
+    ------
+    Features
+        The rows of about 16 MiB of text, or of one query if it is longer. Every query is in one
+        block.
+
+    Raises
+    ------
+    ArgumentError
+        If the file has another format, or n_features or dtype is invalid.
+    DataError
+        If the iteration reaches a malformed line, a feature id above n_features, a query that
+        occurred earlier, or the end of a file that is cut short. The message names the line.
+
+    Notes
+    -----
+    Memory: one block, the longest query, and about 60 bytes per query. Cost: that of
+    `read_features`.
+
+    Examples
+    --------
+    >>> for rows in stream_features("MSLR/Fold1/test.txt", 136):  # doctest: +SKIP
+    ...     scores = model.predict(rows.X)
+    """
+    path, kind = Path(source), check_dtype(dtype)
+    width = _check.cutoff(n_features, name="n_features")
+    if format_of(path, "features", format) != "svmlight":
+        raise ArgumentError(f"source must be an svmlight file, got {path}. Use read_features.")
+    return _blocks(path, width, kind)
+
+
+def _blocks(path: Path, width: int, dtype: Any) -> Iterator[Features]:
+    piece = None
+    for piece in _whole_queries(path, dtype):
+        yield _of_svmlight(Rows.of([piece]), str(path), width, dtype)
+    if piece is None:
+        raise DataError(f"{path} has no rows. Pass a table with rows.")
+
+
+def _whole_queries(path: Path, dtype: Any) -> Iterator[Piece]:
+    """Divide pieces where a query ends; the last query of a piece is joined with the next piece."""
+    earlier = set[int]()
+    waiting: list[Piece] = []
+    for piece in svmlight.pieces_of(path, dtype):
+        starts = _starts(piece.qids)
+        if not starts.size:
+            continue
+        continues = bool(waiting and waiting[-1].qids[-1] == piece.qids[0])
+        for row in starts[continues:].tolist():
+            qid = int(piece.qids[row])
+            if qid in earlier:
+                raise ScatteredQueriesError(
+                    f"{path}, line {piece.lines[row]}: query {qid} occurs again after another "
+                    "query, but a stream requires adjacent lines. Sort the lines by qid, or use "
+                    "read_features."
+                )
+            earlier.add(qid)
+        last = int(starts[-1])
+        if last or not continues:
+            if waiting or last:
+                yield joined([*waiting, *([piece.cut(0, last)] if last else [])])
+            waiting = []
+        waiting.append(piece.cut(last, piece.qids.size))
+    if waiting:
+        yield joined(waiting)
+
+
+def _starts(qids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the start of each run of equal qids."""
+    changes = np.flatnonzero(qids[1:] != qids[:-1]) + 1
+    return np.concatenate([np.zeros(min(1, qids.size), np.int64), changes])

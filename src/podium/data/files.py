@@ -10,7 +10,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -19,16 +19,8 @@ from typing import IO, Any, cast
 import polars as pl
 
 from podium import _check
-from podium.data._swelling import (
-    FREE_BYTES,
-    MAX_RATIO,
-    checked_table,
-    refuse_swollen,
-    refuse_texts,
-    texts,
-)
 from podium.data.columns import NO_HEADER
-from podium.data.source import FORMATS, POLARS, Column, Kind, Source
+from podium.data.source import FORMATS, POLARS, Source
 from podium.errors import DataError, arg, hint
 
 _USUAL_SUFFIXES = ".parquet, .csv, .tsv, .arrow, .trec or .svmlight"
@@ -41,6 +33,8 @@ DAMAGED = (
     ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error, *BROKEN,
 )  # fmt: skip
 
+_MAX_RATIO = 100  # the largest accepted ratio of unpacked to packed size; tables have 3 to 50
+_FREE_BYTES = 1 << 26  # unpacked bytes that are always accepted; in memory, eight times as many
 _FIRST = 100  # lines that are examined to recognise lists
 _LONGEST = 300  # characters quoted from another library's error
 
@@ -172,10 +166,12 @@ def read_bytes(path: Path) -> bytes:
 
 def utf8_text(path: Path) -> str:
     """Return the whole content of a UTF-8 text; .gz files are unpacked."""
+    content = read_bytes(path)
     try:
-        return read_bytes(path).decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 text ({error.reason}). Save it as UTF-8.") from None
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{path}, line {line}: not UTF-8 text. Save it as UTF-8.") from None
 
 
 def open_bytes(path: Path) -> IO[bytes]:
@@ -217,7 +213,7 @@ class _Unpacked(io.RawIOBase):
     def __init__(self, stream: IO[bytes], name: str | Path, n_packed: int) -> None:
         super().__init__()
         self._stream, self._name, self._n_read = stream, name, 0
-        self._limit = max(FREE_BYTES, MAX_RATIO * n_packed)
+        self._limit = max(_FREE_BYTES, _MAX_RATIO * n_packed)
 
     def readable(self) -> bool:
         return True
@@ -228,7 +224,7 @@ class _Unpacked(io.RawIOBase):
         self._n_read += len(part)
         if self._n_read > self._limit:
             raise DataError(
-                f"{self._name} unpacks to more than {self._limit >> 20} MiB, over {MAX_RATIO} "
+                f"{self._name} unpacks to more than {self._limit >> 20} MiB, over {_MAX_RATIO} "
                 "times its size, which is typical of files made to fill the memory. If the file "
                 "is valid, unpack it and pass the unpacked file."
             )
@@ -249,34 +245,22 @@ def broken(path: str | Path, error: Exception) -> DataError:
     )
 
 
-def open_parquet(path: Path) -> Source:
-    """Open a parquet file; only the requested columns are read."""
-    POLARS.enter()
-    parquet: Any = import_module("pyarrow.parquet")
-    with reading(path, "parquet"), parquet.ParquetFile(path) as file:
-        names, n_rows = tuple(file.schema_arrow.names), int(file.metadata.num_rows)
-        text_columns = texts(file.schema_arrow)
-
-    def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
-        refuse_swollen(path, n_rows * len(kinds))
-        with reading(path, "parquet"), parquet.ParquetFile(path) as file:
-            refuse_texts(path, [name for name in text_columns if name in kinds])
-            return arrow_frame(file.read(columns=list(kinds))).select(list(kinds)).to_dict()
-
-    return Source(str(path), names, fetch)
-
-
-def open_arrow(path: Path) -> Source:
-    """Open an Arrow file (.feather is one too), or an Arrow stream with the same suffix."""
+def open_arrow_stream(path: Path) -> Source:
+    """Open an Arrow stream, which is read as a whole."""
     POLARS.enter()
     arrow: Any = import_module("pyarrow")
     ipc: Any = import_module("pyarrow.ipc")
-    open_reader = ipc.open_file if first_line(path).startswith("ARROW1") else ipc.open_stream
     with reading(path, "Arrow"), arrow.OSFile(str(path)) as file:
-        frame = arrow_frame(checked_table(path, open_reader(file)))
-    return Source(
-        str(path), tuple(frame.columns), lambda kinds: {name: frame[name] for name in kinds}
-    )
+        return Source.of(str(path), arrow_frame(ipc.open_stream(file).read_all()))
+
+
+def refuse_swollen(path: Path, n_values: int) -> None:
+    """Raise if a small file declares more values than fit in memory."""
+    if 8 * n_values > max(8 * _FREE_BYTES, _MAX_RATIO * path.stat().st_size):
+        raise DataError(
+            f"{path} declares {n_values} values in {path.stat().st_size} bytes, which is typical "
+            "of files made to fill the memory. If the file is valid, save it as CSV."
+        )
 
 
 @contextmanager

@@ -65,7 +65,7 @@ def as_frame(columns: Mapping[str, Any], kind: str = "") -> Any:
     >>> as_frame({"user": [1, 2], "rr": [0.5, 1.0]}).shape
     (2, 2)
     """
-    from podium.data.write import to_frame
+    from podium.data.appending import to_frame
 
     frame: Any = to_frame(columns)
     if kind == "pandas":

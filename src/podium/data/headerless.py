@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from podium import _check
 from podium._text import counted
 from podium.data.columns import ITEM, TIMESTAMP, USER, VALUE, is_usual
-from podium.data.delimited import explain_lines, single_blanks, typed
+from podium.data.delimited import explain, single_blanks, typed
 from podium.data.files import (
     BROKEN,
     first_line,
@@ -26,7 +25,8 @@ from podium.errors import ArgumentError, DataError, arg
 
 _UNIT = b"\x1f"  # one byte in place of "::", because Polars separates fields by one byte
 _SEPARATORS = {"::": "two colons", "\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
-_BLANK = " "
+BLANK = " "
+"""The separator of fields that any number of blanks or tabs separates."""
 
 
 def open_headerless(path: Path, columns: Sequence[str]) -> Source:
@@ -51,7 +51,7 @@ def open_headerless(path: Path, columns: Sequence[str]) -> Source:
     separator = _separator(path, names)
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
-        frame = _read(path, names, separator, kinds)
+        frame = read_rows(path, names, separator, kinds, "text without a header")
         return {c: typed(frame[c]) if kind == "any" else frame[c] for c, kind in kinds.items()}
 
     return Source(str(path), names, fetch, lambda row: line_of(path, row))
@@ -59,12 +59,12 @@ def open_headerless(path: Path, columns: Sequence[str]) -> Source:
 
 def _separator(path: Path, names: Sequence[str]) -> str:
     line = first_line(path)
-    for separator in (*_SEPARATORS, _BLANK):
+    for separator in (*_SEPARATORS, BLANK):
         fields = _fields(line, separator)
         if len(fields) == len(names):
             _refuse_header(path, fields)
             return separator
-    separator = next((text for text in _SEPARATORS if text in line), _BLANK)
+    separator = next((text for text in _SEPARATORS if text in line), BLANK)
     n_fields = len(_fields(line, separator))
     raise DataError(
         f"{path}, line 1: {arg.columns} has {len(names)} names, but the line has "
@@ -74,7 +74,7 @@ def _separator(path: Path, names: Sequence[str]) -> str:
 
 
 def _fields(line: str, separator: str) -> list[str]:
-    return line.split() if separator == _BLANK else line.strip().split(separator)
+    return line.split() if separator == BLANK else line.strip().split(separator)
 
 
 def _refuse_header(path: Path, fields: Sequence[str]) -> None:
@@ -86,39 +86,37 @@ def _refuse_header(path: Path, fields: Sequence[str]) -> None:
         )
 
 
-def _read(
-    path: Path, names: Sequence[str], separator: str, kinds: Mapping[str, Kind]
+def read_rows(
+    path: Path, names: Sequence[str], separator: str, kinds: Mapping[str, Kind], noun: str
 ) -> pl.DataFrame:
+    """Read rows that all have a field for each name; `noun` is the kind of the text in messages."""
     POLARS.enter()
-    numbers = {name for name in names if kinds.get(name) == "number"}
-    types = {name: pl.Float64 if name in numbers else pl.String for name in names}
+    types = {name: pl.Float64 if kinds.get(name) == "number" else pl.String for name in names}
+    content = read_bytes(path)
 
-    def read(part: bytes) -> pl.DataFrame:
-        if separator == _BLANK:
-            part = single_blanks(part)
-        if len(separator) > 1:
-            part = part.replace(separator.encode(), _UNIT)
-        return pl.read_csv(
-            part,
+    def explain_rows() -> None:
+        lines = enumerate(utf8_text(path).split("\n"), start=1)
+        explain(
+            ((n, _fields(line, separator)) for n, line in lines if line.strip()), path, names, kinds
+        )
+
+    text = single_blanks(content) if separator == BLANK else content
+    if len(separator) > 1:
+        text = text.replace(separator.encode(), _UNIT)
+    try:
+        frame = pl.read_csv(
+            text,
             separator=separator if len(separator) == 1 else _UNIT.decode(),
             has_header=False,
             quote_char='"' if separator == "," else None,
             schema=types,
         )
-
-    def explain() -> None:
-        by = None if separator == _BLANK else separator.encode()
-        explain_lines(content, str(path), read, by, names, numbers)
-
-    content = read_bytes(path)
-    try:
-        frame = read(content)
     except BROKEN as error:
-        explain()
-        raise unreadable(path, "text without a header", error) from error
+        explain_rows()
+        raise unreadable(path, noun, error) from error
     frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))  # blank lines
     if any(frame[name].null_count() for name in names):
-        explain()  # a line with too few fields gives nulls
+        explain_rows()  # a line with too few fields gives nulls
     return frame
 
 
@@ -127,40 +125,24 @@ def open_lists(path: Path) -> Source:
 
     A line with a user alone has no row.
     """
-    lists: list[tuple[int, list[str]]] = []
 
-    def read() -> list[tuple[int, list[str]]]:
-        if not lists:
-            lists.extend(_lists(path))
-        return lists
+    @cache
+    def rows() -> pl.DataFrame:
+        POLARS.enter()
+        fields = pl.Series(utf8_text(path).split("\n")).str.extract_all(r"\S+")
+        columns = {"user": fields.list.first(), "item": fields.list.slice(1)}
+        frame = pl.DataFrame(columns).with_row_index("line", 1).explode("item").drop_nulls("item")
+        if not frame.height:
+            raise DataError(
+                f"{path} has no line with a user and an item. A file of lists has one line per "
+                "user: the user and the user's items, separated by blanks."
+            )
+        return frame
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
-        rows = [row for _, row in read()]
-        counts = np.array([len(row) - 1 for row in rows], np.int64)
-        users = pl.Series([row[0] for row in rows], dtype=pl.String)
-        items = pl.Series(
-            list(itertools.chain.from_iterable(row[1:] for row in rows)), dtype=pl.String
-        )
-        columns = {"user": users.gather(np.repeat(np.arange(len(rows)), counts)), "item": items}
-        return {name: columns[name] for name in kinds}
+        return {name: rows()[name] for name in kinds}
 
-    def line(position: int) -> int:
-        ends = np.cumsum([len(row) - 1 for _, row in read()])
-        return read()[int(np.searchsorted(ends, position, side="right"))][0]
-
-    return Source(str(path), ("user", "item"), fetch, line)
-
-
-def _lists(path: Path) -> list[tuple[int, list[str]]]:
-    """Return the fields of each line that is not blank, with the line's number."""
-    lines = enumerate(utf8_text(path).split("\n"), start=1)
-    rows = [(n, line.split()) for n, line in lines if line.strip()]
-    if not any(len(row) > 1 for _, row in rows):
-        raise DataError(
-            f"{path} has no line with a user and an item. A file of lists has one line per user: "
-            "the user and the user's items, separated by blanks."
-        )
-    return rows
+    return Source(str(path), ("user", "item"), fetch, lambda row: rows()["line"][row])
 
 
 def refuse_columns(columns: Sequence[str] | None, reason: str) -> None:

@@ -9,14 +9,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.columns import ITEM, USER, resolve
+from podium.data.appending import to_frame
+from podium.data.columns import ITEM, USER
 from podium.data.convert import Ids, to_ids
 from podium.data.files import check_file, utf8_text
 from podium.data.ids import label_array
+from podium.data.role_columns import RoleColumns
 from podium.data.source import Source
 from podium.data.tables import open_table
 from podium.data.users import user_positions
-from podium.data.write import to_frame
 from podium.errors import DataError
 
 
@@ -41,11 +42,7 @@ def read_ids(path: Path, kind: Literal["user", "item"], column: str | None = Non
     if check_file(path, f"list of {kind}s") is None and path.name.lower().endswith(".txt"):
         return _read_lines(path, role.usual if column is None else (column,))
     table = open_table(path, f"list of {kind}s", (role,))
-    name = resolve(table.names, (role,), {kind: column}, table.name)[kind]
-    ids = to_ids(table.fetch({name: "id"})[name], name, table)
-    if not len(ids):
-        raise DataError(f"{path} has no rows. Pass a table with rows.")
-    return ids
+    return RoleColumns.of(table, (role,), **{kind: column}).ids(kind)
 
 
 def match(ids: Ids, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -65,7 +62,7 @@ def _read_lines(path: Path, header: Sequence[str]) -> Ids:
         del lines[0]
     if not lines:
         raise DataError(f"{path} has no rows. Pass a table with rows.")
-    table = Source(str(path), (), lambda kinds: {}, lambda row: lines[row][0])
+    table = Source(str(path), line=lambda row: lines[row][0])
     return to_ids(to_frame({"id": [line for _, line in lines]})["id"], "id", table)
 
 

@@ -10,12 +10,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium._kernels import read_only
 from podium.data.convert import Ids, as_integers, one_chunk
 from podium.data.source import POLARS
 
 _BLOCK = 1 << 16  # codes whose differences stay in the cache
-_FIRST_BITS = 16  # log2 of the size of the first hash table for distinct codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +112,7 @@ def compared(left: Any, right: Any, kind: Literal["user", "item"]) -> tuple[Ids,
     left, right : Run, Truth, Interactions or ItemTable
     kind : {"user", "item"}
     """
-    first, second = getattr(left, kind), getattr(right, kind)
+    first, second = (table.user if kind == "user" else table.item for table in (left, right))
     return (
         as_written(first, kind in left.whole, second),
         as_written(second, kind in right.whole, first),
@@ -144,8 +142,6 @@ def as_labels(ids: Ids, labels: Ids) -> Ids:
 
 def distinct(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the distinct codes, increasing."""
-    from podium.data import _kernels
-
     if not codes.size:
         return codes
     low, high = int(codes.min()), int(codes.max())
@@ -154,14 +150,15 @@ def distinct(codes: NDArray[np.int64]) -> NDArray[np.int64]:
         for start in range(0, codes.size, _BLOCK):  # differences of all codes would fill new memory
             present[codes[start : start + _BLOCK] - low] = True
         return np.flatnonzero(present) + low
-    bits = _FIRST_BITS
-    while 4 << bits < codes.size:  # in most columns each id occurs often: a small table suffices
-        keys, is_used = np.empty(1 << bits, np.int64), np.zeros(1 << bits, np.bool_)
-        if _kernels.collect_distinct(read_only(codes), np.uint64(64 - bits), keys, is_used):
-            return np.sort(keys[is_used])
-        bits += 2
-    ordered = np.sort(codes)  # np.unique takes ten times as long if most codes differ
+    ordered = np.sort(codes)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])]
+
+
+def first_repeated(codes: NDArray[np.int64]) -> int | None:
+    """Return the smallest code that occurs twice, or None."""
+    ordered = np.sort(codes)
+    repeated = np.flatnonzero(ordered[1:] == ordered[:-1])
+    return int(ordered[repeated[0]]) if repeated.size else None
 
 
 def distinct_ids(ids: Ids) -> Ids:
@@ -189,6 +186,55 @@ def codes_of(ids: Ids) -> tuple[NDArray[np.int64], NDArray[Any]]:
         return encode(ids)
     shared = share(ids, ids[:0])
     return shared.left, np.empty(0, np.str_) if shared.names is None else as_text(shared.names)
+
+
+@dataclass(frozen=True, eq=False)
+class CommonCodes:
+    """Codes from 0 for the ids of several columns: equal codes are equal ids.
+
+    Attributes
+    ----------
+    columns : tuple of int64
+        The codes of each column.
+    labels : (n_ids,)
+        The id of each code, increasing: integers if every id is a plain integer, else strings.
+    """
+
+    columns: tuple[NDArray[np.int64], ...]
+    labels: NDArray[Any]
+
+
+def share_all(columns: Sequence[Ids], whole: Sequence[bool] = ()) -> CommonCodes:
+    """Give the ids of several columns common codes.
+
+    The integer 7 and the string "7" are the same id. "7.0" and "i7" are others.
+
+    Parameters
+    ----------
+    columns : sequence of int64 array or String Series
+    whole : sequence of bool
+        Whether the first columns are integers that their file writes with ".0"; see `as_written`.
+
+    Returns
+    -------
+    CommonCodes
+        Codes in the order of the ids: in numeric order if every id is a plain integer.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> shared = share_all([np.array([10, 2]), pl.Series(["2", "10"])])
+    >>> [codes.tolist() for codes in shared.columns], shared.labels.tolist()
+    ([[1, 0], [0, 1]], [2, 10])
+    """
+    flags = [*whole, *[False] * (len(columns) - len(whole))]
+    written = [
+        as_written(ids, is_whole, *columns) for ids, is_whole in zip(columns, flags, strict=True)
+    ]
+    ends = np.cumsum([len(column) for column in columns])[:-1]
+    joined = joined_ids(written)
+    codes, labels = codes_of(joined if isinstance(joined, np.ndarray) else as_integers(joined))
+    return CommonCodes(tuple(np.split(codes, ends)), labels)
 
 
 def strings(ids: Ids) -> pl.Series:

@@ -131,8 +131,8 @@ class Interactions:
     def _keep(self, rows: NDArray[np.bool_]) -> Interactions:
         return replace(
             self,
-            user=_selected_ids(self.user, rows),
-            item=_selected_ids(self.item, rows),
+            user=self.user[np.flatnonzero(rows)],
+            item=self.item[np.flatnonzero(rows)],
             value=None if self.value is None else self.value[rows],
             timestamp=None if self.timestamp is None else self.timestamp[rows],
         )
@@ -323,7 +323,3 @@ def _typed(ids: Ids, others: Ids) -> Ids:
     if isinstance(others, np.ndarray) and not isinstance(ids, np.ndarray):
         return one_chunk(ids.str.strip_suffix(".0").cast(pl.Int64))
     return ids
-
-
-def _selected_ids(ids: Ids, rows: NDArray[np.bool_]) -> Ids:
-    return ids[rows] if isinstance(ids, np.ndarray) else ids.filter(rows)

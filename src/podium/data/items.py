@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.data.columns import ITEM, column_list, resolve
 from podium.data.convert import Ids, holds_numbers, one_chunk, to_ids
-from podium.data.ids import compared, share
+from podium.data.ids import compared, first_repeated, share
 from podium.data.overlap import Side, check_common
 from podium.data.role_columns import is_whole
 from podium.data.runs import Run
@@ -177,7 +177,11 @@ def read_items(source: Any, *, item: str | None = None) -> ItemTable:
     ids = to_ids(columns[item_column], item_column, table, guess=not table.text_ids)
     if not len(ids):
         raise DataError(f"{table.name} has no rows. Pass a table with rows.")
-    _refuse_repeated(ids, table.name)
+    shared = share(ids, ids[:0])
+    repeated = first_repeated(shared.left)
+    if repeated is not None:
+        first = _check.label(shared.label(repeated))
+        raise DataError(f"{table.name} has two rows for item {first}. Keep one.")
     whole = ("item",) if is_whole(columns[item_column], lambda: ids, table) else ()
     return ItemTable(table.name, ids, {name: pl.Series(columns[name]) for name in others}, whole)
 
@@ -206,7 +210,7 @@ def item_titles(source: Any, items: Container[str], *, item: str | None = None) 
     >>> item_titles({"item": [7, 8], "title": ["Heat", "Alien"]}, {"7"})
     {'7': 'Heat'}
     """
-    from podium.data.shared_names import with_shared_names
+    from podium.data.tables import with_shared_names
 
     if isinstance(source, Mapping):
         of_item = cast("Mapping[Any, Any]", source)
@@ -226,15 +230,6 @@ def item_titles(source: Any, items: Container[str], *, item: str | None = None) 
     )
     pairs = ((str(i), text) for i, text in zip(ids, texts, strict=True) if text)
     return {i: text for i, text in pairs if i in items}
-
-
-def _refuse_repeated(ids: Ids, name: str) -> None:
-    shared = share(ids, ids[:0])
-    ordered = np.sort(shared.left)
-    repeated = np.flatnonzero(ordered[1:] == ordered[:-1])
-    if repeated.size:
-        first = _check.label(shared.label(ordered[repeated[0]]))
-        raise DataError(f"{name} has two rows for item {first}. Keep one.")
 
 
 def _codes(series: pl.Series) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

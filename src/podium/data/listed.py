@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -12,7 +11,7 @@ from podium._kernels import rank_rows, read_only
 from podium._ties import tie_keys
 from podium.data.build import ListRules, RankingOptions
 from podium.data.join import NOTHING, Join, Rows
-from podium.data.runs import Run, Truth
+from podium.data.runs import Run, Truth, rows_of
 from podium.data.users import user_positions
 from podium.groups import Groups
 from podium.types import Labels
@@ -65,10 +64,10 @@ def listed_items(
     """
     rules = ListRules.of(options)
     positive = rules.threshold(truth)
-    truth = _of_users(truth, labels, "relevance")
+    truth = _of_users(truth, labels)
     if not truth.relevance.size:
         return [Listed([], []) for _ in labels]
-    run = rules.prepared(_of_users(run, labels, "score"), has_rows=False)
+    run = rules.prepared(_of_users(run, labels), has_rows=False)
     join = Join.of(truth, run, "zero", ids_ordered=rules.ties == "id")
     rows = rules.rows(join, truth, run, positive, with_items=True)
     codes = in_rank_order(join, rows, rules)
@@ -106,7 +105,6 @@ def _texts(join: Join, codes: NDArray[np.int64]) -> list[str]:
     return [str(join.items.label(code)) for code in codes.tolist()]
 
 
-def _of_users(table: Any, labels: Labels, value: str) -> Any:
+def _of_users(table: Any, labels: Labels) -> Any:
     """Return the rows of some users."""
-    rows = np.flatnonzero(user_positions(table.user, labels) >= 0)
-    return replace(table, **{n: getattr(table, n)[rows] for n in ("user", "item", value)})
+    return rows_of(table, np.flatnonzero(user_positions(table.user, labels) >= 0))

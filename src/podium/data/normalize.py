@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
 from podium.data._letor_kernels import scale_groups
-from podium.data.ids import codes_of
 from podium.errors import ArgumentError
 from podium.groups import Groups
 
@@ -63,7 +62,7 @@ def normalize_by_query(
     [[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]
     """
     needs_copy = _check.flag(copy, "copy")
-    groups = Groups.from_qid(codes_of(_labels(qid))[0])
+    groups = Groups.from_qid(_check.array(qid, "qid"))
     if _check.is_sparse(X):
         return _sparse(_floats(X.tocsr(), copy=False), groups)
     dense = _floats(_check.array(X, "X"), copy=needs_copy)
@@ -72,12 +71,6 @@ def normalize_by_query(
     _check_rows(dense, groups, dense)
     _scale(dense, groups.offsets, _ALL if groups.order is None else groups.order)
     return dense
-
-
-def _labels(qid: Any) -> Any:
-    """Return ids as an array; a Polars Series of strings is returned unchanged."""
-    is_text = hasattr(qid, "to_physical") and not qid.dtype.is_numeric()
-    return qid if is_text else _check.array(qid, "qid")
 
 
 def _floats(X: Any, *, copy: bool) -> Any:

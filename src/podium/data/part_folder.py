@@ -6,11 +6,10 @@ import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from podium._files import replacing
-from podium.data.write import write_table
+from podium.data.appending import write_table, writing
 from podium.errors import DataError
 
 _JOB = "_job.json"  # readers of folders leave out names that begin with "_"
@@ -48,31 +47,22 @@ class PartFolder:
     def __enter__(self) -> PartFolder:
         if self._target.exists():
             raise DataError(f"{self._target} exists. Remove it, or pass another folder.")
-        try:
+        with writing(self._target):
             self._place.mkdir(exist_ok=True)
             if (self._place / _JOB).exists():
                 self._refuse_other_job()
             else:
                 with replacing(self._place / _JOB) as file:
                     file.write_text(json.dumps(self._job), encoding="utf-8")
-        except OSError as error:
-            raise self._unwritable(error) from error
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is not None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
             self._remove_if_empty()
             return
-        try:
+        with writing(self._target):
             (self._place / _JOB).unlink()
             self._place.rename(self._target)
-        except OSError as problem:
-            raise self._unwritable(problem) from problem
 
     def has(self, number: int) -> bool:
         """Return whether a part has been written."""
@@ -99,6 +89,3 @@ class PartFolder:
             f"{self._place} has parts of a command with another {' and '.join(names)}. Remove it, "
             "repeat that command, or pass another folder."
         )
-
-    def _unwritable(self, error: OSError) -> DataError:
-        return DataError(f"{self._target} can't be written: {error.strerror or error}.")

@@ -15,7 +15,6 @@ from typing import Any
 import polars as pl
 from polars import selectors
 
-from podium.data._swelling import refuse_swollen
 from podium.data.files import (
     arrow_frame,
     check_file,
@@ -23,12 +22,14 @@ from podium.data.files import (
     format_of_suffix,
     is_folder,
     reading,
+    refuse_swollen,
 )
 from podium.data.source import POLARS, Column, Kind, Source
 from podium.errors import DataError
 
 _FORMATS = {"parquet": "parquet", "arrow": "Arrow"}
 _NUMBERED = re.compile(r"^(.*?)(\d+)$")
+_TEXT_BYTES = 48  # of a text in memory
 _LARGEST = 1 << 22  # rows that are read at a time; larger row groups are read in pieces
 
 
@@ -56,6 +57,8 @@ class StoredTable:
         The file or the folder.
     noun : str
         The kind of the table, for messages.
+    format : {"parquet", "arrow"}, optional
+        The format, if the suffix does not determine it.
 
     Attributes
     ----------
@@ -73,11 +76,11 @@ class StoredTable:
         read.
     """
 
-    def __init__(self, path: Path, noun: str) -> None:
+    def __init__(self, path: Path, noun: str, format: str | None = None) -> None:
         POLARS.enter()
         self.name = str(path)
         self.paths = part_files(path, noun) if path.is_dir() else [path]
-        self.format = check_file(self.paths[0], noun) or "parquet"
+        self.format = format or check_file(self.paths[0], noun) or "parquet"
         self._blocks: dict[str | None, list[Block]] = {}
         self.types = self._types(self.paths[0])
         self._different: dict[str, str] = {}
@@ -137,17 +140,23 @@ class StoredTable:
         for block in self.blocks():
             yield from self.read(block, columns)
 
+    @property
+    def source(self) -> Source:
+        """The table without its rows."""
+        return Source(self.name, self.names, can_be_empty=True)
+
+    def sources(self, columns: Sequence[str]) -> Iterator[Source]:
+        """Yield the pieces of all blocks as tables."""
+        for first_row, frame in self.pieces(columns):
+            yield Source.of(self.name, frame, first_row=first_row, can_be_empty=True)
+
     def n_bytes(self, columns: Sequence[str]) -> int:
-        """Return the size of columns in memory; that of texts is the size that the file states."""
+        """Return the size of columns in memory, with 48 bytes for each text."""
         self._refuse_different(columns)
-        total = 0
-        for path in self.paths:
-            with self._opened(path) as file:
-                n_rows = sum(_sizes(file, self.format))
-                texts = [c for c in columns if not _is_number(self.types[c])]
-                total += 8 * n_rows * (len(columns) + len(texts))
-                total += _text_bytes(file, self.format, path, texts)
-        return total
+        types: Any = import_module("pyarrow").types
+        kinds = [self.types[column] for column in columns]
+        widths = (8 if types.is_primitive(kind) else _TEXT_BYTES for kind in kinds)
+        return self.n_rows * sum(widths)
 
     def _types(self, path: Path) -> dict[str, Any]:
         with self._opened(path) as file:
@@ -180,25 +189,23 @@ def stored_table(source: Any, noun: str) -> StoredTable | None:
     if not isinstance(source, str | Path):
         return None
     path = Path(source)
-    if path.is_dir():
+    is_file = path.is_file() and check_file(path, noun) in _FORMATS
+    # An Arrow stream, or a file that is damaged at its start, is left to its reader.
+    if path.is_dir() or (is_file and first_line(path).startswith(("PAR1", "ARROW1"))):
         return StoredTable(path, noun)
-    if not path.is_file() or check_file(path, noun) not in _FORMATS:
-        return None
-    if not first_line(path).startswith(("PAR1", "ARROW1")):
-        return None  # an Arrow stream, or a file whose reader refuses it
-    return StoredTable(path, noun)
+    return None
 
 
-def open_folder(path: Path, noun: str) -> Source:
-    """Open a folder of parquet or Arrow files, whose rows are those of one table."""
-    table = StoredTable(path, noun)
+def open_stored(path: Path, noun: str, format: str | None = None) -> Source:
+    """Open a parquet or Arrow file, or a folder of such files, whose rows are one table."""
+    table = StoredTable(path, noun, format)
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
         columns = list(kinds)
         frames = [frame for _, frame in table.pieces(columns)]
         if not frames:
             return {name: pl.Series(name, [], pl.Int64) for name in columns}
-        return pl.concat(frames, rechunk=True).select(columns).to_dict()
+        return pl.concat(frames, rechunk=False).select(columns).to_dict()
 
     return Source(table.name, table.names, fetch)
 
@@ -290,18 +297,3 @@ def _bounds(group: Any, column: str) -> tuple[int | None, int | None]:
             if isinstance(low, int) and isinstance(high, int):
                 return low, high
     return None, None
-
-
-def _is_number(kind: Any) -> bool:
-    types: Any = import_module("pyarrow").types
-    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-
-
-def _text_bytes(file: Any, format: str, path: Path, columns: Sequence[str]) -> int:
-    if not columns:
-        return 0
-    if format == "arrow":
-        return path.stat().st_size
-    groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
-    chunks = (group.column(i) for group in groups for i in range(group.num_columns))
-    return sum(c.total_uncompressed_size for c in chunks if c.path_in_schema in columns)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from podium.data._ranks import refuse_contradiction, scores_of_ranks
 from podium.data.columns import (
     ITEM,
     RANK,
@@ -22,12 +22,69 @@ from podium.data.columns import (
     misspelt,
     resolve,
 )
-from podium.data.convert import Ids, to_scores
+from podium.data.convert import Ids, of_user, to_scores
 from podium.data.frames import NO_FRAMES, Origin, kind_of
+from podium.data.ids import codes_of
 from podium.data.role_columns import RoleColumns
-from podium.data.source import Source
+from podium.data.source import Column, Source
 from podium.data.tables import open_table
 from podium.errors import DataError, arg, warn
+from podium.groups import Groups
+
+
+def scores_of_ranks(
+    ranks: NDArray[np.float64], name: str, user: Ids, table: Source
+) -> NDArray[np.float64]:
+    """Return -rank as scores, or raise if a rank is not an integer >= 1."""
+    is_bad = (ranks < 1) | (ranks != np.floor(ranks))
+    if is_bad.any():
+        row = int(np.argmax(is_bad))
+        requirement, advice = (
+            (">= 1", "Number ranks from 1.")
+            if ranks[row] < 1
+            else ("an integer >= 1", "Give tied items the same rank, such as 1, 1, 3.")
+        )
+        raise DataError(
+            f"{table.name}: {name} must be {requirement}, got {ranks[row]:g} at "
+            f"{table.place_of(row)}{of_user(user, row)}. {advice}"
+        )
+    return -ranks
+
+
+def refuse_contradiction(
+    scores: NDArray[np.float64], ranks: Column, user: Ids, names: tuple[str, str], table: Source
+) -> None:
+    """Raise if a user's item of a higher score has a worse rank.
+
+    Equal ranks or equal scores are no contradiction. Ranks may start at 0. Missing ranks and ranks
+    that are not numbers are ignored.
+    """
+    column = pl.Series(ranks)
+    if not (column.dtype.is_numeric() or column.dtype == pl.String):
+        return
+    values = column.cast(pl.Float64, strict=False).to_numpy()  # missing ranks become nan
+    groups = Groups.from_qid(user if isinstance(user, np.ndarray) else codes_of(user)[0])
+    order = np.arange(groups.n_rows) if groups.order is None else groups.order
+    # By decreasing score, a user's ranks must not decrease. Most files are already sorted so.
+    if (_falls(-scores[order], groups) | _falls(values[order], groups)).any():
+        order = np.lexsort((values, -scores, groups.index))
+    contradictions = np.flatnonzero(_falls(values[order], groups))
+    if contradictions.size:
+        first, second = sorted(order[contradictions[0] : contradictions[0] + 2].tolist())
+        score, rank = names
+        raise DataError(
+            f"{table.name}: {score} and {rank} contradict each other: {table.place_of(first)} has "
+            f"{score} {scores[first]:g} and {rank} {values[first]:g}, {table.place_of(second)} has "
+            f"{scores[second]:g} and {values[second]:g}{of_user(user, first)}. Choose one column "
+            f"with {arg.score()} or {arg.rank()}."
+        )
+
+
+def _falls(values: NDArray[np.float64], groups: Groups) -> NDArray[np.bool_]:
+    """Return whether each value is greater than the next one of its group."""
+    is_greater = values[:-1] > values[1:]
+    is_greater[groups.offsets[1:-1] - 1] = False
+    return is_greater
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +142,14 @@ class Truth:
     is_rating: bool = False
     origin: Origin = NO_FRAMES
     whole: tuple[str, ...] = ()
+
+
+def rows_of(table: Any, rows: NDArray[np.int64]) -> Any:
+    """Return some rows of a Run or Truth."""
+    user, item = table.user[rows], table.item[rows]
+    if isinstance(table, Run):
+        return replace(table, user=user, item=item, score=table.score[rows])
+    return replace(table, user=user, item=item, relevance=table.relevance[rows])
 
 
 def read_run(

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.build import in_single_precision
-from podium.data.convert import Ids
-from podium.data.ids import codes_of, joined_ids
+from podium.data.ids import share_all
 from podium.data.join import Unjudged
 from podium.data.runs import Run, Truth
 from podium.types import Mask
@@ -54,8 +51,8 @@ def have_same_lists(
     if single_precision:
         runs = (in_single_precision(runs[0]), in_single_precision(runs[1]))
     tables = (truth, *runs)
-    users = _codes([table.user for table in tables])
-    items = _codes([table.item for table in tables])
+    users = share_all([table.user for table in tables]).columns
+    items = share_all([table.item for table in tables]).columns
     n_users, n_items = (1 + max(int(c.max(initial=-1)) for c in codes) for codes in (users, items))
     is_user = np.zeros(n_users, np.bool_)
     is_user[users[0]] = True
@@ -70,12 +67,6 @@ def have_same_lists(
             rows &= np.isin(user * n_items + item, judged)
         listed.append((present, *_top(user[rows], item[rows], run.score[rows], depth)))
     return all(np.array_equal(one, other) for one, other in zip(*listed, strict=True))
-
-
-def _codes(columns: Sequence[Ids]) -> list[Ints]:
-    """Return common codes of the ids of several columns."""
-    codes = codes_of(joined_ids(columns))[0].astype(np.int64)
-    return np.split(codes, np.cumsum([len(column) for column in columns])[:-1])
 
 
 def _top(

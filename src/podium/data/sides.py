@@ -118,8 +118,10 @@ class Side:
 
     def rows(self) -> pl.DataFrame:
         """Return the rows of a table in memory."""
-        value = "relevance" if isinstance(self.table, Truth) else "score"
-        return pl.DataFrame({name: getattr(self.table, name) for name in ("user", "item", value)})
+        ids = {"user": self.table.user, "item": self.table.item}
+        if isinstance(self.table, Truth):
+            return pl.DataFrame({**ids, "relevance": self.table.relevance})
+        return pl.DataFrame({**ids, "score": self.table.score})
 
     def clear(self) -> None:
         """Remove the rows of a table in memory, which `of_rows` gives to the rows of a bucket."""
@@ -136,13 +138,7 @@ class Side:
         return replace(result, is_order=True) if self._is_order else result
 
     def _of(self, rows: pl.DataFrame, first_row: int | None) -> Any:
-        source = Source(
-            self.name,
-            tuple(rows.columns),
-            lambda kinds: {name: rows[name] for name in kinds},
-            first_row=first_row,
-        )
-        return self._read(source, **self._names)
+        return self._read(Source.of(self.name, rows, first_row=first_row), **self._names)
 
     def of_users(self, labels: Labels, source: Any) -> Any:
         """Return a Truth or Run with all rows of these users; None if there are none.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from typing import Any, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,10 +12,10 @@ from numpy.typing import NDArray
 from podium.data.columns import Role, resolve
 from podium.data.convert import Ids
 from podium.data.ids import distinct_ids, joined_ids
-from podium.data.parts import StoredTable, stored_table
+from podium.data.parts import stored_table
 from podium.data.role_columns import RoleColumns
-from podium.data.runs import Run, Truth
-from podium.data.source import Kind, Source
+from podium.data.runs import Run, Truth, rows_of
+from podium.data.source import Source
 from podium.data.tables import open_table
 from podium.types import Mask
 
@@ -49,16 +48,19 @@ def of_some_users(
     """
     if isinstance(source, Truth | Run):
         rows = np.flatnonzero(_is_chosen(source.user, one_in))
-        columns = {f.name: getattr(source, f.name) for f in fields(source)}
-        some = {n: c[rows] for n, c in columns.items() if hasattr(c, "dtype")}
-        return replace(source, **some), distinct_ids(source.item)
+        return rows_of(source, rows), distinct_ids(source.item)
     stored = stored_table(source, noun)
-    table = open_table(source, noun, roles) if stored is None else _opened(stored)
+    table = open_table(source, noun, roles) if stored is None else stored.source
     by_role = resolve(table.names, roles, names, table.name)
-    pieces = [table] if stored is None else _pieces(stored, list(by_role.values()))
+    pieces = [table] if stored is None else stored.sources(list(by_role.values()))
     frame, rows, items = _chosen(pieces, roles, by_role, one_in)
-    some = replace(table, names=tuple(frame.columns), fetch=_fetch_of(frame), first_row=None)
-    return replace(some, line=_line_of(table.line, rows)), items
+
+    def line(row: int) -> int:
+        return row if table.line is None else table.line(int(rows[row]))
+
+    facts: dict[str, Any] = {"text_ids": table.text_ids, "can_be_empty": table.can_be_empty}
+    of_rows = None if table.line is None else line
+    return Source.of(table.name, frame, line=of_rows, first_row=None, **facts), items
 
 
 def n_rows_on_disk(tables: Iterable[Any]) -> int:
@@ -86,19 +88,6 @@ def _chosen(
     return pl.concat(frames, rechunk=True), np.concatenate(rows), items
 
 
-def _line_of(
-    line: Callable[[int], int] | None, rows: NDArray[np.int64]
-) -> Callable[[int], int] | None:
-    """Return the function of lines for some of the rows."""
-    if line is None:
-        return None
-
-    def of_row(row: int) -> int:
-        return line(int(rows[row]))
-
-    return of_row
-
-
 def _is_chosen(users: Ids, one_in: int) -> Mask:
     if isinstance(users, np.ndarray):
         keys = pl.Series(users).hash()
@@ -107,16 +96,3 @@ def _is_chosen(users: Ids, one_in: int) -> Mask:
         numbers = texts.str.extract(_NUMBER).cast(pl.Int64, strict=False)
         keys = numbers.hash().set(numbers.is_null(), None).fill_null(texts.hash())
     return keys.to_numpy() % np.uint64(one_in) == 0
-
-
-def _pieces(stored: StoredTable, columns: list[str]) -> Iterator[Source]:
-    for first_row, frame in stored.pieces(columns):
-        yield replace(_opened(stored), fetch=_fetch_of(frame), first_row=first_row)
-
-
-def _opened(stored: StoredTable) -> Source:
-    return Source(stored.name, stored.names, _fetch_of(pl.DataFrame()), can_be_empty=True)
-
-
-def _fetch_of(frame: pl.DataFrame) -> Callable[[Mapping[str, Kind]], Any]:
-    return lambda kinds: cast("Any", {name: frame[name] for name in kinds})

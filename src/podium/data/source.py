@@ -39,12 +39,18 @@ class Source:
     """
 
     name: str
-    names: tuple[str, ...]
-    fetch: Fetch = field(repr=False)
+    names: tuple[str, ...] = ()
+    fetch: Fetch = field(default=lambda kinds: {}, repr=False)
     line: Callable[[int], int] | None = field(default=None, repr=False)
     text_ids: bool = False
     first_row: int | None = 0
     can_be_empty: bool = False
+
+    @classmethod
+    def of(cls, name: str, columns: Any, **facts: Any) -> Source:
+        """Return the table of a frame or of a mapping of columns that are Series or arrays."""
+        names = columns.columns if isinstance(columns, pl.DataFrame) else columns
+        return cls(name, tuple(names), lambda kinds: {n: columns[n] for n in kinds}, **facts)
 
     @property
     def text(self) -> bool:

@@ -25,7 +25,7 @@ from podium.types import RowIndex
 
 _TEST = 0.2  # the share of the rows for testing
 _ROWS, _GROUPS = 1, 2  # parts of the seeds that separate the draws of rows and of groups
-_SPLIT = Source("The split", (), lambda kinds: {})
+_SPLIT = Source("The split")
 
 
 @dataclass(frozen=True, eq=False)

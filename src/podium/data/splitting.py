@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,14 @@ import polars as pl
 from podium import __version__, _check
 from podium._files import Named, making, refuse_same
 from podium.data import splits
-from podium.data._events import read_events, refuse_lacking
+from podium.data.appending import atomic, writing
 from podium.data.columns import ITEM, TIMESTAMP, USER, resolve
-from podium.data.convert import EXACT, to_ids
+from podium.data.convert import EXACT, as_integers, to_ids
+from podium.data.delimited import typed
 from podium.data.ids import codes_of
-from podium.data.source import POLARS, Source
+from podium.data.source import POLARS, Kind, Source
 from podium.data.tables import open_table
-from podium.data.times import Times
-from podium.data.write import atomic
+from podium.data.times import Times, read_times
 from podium.errors import ArgumentError, DataError, arg
 from podium.types import RowIndex
 
@@ -72,9 +72,10 @@ class How:
         _check.choice(self.by, "by", BY)
         _check.cutoff(self.least, name="least")
         _check.seed(self.seed or 0)
+        given = asdict(self)
         readers = {"at": ("time",), "valid_at": ("time",), "seed": _DRAWN, "group": ("group",)}
         for name, ways in readers.items():
-            if getattr(self, name) is not None and self.by not in ways:
+            if given[name] is not None and self.by not in ways:
                 raise ArgumentError(
                     f"{arg[name]} has no effect with {arg.by(self.by)}. Leave it out, or use it "
                     f"with {_check.listed(ways)}."
@@ -84,7 +85,7 @@ class How:
         )
         if self.by == "leave-last":
             for name in ("test", "valid"):
-                _whole(getattr(self, name), name)
+                _whole(given[name], name)
         elif self.test == 0:
             raise ArgumentError(
                 f"{arg.test} must be > 0, because the test part would have no rows."
@@ -99,7 +100,7 @@ class How:
 
     def options(self) -> dict[str, Any]:
         """Return the options with their defaults, without the seed and without those not given."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = asdict(self)
         if self.by == "leave-last":
             values["test"] = values["test"] or 1
         elif self.at is None:
@@ -146,7 +147,11 @@ class Parts:
         source = self.record["input"]["path"]
         refuse_same([] if source is None else [Named("the table", Path(source))], written)
         POLARS.enter()
-        with _made(target), ExitStack() as files:  # all are complete before the first is moved
+        with (
+            writing(target),
+            making(target),
+            ExitStack() as files,
+        ):  # all are complete before the first is moved
             place = files.enter_context(atomic(target / RECORD))
             place.write_text(json.dumps(self.record, indent=2) + "\n", encoding="utf-8")
             for part, path in names.items():
@@ -202,9 +207,15 @@ def split_events(
     roles = (USER, ITEM, TIMESTAMP)
     table = open_table(source, "interactions", roles, format, columns)
     explicit = {"user": user, "item": item, "timestamp": timestamp}
-    refuse_lacking(table, explicit, how.group, timed=how.by in _TIMED)
-    names = resolve(table.names, roles, explicit, table.name)
-    frame, times = read_events(table, names, how.group, timed=how.by in _TIMED)
+    is_timed = how.by in _TIMED
+    needed = (USER, ITEM, replace(TIMESTAMP, required=is_timed))
+    names = resolve(table.names, needed, explicit, table.name)
+    if how.group is not None and how.group not in table.names:
+        raise DataError(
+            f"{table.name} has no column {how.group!r} for "
+            f"{arg.group}.{_check.nearest(how.group, table.names)}"
+        )
+    frame, times = read_events(table, names, how.group, timed=is_timed)
     chosen = _frequent(frame[names["user"]], names["user"], how.least)
     events = frame if chosen is None else frame[chosen]
     times = times if times is None or chosen is None else times.rows(chosen)
@@ -216,28 +227,21 @@ def split_events(
         "options": how.options(),
         "seed": (how.seed or 0) if how.by in _DRAWN else None,
         "rows_left_out": frame.height - events.height,
-        "parts": {part: asdict(_Counts.of(rows, names)) for part, rows in parts.items()},
+        "parts": {part: _counts(rows, names) for part, rows in parts.items()},
     }
     return Parts(parts, record)
 
 
-@dataclass(frozen=True)
-class _Counts:
-    rows: int
-    users: int
-    items: int
-
-    @classmethod
-    def of(cls, frame: pl.DataFrame, names: dict[str, str]) -> _Counts:
-        user, item = frame[names["user"]], frame[names["item"]]
-        return cls(frame.height, user.n_unique(), item.n_unique())
+def _counts(frame: pl.DataFrame, names: dict[str, str]) -> dict[str, int]:
+    users, items = frame[names["user"]].n_unique(), frame[names["item"]].n_unique()
+    return {"rows": frame.height, "users": users, "items": items}
 
 
 def _frequent(users: pl.Series, name: str, least: int) -> RowIndex | None:
     """Return the rows of users with at least so many events, or None for all."""
     if least == 1:
         return None
-    codes = codes_of(to_ids(users, name, Source(name, (), lambda kinds: {})))[0]
+    codes = codes_of(to_ids(users, name, Source(name)))[0]
     rows = np.flatnonzero(np.bincount(codes)[codes] >= least)
     if not rows.size:
         raise ArgumentError(
@@ -265,7 +269,7 @@ def _divided(frame: pl.DataFrame, times: Times | None, user_name: str, how: How)
 def _frames(frame: pl.DataFrame, split: splits.Split, how: How) -> dict[str, pl.DataFrame]:
     """Return the parts, or raise if one that is requested has no rows."""
     names = ["train", "test", *(["valid"] if how.asks_valid else [])]
-    rows = {part: getattr(split, part) for part in names}
+    rows = {"train": split.train, "test": split.test, "valid": split.valid}
     empty = next((part for part in names if not rows[part].size), None)
     if empty is not None:
         raise ArgumentError(
@@ -274,7 +278,7 @@ def _frames(frame: pl.DataFrame, split: splits.Split, how: How) -> dict[str, pl.
             f"{split.test.size} for testing. Change {arg.test} and {arg.valid}, or the way to "
             "split."
         )
-    return {part: frame[positions] for part, positions in rows.items()}
+    return {part: frame[positions] for part, positions in rows.items() if part in names}
 
 
 def _described(source: Any, table: Source, frame: pl.DataFrame) -> dict[str, Any]:
@@ -305,13 +309,42 @@ def _whole(number: float | None, name: str) -> int:
     return int(number)
 
 
-@contextmanager
-def _made(folder: Path) -> Generator[None]:
-    """Make the folder for a block, after whose failure a new folder is removed."""
-    try:
-        with making(folder):
-            yield
-    except FileExistsError:
-        raise DataError(f"{folder} is a file. Name a folder for the parts.") from None
-    except OSError as error:
-        raise DataError(f"{folder} can't be made: {error.strerror or error}.") from None
+def read_events(
+    table: Source, names: Mapping[str, str], group: str | None, *, timed: bool
+) -> tuple[pl.DataFrame, Times | None]:
+    """Return all columns, users and items as they are read everywhere, and the times to split by.
+
+    Times are read from the table's own values, before the values of texts are guessed.
+    """
+    time = names["timestamp"] if timed else None
+    ids = [names["user"], names["item"], *([] if group is None else [group])]
+    kinds: dict[str, Kind] = dict.fromkeys(table.names, "id" if table.text else "any")
+    columns = table.fetch(kinds)
+    times = None
+    if time is not None and columns and len(columns[time]):
+        own = columns if table.text else table.fetch({time: "time"})
+        times = read_times(own[time], time, table)
+    frame: dict[str, Any] = {}
+    for name, column in columns.items():
+        if name in ids:
+            guess = not (table.text_ids and name == names["item"])
+            frame[name] = to_ids(column, name, table, guess=guess)
+        else:
+            frame[name] = _value(pl.Series(column)) if table.text else column
+    read = pl.DataFrame(frame)
+    if not read.height:
+        raise DataError(f"{table.name} has no rows. Pass a table with rows.")
+    return read, times
+
+
+def _value(texts: pl.Series) -> Any:
+    """Return numbers if all texts are numbers; codes such as 007 and long integers stay texts."""
+    if texts.dtype != pl.String:
+        return texts
+    if texts.drop_nulls().str.contains(r"^\s*[-+]?0\d").any():
+        return texts if texts.null_count() else as_integers(texts)
+    numbers = typed(texts)
+    if numbers.dtype != pl.Float64:
+        return numbers
+    is_integer = texts.str.contains(r"^\s*[-+]?\d+\s*$")
+    return texts if (is_integer & (numbers.abs() >= EXACT)).any() else numbers

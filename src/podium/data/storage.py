@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from podium.errors import ArgumentError, arg
-from podium.executors import Executor, Threads, or_threads
+from podium.executors import Executor, Threads
+from podium.executors.local import or_threads
 from podium.progress import or_silent, silent
 from podium.types import Progress
 
@@ -113,10 +114,10 @@ def _memory_available() -> int | None:
     match = re.search(r"MemAvailable:\s+(\d+) kB", text)
     if match:
         return int(match[1]) * 1024
-    names = getattr(os, "sysconf_names", {})
-    if "SC_PHYS_PAGES" in names and "SC_PAGE_SIZE" in names:
+    try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return None
+    except (AttributeError, ValueError):  # on Windows, and where a name is unknown
+        return None
 
 
 def _cgroup_room() -> int | None:

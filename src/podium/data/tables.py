@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import narwhals as nw
 import numpy as np
@@ -17,13 +17,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
+from podium._files import is_read_once
 from podium.data._time_columns import time_column
-from podium.data.columns import Role
+from podium.data.columns import Role, SharedName
 from podium.data.delimited import open_delimited
-from podium.data.files import check_file, error_line, is_trec, open_arrow, open_parquet, sniff
+from podium.data.files import check_file, error_line, first_line, is_trec, open_arrow_stream, sniff
 from podium.data.headerless import open_headerless, open_lists, refuse_columns
 from podium.data.jsonl import open_jsonl
-from podium.data.parts import open_folder
+from podium.data.parts import open_stored
 from podium.data.source import FORMATS, POLARS, Column, Kind, Source, as_column, numbered
 from podium.data.svmlight import open_svmlight
 from podium.data.trec import open_trec
@@ -76,7 +77,7 @@ def open_table(
         )
     role_names = [role.name for role in roles]
     name = f"The {noun}"
-    if hasattr(source, "tocoo"):
+    if _check.is_sparse(source):
         return _open_columns(name, _from_sparse(source, role_names))
     if isinstance(source, tuple):
         return _open_columns(name, _from_tuple(cast("tuple[Any, ...]", source), role_names, noun))
@@ -143,7 +144,7 @@ def _native(values: Any) -> Any:
 def _open_columns(name: str, columns: Mapping[str, Any]) -> Source:
     named = {str(key): values for key, values in columns.items()}
     for key, values in named.items():
-        if isinstance(values, str | bytes) or _has_no_length(values):
+        if isinstance(values, str | bytes) or not _check.has_length(values):
             raise DataError(
                 f"{name}: {key} must be a column of values, got {values!r}. Put it into a list."
             )
@@ -156,15 +157,6 @@ def _open_columns(name: str, columns: Mapping[str, Any]) -> Source:
         return {key: reader(_native(named[key]), key, unread) for key, reader in read.items()}
 
     return replace(unread, fetch=fetch)
-
-
-def _has_no_length(values: Any) -> bool:
-    """Return whether values have no length, such as a number, an iterator or a sparse matrix."""
-    try:
-        len(values)
-    except TypeError:
-        return True
-    return False
 
 
 def _from_sparse(matrix: Any, columns: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -206,11 +198,13 @@ def _from_nested(
         )
     column = np.array(values) if kinds in ({int}, {float}) else values
     names = [role.name for role in roles[:3]]
-    return dict(zip(names, (users.gather(_repeated(counts)), items, column), strict=True))
-
-
-def _repeated(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.repeat(np.arange(counts.size), counts)
+    return dict(
+        zip(
+            names,
+            (users.gather(np.repeat(np.arange(counts.size), counts)), items, column),
+            strict=True,
+        )
+    )
 
 
 def _ids(ids: list[Any], noun: str, name: str) -> pl.Series | NDArray[np.int64]:
@@ -237,7 +231,7 @@ def _from_tuple(arrays: tuple[Any, ...], columns: Sequence[str], noun: str) -> d
 def _open_file(path: Path, noun: str, format: str | None, columns: Sequence[str] | None) -> Source:
     """Open a file in the given format, or in that of its suffix or content."""
     if path.is_dir() and format is None and columns is None:
-        return open_folder(path, noun)
+        return open_stored(path, noun)
     if columns is not None:
         suffix_format = check_file(path, noun)
         if format is not None or suffix_format not in (None, "csv", "tsv"):
@@ -252,7 +246,9 @@ def _open_file(path: Path, noun: str, format: str | None, columns: Sequence[str]
         return open_svmlight(path)
     if kind in ("jsonl", "lists"):
         return open_jsonl(path) if kind == "jsonl" else open_lists(path)
-    return open_parquet(path) if kind == "parquet" else open_arrow(path)
+    if kind == "arrow" and not first_line(path).startswith("ARROW1"):
+        return open_arrow_stream(path)
+    return open_stored(path, noun, kind)
 
 
 def place_in(name: str, *rows: int) -> str:
@@ -272,3 +268,54 @@ def format_of(path: Path, noun: str, format: str | None = None) -> str:
     if suffix_format in ("csv", "tsv") and is_trec(path):
         return "trec"  # such as the qrels of MS MARCO
     return suffix_format or sniff(path)
+
+
+M = TypeVar("M", bound=Mapping[str, Any])
+
+_ROLES = ("user", "item")
+
+
+def with_shared_names(options: M, tables: Iterable[Any], roles: Iterable[str] = _ROLES) -> M:
+    """Return options in which names of columns apply to the tables that have such a column.
+
+    The other tables are read by their usual names. A name that no table has stays as it is, so
+    that the first table is refused without it.
+
+    Parameters
+    ----------
+    options : mapping
+        Options with names of columns by role.
+    tables : iterable
+        All tables that are read with these names; None and tables already read are ignored.
+    roles : iterable of str
+        The roles whose names several tables share.
+
+    Examples
+    --------
+    >>> truth, run = {"who": [1], "item": [5]}, {"user": [1], "item": [5], "score": [1]}
+    >>> type(with_shared_names({"user": "who"}, [truth, run])["user"]).__name__
+    'SharedName'
+    """
+    names_by_role = {role: options.get(role) for role in roles}
+    names = {
+        role: name
+        for role, name in names_by_role.items()
+        if name is not None and not isinstance(name, SharedName)
+    }
+    if not names:
+        return options
+    known_columns = {column for table in tables for column in _columns(table)}
+    shared = {role: SharedName(name) for role, name in names.items() if name in known_columns}
+    return cast("M", {**options, **shared})
+
+
+def _columns(table: Any) -> tuple[str, ...]:
+    """Return the names of a table's columns, none if it can't be examined before it is read."""
+    if isinstance(table, list):
+        return tuple(name for part in cast("list[Any]", table) for name in _columns(part))
+    if table is None or is_read_once(table):
+        return ()
+    try:
+        return open_table(table, "table", ()).names
+    except PodiumError:  # a table already read, or a wrong one, which its reader refuses
+        return ()

@@ -16,8 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from podium.data._time_columns import of_column, whole
-from podium.data._time_texts import DIGITS, SEVERAL, iso, offset_by_clock
+from podium.data._time_columns import DIGITS, SEVERAL, iso, of_column, offset_by_clock, whole
 from podium.data.source import POLARS, Source
 from podium.errors import ArgumentError, DataError, arg
 
@@ -26,7 +25,7 @@ _EXACT = 2**53  # float64 represents all integers up to here
 _DAY = 86_400
 _SMALL = ("s", "ms", "us", "ns", "ps", "fs", "as")
 _PER_DAY = {"D": 1, **{unit: _DAY * 10 ** (3 * i) for i, unit in enumerate(_SMALL)}}
-_ARGUMENT = Source("", (), lambda kinds: {})
+_ARGUMENT = Source("")
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +178,7 @@ def read_times(values: Any, name: str, source: Source) -> Times:
 
     Examples
     --------
-    >>> table = Source("The table", (), lambda kinds: {})
+    >>> table = Source("The table")
     >>> read_times(["2024-01-02", "9999-12-31"], "time", table).label(1)
     '9999-12-31T00:00:00.000000'
     >>> times = read_times(["1700000000123456791.0", "1700000000123456790.0"], "time", table)

@@ -6,20 +6,16 @@ so that "9" comes after "10".
 
 from __future__ import annotations
 
-import gzip
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from podium.data.delimited import explain_lines, single_blanks
-from podium.data.files import BROKEN, first_line, is_trec, line_of, read_bytes, unreadable
-from podium.data.source import POLARS, Column, Kind, Source
-from podium.data.write import atomic
+from podium.data.files import first_line, is_trec, line_of
+from podium.data.headerless import BLANK, read_rows
+from podium.data.source import Column, Kind, Source
 from podium.errors import DataError
 
 RUN = ("qid", "q0", "docid", "rank", "score", "tag")
@@ -46,7 +42,8 @@ def open_trec(path: Path) -> Source:
     columns_shown = {_SHOWN.get(name, name): name for name in columns if _SHOWN.get(name, name)}
 
     def fetch(kinds: Mapping[str, Kind]) -> Mapping[str, Column]:
-        frame = _read(path, columns, {columns_shown[name]: kind for name, kind in kinds.items()})
+        own_kinds: dict[str, Kind] = {columns_shown[n]: kind for n, kind in kinds.items()}
+        frame = read_rows(path, columns, BLANK, own_kinds, "TREC")
         return {name: frame[columns_shown[name]] for name in kinds}
 
     return Source(
@@ -54,44 +51,11 @@ def open_trec(path: Path) -> Source:
     )
 
 
-def _read(path: Path, columns: tuple[str, ...], kinds: Mapping[str, Kind]) -> pl.DataFrame:
-    POLARS.enter()
-    numbers = {name for name, kind in kinds.items() if kind == "number"}
-    types = {name: pl.Float64 if name in numbers else pl.String for name in columns}
+def run_columns(columns: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Return the columns of a run, ``qid Q0 docid rank score tag``, with ranks from 1.
 
-    def read(content: bytes) -> pl.DataFrame:
-        plain = single_blanks(content)
-        return pl.read_csv(plain, separator=" ", has_header=False, quote_char=None, schema=types)
-
-    content = read_bytes(path)
-    try:
-        frame = read(content)
-    except BROKEN as error:
-        explain_lines(content, str(path), read, None, columns, numbers)
-        raise unreadable(path, "TREC", error) from error
-    # A line with too few fields gives nulls; a well-formed file has none.
-    if any(frame[name].null_count() for name in columns):
-        explain_lines(content, str(path), read, None, columns, numbers)
-    return frame
-
-
-@contextmanager
-def append_trec(path: Path) -> Generator[Callable[[Mapping[str, Any]], None]]:
-    """Yield a function that appends rows to a run, ``qid Q0 docid rank score tag``.
-
-    Ranks are numbered from 1. The argument has columns of users, items and scores, best first. All
-    rows of a user must be passed in one call, one user after the other.
+    The argument has columns of users, items and scores, best first, one user after the other.
     """
-    with atomic(path) as place, place.open("wb") as raw:
-        packed = path.suffix.lower() == ".gz"
-        # The gzip header contains no name and time, so that equal runs give equal files.
-        zipped = gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else nullcontext(raw)
-        with zipped as file:
-            target = cast("IO[bytes]", file)
-            yield lambda columns: (target.write(_run_lines(columns, path)), None)[1]
-
-
-def _run_lines(columns: Mapping[str, Any], path: Path) -> bytes:
     users, items, scores = (np.asarray(column) for column in columns.values())
     for name, ids in zip(columns, (users, items), strict=False):
         _refuse_blanks(ids, name, path)
@@ -99,9 +63,8 @@ def _run_lines(columns: Mapping[str, Any], path: Path) -> bytes:
     starts = np.flatnonzero(is_first)
     ranks = np.arange(users.size) - np.repeat(starts, np.diff(starts, append=users.size)) + 1
     # The shortest text that represents the same number, of 32 or 64 bits.
-    score_texts = scores.astype(np.str_).tolist()
-    rows = zip(users.tolist(), items.tolist(), ranks.tolist(), score_texts, strict=True)
-    return "".join(f"{u} Q0 {i} {rank} {score} {_TAG}\n" for u, i, rank, score in rows).encode()
+    values = (users, np.full(users.size, "Q0"), items, ranks, scores.astype(np.str_))
+    return dict(zip(RUN, (*values, np.full(users.size, _TAG)), strict=True))
 
 
 def _refuse_blanks(ids: NDArray[Any], name: str, path: Path) -> None:

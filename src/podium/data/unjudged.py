@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from podium import _check
-from podium._kernels import read_only
-from podium.data import _kernels
 from podium.data.build import ListRules, RankingOptions
 from podium.data.convert import Ids
 from podium.data.ids import Shared, compared, share
 from podium.data.join import refuse_tied
 from podium.data.listed import in_rank_order
 from podium.data.runs import Run, Truth, read_run, read_truth
+from podium.data.source import POLARS
 from podium.data.users import user_positions
 from podium.errors import ArgumentError, PodiumWarning
+from podium.groups import row_offsets
 from podium.ranking import Ranking, kept_offsets
 from podium.types import Counts, Labels, Offsets
 
@@ -126,22 +127,21 @@ def pool_unjudged(
         _positions(users, of_run) for of_run in (base_users, candidate_users)
     )
     items = share(*compared(first, second, "item"), ordered=False)
-    n_most = items.left.size + items.right.size
-    offsets, ranks = np.zeros(users.size + 1, np.int64), np.empty((3, n_most), np.int64)
-    size = _kernels.unite(
-        _kernels.Listed(base_group, first.offsets, read_only(items.left), first.rank),
-        _kernels.Listed(candidate_group, second.offsets, read_only(items.right), second.rank),
-        offsets,
-        *ranks,
-    )
-    codes, base_rank, candidate_rank = ranks[:, :size]
+    POLARS.enter()
+    of_base = _rows_of(base_group, first, items.left)
+    of_candidate = _rows_of(candidate_group, second, items.right)
+    pairs = ["user", "item"]
+    # The items of the base come first.
+    rows = of_base.join(of_candidate, pairs, "full", coalesce=True, maintain_order="left_right")
+    rows = rows.fill_null(0).sort("user", maintain_order=True)
+    user, codes, base_rank, candidate_rank = (column.to_numpy() for column in rows)
     return UnjudgedPool(
         labels=users,
         base=first.ranking,
         candidate=second.ranking,
         base_group=base_group,
         candidate_group=candidate_group,
-        offsets=offsets,
+        offsets=row_offsets(np.bincount(user, minlength=users.size)),
         base_rank=base_rank,
         candidate_rank=candidate_rank,
         grades=np.unique(judged.relevance[judged.relevance > 0]),
@@ -177,6 +177,14 @@ def _unjudged_of(truth: Truth, run: Run, rules: ListRules) -> _Unjudged:
     names = join.items.names
     items = codes if names is None else names.gather(codes)
     return _Unjudged(ranking, offsets, items, rank, run.whole)
+
+
+def _rows_of(group: NDArray[np.int64], of_run: _Unjudged, codes: NDArray[np.int64]) -> pl.DataFrame:
+    """Return the rows of the groups of some users, one user after the other."""
+    sizes = np.diff(of_run.offsets)[group]
+    user = np.repeat(np.arange(group.size), sizes)
+    rows = np.arange(user.size) + np.repeat(of_run.offsets[group] - np.cumsum(sizes) + sizes, sizes)
+    return pl.DataFrame({"user": user, "item": codes[rows], "rank": of_run.rank[rows]})
 
 
 def _common(first: Labels, second: Labels) -> Labels:

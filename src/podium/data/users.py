@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from podium import _check
 from podium.data.columns import USER, Role, resolve
 from podium.data.convert import Ids, to_ids
-from podium.data.ids import as_labels, share
+from podium.data.ids import as_labels, first_repeated, share
 from podium.data.overlap import Side, check_common
 from podium.data.source import POLARS
 from podium.data.tables import open_table
@@ -95,9 +95,9 @@ def user_values(source: Any, column: str, labels: Labels, *, user: str | None = 
         check_common(shared, "user", *sides)
     order = np.argsort(shared.left, kind="stable")
     sorted_codes = shared.left[order]
-    repeated = np.flatnonzero(sorted_codes[1:] == sorted_codes[:-1])
-    if repeated.size:
-        first = _check.label(shared.label(sorted_codes[repeated[0]]))
+    repeated = first_repeated(shared.left)
+    if repeated is not None:
+        first = _check.label(shared.label(repeated))
         raise DataError(f"{table.name} has two rows for user {first}. Keep one.")
     values = _text(columns[column_of_role[column]])[order]
     if not sorted_codes.size:

@@ -170,8 +170,8 @@ def gate(
     'superior'
     """
     from podium.data.buckets import refuse_large
-    from podium.data.shared_names import with_shared_names
     from podium.data.storage import Storage
+    from podium.data.tables import with_shared_names
 
     storage = Storage.of(memory, spill_dir, grouped, executor, progress)
     divisions = _divisions(by)

@@ -54,7 +54,7 @@ class State:
             If a user of an earlier look has other values now, if a cluster of an earlier look gets
             new users, or if the horizon was reached before.
         """
-        from podium.data import user_positions
+        from podium.data.users import user_positions
 
         known = user_positions(pairs.labels, self.pairs.labels)
         self._refuse_changes(pairs, known)

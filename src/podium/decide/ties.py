@@ -118,7 +118,7 @@ def with_relevant_first(state: State, pairs: Pairs, best: Pairs) -> State:
 
     Earlier users whom the look does not have again keep their values.
     """
-    from podium.data import user_positions
+    from podium.data.users import user_positions
 
     place = user_positions(state.pairs.labels, pairs.labels)
 

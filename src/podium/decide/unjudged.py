@@ -25,7 +25,7 @@ from podium.metrics import Measure
 from podium.types import Labels, PerGroup, Undefined
 
 if TYPE_CHECKING:
-    from podium.data import UnjudgedPool
+    from podium.data.unjudged import UnjudgedPool
 
 _ROUNDING = 1e-12  # a difference that is this close to 0 is 0
 

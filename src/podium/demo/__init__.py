@@ -15,7 +15,8 @@ from pathlib import Path
 
 from podium import Audit, Comparison, Gate, report
 from podium._files import making
-from podium.data import OnlineRetail, load_onlineretail, write_table
+from podium.data import load_onlineretail, write_table
+from podium.data.retail import OnlineRetail
 from podium.demo import page
 from podium.demo.study import RANKERS, Results, run_study
 from podium.errors import DataError

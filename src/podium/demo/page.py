@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from podium.data import OnlineRetail
+from podium.data.retail import OnlineRetail
 from podium.demo.study import (
     FEATURES,
     N_PROPOSED,

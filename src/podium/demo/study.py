@@ -17,7 +17,8 @@ from scipy import sparse
 
 import podium
 from podium import recommenders
-from podium.data import OnlineRetail, splits
+from podium.data import splits
+from podium.data.retail import OnlineRetail
 from podium.errors import ArgumentError
 from podium.rankers import LinearRanker
 from podium.types import PerRow, RowIndex

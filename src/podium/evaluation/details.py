@@ -276,7 +276,7 @@ def _run_curves(
     evaluation: Evaluation, measures: Mapping[str, str], truth: Truth | None, users: Labels
 ) -> dict[str, dict[int, float | None]]:
     """Return the means of one run by metric and cutoff; lists of equal options are joined once."""
-    from podium import data
+    from podium.data.users import user_positions
 
     tables: Any = evaluation.tables
     rankings: dict[str, Any] = {}
@@ -293,7 +293,7 @@ def _run_curves(
             if key not in rankings:
                 rankings[key] = rank(**options)
             ranking = rankings[key]
-            is_included = data.user_positions(ranking.groups.labels, users) >= 0
+            is_included = user_positions(ranking.groups.labels, users) >= 0
             result[name] = {
                 k: _mean_at(replace(measure, k=k, text=""), ranking, is_included, rule)
                 for k in _cutoffs(measure, np.diff(ranking.groups.offsets))

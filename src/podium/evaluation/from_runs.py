@@ -142,8 +142,8 @@ optional
     >>> measure(truth, run, ["hit_rate@1", "recall@2"]).means
     {'hit_rate@1': 0.5, 'recall@2': 0.25}
     """
-    from podium.data.shared_names import with_shared_names
     from podium.data.storage import Storage
+    from podium.data.tables import with_shared_names
 
     options = with_shared_names(options, (truth, run, users, catalogue, items))
     result = measure_runs(
@@ -202,8 +202,8 @@ def measure_runs(
         If the table of a measure is not passed, no measure reads a table, a measure has no interval
         of the method, or runs have no user in common.
     """
-    from podium.data.shared_names import with_shared_names
     from podium.data.storage import Storage
+    from podium.data.tables import with_shared_names
 
     of_relevance = [m for m in measures if m.metric.reads == "relevance"]
     of_shown = [m for m in measures if m.metric.reads != "relevance"]

@@ -74,7 +74,7 @@ def measure_part(
     [0.0, 1.0]
     """
     from podium.data.build import ranking_of_some
-    from podium.data.shared_names import with_shared_names
+    from podium.data.tables import with_shared_names
 
     if options.get("unjudged") == "bounds":
         raise ArgumentError(

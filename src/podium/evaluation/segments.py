@@ -98,8 +98,7 @@ def divide(
         If `users` is passed and `by` names none of its columns, or names one of them that is also
         a built-in segment.
     """
-    from podium import data
-    from podium.data.users import has_user_column
+    from podium.data.users import has_user_column, user_column
 
     if isinstance(by, str) or not isinstance(by, Sequence):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ArgumentError(f"{arg.by} must be a sequence of names of segments, got {by!r}.")
@@ -117,6 +116,6 @@ def divide(
     labels = evaluation.labels if evaluation.users is None else evaluation.users
     for name in dict.fromkeys(by):
         has_no_column = users is None or name in BUILT_IN
-        key = None if has_no_column else data.user_column(users, name, labels, user=user)
+        key = None if has_no_column else user_column(users, name, labels, user=user)
         evaluation = evaluation.segmented(name, key)
     return evaluation

@@ -141,8 +141,8 @@ def compare(
     >>> round(compare(truth, {"a": a, "b": b}, "rr").difference("rr", "b").test.difference, 3)
     0.667
     """
-    from podium.data.shared_names import with_shared_names
     from podium.data.storage import Storage
+    from podium.data.tables import with_shared_names
 
     _refuse_runs_apart(runs, more)
     storage = Storage.of(memory, spill_dir, grouped, executor, progress)

@@ -233,7 +233,7 @@ class _Shown:
         clusters: Labels | None,
         table: ItemTable | None,
     ) -> None:
-        from podium.data import user_positions
+        from podium.data.users import user_positions
 
         self.coded, self.clusters, self.table, self.n_users = coded, clusters, table, labels.size
         users = user_positions(coded.run.user, labels)

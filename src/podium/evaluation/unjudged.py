@@ -26,7 +26,7 @@ from podium.ranking import Ranking, kept_offsets
 from podium.types import Labels, Mask, Offsets, PerGroup, Undefined
 
 if TYPE_CHECKING:
-    from podium.data import UnjudgedPool
+    from podium.data.unjudged import UnjudgedPool
 
 SUPPORTED = ("precision", "recall", "rr", "ndcg", "ap")
 """The measures that have bounds."""

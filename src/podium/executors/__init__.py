@@ -8,14 +8,13 @@ seed of a task does not depend on the worker.
 
 from typing import TYPE_CHECKING, Any
 
-from podium.errors import WorkerLost
-from podium.executors._local import Threads, or_threads
 from podium.executors._protocol import Executor, Held
+from podium.executors.local import Threads
 
 if TYPE_CHECKING:
     from podium.executors.ray import Ray
 
-__all__ = ["Executor", "Held", "Ray", "Threads", "WorkerLost", "or_threads"]
+__all__ = ["Executor", "Held", "Ray", "Threads"]
 
 
 def __getattr__(name: str) -> Any:

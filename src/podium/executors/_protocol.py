@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -27,6 +27,7 @@ class Held(Protocol):
         ...
 
 
+@runtime_checkable
 class Executor(Protocol):
     """Runs independent tasks, several at a time, and holds objects on the workers."""
 

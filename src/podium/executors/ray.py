@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from time import monotonic
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, cast
+from urllib.parse import urlsplit
 
 import podium
 from podium import _check
-from podium.errors import ArgumentError, NoWorkerError, WorkerLost, warn
-from podium.executors import _cluster
-from podium.executors._protocol import AHEAD
+from podium._one_thread import n_processors
+from podium.errors import ArgumentError, NoWorkerError, WorkerLost, arg, warn
+from podium.executors._protocol import AHEAD, R, T
 
 try:
     import ray
     from ray import exceptions
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 except ImportError:
     _check.extra("ray", "ray", "podium.executors.Ray")  # says how to install it
     raise
 
-T = TypeVar("T")
-R = TypeVar("R")
+START_TIMEOUT = 60.0  # seconds in which a node must answer, or a worker must start
+_ANSWER_TIMEOUT = 5.0  # seconds in which an address must accept a connection and answer
+_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+_SETTINGS = 4  # the first frame of both sides of HTTP/2, which gRPC and therefore Ray uses
+_CLIENT_PORT = 10001  # the default port of "ray://HOST"
 
 
 class Ray:
@@ -68,11 +73,18 @@ class Ray:
 
     def __init__(self, address: str | None = None, n_workers: int | None = None) -> None:
         n_requested = _check.cutoff(n_workers, name="n_workers", required=False)
-        self._connected_here = _cluster.connect(address, n_requested)
+        self._connected_here = connect(address, n_requested)
         self._closed = False
         try:
-            _cluster.refuse_other_versions()
-            self.n_workers = _cluster.number_of_workers(n_requested, _cluster.processors())
+            refuse_other_versions()
+            n_available = processors()
+            if n_available < (n_requested or 1):
+                raise ArgumentError(
+                    f"{arg.n_workers(n_requested or 1)}, but the cluster has {n_available} "
+                    f"processors. Pass a smaller {arg.n_workers}, or add nodes with `ray start "
+                    "--address`."
+                )
+            self.n_workers = n_requested or n_available
         except BaseException:
             self.close()
             raise
@@ -81,12 +93,7 @@ class Ray:
         """Return the executor."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the connection."""
         self.close()
 
@@ -129,13 +136,17 @@ class Ray:
         unread: deque[Any] = deque()
         running: list[Any] = []
         values: dict[Any, Any] = {}
-        patience: float | None = _cluster.START_TIMEOUT  # for the first task that ends
+        patience: float | None = START_TIMEOUT  # for the first task that ends
 
         def end_one() -> None:
             nonlocal running, patience
             ended, waiting = ray.wait(running, timeout=patience)
             if not ended:
-                _warn_of_busy_cluster()
+                warn(
+                    f"No task has ended within {START_TIMEOUT:.0f} s. Check with `ray status` "
+                    "whether other jobs use the processors of the cluster: tasks wait for free "
+                    "ones without a limit."
+                )
                 ended, waiting = ray.wait(running)
             running, patience = waiting, None
             values.update(zip(ended, self.get(ended), strict=True))
@@ -199,9 +210,11 @@ class _Worker:
     def __init__(self) -> None:
         self._objects: dict[int, Any] = {}
 
-    def ready(self) -> tuple[str, str]:
-        """Return the id of the actor's node, and podium's version on it."""
-        return ray.get_runtime_context().get_node_id(), podium.__version__
+    def ready(self, version: str) -> str:
+        """Return the id of the actor's node, or raise if it has another version of podium."""
+        if version != podium.__version__:
+            raise ArgumentError(f"the node has podium {podium.__version__}, not {version}")
+        return ray.get_runtime_context().get_node_id()
 
     def store(self, number: int, value: Any) -> None:
         self._objects[number] = value
@@ -218,84 +231,39 @@ def _start_workers(n_workers: int) -> list[Any]:
     actor = ray.remote(_Worker).options(
         num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD"
     )
+    n_workers = min(n_workers, max(processors(), 1))  # fewer after the loss of a node
     workers = [actor.remote() for _ in range(n_workers)]
+    calls = [worker.ready.remote(podium.__version__) for worker in workers]
     try:
-        nodes = _started_nodes([worker.ready.remote() for worker in workers])
+        ray.wait(calls, num_returns=n_workers, timeout=START_TIMEOUT)
+        nodes = [_started_node(call) for call in calls]
     except BaseException:
         _kill(workers)
         raise
-    _kill([worker for worker, node in zip(workers, nodes, strict=True) if node is None])
-    started = [(node, i) for i, node in enumerate(nodes) if node is not None]
+    _kill([w for w, node in zip(workers, nodes, strict=True) if not isinstance(node, str)])
+    started = [(node, i) for i, node in enumerate(nodes) if isinstance(node, str)]
+    advice = "Check with `ray status` whether all processors are in use."
+    if not started:
+        raise NoWorkerError(f"No worker started ({first_line(cast('Any', nodes[0]))}). {advice}")
+    if len(started) < n_workers:
+        warn(
+            f"{len(started)} of {n_workers} Ray workers started, and the fit continues with these. "
+            f"{advice}"
+        )
     return [workers[i] for _, i in sorted(started)]
 
 
-def _started_nodes(calls: list[Any]) -> list[str | None]:
-    """Return the nodes of the workers that start in time, None for the others.
-
-    Soon after a node is lost, a cluster still counts its processors and assigns workers to them.
-    Therefore at most as many workers are awaited as the cluster currently has processors.
-    """
-    end = monotonic() + _cluster.START_TIMEOUT
-    while True:
-        ended, _ = ray.wait(calls, num_returns=len(calls), timeout=1.0)
-        nodes = [_started_node(call) for call in calls]
-        n_started = sum(node is not None for node in nodes)
-        n_expected = min(len(calls), _cluster.processors())
-        if len(ended) == len(calls) or n_started >= max(n_expected, 1) or monotonic() > end:
-            break
-    if not n_started:
-        raise NoWorkerError(_no_worker_message(calls, n_failed=len(ended)))
-    if n_started < n_expected:
-        warn(
-            f"{n_started} of {n_expected} Ray workers started, and the fit continues with these. "
-            "Check with `ray status` whether all processors are in use."
-        )
-    return nodes
-
-
-def _no_worker_message(calls: list[Any], n_failed: int) -> str:
-    """Return the message if no worker has started: all have failed, or the time is over."""
-    if n_failed == len(calls):
-        return f"No worker started: all {n_failed} ended immediately{_reason(calls)}."
-    return (
-        f"No worker started within {_cluster.START_TIMEOUT:.0f} s{_reason(calls)}. Check with `ray "
-        "status` whether all processors are in use."
-    )
-
-
-def _started_node(call: Any) -> str | None:
-    """Return the node of a worker that has started, None for another; raise for another version."""
+def _started_node(call: Any) -> str | Exception:
+    """Return the node of a worker that has started, or else the error of its start."""
     try:
-        node, version = ray.get(call, timeout=0)
-    except (exceptions.GetTimeoutError, exceptions.RayError):
-        return None
-    if version != podium.__version__:
-        _cluster.refuse_node(node, version)
-    return node
-
-
-def _reason(calls: list[Any]) -> str:
-    """Return the error of the first worker that failed, in parentheses."""
-    for call in calls:
-        try:
-            ray.get(call, timeout=0)
-        except exceptions.GetTimeoutError:
-            continue
-        except exceptions.RayError as error:
-            return f" ({_cluster.first_line(error)})"
-    return ""
+        return ray.get(call, timeout=0)
+    except (exceptions.GetTimeoutError, exceptions.RayError) as error:
+        return error
 
 
 def _kill(workers: list[Any]) -> None:
     for worker in workers:
         ray.kill(worker)
-
-
-def _warn_of_busy_cluster() -> None:
-    warn(
-        f"No task has ended within {_cluster.START_TIMEOUT:.0f} s. Check with `ray status` whether "
-        "other jobs use the processors of the cluster: tasks wait for free ones without a limit."
-    )
 
 
 def _call(task: Any, function: Callable[..., Any], *shared: Any) -> Any:
@@ -307,13 +275,101 @@ def _original_error(error: exceptions.RayError) -> BaseException:
     cause: BaseException = error
     while isinstance(cause, exceptions.RayTaskError) and cause.cause is not None:
         cause = cause.cause
-    loss_errors = (
-        exceptions.RayActorError,
-        exceptions.ObjectLostError,
-        exceptions.WorkerCrashedError,
-        exceptions.NodeDiedError,
-        exceptions.LocalRayletDiedError,
-    )
-    if isinstance(cause, loss_errors):
-        return WorkerLost(f"A worker of the cluster was lost ({_cluster.first_line(cause)}).")
+    if isinstance(cause, exceptions.RayError) and not isinstance(cause, exceptions.RayTaskError):
+        return WorkerLost(f"A worker of the cluster was lost ({first_line(cause)}).")
     return cause
+
+
+def connect(address: str | None, n_workers: int | None) -> bool:
+    """Connect to a cluster or start one; return False if this process was already connected."""
+    any_cluster = address in (None, "auto")
+    if ray.is_initialized():
+        if any_cluster:
+            return False
+        raise ArgumentError(
+            f"{arg.address} {address!r}: this process is already connected to a Ray cluster. Leave "
+            f"{arg.address} out to use that cluster, or call ray.shutdown() first."
+        )
+    target = os.environ.get("RAY_ADDRESS") or "auto" if any_cluster else str(address)
+    settings: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
+    if target == "local":
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        n_cpus = n_processors() if n_workers is None else n_workers
+        ray.init("local", num_cpus=n_cpus, include_dashboard=False, **settings)
+        return True
+    advice = "Start one with `ray start --head`, or pass 'local'."
+    try:
+        _check_address(target)
+        advice += " If the cluster requires a token, set RAY_AUTH_MODE=token in this process."
+        ray.init(target, **settings)
+    except (OSError, ImportError, RuntimeError, ValueError, exceptions.RayError) as error:
+        raise ArgumentError(
+            f"{arg.address} {target!r}: no Ray cluster answers there ({first_line(error)}). "
+            f"{advice}"
+        ) from None
+    return True
+
+
+def _check_address(address: str) -> None:
+    """Raise if no Ray listens at an address, because Ray itself would retry for minutes."""
+    scheme, _, location = address.rpartition("://")
+    if address == "auto" or scheme not in ("", "ray"):
+        return
+    parts = urlsplit(f"//{location}")
+    port = parts.port or (_CLIENT_PORT if scheme else None)
+    if parts.hostname is None or port is None:
+        raise ValueError("the form must be HOST:PORT")
+    with socket.create_connection((parts.hostname, port), timeout=_ANSWER_TIMEOUT) as connection:
+        if os.environ.get("RAY_USE_TLS", "0") in ("", "0"):
+            _check_grpc(connection)
+
+
+def _check_grpc(line: socket.socket) -> None:
+    """Raise unless the other side answers like a gRPC server."""
+    line.sendall(_PREFACE)
+    try:
+        with line.makefile("rb") as answers:
+            answer = answers.read(4)
+    except TimeoutError:
+        raise ConnectionError(f"the server did not answer for {_ANSWER_TIMEOUT:.0f} s") from None
+    if len(answer) < 4 or answer[3] != _SETTINGS:
+        raise ConnectionError("the server is not Ray")
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, or the error's type if the message is empty."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+
+
+def processors() -> int:
+    """Return the current number of processors of the cluster."""
+    return int(ray.cluster_resources().get("CPU", 0))
+
+
+def refuse_other_versions() -> None:
+    """Raise if a node lacks podium or has another version, whose results could differ."""
+
+    def version() -> str:  # a local function is sent as code, so the node needs no podium
+        try:
+            import podium
+        except ImportError:
+            return "none"
+        return podium.__version__
+
+    remote_version, nodes = ray.remote(version), [node for node in ray.nodes() if node["Alive"]]
+    strategies = [NodeAffinitySchedulingStrategy(node["NodeID"], soft=False) for node in nodes]
+    calls = [
+        remote_version.options(num_cpus=0, scheduling_strategy=strategy).remote()
+        for strategy in strategies
+    ]
+    ray.wait(calls, num_returns=len(calls), timeout=START_TIMEOUT)
+    for node, call in zip(nodes, calls, strict=True):
+        try:
+            node_version = ray.get(call, timeout=0)
+        except (exceptions.GetTimeoutError, exceptions.RayError):
+            continue  # the node was lost or is slow
+        if node_version != podium.__version__:
+            raise ArgumentError(
+                f"address: the node {node['NodeManagerAddress']} has podium {node_version}, but "
+                f"this process has {podium.__version__}. Install the same version on all nodes."
+            )

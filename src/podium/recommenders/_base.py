@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from podium import _check
 from podium.catalogue import ScoreFunction, target_ranks, top_k
 from podium.errors import ArgumentError, arg
-from podium.executors import Executor, or_threads
+from podium.executors import Executor
+from podium.executors.local import or_threads
 from podium.recommenders import _ids, _pairs
 from podium.recommenders._files import Saved
 from podium.recommenders._ids import IdsLike, Labels

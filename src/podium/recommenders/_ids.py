@@ -113,7 +113,7 @@ def places(ids: NDArray[Any], labels: Labels | None, n: int) -> NDArray[np.int64
         numbers = np.full(ids.size, -1) if ids.dtype.kind == "U" else ids
         return np.where((numbers >= 0) & (numbers < n), numbers, -1)
     if (ids.dtype.kind == "U") != (labels.dtype.kind == "U"):
-        from podium.data import user_positions
+        from podium.data.users import user_positions
 
         return user_positions(ids, labels)
     return find(labels, ids)

@@ -68,7 +68,7 @@ def require_renderer() -> None:
 
 def write(done: Finished, folder: Path) -> Path:
     """Write all files, each of them atomically, and return the path of the page."""
-    from podium.data import atomic
+    from podium.data.appending import atomic
 
     for old in folder.glob("plot-*.svg"):
         old.unlink()

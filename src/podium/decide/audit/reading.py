@@ -11,11 +11,11 @@ import numpy as np
 from podium import _check
 from podium.data.columns import ITEM, RANK, RELEVANCE, SCORE, TIMESTAMP, USER
 from podium.data.convert import Ids
+from podium.data.ids import share_all
 from podium.data.interactions import read_pairs, read_times
-from podium.data.several import share_all
-from podium.data.shared_names import with_shared_names
 from podium.data.some_users import n_rows_on_disk, of_some_users
 from podium.data.storage import Storage
+from podium.data.tables import with_shared_names
 from podium.data.times import keys_of
 from podium.decide.audit.pricing import POPULARITY
 from podium.decide.audit.tables import Part, Request, Tables

@@ -148,7 +148,7 @@ def explain(
     ({'gain': 'exp2'},)
     """
     from podium import data
-    from podium.data.shared_names import with_shared_names
+    from podium.data.tables import with_shared_names
 
     parsed = parse_relevance(measure)
     tables = (truth, run, other_truth, other_run)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.errors import ArgumentError, NoWorkerError, arg
-from podium.executors import Executor, Held, WorkerLost
+from podium.errors import ArgumentError, NoWorkerError, WorkerLost, arg
+from podium.executors import Executor, Held
 from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._blocks import (
     Block,

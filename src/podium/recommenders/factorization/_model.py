@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from podium import _check
 from podium._arrays import Arrays
 from podium.errors import ArgumentError, arg
-from podium.executors import Executor, or_threads
+from podium.executors import Executor
+from podium.executors.local import or_threads
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.recommenders import _pairs

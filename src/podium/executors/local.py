@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from podium import _check
 from podium._one_thread import n_processors
 from podium.errors import ArgumentError, arg
-from podium.executors._protocol import AHEAD, Executor
-
-T = TypeVar("T")
-R = TypeVar("R")
+from podium.executors._protocol import AHEAD, Executor, R, T
 
 
 class Threads:
@@ -110,7 +107,8 @@ def or_threads(executor: Executor | None) -> Executor:
     """Return the executor, or if it is None, threads on all processors of this process."""
     if executor is None:
         return Threads()
-    if isinstance(executor, type) or not (hasattr(executor, "hold") and hasattr(executor, "map")):
+    is_executor = isinstance(executor, Executor)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if isinstance(executor, type) or not is_executor:
         raise ArgumentError(
             f"{arg.executor} must be an executor such as Threads(2) or Ray('local'), got "
             f"{executor!r}."
