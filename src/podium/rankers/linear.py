@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -21,6 +21,7 @@ from podium.rankers.validation import validator
 from podium.types import Progress
 
 
+@dataclass(eq=False, repr=False)
 class LinearRanker(LinearScores):
     """A ranker that scores ``X @ coef_ + intercept_``, learned from relevance in groups.
 
@@ -147,40 +148,22 @@ class LinearRanker(LinearScores):
     graded_loss: ClassVar[str | None] = "robirank"
     _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
 
-    def __init__(
-        self,
-        loss: Loss | str | None = None,
-        *,
-        l2: float = 1e-4,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        learning_rate: float | None = None,
-        max_iter: int = 500,
-        tol: float = 1e-4,
-        radius: float | None = None,
-        start: str | ArrayLike = "auto",
-        keep: str = "best",
-        batch_size: int = 16,
-        random_state: int = 0,
-        eval_metric: str | Measure | None = None,
-        patience: int | None = 50,
-        one_group: bool = False,
-    ) -> None:
-        self.loss = loss
-        self.l2 = l2
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.tol = tol
-        self.radius = radius
-        self.start = start
-        self.keep = keep
-        self.batch_size = batch_size
-        self.random_state = random_state
-        self.eval_metric = eval_metric
-        self.patience = patience
-        self.one_group = one_group
+    loss: Loss | str | None = None
+    _: KW_ONLY
+    l2: float = 1e-4
+    fit_intercept: bool = True
+    solver: str = "auto"
+    learning_rate: float | None = None
+    max_iter: int = 500
+    tol: float = 1e-4
+    radius: float | None = None
+    start: str | ArrayLike = "auto"
+    keep: str = "best"
+    batch_size: int = 16
+    random_state: int = 0
+    eval_metric: str | Measure | None = None
+    patience: int | None = 50
+    one_group: bool = False
 
     def fit(
         self,

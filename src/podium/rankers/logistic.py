@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -103,6 +103,7 @@ def require_both_classes(positive: Mask, weights: PerRow | None, min_relevance: 
     )
 
 
+@dataclass(eq=False, repr=False)
 class LogisticRanker(LinearBaseline):
     """Logistic regression on all rows, without groups: a strong baseline.
 
@@ -151,24 +152,14 @@ class LogisticRanker(LinearBaseline):
 
     _reads_groups: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        eval_metric: str | Measure | None = None,
-        min_relevance: float = 1.0,
-        one_group: bool = False,
-    ) -> None:
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.eval_metric = eval_metric
-        self.min_relevance = min_relevance
-        self.one_group = one_group
+    C: float = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int = 1000
+    eval_metric: str | Measure | None = None
+    min_relevance: float = 1.0
+    one_group: bool = False
 
     def _measure(self) -> str | Measure:
         return self.suited_measure() if self.eval_metric is None else self.eval_metric

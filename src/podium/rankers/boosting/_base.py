@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import abc
 import contextlib
-import inspect
 import re
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -42,6 +41,7 @@ _LARGEST_SEED = 2**31 - 1  # the largest seed that both libraries accept
 _PLACE = re.compile(r"\[[\d:]+\] \S+:\d+: ")  # time, file and line before an error of XGBoost
 
 
+@dataclass(eq=False, repr=False)
 class BoostedRanker(Ranker):
     """Abstract base of `LightGBMRanker` and `XGBoostRanker`."""
 
@@ -58,23 +58,25 @@ class BoostedRanker(Ranker):
     _binary: ClassVar[tuple[str, ...]]  # the library's own objectives of single rows
     _ranking: ClassVar[Mapping[str, float]]  # those that read groups, with their highest grade
     _takes_sparse: ClassVar[bool]
-    _booster: Any = None  # rebuilt from trees_; copies, pickles and files only hold the bytes
+    _booster: Any = field(default=None, init=False)  # rebuilt from trees_; copies hold the bytes
 
-    loss: Loss | str | None
-    n_trees: int
-    learning_rate: float
-    n_leaves: int
-    l2: float
-    row_share: float
-    feature_share: float
-    min_hessian_in_leaf: float
-    pool_share: float
-    start: str
-    eval_metric: str | Measure | None
-    patience: int | None
-    random_state: int
-    n_threads: int | None
-    options: Mapping[str, Any] | None
+    loss: Loss | str | None = None
+    _: KW_ONLY
+    n_trees: int = 300
+    learning_rate: float = 0.05
+    n_leaves: int = 31
+    l2: float = 0.0
+    row_share: float = 1.0
+    feature_share: float = 1.0
+    min_hessian_in_leaf: float = 1e-3
+    pool_share: float = 0.9
+    start: str = "zero"
+    eval_metric: str | Measure | None = None
+    patience: int | None = 50
+    random_state: int = 0
+    n_threads: int | None = None
+    options: Mapping[str, Any] | None = None
+    one_group: bool = False
 
     def fit(
         self,
@@ -181,11 +183,6 @@ class BoostedRanker(Ranker):
         """Whether `fit` can pool labels over items: with the loss "group-logistic"."""
         loss = self.loss_in_use()
         return isinstance(loss, losses.GroupLogistic) and not loss.soft
-
-    def _keep_arguments(self, arguments: Mapping[str, Any]) -> None:
-        """Store the constructor's arguments unchanged, as scikit-learn requires."""
-        for name in inspect.signature(type(self)).parameters:
-            setattr(self, name, arguments[name])
 
     def _library(self) -> Any:
         """Import the library, or raise an error with the install command."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -26,6 +27,7 @@ from podium.rankers.validation import validator
 from podium.types import PerRow, Progress, RowIndex
 
 
+@dataclass(eq=False, repr=False)
 class NeuralRanker(Ranker):
     """A small network that scores standardised features, trained by Adam.
 
@@ -124,36 +126,20 @@ class NeuralRanker(Ranker):
     }
     _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
 
-    def __init__(
-        self,
-        loss: Loss | str | None = None,
-        *,
-        hidden: int | tuple[int, ...] = 32,
-        activation: str = "relu",
-        standardize: bool = True,
-        l2: float = 1e-4,
-        learning_rate: float = 0.01,
-        batch_size: int = 16,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        random_state: int = 0,
-        eval_metric: str | Measure | None = None,
-        patience: int | None = 20,
-        one_group: bool = False,
-    ) -> None:
-        self.loss = loss
-        self.hidden = hidden
-        self.activation = activation
-        self.standardize = standardize
-        self.l2 = l2
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.eval_metric = eval_metric
-        self.patience = patience
-        self.one_group = one_group
+    loss: Loss | str | None = None
+    _: KW_ONLY
+    hidden: int | tuple[int, ...] = 32
+    activation: str = "relu"
+    standardize: bool = True
+    l2: float = 1e-4
+    learning_rate: float = 0.01
+    batch_size: int = 16
+    max_iter: int = 200
+    tol: float = 1e-4
+    random_state: int = 0
+    eval_metric: str | Measure | None = None
+    patience: int | None = 20
+    one_group: bool = False
 
     def fit(
         self,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,6 +33,7 @@ from podium.recommenders.factorization._space import SPACE
 from podium.types import Progress
 
 
+@dataclass(eq=False, repr=False)
 class Factorization(FactorRecommender):
     """Vectors of users and items, whose cosine or product is the score of an item.
 
@@ -141,53 +143,27 @@ class Factorization(FactorRecommender):
         "weight_scale_": float,
     }
 
-    history_: dict[str, NDArray[np.float64]]
-    _size: DataSize | None = None
-
-    def __init__(
-        self,
-        n_factors: int = 128,
-        *,
-        loss: str = "softmax",
-        n_negatives: int = 128,
-        learning_rate: float | None = None,
-        decay: str = "linear",
-        l2: float | None = None,
-        l2_power: float = 1.0,
-        n_epochs: int | None = None,
-        n_blocks: int | None = None,
-        xi: str = "running",
-        xi_rate: float = 0.7,
-        negatives: str = "all",
-        popularity: float | None = None,
-        popularity_share: float = 1.0,
-        similarity: str | None = None,
-        item_bias: bool = True,
-        gain: str = "value",
-        random_state: int = 0,
-        eval_metric: str | Measure = "ndcg@10",
-        patience: int | None = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.loss = loss
-        self.n_negatives = n_negatives
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.l2 = l2
-        self.l2_power = l2_power
-        self.n_epochs = n_epochs
-        self.n_blocks = n_blocks
-        self.xi = xi
-        self.xi_rate = xi_rate
-        self.negatives = negatives
-        self.popularity = popularity
-        self.popularity_share = popularity_share
-        self.similarity = similarity
-        self.item_bias = item_bias
-        self.gain = gain
-        self.random_state = random_state
-        self.eval_metric = eval_metric
-        self.patience = patience
+    n_factors: int = 128
+    _: KW_ONLY
+    loss: str = "softmax"
+    n_negatives: int = 128
+    learning_rate: float | None = None
+    decay: str = "linear"
+    l2: float | None = None
+    l2_power: float = 1.0
+    n_epochs: int | None = None
+    n_blocks: int | None = None
+    xi: str = "running"
+    xi_rate: float = 0.7
+    negatives: str = "all"
+    popularity: float | None = None
+    popularity_share: float = 1.0
+    similarity: str | None = None
+    item_bias: bool = True
+    gain: str = "value"
+    random_state: int = 0
+    eval_metric: str | Measure = "ndcg@10"
+    patience: int | None = None
 
     def fit(
         self,
@@ -361,12 +337,14 @@ class Factorization(FactorRecommender):
     def _finish(self, pairs: Pairs, settings: Settings, factors: Factors, history: History) -> None:
         self._hold(pairs, factors)
         self.n_blocks_, self.n_epochs_ = settings.n_blocks, history.best_epoch
-        self.stop_reason_, self.history_ = history.stop_reason, history.arrays()
+        self.stop_reason_ = history.stop_reason
+        self.history_: dict[str, NDArray[np.float64]] = history.arrays()
 
     def _hold(self, pairs: Pairs, factors: Factors) -> None:
         self.user_factors_, self.item_factors_ = factors.users, factors.items
-        self.item_bias_, self._size = factors.bias, None
+        self.item_bias_ = factors.bias
         self._hold_pairs(pairs)
+        vars(self).pop("_size", None)
 
     def _fold(self, pairs: Pairs, executor: Executor | None) -> Floats:
         settings = self._settings()
@@ -375,9 +353,11 @@ class Factorization(FactorRecommender):
 
     def _settings(self) -> Settings:
         """Return the settings for more users; the pairs of the fit are counted only once."""
-        if self._size is None:
-            self._size = DataSize.of(self._learned_pairs())
         return read_settings(self, self._size, cap_blocks=True)
+
+    @cached_property
+    def _size(self) -> DataSize:
+        return DataSize.of(self._learned_pairs())
 
     def _factors(self) -> Factors:
         return Factors(self.user_factors_, self.item_factors_, self.item_bias_)
