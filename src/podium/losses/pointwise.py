@@ -9,35 +9,32 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from podium import _check
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.losses.base import GroupLoss, Out, count_of, register
-from podium.types import Mask, PerRow, RowIndex
+from podium.types import Mask, PerRow
 
 
 @dataclass(frozen=True, eq=False)
-class BinaryTarget:
-    """The target of a loss of single rows with binary labels.
+class RowTarget:
+    """The target of a loss of single rows, defined on groups with a row of weight > 0.
 
     Attributes
     ----------
     groups : Groups
         The groups that the target was prepared for.
-    positive : bool, (n_rows,)
-        The mask of positive rows.
-    index : int64, (n_rows,)
-        The group number of each row.
+    labels : (n_rows,)
+        The mask of positive rows, or the relevance of each row.
     share : float64, (n_rows,)
         The factor of a row's loss in its group's value.
     defined : bool, (n_groups,)
-        The mask of groups with a row of weight > 0.
+        The mask of groups on which the loss is defined.
     """
 
     groups: Groups
-    positive: Mask
-    index: RowIndex
+    labels: NDArray[Any]
     share: PerRow
     defined: Mask
 
@@ -61,9 +58,12 @@ class RowLoss(GroupLoss):
         """Whether the value depends on the groups: only if all groups have the same weight."""
         return self.per == "group"
 
-    def why_undefined(self, target: Any) -> str:
-        """Return a message on what a group needs."""
-        return f"{self.name} needs a row with weight > 0, but no group has one."
+    def _needs(self) -> str:
+        return "a row with weight > 0"
+
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> RowTarget:
+        labels = grades if self.reads_grades else grades >= self.min_relevance
+        return RowTarget(groups, labels, *inputs.row_shares(weights, groups, self.per))
 
 
 @register
@@ -110,46 +110,16 @@ class Logistic(RowLoss):
     smooth: ClassVar[bool] = True
     reads_grades: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        _check.choice(self.per, "per", ("row", "group"))
-        self._check_min_relevance()
-
-    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> BinaryTarget:
-        positive = grades >= self.min_relevance
-        share, defined = inputs.row_shares(weights, groups, self.per)
-        return BinaryTarget(groups, positive, groups.index, share, defined)
-
-    def _run(self, scores: PerRow, target: BinaryTarget, out: Out) -> None:
+    def _run(self, scores: PerRow, target: RowTarget, out: Out) -> None:
         from podium.losses.logistic_kernels import logistic_curvature, logistic_rows
 
         values, grad, curvature = out
         n_defined = count_of(target)
-        logistic_rows(scores, target.positive, target.index, target.share, values, grad)
+        index = target.groups.index
+        logistic_rows(scores, target.labels, index, target.share, values, grad)
         grad /= n_defined
         if curvature.size:
             logistic_curvature(scores, target.share / n_defined, 0.0, curvature)
-
-
-@dataclass(frozen=True, eq=False)
-class SquaredTarget:
-    """The target of the squared loss.
-
-    Attributes
-    ----------
-    groups : Groups
-        The groups that the target was prepared for.
-    relevance : float64, (n_rows,)
-        The relevance of each row.
-    share : float64, (n_rows,)
-        The factor of a row's loss in its group's value.
-    defined : bool, (n_groups,)
-        The mask of groups with a row of weight > 0.
-    """
-
-    groups: Groups
-    relevance: PerRow
-    share: PerRow
-    defined: Mask
 
 
 @register
@@ -192,15 +162,9 @@ class Squared(RowLoss):
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _check.choice(self.per, "per", ("row", "group"))
-
-    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> SquaredTarget:
-        return SquaredTarget(groups, grades, *inputs.row_shares(weights, groups, self.per))
-
-    def _run(self, scores: PerRow, target: SquaredTarget, out: Out) -> None:
+    def _run(self, scores: PerRow, target: RowTarget, out: Out) -> None:
         values, grad, curvature = out
-        error, n_defined = scores - target.relevance, count_of(target)
+        error, n_defined = scores - target.labels, count_of(target)
         np.multiply(target.share, error, out=grad)
         with np.errstate(over="ignore"):
             values += np.bincount(target.groups.index, grad * error, values.size)

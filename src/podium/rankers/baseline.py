@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium import _check
-from podium.errors import ArgumentError, arg
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.rankers import inputs
 from podium.rankers.estimator import LinearScores
 from podium.rankers.objective import times
-from podium.rankers.validation import mean_measure, validator
+from podium.rankers.validation import validator
 from podium.types import Mask, PerRow, Progress
 
 Coefficients = NDArray[np.float64]  # (n_features,)
@@ -97,9 +96,11 @@ class LinearBaseline(LinearScores):
         self._keep_kind(rows.relevance)
         weights = inputs.row_weights(sample_weight, rows.groups)
         if eval_set is None:
-            eval_rows, evaluate = None, self._evaluator(rows, weights)
+            labels, measure = (rows.relevance, rows.groups, weights), self._measure()
+            eval_rows, evaluate = None, validator(measure, *labels, min_relevance=min_relevance)
         else:
-            eval_rows, evaluate = self._validation(eval_set)
+            eval_rows = self._eval_rows(eval_set)
+            evaluate = self._validator(eval_rows)
         positive = rows.relevance >= min_relevance
         self._learn(Task(rows, positive, weights, eval_rows, evaluate), or_silent(progress))
         return self
@@ -117,38 +118,6 @@ class LinearBaseline(LinearScores):
     def min_relevance_in_use(self) -> float:
         """Return the smallest relevance of a positive: the parameter `min_relevance`."""
         return _check.positive(self.min_relevance, "min_relevance")
-
-    def _evaluator(self, rows: inputs.Rows, weights: PerRow | None) -> Callable[[PerRow], float]:
-        measure, min_relevance = parse_relevance(self._measure()), self.min_relevance
-        sign = measure.metric.sign
-        labels = rows.groups.index
-
-        def evaluate(scores: PerRow) -> float:
-            mean = mean_measure(
-                measure,
-                scores,
-                rows.relevance,
-                labels,
-                min_relevance=min_relevance,
-                weights=weights,
-            )
-            if mean != mean:  # nan
-                raise ArgumentError(
-                    f"{measure} is defined on none of the {rows.groups.n_groups} groups. Check "
-                    f"{arg.min_relevance(min_relevance)} and qid, or choose another k or "
-                    f"{arg.eval_metric}."
-                )
-            return sign * mean
-
-        return evaluate
-
-    def _validation(self, eval_set: Any) -> tuple[inputs.Rows, Callable[[PerRow], float]]:
-        X, y, qid = inputs.unpack_eval_set(eval_set)
-        rows = self._eval_rows(self._features(X, reset=False), y, qid)
-        min_relevance = self.min_relevance
-        return rows, validator(
-            self._measure(), rows.relevance, rows.groups.index, min_relevance=min_relevance
-        )
 
     def _copy_learned(self, ranker: Any) -> None:
         """Copy the learned attributes of another estimator."""

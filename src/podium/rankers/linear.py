@@ -17,7 +17,6 @@ from podium.rankers import fitting, inputs
 from podium.rankers.estimator import LinearScores
 from podium.rankers.objective import LinearObjective, times
 from podium.rankers.solvers import KEEP, SOLVERS, Settings, Solution, Validate
-from podium.rankers.validation import validator
 from podium.types import Progress
 
 
@@ -223,7 +222,7 @@ class LinearRanker(LinearScores):
         intercept = _check.flag(self.fit_intercept, "fit_intercept") and not loss.shift_invariant
         l2 = float(self.l2)
         objective = LinearObjective(features, loss, target, l2, intercept, places, labels=labels)
-        validate = None if eval_set is None else self._validate(eval_set, loss, objective)
+        validate = None if eval_set is None else self._validate(eval_set, objective)
         validated = validate is not None
         settings = fitting.with_suited_keep(settings, loss, validated=validated)
         start = fitting.start_point(self.start, objective, settings.seed, validated=validated)
@@ -266,14 +265,10 @@ class LinearRanker(LinearScores):
             seed=_check.seed(self.random_state, "random_state"),
         )
 
-    def _validate(self, eval_set: Any, loss: Loss, objective: LinearObjective) -> Validate:
-        X, y, qid = inputs.unpack_eval_set(eval_set)
-        features = self._features(X, reset=False)
-        rows = self._eval_rows(features, y, qid)
-        measure = validator(
-            self._measure(), rows.relevance, rows.qid, min_relevance=loss.min_relevance
-        )
-        return lambda parameters: measure(times(features, objective.split(parameters)[0]))
+    def _validate(self, eval_set: Any, objective: LinearObjective) -> Validate:
+        rows = self._eval_rows(eval_set)
+        measure = self._validator(rows)
+        return lambda parameters: measure(times(rows.features, objective.split(parameters)[0]))
 
     def _keep(self, solution: Solution, objective: LinearObjective) -> None:
         coef, self.intercept_ = objective.split(solution.parameters)

@@ -23,7 +23,6 @@ from podium.rankers.neural._network import ACTIVATIONS, Network, hidden_sizes
 from podium.rankers.neural._standard import Standard
 from podium.rankers.objective import Labels, Parameters
 from podium.rankers.solvers import Settings, Solution, Validate
-from podium.rankers.validation import validator
 from podium.types import PerRow, Progress, RowIndex
 
 
@@ -191,9 +190,7 @@ class NeuralRanker(Ranker):
 
     def predict(self, X: Any) -> PerRow:
         """Return the scores, float64, (n_rows,); a higher score ranks first."""
-        check_is_fitted(self)
-        features = self._features(X, reset=False)
-        inputs.finite_features(features, None, "X")
+        features = self._features_to_score(X)
         standard = Standard(self.mean_, self.scale_)
         return _training.scores_of(self._network(), standard, self.parameters_, features)
 
@@ -258,16 +255,12 @@ class NeuralRanker(Ranker):
         )
 
     def _validate(self, eval_set: Any, problem: _training.Problem) -> Validate:
-        X, y, qid = inputs.unpack_eval_set(eval_set)
-        features = self._features(X, reset=False)
-        rows = self._eval_rows(features, y, qid)
-        min_relevance = problem.loss.min_relevance
-        measure = validator(self._measure(), rows.relevance, rows.qid, min_relevance=min_relevance)
+        rows = self._eval_rows(eval_set)
+        measure = self._validator(rows)
 
         def validate(parameters: Parameters) -> float:
-            return measure(
-                _training.scores_of(problem.network, problem.standard, parameters, features)
-            )
+            network, standard = problem.network, problem.standard
+            return measure(_training.scores_of(network, standard, parameters, rows.features))
 
         return validate
 

@@ -252,11 +252,10 @@ class RankBoost(Ranker):
         )
 
     def _judge(self, eval_set: Any) -> Judge:
-        X, y, qid = inputs.unpack_eval_set(eval_set)
-        features = self._features(X, reset=False)
-        rows = self._eval_rows(features, y, qid)
+        rows = self._eval_rows(eval_set)
+        features, min_relevance = rows.features, self.min_relevance
         measure = validator(
-            self.eval_metric, rows.relevance, rows.qid, min_relevance=self.min_relevance
+            self.eval_metric, rows.relevance, rows.groups, min_relevance=min_relevance
         )
         columns: Any = features.tocsc() if hasattr(features, "tocsc") else features
 
