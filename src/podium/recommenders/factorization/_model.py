@@ -19,7 +19,7 @@ from podium.executors import Executor, or_threads
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.recommenders import _pairs
-from podium.recommenders._base import Floats, Items
+from podium.recommenders._base import Floats, Items, best_items
 from podium.recommenders._factors import FactorRecommender
 from podium.recommenders._ids import IdsLike
 from podium.recommenders._pairs import Pairs
@@ -222,7 +222,8 @@ class Factorization(FactorRecommender):
         settings = read_settings(self, DataSize.of(pairs))
         validation = None
         if eval_set is not None:
-            eval_pairs = self._read_like("eval_set", eval_set, pairs)
+            every_row = self.every_row
+            eval_pairs = _pairs.read_matching(eval_set, "eval_set", pairs, every_row=every_row)
             validation = Validation(eval_pairs, all_pairs, measure, patience)
         file = None if checkpoint is None else Checkpoint(checkpoint, pairs, settings, validation)
         resumed_state = resumed(file) if _check.flag(resume, "resume") else None
@@ -309,10 +310,10 @@ class Factorization(FactorRecommender):
         """
         check_is_fitted(self)
         pairs = _pairs.read_users(user_items, self.gain, self._seen_pairs())
-        factors = self._fold(pairs, executor)
         seen = pairs.matrix() if _check.flag(exclude_seen, "exclude_seen") else None
-        candidates = self._candidates(allow, deny)
-        columns, scores = self._top_of(factors, self._width(k), seen, candidates)
+        width, candidates = self._width(k), self._candidates(allow, deny)
+        factors = self._as_scores(self._fold(pairs, executor), candidates)
+        columns, scores = best_items(factors, width, seen, candidates)
         return self._with_labels(columns), scores
 
     def fold_in(self, user_items: Any, *, executor: Executor | None = None) -> Floats:

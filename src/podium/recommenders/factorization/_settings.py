@@ -19,6 +19,7 @@ XI = ("running", "exact")
 NEGATIVES = ("unseen", "all")
 _STEPS, _FEWEST_PASSES, _MOST_PASSES = 16_000_000, 15, 60
 SIMILARITIES = ("dot", "cosine")
+_FEWEST_FACTORS = 64  # from which on cosines are compared by default
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,8 @@ def read_settings(
     n_factors = _check.cutoff(model.n_factors, name="n_factors")
     similarity = model.similarity
     if similarity is None:
-        similarity = loss.default_similarity(n_factors)
+        is_long = n_factors >= _FEWEST_FACTORS  # short vectors have too few directions
+        similarity = "cosine" if is_long and loss.suits_cosines else "dot"
     cosine = _check.choice(similarity, "similarity", SIMILARITIES) == "cosine"
     if size is not None:
         loss = loss.for_data(size.n_used_items, size.density, cosine=cosine)
@@ -127,7 +129,9 @@ def read_settings(
         loss=str(loss),
         n_factors=n_factors,
         n_negatives=_check.cutoff(model.n_negatives, name="n_negatives"),
-        learning_rate=_learning_rate(model, loss, cosine=cosine),
+        learning_rate=loss.default_rate(cosine=cosine)
+        if model.learning_rate is None
+        else _check.positive(model.learning_rate, "learning_rate"),
         decay=_check.choice(model.decay, "decay", DECAYS),
         l2=_l2(model, loss, size, cosine=cosine),
         n_epochs=_n_epochs(model, size),
@@ -159,13 +163,6 @@ def _check_combination(loss: FactorLoss, *, exact: bool, popularity: float) -> N
             f"{loss} needs uniform negatives, because it counts the best of them. Pass "
             "popularity=0."
         )
-
-
-def _learning_rate(model: Any, loss: FactorLoss, *, cosine: bool) -> float:
-    """Return the initial step: the given one, or that of the loss."""
-    if model.learning_rate is None:
-        return loss.default_rate(cosine=cosine)
-    return _check.positive(model.learning_rate, "learning_rate")
 
 
 def _l2(model: Any, loss: FactorLoss, size: DataSize | None, *, cosine: bool) -> float:
