@@ -152,13 +152,6 @@ def test_new_items_begin_unlike_all_others() -> None:
     )
 
 
-def test_gain_of_one_stays_one() -> None:
-    likes = np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 4.0]])
-    model = Factorization(2, n_epochs=2, gain="one").fit(csr_array(likes), executor=ONE)
-    model.partial_fit(csr_array([[3.0, 0, 1.0], [0, 0, 0]]), executor=ONE)
-    np.testing.assert_allclose(model.seen_weights_, 1.0)
-
-
 def test_model_that_was_never_fitted_is_fitted() -> None:
     likes = csr_array(_tastes())
     first = _model().partial_fit(likes, executor=ONE)

@@ -7,10 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from tests.raised import raises
 
 from podium import losses
-from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.rankers import LinearRanker
 from podium.rankers.batches import Batches
@@ -192,57 +190,6 @@ def test_redrawn_passes_are_unbiased_for_the_averaged_loss(name: str) -> None:
     error = np.std(grads, axis=0) / np.sqrt(len(grads))
     assert np.all(error > 0.0)
     assert np.all(np.abs(np.mean(grads, axis=0) - averaged.evaluate(at).grad) < 5.0 * error)
-
-
-@pytest.mark.parametrize("name", list(REDRAWN))
-def test_auto_descends_stochastically_where_the_objective_is_random(name: str) -> None:
-    X, y, qid = problem()
-    options: dict[str, Any] = {"max_iter": 5, "random_state": 3}
-    auto = LinearRanker(REDRAWN[name], **options).fit(X, y, qid)
-    named = LinearRanker(REDRAWN[name], solver="stochastic", **options).fit(X, y, qid)
-    assert auto.coef_.tobytes() == named.coef_.tobytes()
-    fixed = LinearRanker(EVERY[f"{name} fixed"], **options).fit(X, y, qid)
-    lbfgs = LinearRanker(EVERY[f"{name} fixed"], solver="lbfgs", **options).fit(X, y, qid)
-    assert fixed.coef_.tobytes() == lbfgs.coef_.tobytes() != auto.coef_.tobytes()
-
-
-@pytest.mark.parametrize("solver", ["lbfgs", "subgradient", "bundle"])
-def test_solvers_of_one_objective_refuse_a_loss_that_draws_anew(solver: str) -> None:
-    X, y, qid = problem()
-    ranker = LinearRanker(losses.ListMLE(ties="redrawn"), solver=solver)
-    with raises(ArgumentError, "solver"):
-        ranker.fit(X, y, qid)
-
-
-@pytest.mark.parametrize("name", list(EVERY))
-def test_stochastic_fit_has_the_same_bits_for_any_order_of_the_groups(name: str) -> None:
-    X, y, qid = problem()
-    order = np.argsort((qid * 7) % 12, kind="stable")
-    assert not np.array_equal(qid[order], qid)
-    ranker = LinearRanker(
-        EVERY[name], solver="stochastic", batch_size=5, max_iter=6, keep="last", learning_rate=0.05
-    )
-    first = ranker.fit(X, y, qid).coef_.tobytes()
-    assert ranker.fit(X, y, qid).coef_.tobytes() == first
-    assert ranker.fit(X[order], y[order], qid[order]).coef_.tobytes() == first
-    assert ranker.set_params(random_state=1).fit(X, y, qid).coef_.tobytes() != first
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["listmle fixed", "listmle whole", "listnet fixed", "softmax"])
-def test_stochastic_descent_comes_near_the_optimum_of_listwise_losses(name: str) -> None:
-    """One list at a time, as the paper trains."""
-    X, y, qid = problem()
-    least = LinearRanker(EVERY[name], l2=0.1, tol=1e-8).fit(X, y, qid)
-    assert least.stop_reason_ == "converged"
-    start = least.history_["objective"][0]
-    slow = LinearRanker(
-        EVERY[name], l2=0.1, solver="stochastic", batch_size=1, max_iter=150, tol=0.0
-    )
-    for rate in (0.3, 0.03):
-        found = slow.set_params(learning_rate=rate).fit(X, y, qid).objective_
-        assert least.objective_ - 1e-9 <= found
-        assert found - least.objective_ < 0.05 * (start - least.objective_)
 
 
 @pytest.mark.parametrize("k", [None, 3])

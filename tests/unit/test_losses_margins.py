@@ -93,12 +93,6 @@ def test_rows_in_any_order_and_groups_without_a_value() -> None:
     np.testing.assert_array_equal(graded.strong, [3.0 - 4.0, np.nan, np.nan, np.nan])
 
 
-def test_no_rows_no_groups() -> None:
-    m = theory.margins([], [], np.array([], np.int64), k=1)
-    assert m.weak.size == 0
-    assert m.guarantees()["risk"].tolist() == []
-
-
 def test_enormous_scores_overflow_to_an_infinite_margin() -> None:
     assert one([1.5e308], [-1.5e308], 1).strong.tolist() == [np.inf]
 
@@ -128,11 +122,3 @@ def test_bad_argument_is_named(change: dict[str, Any], text: str) -> None:
     arguments = {"scores": [1.0, 0.0], "relevance": [1, 0], "qid": [7, 7], "k": 1, **change}
     with pytest.raises(ArgumentError, match=text):
         theory.margins(**arguments)
-
-
-def test_unknown_margin_names_the_nearest() -> None:
-    m = one([1.0], [0.0], 1)
-    with pytest.raises(ArgumentError, match="Did you mean 'strong'"):
-        m.holds("strng")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ArgumentError, match="margin must be one of"):
-        m.guarantees("beta")  # pyright: ignore[reportArgumentType]

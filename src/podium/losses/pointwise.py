@@ -111,15 +111,10 @@ class Logistic(RowLoss):
     reads_grades: ClassVar[bool] = False
 
     def _run(self, scores: PerRow, target: RowTarget, out: Out) -> None:
-        from podium.losses.logistic_kernels import logistic_curvature, logistic_rows
+        from podium.losses.logistic_kernels import logistic_rows
 
-        values, grad, curvature = out
-        n_defined = count_of(target)
-        index = target.groups.index
-        logistic_rows(scores, target.labels, index, target.share, values, grad)
-        grad /= n_defined
-        if curvature.size:
-            logistic_curvature(scores, target.share / n_defined, 0.0, curvature)
+        rows = target.labels, target.groups.index, target.share, float(count_of(target))
+        logistic_rows(scores, *rows, out)
 
 
 @register
