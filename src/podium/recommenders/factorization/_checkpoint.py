@@ -13,7 +13,6 @@ import podium
 from podium._arrays import Arrays, check_arrays, read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.recommenders._pairs import Pairs
-from podium.recommenders.factorization._blocks import aligned
 from podium.recommenders.factorization._descent import Factors, State
 from podium.recommenders.factorization._passes import History, Validation
 from podium.recommenders.factorization._settings import Settings
@@ -177,7 +176,4 @@ def _with_prefix(prefix: str, factors: Factors) -> Arrays:
 
 
 def _factors(prefix: str, arrays: Arrays) -> Factors:
-    users, items, bias = (arrays[prefix + name] for name in _FACTORS)
-    copies = [aligned(*rows.shape) for rows in (users, items)]
-    copies[0][:], copies[1][:] = users, items
-    return Factors(copies[0], copies[1], bias)
+    return Factors(*(arrays[prefix + name] for name in _FACTORS)).copy()

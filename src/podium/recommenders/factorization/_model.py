@@ -28,7 +28,7 @@ from podium.recommenders.factorization._checkpoint import Checkpoint, resumed
 from podium.recommenders.factorization._descent import Descent, Factors, State, fold_in
 from podium.recommenders.factorization._growth import Growth, learn_new_items
 from podium.recommenders.factorization._passes import History, Validation, report_end, run
-from podium.recommenders.factorization._settings import DataSize, Settings, read_settings
+from podium.recommenders.factorization._settings import LEAST, DataSize, Settings, read_settings
 from podium.recommenders.factorization._space import SPACE
 from podium.types import Progress
 
@@ -237,7 +237,7 @@ class Factorization(FactorRecommender):
     def check(self) -> None:
         """Raise an ArgumentError if a parameter is wrong for any data."""
         parse_relevance(self.eval_metric)
-        read_settings(self)
+        read_settings(self, LEAST, cap_blocks=True)
 
     def for_data(self, user_items: Any) -> Self:
         """Return a copy in which `learning_rate`, `l2` and `n_epochs` have the values of a fit."""
