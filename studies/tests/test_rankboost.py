@@ -16,7 +16,7 @@ from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.groups import Groups
 from podium.rankers import load, save
 from podium.rankers.inputs import Rows
-from podium.rankers.validation import mean_measure
+from podium.rankers.validation import validator
 from podium.tuning import search
 from podium.tuning.defaults import default_grid
 from podium_studies.xia2009.exponential import PairwiseExponential
@@ -24,6 +24,11 @@ from podium_studies.xia2009.rankboost import RankBoost
 from podium_studies.xia2009.rankboost.rounds import pairs_of
 
 LEARNED = ("feature_", "threshold_", "alpha_")
+
+
+def mean_of(measure: str, y: Any, qid: Any) -> Any:
+    """Return a function of scores, as rankers measure them."""
+    return validator(measure, y, Groups.from_qid(qid), min_relevance=1.0)
 
 
 def problem(seed: int = 0, n: int = 400) -> tuple[Any, Any, Any]:
@@ -61,8 +66,8 @@ def test_ranks_new_groups() -> None:
     ranker = RankBoost(100).fit(*problem())
     X, y, qid = problem(seed=1)
     random = np.random.default_rng(0).standard_normal(y.size)
-    assert ranker.score(X, y, qid) > 0.9 > 0.7 > mean_measure("ndcg@10", random, y, qid)
-    assert ranker.score(X, y, qid) == mean_measure("ndcg@10", ranker.predict(X), y, qid)
+    assert ranker.score(X, y, qid) > 0.9 > 0.7 > mean_of("ndcg@10", y, qid)(random)
+    assert ranker.score(X, y, qid) == mean_of("ndcg@10", y, qid)(ranker.predict(X))
 
 
 def test_scores_are_a_sum_of_alphas_above_thresholds() -> None:
@@ -345,7 +350,7 @@ X0, Y0, Q0 = problem()
         ({"sample_weight": np.zeros(16)}, "weights are zero for all groups"),
         ({"sample_weight": np.arange(400.0)}, "weights must be constant within a group for Rank"),
         ({"eval_set": (X0,)}, r"eval_set must be \(X, y\) or \(X, y, qid\)"),
-        ({"eval_set": (X0, 0 * Y0, Q0)}, "eval_set has no group on which ndcg@10 is defined"),
+        ({"eval_set": (X0, 0 * Y0, Q0)}, "ndcg@10 is defined on none of"),
         (
             {"X": np.where(np.arange(4) == 2, np.nan, X0)},
             "X has 400 NaN or inf .* column 2. Impute",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from podium import _check
+from podium.errors import ArgumentError
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.rankers import inputs
@@ -18,6 +18,7 @@ from podium.rankers.estimator import LinearScores
 from podium.rankers.objective import times
 from podium.rankers.validation import validator
 from podium.types import Mask, PerRow, Progress
+from podium_studies import checks
 
 Coefficients = NDArray[np.float64]  # (n_features,)
 
@@ -61,7 +62,6 @@ class LinearBaseline(LinearScores):
     A subclass has the parameters `eval_metric` and `min_relevance` and learns in `_learn`.
     """
 
-    _reads_groups: ClassVar[bool] = True
     k: int = 10
     clip: bool = False
     eval_metric: str | Measure | None
@@ -84,14 +84,14 @@ class LinearBaseline(LinearScores):
         ------
         ArgumentError
             If a parameter is out of range, data are missing or not finite, lengths differ,
-            relevance or weights are negative, groups are missing (`LogisticRanker` needs none),
+            relevance or weights are negative, groups are missing,
             or no model can be trained on the rows.
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # attributes of an earlier fit
         parse_relevance(self._measure())
         min_relevance = self.min_relevance_in_use()
-        reader = self._reader(type(self).__name__) if self._reads_groups else ""
+        reader = self._reader(type(self).__name__)
         rows = inputs.rows_of(self._features(X, reset=True), y, qid, group, reader=reader)
         self._keep_kind(rows.relevance)
         weights = inputs.row_weights(sample_weight, rows.groups)
@@ -112,12 +112,14 @@ class LinearBaseline(LinearScores):
         """Return the measure: `eval_metric` if given, else pap at the baseline's k."""
         if self.eval_metric is not None:
             return self.eval_metric
-        clip = "(clip=true)" if _check.flag(self.clip, "clip") else ""
-        return f"pap{clip}@{_check.cutoff(self.k)}"
+        if not isinstance(self.clip, bool):
+            raise ArgumentError(f"clip must be True or False, got {self.clip!r}.")
+        clip = "(clip=true)" if self.clip else ""
+        return f"pap{clip}@{checks.cutoff(self.k)}"
 
     def min_relevance_in_use(self) -> float:
         """Return the smallest relevance of a positive: the parameter `min_relevance`."""
-        return _check.positive(self.min_relevance, "min_relevance")
+        return checks.positive(self.min_relevance, "min_relevance")
 
     def _copy_learned(self, ranker: Any) -> None:
         """Copy the learned attributes of another estimator."""
