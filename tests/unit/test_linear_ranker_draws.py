@@ -10,6 +10,9 @@ import pytest
 
 from podium import losses
 from podium.groups import Groups
+from podium.losses.listnet import SoftmaxCrossEntropy
+from podium.losses.pairwise import PairwiseHinge
+from podium.losses.pointwise import Squared
 from podium.rankers import LinearRanker
 from podium.rankers.batches import Batches
 from podium.rankers.objective import Labels, LinearObjective
@@ -26,10 +29,10 @@ EVERY = {
     **{f"{name} fixed": replace(loss, ties="fixed") for name, loss in REDRAWN.items()},
     "listmle whole": losses.ListMLE(),
     "listmle relevant": losses.ListMLE(head="relevant"),
-    "softmax": losses.SoftmaxCrossEntropy(),
-    "pairwise-hinge": losses.PairwiseHinge(),
-    "squared": losses.Squared(),
-    "squared per group": losses.Squared(per="group"),
+    "softmax": SoftmaxCrossEntropy(),
+    "pairwise-hinge": PairwiseHinge(),
+    "squared": Squared(),
+    "squared per group": Squared(per="group"),
 }
 
 
@@ -166,7 +169,7 @@ class _Keyed(losses.Loss):
 def test_a_batch_of_a_squared_loss_without_relevant_rows_has_its_share() -> None:
     """At scores of 0 that batch's loss is 0, which says nothing of its size."""
     y, sizes = np.array([0.0] * 8 + [1.0, 0.0]), [8, 2]
-    labels, loss = Labels(y, Groups.from_sizes(sizes)), losses.Squared()
+    labels, loss = Labels(y, Groups.from_sizes(sizes)), Squared()
     target = loss.prepare(y, labels.groups)
     batches = Batches.of(loss, target, labels, seed=0)
     scales = {batch.rows.size: batch.scale for batch in batches.epoch(1, 1)}

@@ -10,6 +10,10 @@ import pytest
 from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
+from podium.losses.listnet import SoftmaxCrossEntropy
+from podium.losses.pairwise import PairwiseHinge, PairwiseLogistic
+from podium.losses.pointwise import Squared
+from podium.losses.sl import TopSoftmax
 
 ALL: tuple[Any, ...] = (
     losses.ApproxNDCG(),
@@ -32,16 +36,16 @@ ALL: tuple[Any, ...] = (
     losses.PApRamp(2, clip=True),
     losses.PApTightStruct(2, clip=True),
     losses.PApTightStruct(2, clip=True, exact=True),
-    losses.PairwiseHinge(),
-    losses.PairwiseLogistic(),
+    PairwiseHinge(),
+    PairwiseLogistic(),
     losses.RankCosine(),
     losses.RankCosine(1, ties="fixed"),
     losses.RoBiRank(),
     losses.RoBiRank("identity", "hinge"),
-    losses.SoftmaxCrossEntropy(),
-    losses.TopSoftmax(2),
+    SoftmaxCrossEntropy(),
+    TopSoftmax(2),
 )
-OF_ROWS: tuple[Any, ...] = (losses.Logistic(), losses.Squared())
+OF_ROWS: tuple[Any, ...] = (losses.Logistic(), Squared())
 
 each = pytest.mark.parametrize("loss", ALL, ids=repr)
 of_all = pytest.mark.parametrize("loss", [*ALL, *OF_ROWS], ids=repr)
@@ -188,7 +192,7 @@ def test_orders_need_averaged_ties() -> None:
     [
         (losses.GroupLogistic(soft=True), [0.5, 2.0]),  # a probability is at most 1
         (losses.RoBiRank(), [2000.0, 0.0]),  # 2^2000 is beyond all sums
-        (losses.SoftmaxCrossEntropy(), [1.7e308, 1.7e308]),
+        (SoftmaxCrossEntropy(), [1.7e308, 1.7e308]),
     ],
 )
 def test_relevance_beyond_a_loss_is_refused_with_its_group(loss: Any, relevance: Any) -> None:

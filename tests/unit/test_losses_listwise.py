@@ -11,9 +11,10 @@ import pytest
 from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
+from podium.losses.listnet import SoftmaxCrossEntropy
 from podium.losses.listwise_kernels import falling_exp
 
-LIKELIHOODS: tuple[Any, ...] = (losses.ListMLE(), losses.ListMLE(1), losses.SoftmaxCrossEntropy())
+LIKELIHOODS: tuple[Any, ...] = (losses.ListMLE(), losses.ListMLE(1), SoftmaxCrossEntropy())
 ALL: tuple[Any, ...] = (
     losses.ListMLE(),
     losses.ListMLE(2),
@@ -23,7 +24,7 @@ ALL: tuple[Any, ...] = (
     losses.ListNet(2, ties="fixed"),
     losses.RankCosine(),
     losses.RankCosine(1, ties="fixed"),
-    losses.SoftmaxCrossEntropy(),
+    SoftmaxCrossEntropy(),
 )
 DRAWING: tuple[Any, ...] = tuple(loss for loss in ALL if loss.draws)
 WITH_K = ("listmle", "listnet", "rankcosine")

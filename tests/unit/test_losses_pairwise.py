@@ -9,9 +9,11 @@ import pytest
 from podium import losses
 from podium.errors import CostWarning
 from podium.groups import Groups
+from podium.losses.pairwise import PairwiseHinge, PairwiseLogistic
+from podium.losses.pointwise import Squared
 from podium.rankers import LinearRanker
 
-HINGE, LOGISTIC = PAIRWISE = (losses.PairwiseHinge(), losses.PairwiseLogistic())
+HINGE, LOGISTIC = PAIRWISE = (PairwiseHinge(), PairwiseLogistic())
 
 every = pytest.mark.parametrize("loss", PAIRWISE, ids=lambda loss: loss.name)
 
@@ -127,14 +129,14 @@ def test_squared_is_the_mean_squared_error_by_row_or_by_group() -> None:
     per: Any
     scores, relevance, qid = [1.0, 0.0, 4.0], [3, 0, 1], [0, 0, 1]
     for per, expected in (("row", (4 + 0 + 9) / 3), ("group", ((4 + 0) / 2 + 9 / 1) / 2)):
-        values, grad = run(losses.Squared(per), scores, relevance, qid)
+        values, grad = run(Squared(per), scores, relevance, qid)
         assert values.mean() == pytest.approx(expected)
         share = np.full(3, 1 / 3) if per == "row" else np.array([1 / 4, 1 / 4, 1 / 2])
         np.testing.assert_allclose(grad, 2 * share * np.array([-2.0, 0.0, 3.0]))
 
 
 def test_squared_curvature_is_its_second_derivative() -> None:
-    loss = losses.Squared()
+    loss = Squared()
     target = loss.prepare(np.array([2.0, 0.0]), Groups.single(2), weights=np.array([3.0, 1.0]))
     values, grad, bound = loss.value_grad_and_curvature(np.array([1.0, 1.0]), target)
     assert values[0] == (3 * 1 + 1 * 1) / 4
@@ -144,7 +146,7 @@ def test_squared_curvature_is_its_second_derivative() -> None:
 
 
 def test_squared_beyond_the_float_range_is_infinite_and_its_gradient_finite() -> None:
-    values, grad = run(losses.Squared(), [1e200, 0.0], [1, 0])
+    values, grad = run(Squared(), [1e200, 0.0], [1, 0])
     assert values[0] == np.inf
     np.testing.assert_allclose(grad, [1e200, 0.0])
 
@@ -162,12 +164,12 @@ def test_a_billion_pairs_are_told_before_they_are_visited() -> None:
     grades = np.arange(80_000) % 2.0
     one, halves = Groups.single(grades.size), Groups.from_sizes([40_000, 40_000])
     for loss in (
-        losses.PairwiseLogistic(),
+        PairwiseLogistic(),
         losses.RoBiRank(),
         losses.PApLogistic(),
     ):
         with pytest.warns(CostWarning, match=r"[13]\.[26]e\+09 pairs of rows in each evaluation"):
             loss.prepare(grades, one)
-    losses.PairwiseLogistic().prepare(grades, halves)
+    PairwiseLogistic().prepare(grades, halves)
     losses.PApLogistic(300).prepare(grades, one)
-    losses.PairwiseHinge().prepare(grades, one)
+    PairwiseHinge().prepare(grades, one)

@@ -19,6 +19,7 @@ from tests.raised import raises
 from podium import losses
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.groups import Groups
+from podium.losses.listnet import SoftmaxCrossEntropy
 from podium.rankers import LinearRanker, NeuralRanker, load, save
 from podium.rankers.neural._network import ACTIVATIONS, Network
 from podium.rankers.neural._training import Adam
@@ -95,7 +96,7 @@ def test_hidden_units_learn_what_no_linear_score_can(activation: str) -> None:
 
 def test_objective_is_the_mean_loss_and_the_penalty_on_weights_alone() -> None:
     X, y, qid = problem()
-    loss, l2 = losses.SoftmaxCrossEntropy(), 0.3
+    loss, l2 = SoftmaxCrossEntropy(), 0.3
     ranker = small(loss, l2=l2, hidden=(5, 3)).fit(X, y, qid)
     target = loss.prepare(y, Groups.from_qid(qid))
     value = np.mean(loss.value_and_grad(ranker.predict(X), target)[0])

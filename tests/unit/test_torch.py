@@ -13,6 +13,8 @@ import pytest
 from podium import losses
 from podium.errors import ArgumentError, MissingExtraError
 from podium.groups import Groups
+from podium.losses.listnet import SoftmaxCrossEntropy
+from podium.losses.pairwise import PairwiseLogistic
 from podium.rankers.objective import LinearObjective
 from podium.torch import as_torch
 
@@ -123,7 +125,7 @@ def test_gradient_goes_on_into_a_model() -> None:
     """A linear layer's weights get the gradient that LinearRanker's solvers see."""
     rng = np.random.default_rng(0)
     X, coef = rng.standard_normal((12, 3)), rng.standard_normal(3)
-    qid, loss = np.nonzero(MASK)[0], losses.PairwiseLogistic()
+    qid, loss = np.nonzero(MASK)[0], PairwiseLogistic()
     target = loss.prepare(GRADES[MASK].astype(float), Groups.from_qid(qid))
     expected = LinearObjective(X, loss, target).evaluate(coef)
     layer = torch.nn.Linear(3, 1, bias=False, dtype=torch.float64)
@@ -195,7 +197,7 @@ def test_groups_that_are_left_out_move_nothing_whatever_is_made_of_their_values(
 def test_prepared_loss_is_prepared_once() -> None:
     calls = []
 
-    class Counting(losses.SoftmaxCrossEntropy):
+    class Counting(SoftmaxCrossEntropy):
         def prepare(self, *args: Any, **named: Any) -> Any:
             calls.append(args)
             return super().prepare(*args, **named)
