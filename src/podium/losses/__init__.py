@@ -8,8 +8,7 @@ loss. Declare its properties and register it. The tests in tests/laws then check
 properties.
 """
 
-from podium.losses import pairwise as _pairwise  # registered, as are those of the names below
-from podium.losses import sl as _sl
+from podium.losses import pairwise, sl  # noqa: F401 (to register their losses)
 from podium.losses._margins import Margins, margins
 from podium.losses.base import (
     REGISTRY,
@@ -50,8 +49,6 @@ __all__ = [
     "PApTightStruct",
     "RankCosine",
     "RoBiRank",
-    "_pairwise",
-    "_sl",
     "as_loss",
     "from_spec",
     "get",
