@@ -298,29 +298,6 @@ def test_early_stopping_stops_where_the_measure_says(text: str) -> None:
 
 
 # LightGBM 4.7 renames eval_set; older ones know no other name.
-@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
-def test_early_stopping_in_the_estimators() -> None:
-    X, y, qid = problem()
-    V, v, w = problem(seed=1)
-    options: dict[str, Any] = {"n_estimators": 40, "n_jobs": 1, "random_state": 0}
-    ranker = lgb.LGBMRanker(
-        objective=lightgbm_objective("pap-ramp@3"), metric="None", verbosity=-1, **options
-    )
-    ranker.fit(
-        X, y, group=sizes(qid), eval_set=[(V, v)], eval_group=[sizes(w)],
-        eval_metric=lightgbm_metric("pap@3"), callbacks=[lgb.early_stopping(8, verbose=False)],
-    )  # fmt: skip
-    history = ranker.evals_result_["valid_0"]["pap@3"]
-    assert ranker.best_iteration_ == np.argmax(history) + 1
-    assert max(history) == pytest.approx(mean("pap@3", v, ranker.predict(V), w))
-    stop = xgb.callback.EarlyStopping(rounds=8, maximize=True)
-    other = xgb.XGBRegressor(
-        objective=xgboost_objective("pap-ramp@3", qid=qid),
-        eval_metric=xgboost_metric("pap@3", qid=w), callbacks=[stop], **options,
-    )  # fmt: skip
-    other.fit(X, y, eval_set=[(V, v)], verbose=False)
-    history = other.evals_result()["validation_0"]["pap@3"]
-    assert other.best_iteration == np.argmax(history)
 
 
 def test_loss_that_draws_anew_is_refused() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -42,21 +41,6 @@ def test_loaded_model_is_the_saved_one(source: Any, tmp_path: Path) -> None:
     for name in ("n_blocks_", "n_epochs_", "stop_reason_"):
         assert getattr(loaded, name) == getattr(model, name)
     assert loaded.history_["cost"].tolist() == model.history_["cost"].tolist()
-
-
-def test_broken_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "model"
-    _fitted().save(path)
-    before = path.read_bytes()
-
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        _fitted(random_state=5).save(path)
-    assert path.read_bytes() == before
-    assert [file.name for file in tmp_path.iterdir()] == ["model"]
 
 
 def test_file_that_is_no_model_is_refused(tmp_path: Path) -> None:

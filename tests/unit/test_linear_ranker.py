@@ -228,18 +228,6 @@ def test_grid_search_over_losses_with_group_folds() -> None:
     assert search.best_score_ > 0.8
 
 
-@quiet
-def test_grid_search_without_routing_slices_qid() -> None:
-    X, y, qid = problem()
-    search = GridSearchCV(
-        LinearRanker("pap-ramp@2", max_iter=20, eval_metric="auc"), {"l2": [0.0]}, cv=GroupKFold(3)
-    )
-    with pytest.raises(ArgumentError, match=r"qid is missing.*set_score_request\(qid=True\)"):
-        search.set_params(error_score="raise").fit(X, y, groups=qid, qid=qid)
-    search.set_params(estimator__one_group=True).fit(X, y, groups=qid, qid=qid)
-    assert np.isfinite(search.best_score_)
-
-
 def bad_features(value: float) -> Any:
     X = problem()[0]
     X[21, 2] = value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from sklearn.base import clone
 from tests.raised import raises
 
-from podium import losses, rankers
+from podium import losses
 from podium.errors import ArgumentError, ConvergenceWarning
 from podium.groups import Groups
 from podium.rankers import SOLVERS, LinearRanker
@@ -141,20 +140,6 @@ def test_one_batch_of_all_groups_takes_the_steps_of_the_full_batch() -> None:
     ranker = LinearRanker("pap-ramp@5", solver="stochastic", batch_size=12, **settings)
     full = LinearRanker("pap-ramp@5", solver="subgradient", **settings).fit(X, Y, QID)
     np.testing.assert_allclose(ranker.fit(X, Y, QID).coef_, full.coef_, rtol=1e-9)
-
-
-@quiet
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_settings_survive_the_models_file(solver: str, tmp_path: Path) -> None:
-    start = np.array([0.5, 0.0, 0.0, 1.0])
-    ranker = LinearRanker(
-        loss_for(solver), solver=solver, start=start, keep="last", l2=0.1, random_state=3
-    ).fit(X, Y, QID)
-    rankers.save(ranker, tmp_path / "model")
-    again = rankers.load(tmp_path / "model")
-    assert np.array_equal(again.gap_, ranker.gap_, equal_nan=True)
-    assert (again.solver, again.keep, again.random_state) == (solver, "last", 3)
-    assert again.fit(X, Y, QID).coef_.tobytes() == ranker.coef_.tobytes()
 
 
 @pytest.mark.parametrize("solver", OF_PAIRS)

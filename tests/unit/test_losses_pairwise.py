@@ -11,7 +11,6 @@ from podium.errors import CostWarning
 from podium.groups import Groups
 from podium.losses.pairwise import PairwiseHinge, PairwiseLogistic
 from podium.losses.pointwise import Squared
-from podium.rankers import LinearRanker
 
 HINGE, LOGISTIC = PAIRWISE = (PairwiseHinge(), PairwiseLogistic())
 
@@ -74,22 +73,6 @@ def test_product_of_many_large_odds_does_not_overflow() -> None:
     np.testing.assert_allclose(grad, np.repeat([-1, 1], 50) / 50, rtol=1e-12)
 
 
-@every
-def test_thousands_of_ties_share_the_gradient(loss: Any) -> None:
-    relevance = np.repeat([2.0, 1.0, 0.0], [100, 900, 2000])
-    scores = np.zeros(3000)
-    value, grad = run(loss, scores, relevance)
-    cost, slope = {
-        "pairwise-hinge": (1.0, 1.0),
-        "pairwise-logistic": (math.log(2), 0.5),
-    }[loss.name]
-    n_pairs = 100 * 900 + 1000 * 2000
-    assert value[0] == pytest.approx(cost, rel=1e-12)
-    np.testing.assert_allclose(grad[:100], -slope * 2900 / n_pairs, rtol=1e-12)
-    np.testing.assert_allclose(grad[100:1000], slope * (100 - 2000) / n_pairs, rtol=1e-12)
-    np.testing.assert_allclose(grad[1000:], slope * 1000 / n_pairs, rtol=1e-12)
-
-
 def test_pair_on_the_margin_counts() -> None:
     value, grad = run(HINGE, [1.0, 0.0], [1, 0])
     assert value[0] == 0.0
@@ -143,21 +126,6 @@ def test_squared_curvature_is_its_second_derivative() -> None:
     np.testing.assert_allclose(grad, 2 * np.array([-3.0, 1.0]) / 4)
     np.testing.assert_allclose(bound, 2 * np.array([3.0, 1.0]) / 4)
     np.testing.assert_array_equal(loss.curvature(np.zeros(2), target), bound)
-
-
-def test_squared_beyond_the_float_range_is_infinite_and_its_gradient_finite() -> None:
-    values, grad = run(Squared(), [1e200, 0.0], [1, 0])
-    assert values[0] == np.inf
-    np.testing.assert_allclose(grad, [1e200, 0.0])
-
-
-def test_squared_in_a_linear_ranker_is_least_squares() -> None:
-    rng = np.random.default_rng(8)
-    X, qid = rng.standard_normal((60, 2)), np.repeat(np.arange(6), 10)
-    y = np.maximum(np.round(X @ np.array([1.0, 2.0]) + 3.0), 0.0)
-    ranker = LinearRanker("squared", l2=0.0, tol=1e-10, eval_metric="ndcg@5").fit(X, y, qid)
-    coef, *_ = np.linalg.lstsq(np.column_stack([X, np.ones(60)]), y, rcond=None)
-    np.testing.assert_allclose([*ranker.coef_, ranker.intercept_], coef, rtol=1e-6)
 
 
 def test_a_billion_pairs_are_told_before_they_are_visited() -> None:

@@ -92,22 +92,6 @@ def test_perfect_order_keeps_the_digits_of_a_small_loss() -> None:
             assert grad[1] == pytest.approx(value * math.log(2), rel=1e-11 if gap == 40 else 1e-13)
 
 
-@every
-def test_thousands_of_ties_share_the_gradient(kind: Any, sigma: Any) -> None:
-    relevance = np.repeat([2.0, 0.0], [100, 2900])
-    loss = losses.RoBiRank(kind, sigma, normalize=False)
-    values, grad = run(loss, np.full(3000, 17.0), relevance)
-    rho, slope = {
-        "identity": (2999.0, 1.0),
-        1: (math.log2(3000), 1 / (3000 * math.log(2))),
-        2: (1 - 1 / math.log2(3001), 1 / (3001 * math.log(2) * math.log2(3001) ** 2)),
-    }[kind]
-    half = 0.5 if sigma == "logistic" else 1.0
-    assert values[0] == pytest.approx(100 * 3 * rho, rel=1e-12)
-    np.testing.assert_allclose(grad[:100], -3 * slope * half * 2900, rtol=1e-11)
-    np.testing.assert_allclose(grad[100:], 3 * slope * half * 100, rtol=1e-11)
-
-
 def test_pair_on_the_margin_counts() -> None:
     values, grad = run(losses.RoBiRank("identity", "hinge"), [1.0, 0.0], [1, 0])
     assert values[0] == 0.0

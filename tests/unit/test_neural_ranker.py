@@ -265,13 +265,6 @@ def test_scores_are_those_that_torch_differentiates(activation: Any) -> None:
     assert parameters.size == 4 * 6 + 6 + 6 * 3 + 3 + 3 * 1 + 1 == network.n_parameters
 
 
-def test_first_weights_have_the_variance_that_is_claimed() -> None:
-    network = Network((300, 200, 1))
-    (weights, biases), _ = network.layers(network.start(np.random.default_rng(0)))
-    assert weights.var() == pytest.approx(2 / (300 + 200), rel=0.02)
-    assert not biases.any()
-
-
 def test_steps_are_those_of_torchs_adam() -> None:
     rng = np.random.default_rng(0)
     ours = torch.tensor(rng.standard_normal(5))

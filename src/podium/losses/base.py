@@ -32,6 +32,9 @@ On entry, the values are 0, or nan for a group on which the loss is undefined; t
 are 0. The curvature is not computed if its array is empty.
 """
 
+WITH_TOP_GRADES = "with grades of the top k only", "podium-studies, topk-consistency"
+"""See `Loss.consistency`."""
+
 _EMPTY: NDArray[np.float64] = np.empty(0)
 
 

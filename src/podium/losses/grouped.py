@@ -269,8 +269,6 @@ def _likelihood_target(
     probability: PerRow, weight: PerRow, groups: Groups, rows: RowIndex, per: str
 ) -> GroupLogisticTarget:
     """Return the target of rows with these probabilities of being positive."""
-    if weight.size and not weight.any():
-        raise ArgumentError("weights are all zero. Give at least one row a weight > 0.")
     index, n_groups = groups.index, groups.n_groups
     yes, no = weight * probability, weight * (1.0 - probability)
     group_totals = np.bincount(index, weight, n_groups)

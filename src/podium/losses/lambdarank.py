@@ -18,7 +18,7 @@ from podium.discounts import Gain
 from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import Check, GroupLoss, Lists, Out, count_of, register
+from podium.losses.base import WITH_TOP_GRADES, Check, GroupLoss, Lists, Out, count_of, register
 from podium.losses.gains import ideal_gains, rank_discounts, row_gains
 from podium.losses.listwise import several_grades
 from podium.types import Counts, PerGroup, PerRow, RowIndex
@@ -127,10 +127,7 @@ class LambdaRank(GroupLoss):
     }
 
     name: ClassVar[str] = "lambdarank"
-    consistency: ClassVar[tuple[str, str] | None] = (
-        "with grades of the top k only",
-        "podium-studies, topk-consistency",
-    )
+    consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
     shift_invariant: ClassVar[bool] = True
     head_cutoff: ClassVar[bool] = True
     reweights: ClassVar[bool] = True

@@ -15,7 +15,7 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import Check, Lists, Out, register
+from podium.losses.base import WITH_TOP_GRADES, Check, Lists, Out, register
 from podium.losses.listwise import (
     DrawnLoss,
     GradeTies,
@@ -167,10 +167,7 @@ class SoftmaxCrossEntropy(SoftmaxLoss):
     """
 
     name: ClassVar[str] = "softmax"
-    consistency: ClassVar[tuple[str, str] | None] = (
-        "with grades of the top k only",
-        "podium-studies, topk-consistency",
-    )
+    consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> SoftmaxTarget:
         defined = several_grades(grades, groups)

@@ -13,7 +13,7 @@ import numpy as np
 
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss, HingeLoss, Lists, Out, count_of, register
+from podium.losses.base import WITH_TOP_GRADES, GroupLoss, HingeLoss, Lists, Out, count_of, register
 from podium.types import Offsets, PerGroup, PerRow
 
 
@@ -140,10 +140,7 @@ class PairwiseLogistic(PairwiseLoss):
     """
 
     name: ClassVar[str] = "pairwise-logistic"
-    consistency: ClassVar[tuple[str, str] | None] = (
-        "with grades of the top k only",
-        "podium-studies, topk-consistency",
-    )
+    consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
     smooth: ClassVar[bool] = True
     _visits_pairs: ClassVar[bool] = True
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss, Out, count_of, register
+from podium.losses.base import WITH_TOP_GRADES, GroupLoss, Out, count_of, register
 from podium.types import Mask, PerRow
 
 
@@ -102,10 +102,7 @@ class Logistic(RowLoss):
     min_relevance: float = 1.0
 
     name: ClassVar[str] = "logistic"
-    consistency: ClassVar[tuple[str, str] | None] = (
-        "with grades of the top k only",
-        "podium-studies, topk-consistency",
-    )
+    consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
     reads_grades: ClassVar[bool] = False
@@ -150,10 +147,7 @@ class Squared(RowLoss):
     per: Literal["row", "group"] = "row"
 
     name: ClassVar[str] = "squared"
-    consistency: ClassVar[tuple[str, str] | None] = (
-        "with grades of the top k only",
-        "podium-studies, topk-consistency",
-    )
+    consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
 

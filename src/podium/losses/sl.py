@@ -11,7 +11,7 @@ import numpy as np
 from podium import _check
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import Check, GroupLoss, Lists, Out, register
+from podium.losses.base import WITH_TOP_GRADES, Check, GroupLoss, Lists, Out, register
 from podium.types import Mask, PerGroup, PerRow
 
 _LARGEST = float(np.finfo(np.float64).max)
@@ -89,10 +89,7 @@ class TopSoftmax(GroupLoss):
     _checks: ClassVar[Mapping[str, Check]] = {"weight_temperature": _check.positive}
 
     name: ClassVar[str] = "sl"
-    consistency: ClassVar[tuple[str, str] | None] = (
-        "with grades of the top k only",
-        "podium-studies, topk-consistency",
-    )
+    consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
     reads_grades: ClassVar[bool] = False
     shift_invariant: ClassVar[bool] = True
     head_cutoff: ClassVar[bool] = True
