@@ -171,7 +171,8 @@ class PreparedLoss:
     def _checked(self, scores: Any) -> Any:
         torch = torch_module()
         if not isinstance(scores, torch.Tensor) or not scores.is_floating_point():
-            kind = str(getattr(scores, "dtype", type(scores).__name__))
+            is_tensor = isinstance(scores, torch.Tensor)
+            kind = str(scores.dtype) if is_tensor else type(scores).__name__
             raise ArgumentError(f"scores must be a floating-point tensor, got {kind}.")
         if tuple(scores.shape) != self.shape:
             raise ArgumentError(

@@ -172,7 +172,7 @@ def _validation_identity(validation: Validation) -> dict[str, Any]:
 
 
 def _with_prefix(prefix: str, factors: Factors) -> Arrays:
-    return {prefix + name: getattr(factors, name) for name in _FACTORS}
+    return {prefix + name: vars(factors)[name] for name in _FACTORS}
 
 
 def _factors(prefix: str, arrays: Arrays) -> Factors:

@@ -322,7 +322,7 @@ class LLPAUC(FactorLoss):
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta"):
-            share = _check.number(getattr(self, name), name, low=0.0, high=1.0, strict=True)
+            share = _check.number(vars(self)[name], name, low=0.0, high=1.0, strict=True)
             object.__setattr__(self, name, share)
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:

@@ -244,7 +244,7 @@ class Factorization(FactorRecommender):
         pairs = _pairs.read(user_items, self.gain).learned()
         settings = read_settings(self, DataSize.of(pairs), cap_blocks=True)
         names = ("learning_rate", "l2", "n_epochs")
-        return clone(self).set_params(**{name: getattr(settings, name) for name in names})
+        return clone(self).set_params(**{name: vars(settings)[name] for name in names})
 
     def partial_fit(
         self,
