@@ -129,6 +129,9 @@ def test_bad_rows_are_refused(loss: Any) -> None:
     if loss not in OF_ROWS and loss.name != "group-logistic":
         with pytest.raises(ArgumentError, match=r"in qid 'v'"):
             loss.prepare(relevance, groups, weights=np.array([1.0, 2.0, 3.0]))
+        if loss.name != "pap-logistic":
+            with pytest.raises(ArgumentError, match="zero for all groups on which"):
+                loss.prepare(relevance, groups, weights=np.array([1.0, 0.0, 0.0]))
 
 
 @pytest.mark.parametrize(

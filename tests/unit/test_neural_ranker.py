@@ -107,7 +107,7 @@ def test_objective_is_the_mean_loss_and_the_penalty_on_weights_alone() -> None:
     assert ranker.objective_ == ranker.history_["objective"].min()
 
 
-@pytest.mark.parametrize("loss", ["softmax", "listmle@3"])
+@pytest.mark.parametrize("loss", ["softmax", "listmle@3", "logistic"])
 def test_refit_gives_the_same_bits_and_another_seed_others(loss: str) -> None:
     X, y, qid = problem()
     ranker = small(loss)

@@ -8,16 +8,21 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from tests.raised import raises
 
 from podium import losses
 from podium.errors import ArgumentError, MissingExtraError, PodiumWarning
+from podium.groups import Groups
 from podium.rankers import (
+    SOLVERS,
     LightGBMRanker,
     LinearRanker,
     LogisticRanker,
     NeuralRanker,
     XGBoostRanker,
 )
+from podium.rankers.objective import LinearObjective
+from podium.rankers.solvers import Settings
 
 for _module in ("torch", "lightgbm", "xgboost", "piqp"):
     pytest.importorskip(_module)
@@ -131,6 +136,8 @@ def test_a_measure_without_a_group_is_named_and_scored_nan(kind: Any) -> None:
     assert {"eval_set", "eval_metric"} <= set(caught.value.parameters)
     with pytest.warns(PodiumWarning, match="pap@5 is defined on none of the 12 groups.*12 have no"):
         assert np.isnan(ranker.fit(X0, Y0, Q0).score(X0, 0 * Y0, Q0))
+    with pytest.warns(PodiumWarning, match="12 have weight 0"):
+        assert np.isnan(ranker.score(X0, Y0, Q0, np.zeros(12)))
 
 
 @every
@@ -156,6 +163,21 @@ def test_rows_that_no_loss_is_defined_on_are_counted(kind: Any) -> None:
     ):
         with pytest.raises(ArgumentError, match=f"None of the 12 groups .*{numbers}"):
             kind(loss).fit(X0, labels, Q0)
+
+
+@pytest.mark.parametrize("kind", TREES)
+def test_log_odds_need_both_classes(kind: Any) -> None:
+    with raises(ArgumentError, "start"):
+        kind("logistic", start="log-odds").fit(X0, 0 * Y0, Q0)
+
+
+def test_mini_batches_need_labels() -> None:
+    loss = losses.Logistic()
+    target = loss.prepare(Y0, Groups.from_qid(Q0))
+    with raises(ArgumentError, "solver"):
+        SOLVERS["stochastic"](
+            LinearObjective(X0, loss, target), Settings(0.1, 3, 0.0), None, lambda *_: None
+        )
 
 
 @pytest.mark.parametrize(

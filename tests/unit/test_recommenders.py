@@ -143,6 +143,11 @@ def test_a_users_recommender_is_ranked_too() -> None:
         model.save("never")
 
 
+def test_text_is_no_row_of_a_matrix() -> None:
+    with pytest.raises(ArgumentError, match="users must be a list of integers below 60"):
+        Popularity().fit(LIKES).recommend(["x"])
+
+
 def test_ids_of_a_pair_may_be_numbers_where_the_model_has_text() -> None:
     model = Popularity().fit({"user": ["9", "10", "10"], "item": [3, 3, 4]})
     scores = model.score_pairs([10, 9, 8], ["3", "4", "3"])

@@ -8,7 +8,10 @@ loss. Declare its properties and register it. The tests in tests/laws then check
 properties.
 """
 
-from podium.losses import pairwise, sl  # noqa: F401 (to register their losses)
+from podium.losses import (  # pyright: ignore[reportUnusedImport]
+    pairwise,  # noqa: F401 (to register its losses)
+    sl,  # noqa: F401
+)
 from podium.losses._margins import Margins, margins
 from podium.losses.base import (
     REGISTRY,

@@ -99,7 +99,7 @@ class PApLoss(GroupLoss):
         n_neg = np.where(n_top > 0, n_used, 0)
         return PApTarget(groups, share, n_top > 0, rows, bounds, n_top, n_neg)
 
-    def why_undefined(self, target: PApTarget) -> str:
+    def why_undefined(self, target: Any) -> str:
         """Return a message: what a group needs, how many groups lack it, and the remedy."""
         n_pos, n_neg = np.diff(target.bounds)[0::2], np.diff(target.bounds)[1::2]
         n_needed = 1 if self.clip else self.k

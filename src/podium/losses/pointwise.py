@@ -13,30 +13,23 @@ from numpy.typing import NDArray
 
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import WITH_TOP_GRADES, GroupLoss, Out, count_of, register
-from podium.types import Mask, PerRow
+from podium.losses.base import WITH_TOP_GRADES, GroupLoss, Out, Target, count_of, register
+from podium.types import PerRow
 
 
 @dataclass(frozen=True, eq=False)
-class RowTarget:
+class RowTarget(Target):
     """The target of a loss of single rows, defined on groups with a row of weight > 0.
+
+    `share`, (n_rows,), is the factor of a row's loss in its group's value.
 
     Attributes
     ----------
-    groups : Groups
-        The groups that the target was prepared for.
     labels : (n_rows,)
         The mask of positive rows, or the relevance of each row.
-    share : float64, (n_rows,)
-        The factor of a row's loss in its group's value.
-    defined : bool, (n_groups,)
-        The mask of groups on which the loss is defined.
     """
 
-    groups: Groups
     labels: NDArray[Any]
-    share: PerRow
-    defined: Mask
 
 
 class RowLoss(GroupLoss):
@@ -63,7 +56,7 @@ class RowLoss(GroupLoss):
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> RowTarget:
         labels = grades if self.reads_grades else grades >= self.min_relevance
-        return RowTarget(groups, labels, *inputs.row_shares(weights, groups, self.per))
+        return RowTarget(groups, *inputs.row_shares(weights, groups, self.per), labels)
 
 
 @register

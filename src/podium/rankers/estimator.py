@@ -211,8 +211,8 @@ class Ranker(BaseEstimator, abc.ABC):
         """Check the rows of an eval_set; its measure reads groups."""
         X, y, qid = inputs.unpack_eval_set(eval_set)
         features, reader = self._features(X, reset=False), self._reader(str(self._measure()))
-        options = {"reader": reader, "missing": self._takes_missing}
-        return inputs.rows_of(features, y, qid, None, where="eval_set ", **options)
+        missing, where = self._takes_missing, "eval_set "
+        return inputs.rows_of(features, y, qid, None, reader=reader, missing=missing, where=where)
 
     def _validator(self, rows: inputs.Rows) -> Callable[[PerRow], float]:
         """Return a function from scores of an eval_set to its measure; higher is better."""

@@ -54,9 +54,9 @@ class Pairs:
         cls, matrix: Any, scale: float, users: Labels | None = None, items: Labels | None = None
     ) -> Pairs:
         """Return the pairs of a CSR matrix of weights with sorted items."""
-        types = (matrix.indptr, np.int64), (matrix.indices, np.int32), (matrix.data, np.float32)
-        arrays = (array.astype(kind) for array, kind in types)
-        return cls(*arrays, int(matrix.shape[1]), scale, users, items)
+        offsets, codes = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+        weights = matrix.data.astype(np.float32)
+        return cls(offsets, codes, weights, int(matrix.shape[1]), scale, users, items)
 
     @property
     def n_users(self) -> int:

@@ -112,9 +112,10 @@ class LinearBaseline(LinearScores):
         """Return the measure: `eval_metric` if given, else pap at the baseline's k."""
         if self.eval_metric is not None:
             return self.eval_metric
-        if not isinstance(self.clip, bool):
-            raise ArgumentError(f"clip must be True or False, got {self.clip!r}.")
-        clip = "(clip=true)" if self.clip else ""
+        given: Any = self.clip
+        if not isinstance(given, bool):
+            raise ArgumentError(f"clip must be True or False, got {given!r}.")
+        clip = "(clip=true)" if given else ""
         return f"pap{clip}@{checks.cutoff(self.k)}"
 
     def min_relevance_in_use(self) -> float:
