@@ -129,6 +129,14 @@ def test_wrong_rows_are_refused(kind: Any, wrong: dict[str, Any]) -> None:
 
 
 @every
+def test_rows_of_a_score_have_one_label_and_one_group_each(kind: Any) -> None:
+    ranker = kind(**({"n_trees": 2} if kind in TREES else {})).fit(X0, Y0, Q0)
+    for labels, groups in ((Y0[1:], Q0), (Y0, Q0[1:]), (Y0[1:], Q0[1:]), (-Y0, Q0)):
+        with pytest.raises(ArgumentError):
+            ranker.score(X0, labels, groups)
+
+
+@every
 def test_a_measure_without_a_group_is_named_and_scored_nan(kind: Any) -> None:
     ranker = kind(eval_metric="pap@5", **({"n_trees": 2} if kind in TREES else {}))
     with pytest.raises(ArgumentError) as caught:

@@ -117,7 +117,7 @@ class Ranker(BaseEstimator, abc.ABC):
         groups = Groups.single(scores.size) if qid is None else Groups.from_qid(qid)
         measure, low = parse(self._measure()), self.min_relevance_in_use()
         relevance = _check.relevance(_check.column(y, "y"), qid, name="y")
-        _check.equal_length(X=scores, y=relevance)
+        _check.equal_length(X=scores, y=relevance, qid=groups.index)
         weights = inputs.row_weights(sample_weight, groups)
         mean = MeasureOnRows(measure, relevance, groups, weights, min_relevance=low)(scores)
         if mean != mean:  # nan
@@ -175,12 +175,8 @@ class Ranker(BaseEstimator, abc.ABC):
         """
         check_is_fitted(self)
         learned = vars(self)
-        attributes = {field.name: f"{field.name}_" for field in fields(FitReport)}
-        report: dict[str, Any] = {
-            name: learned[attribute]
-            for name, attribute in attributes.items()
-            if attribute in learned
-        }
+        names = [field.name for field in fields(FitReport) if f"{field.name}_" in learned]
+        report: dict[str, Any] = {name: learned[f"{name}_"] for name in names}
         validation = learned.get("history_", {}).get("validation")
         if validation is not None and len(validation):
             sign = parse(self._measure()).metric.sign
