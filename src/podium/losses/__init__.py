@@ -8,10 +8,8 @@ loss. Declare its properties and register it. The tests in tests/laws then check
 properties.
 """
 
-from podium.losses import (  # pyright: ignore[reportUnusedImport]
-    pairwise,  # noqa: F401 (to register its losses)
-    sl,  # noqa: F401
-)
+# Their losses are registered, but no names of this package.
+from podium.losses import pairwise, sl  # noqa: F401 # pyright: ignore[reportUnusedImport]
 from podium.losses._margins import Margins, margins
 from podium.losses.base import (
     REGISTRY,
