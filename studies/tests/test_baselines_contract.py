@@ -11,8 +11,9 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from podium.errors import ArgumentError
+from podium.groups import Groups
 from podium.rankers import LogisticRanker
-from podium.rankers.validation import mean_measure
+from podium.rankers.validation import validator
 from podium_studies.hiranandani2020.baselines import GreedyPAp, SelectPAp, SGDAtK, SVMpAUC
 
 pytestmark = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
@@ -38,6 +39,11 @@ NOTHING_LEARNED = (
 """The checks of scikit-learn whose random labels end SGD@k at zero coefficients, a refusal."""
 
 every = pytest.mark.parametrize("baseline", BASELINES, ids=lambda b: type(b).__name__)
+
+
+def mean_of(measure: str, scores: Any, y: Any, qid: Any) -> float:
+    """Return the mean over groups, as rankers measure it."""
+    return validator(measure, y, Groups.from_qid(qid), min_relevance=1.0)(scores)
 
 
 def problem(seed: int = 0, n: int = 300) -> tuple[Any, Any, Any]:
@@ -85,9 +91,9 @@ def test_baseline_ranks_new_users(baseline: Any) -> None:
     fitted = clone(baseline).fit(*problem())
     X, y, qid = problem(seed=1)
     random = [np.random.default_rng(i).standard_normal(y.size) for i in range(20)]
-    chance = np.mean([mean_measure("pap@3", scores, y, qid) for scores in random])
+    chance = np.mean([mean_of("pap@3", scores, y, qid) for scores in random])
     assert fitted.score(X, y, qid) > 0.85 > 0.6 > chance
-    assert fitted.score(X, y, qid) == mean_measure("pap@3", fitted.predict(X), y, qid)
+    assert fitted.score(X, y, qid) == mean_of("pap@3", fitted.predict(X), y, qid)
     np.testing.assert_allclose(fitted.predict(X), X @ fitted.coef_ + fitted.intercept_, atol=1e-12)
 
 
@@ -135,7 +141,7 @@ def test_clip_takes_groups_with_fewer_negatives_than_k(baseline: Any) -> None:
     with pytest.raises(ArgumentError):
         model.fit(X, y, qid)
     fitted = model.set_params(clip=True).fit(X, y, qid)
-    clipped = mean_measure("pap(clip=true)@30", fitted.predict(X), y, qid)
+    clipped = mean_of("pap(clip=true)@30", fitted.predict(X), y, qid)
     assert fitted.score(X, y, qid) == clipped > 0.9
 
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from podium.groups import Groups
 from podium.metrics import parse
-from podium.rankers.validation import mean_measure
+from podium.rankers.validation import validator
 from podium.ranking import Ranking
 from podium.testing.contracts import LossContract, loss_cases
 from podium_studies.hiranandani2020.baselines import (
@@ -34,7 +34,7 @@ X, Y, QID = problem()
 
 
 def pap(scores: Any, data: tuple[Any, Any, Any] = (X, Y, QID), k: int = 3) -> float:
-    return mean_measure(f"pap@{k}", scores, data[1], data[2])
+    return validator(f"pap@{k}", data[1], Groups.from_qid(data[2]), min_relevance=1.0)(scores)
 
 
 class TestPrecisionAverage(LossContract):

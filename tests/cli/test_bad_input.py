@@ -220,7 +220,7 @@ def test_bad_rows_are_refused(podium: Callable[..., Any], text: str, pattern: st
         (("--min-relevance", "0"), r"^--min-relevance must be a number > 0"),
         (("--eval-metric", "rr"), r"^--eval-metric needs --valid"),
         (("--valid", "none.csv"), r"^none\.csv does not exist"),
-        (("--valid", "idle.csv"), r"^--valid has no group on which pap@2 .* --eval-metric\."),
+        (("--valid", "idle.csv"), r"^pap@2 is defined on none .* of --valid: .*--eval-metric"),
         (("--valid", "other.csv"), r"^other\.csv has no column 'x'"),
         (("--features", "x,y"), r"^rows\.csv has no column 'y'"),
         (("--valid", "nan.csv", "--features", "x"), r"^nan\.csv: 1 feature .* first 'x' at row 1 "),

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from podium import losses
 from podium.errors import ArgumentError
 from podium.groups import Groups
+from podium.losses.pointwise import Squared
+from podium.losses.sl import TopSoftmax
 from podium.testing.contracts import LossCase, LossContract, loss_cases
 from podium.testing.loss_oracles import pap_risk
 from podium.testing.robust_oracles import dcg_loss, ideal
@@ -67,7 +69,7 @@ _VARIANTS: dict[str, Callable[[], Any]] = {
     "robust-binary type 2 hinge": lambda: losses.get("robust-binary(type=2,sigma=hinge)"),
     "robust-binary identity": lambda: losses.get("robust-binary(type=identity,per=group)"),
     "robust-binary identity hinge": lambda: losses.get("robust-binary(type=identity,sigma=hinge)"),
-    "squared per group": lambda: losses.Squared(per="group"),
+    "squared per group": lambda: Squared(per="group"),
     "lambdarank top": lambda: losses.LambdaRank(2, sigma=2.0, gain="linear"),
     "lambdarank ap": lambda: losses.LambdaRank(metric="ap", min_relevance=2),
     "lambdarank ap top": lambda: losses.LambdaRank(3, "ap", 0.5),
@@ -76,7 +78,7 @@ _VARIANTS: dict[str, Callable[[], Any]] = {
     "lambdarank auc": lambda: losses.LambdaRank(metric="pap"),
     "approx-ndcg top": lambda: losses.ApproxNDCG(3, 0.7),
     "approx-ndcg sharp": lambda: losses.ApproxNDCG(temperature=0.3, gain="linear"),
-    "sl sharp": lambda: losses.TopSoftmax(3, 0.5, 0.7, min_relevance=2),
+    "sl sharp": lambda: TopSoftmax(3, 0.5, 0.7, min_relevance=2),
 }
 
 NAMES = list(losses.REGISTRY)

@@ -24,7 +24,7 @@ from podium.recommenders.factorization._descent import Factors
 from podium.recommenders.factorization._parts import set_states
 from podium.recommenders.factorization._plan import Blocks, Cells
 from podium.recommenders.factorization._settings import Settings
-from podium.recommenders.factorization._steps import _sampling, cost_sums, descend
+from podium.recommenders.factorization._steps import _sampling, descend, exact_means
 
 Doubles = NDArray[np.float64]
 
@@ -122,19 +122,19 @@ def test_linearised_objective_touches_the_exact_one_at_the_best_xi(unseen: bool)
 @pytest.mark.parametrize("loss", AVERAGED)
 @pytest.mark.parametrize("unseen", [True, False])
 @pytest.mark.parametrize("scale", [1.5, 8.0])  # also gaps beyond what products of powers take
-def test_cost_sums_equal_the_definition(loss: str, unseen: bool, scale: float) -> None:
+def test_mean_costs_equal_the_definition(loss: str, unseen: bool, scale: float) -> None:
     pairs, factors = _problem(scale=scale)
     scores = _scores(factors)
     expected = [
-        sum(_cost(scores[x, y] - scores[x, z], loss) for z in others)
+        sum(_cost(scores[x, y] - scores[x, z], loss) for z in others) / len(others)
         for x, y, others in _pairs_of(LIKES, unseen)
     ]
-    sums = _cost_sums(pairs, factors, _settings(loss=loss, only_unseen=unseen))
-    np.testing.assert_allclose(sums, expected, rtol=1e-12)
+    means = _mean_costs(pairs, factors, _settings(loss=loss, only_unseen=unseen))
+    np.testing.assert_allclose(means, expected, rtol=1e-12)
 
 
-def _cost_sums(pairs: Pairs, factors: Factors, settings: Settings) -> Doubles:
-    return cost_sums(settings, pairs, factors.users, Block(factors.items, factors.bias))
+def _mean_costs(pairs: Pairs, factors: Factors, settings: Settings) -> Doubles:
+    return exact_means(settings, pairs, factors.users, Block(factors.items, factors.bias))
 
 
 def _moves(
@@ -184,7 +184,7 @@ def test_mean_of_all_steps_is_the_exact_gradient(loss: str) -> None:
     _, factors = _problem()
     x, y, rate = 3, 2, 1.0  # one step is linear in its rate
     pairs, settings = _single(x, y), _settings(loss=loss)
-    costs = _cost_sums(pairs, factors, settings) / (N_ITEMS - 1)
+    costs = _mean_costs(pairs, factors, settings)
     gradient = _exact_gradient(_scores(factors), x, y, loss)
     before = [f.astype(float) for f in (factors.users, factors.items, factors.bias)]
     expected = [
@@ -225,7 +225,7 @@ def test_mean_step_is_along_the_gradient_only_if_its_own_sample_does_not_count(
     x, y = 3, 2
     factors.bias[y] = 6.0  # few items stand before it, so that one sample is most of its T
     pairs, settings = _single(x, y), _settings(memory=memory)
-    costs = _cost_sums(pairs, factors, settings) / (N_ITEMS - 1)
+    costs = _mean_costs(pairs, factors, settings)
     step = -_mean_step(pairs, factors, settings, costs, 1.0, y)[2]
     gradient = _exact_gradient(_scores(factors), x, y, "robirank")
     cosine = step @ gradient / np.sqrt((step @ step) * (gradient @ gradient))

@@ -10,6 +10,7 @@ import pytest
 
 from podium import losses
 from podium.groups import Groups
+from podium.losses.sl import TopSoftmax
 from podium.testing import swap_oracles as oracles
 
 METRICS = ("ndcg", "ap", "precision", "pap")
@@ -144,7 +145,7 @@ def test_lambdarank_has_the_same_value_on_both_sides_of_its_switch() -> None:
 def test_sl_at_k_is_its_definition() -> None:
     for case in cases(6):
         positive = [grade >= 1.0 for grade in case.grades]
-        loss = losses.TopSoftmax(case.k, 0.6, 1.7)
+        loss = TopSoftmax(case.k, 0.6, 1.7)
         expected = oracles.softmax_at_k(case.scores, positive, case.k, 0.6, 1.7)
         assert run(loss, case.scores, case.grades)[0] == pytest.approx(expected, rel=1e-12)
 
@@ -153,7 +154,7 @@ def test_sl_with_flat_weights_is_half_of_softmax() -> None:
     for case in cases(7, 10, binary=True):
         flat, half = (
             run(loss, case.scores, case.grades)
-            for loss in (losses.TopSoftmax(case.k, weight_temperature=1e12), losses.get("softmax"))
+            for loss in (TopSoftmax(case.k, weight_temperature=1e12), losses.get("softmax"))
         )
         assert flat[0] == pytest.approx(0.5 * half[0], rel=1e-9)
         np.testing.assert_allclose(flat[1], 0.5 * half[1], rtol=1e-9, atol=1e-12)
@@ -167,6 +168,6 @@ def test_differentiated_weights_of_sl_push_positives_down_at_equal_scores() -> N
         return 0.25 * np.log(n) + softmax  # plus sigmoid'(0) times the row's loss
 
     assert slope(4) < 0.0 < slope(5)
-    value, grad, _ = run(losses.TopSoftmax(1), [0.0] * 5, [1.0, 0, 0, 0, 0])
+    value, grad, _ = run(TopSoftmax(1), [0.0] * 5, [1.0, 0, 0, 0, 0])
     assert value == pytest.approx(0.5 * np.log(5.0))
     assert grad[0] == pytest.approx(0.5 * (1 / 5 - 1))

@@ -41,6 +41,8 @@ import pytest
 
 from podium import losses
 from podium.groups import Groups
+from podium.losses.listnet import SoftmaxCrossEntropy
+from podium.losses.pairwise import PairwiseLogistic
 
 HERE = Path(__file__).parent
 STORED = json.loads((HERE / "rax_values.json").read_text())
@@ -139,7 +141,7 @@ def test_a_wide_gap_in_order_still_has_a_value_and_a_gradient() -> None:
 
 def test_a_wide_gap_of_a_pair_is_exact_in_both_but_not_of_a_row() -> None:
     """Known difference: the peer's pairwise form uses log1p, its pointwise form does not."""
-    values, _ = ours(losses.PairwiseLogistic(), [40.0, 0.0], [1, 0])
+    values, _ = ours(PairwiseLogistic(), [40.0, 0.0], [1, 0])
     np.testing.assert_allclose(values, [value_of("pair with a gap of 40")], rtol=1e-15)
     assert value_of("logistic of a gap of 40") == 0.0
     values, _ = ours(losses.Logistic(), [40.0, -40.0], [1, 0])
@@ -206,7 +208,7 @@ def test_a_fractional_grade_is_a_probability_there_and_no_positive_here() -> Non
 def test_padding_only_is_zero_there_and_a_group_of_no_rows_undefined_here() -> None:
     assert value_of("padding only") == 0.0
     assert SPECIAL["padding only"]["grad"] == [0.0, 0.0]
-    values, _ = ours(losses.SoftmaxCrossEntropy(), [0.5, -0.5], [1, 0], [0, 2])
+    values, _ = ours(SoftmaxCrossEntropy(), [0.5, -0.5], [1, 0], [0, 2])
     assert np.isnan(values).tolist() == [True, False]
 
 

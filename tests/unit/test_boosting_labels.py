@@ -89,18 +89,6 @@ def test_labels_that_an_objective_cannot_read_are_refused_in_words_of_podium(
     assert capfd.readouterr() == ("", "")
 
 
-def test_other_errors_of_a_library_have_no_place_in_its_code() -> None:
-    X, y, qid = pairs(30)
-    for ranker in (
-        LightGBMRanker(options={"num_leaves": -4}),
-        XGBoostRanker(options={"tree_method": "bogus"}),
-        XGBoostRanker("rank:ndcg", options={"ndcg_exp_gain": "x"}),
-    ):
-        with pytest.raises(ArgumentError, match="Check the parameters and options") as info:
-            ranker.fit(X, y, qid)
-        assert not FOREIGN.search(str(info.value))
-
-
 def test_gains_of_the_caller_allow_higher_grades() -> None:
     X, y, qid = pairs(30)
     gains = {"label_gain": ",".join(str(i) for i in range(41))}

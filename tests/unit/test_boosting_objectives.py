@@ -126,20 +126,6 @@ def test_gradient_and_hessian_are_the_losss_by_the_number_of_rows(name: str) -> 
     assert np.abs(grad).max() > 0
 
 
-def test_loss_that_gives_all_three_at_once_is_asked_once() -> None:
-    class AtOnce(Counting):
-        def value_grad_and_curvature(self, scores: Any, target: Any) -> Any:
-            hess = 2.0 * self.loss.curvature(scores, target)
-            return *self.loss.value_and_grad(scores, target), hess
-
-    _, y, qid = problem()
-    loss, scores = losses.get("pap-ramp@3"), np.arange(y.size) % 7.0
-    grad, hess = lightgbm_objective(AtOnce(loss), qid=qid)(y, scores)
-    expected = lightgbm_objective(loss, qid=qid)(y, scores)
-    np.testing.assert_array_equal(grad, expected[0])
-    np.testing.assert_array_equal(hess, 2.0 * expected[1])
-
-
 @pytest.mark.parametrize("name", loss_names())
 def test_sums_of_gradients_are_exact_in_any_order(name: str) -> None:
     _, y, qid = problem()
@@ -152,19 +138,6 @@ def test_sums_of_gradients_are_exact_in_any_order(name: str) -> None:
                 values.astype(np.float32)[rng.permutation(y.size)].cumsum(dtype=np.float64)[-1]
                 == total
             )
-
-
-@pytest.mark.parametrize("name", loss_names())
-def test_every_loss_trains_in_both_libraries(name: str) -> None:
-    X, y, qid = problem()
-    data = lgb.Dataset(X, y, group=sizes(qid))
-    in_lightgbm = trained(lightgbm_objective(name), data).predict(X)
-    matrix = xgb.DMatrix(X, y, qid=qid)
-    params = {"nthread": 1, "verbosity": 0}
-    in_xgboost = xgb.train(params, matrix, 20, obj=xgboost_objective(name)).predict(matrix)
-    for scores in (in_lightgbm, in_xgboost):
-        assert np.isfinite(scores).all()
-        assert mean("pap@3", y, scores, qid) > 0.8
 
 
 def test_group_weights_are_the_losss() -> None:
@@ -210,18 +183,6 @@ def test_estimators_take_the_objective_as_their_one_new_argument() -> None:
     objective = lightgbm_objective("pap-ramp@3", qid=qid)
     other = lgb.LGBMRegressor(objective=objective, **options).fit(X, y)
     np.testing.assert_array_equal(other.predict(X), scores)
-
-
-def test_xgboosts_estimator_takes_the_objective() -> None:
-    X, y, qid = problem()
-    weight = np.arange(1.0, 31.0)[qid]
-    objective = xgboost_objective("pap-ramp@3", qid=qid)
-    ranker = xgb.XGBRegressor(objective=objective, n_estimators=10, n_jobs=1, base_score=0.0)
-    native = xgb.train(
-        {"base_score": 0.0, "nthread": 1}, xgb.DMatrix(X, y, weight=weight), 10, obj=objective
-    )
-    scores = ranker.fit(X, y, sample_weight=weight).predict(X)
-    np.testing.assert_array_equal(scores, native.predict(xgb.DMatrix(X)))
 
 
 def test_target_is_prepared_once_a_data_set() -> None:
@@ -337,29 +298,6 @@ def test_early_stopping_stops_where_the_measure_says(text: str) -> None:
 
 
 # LightGBM 4.7 renames eval_set; older ones know no other name.
-@pytest.mark.filterwarnings("ignore:The argument 'eval_set' is deprecated")
-def test_early_stopping_in_the_estimators() -> None:
-    X, y, qid = problem()
-    V, v, w = problem(seed=1)
-    options: dict[str, Any] = {"n_estimators": 40, "n_jobs": 1, "random_state": 0}
-    ranker = lgb.LGBMRanker(
-        objective=lightgbm_objective("pap-ramp@3"), metric="None", verbosity=-1, **options
-    )
-    ranker.fit(
-        X, y, group=sizes(qid), eval_set=[(V, v)], eval_group=[sizes(w)],
-        eval_metric=lightgbm_metric("pap@3"), callbacks=[lgb.early_stopping(8, verbose=False)],
-    )  # fmt: skip
-    history = ranker.evals_result_["valid_0"]["pap@3"]
-    assert ranker.best_iteration_ == np.argmax(history) + 1
-    assert max(history) == pytest.approx(mean("pap@3", v, ranker.predict(V), w))
-    stop = xgb.callback.EarlyStopping(rounds=8, maximize=True)
-    other = xgb.XGBRegressor(
-        objective=xgboost_objective("pap-ramp@3", qid=qid),
-        eval_metric=xgboost_metric("pap@3", qid=w), callbacks=[stop], **options,
-    )  # fmt: skip
-    other.fit(X, y, eval_set=[(V, v)], verbose=False)
-    history = other.evals_result()["validation_0"]["pap@3"]
-    assert other.best_iteration == np.argmax(history)
 
 
 def test_loss_that_draws_anew_is_refused() -> None:

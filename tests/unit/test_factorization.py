@@ -11,7 +11,6 @@ from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
 from tests.raised import raises
 
-from podium.data import read_interactions
 from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.executors import Threads
 from podium.recommenders import EASE, Factorization
@@ -44,42 +43,6 @@ def test_unseen_items_of_the_users_taste_come_first(loss: str) -> None:
     assert (np.diff(scores, axis=1) <= 0).all()
 
 
-def test_type2_lowers_its_cost_with_a_longer_step() -> None:
-    cost = _fitted(loss="type2", learning_rate=3.0, negatives="unseen").history_["cost"]
-    assert cost[-1] < 0.7 * cost[0]
-
-
-def test_seen_items_are_left_out_by_default() -> None:
-    model, likes = _fitted(), _tastes().toarray() > 0
-    shown, _ = model.recommend([0, 5], k=24)
-    for row, user in zip(shown, (0, 5), strict=True):
-        assert set(row[row >= 0]) == set(np.flatnonzero(~likes[user]))
-        assert (row[: (~likes[user]).sum()] >= 0).all()
-    everything, _ = model.recommend([0], k=24, exclude_seen=False)
-    assert sorted(everything[0]) == list(range(24))
-
-
-def test_scores_are_products_and_biases() -> None:
-    model = _fitted()
-    items, scores = model.recommend([3], k=1, exclude_seen=False)
-    y = int(items[0, 0])
-    product = model.user_factors_[3].astype(float) @ model.item_factors_[y].astype(float)
-    assert scores[0, 0] == pytest.approx(product + model.item_bias_[y], rel=1e-5)
-
-
-def test_allowed_and_denied_items() -> None:
-    model = _fitted()
-    assert model.recommend([0], 3, exclude_seen=False, allow=[5, 2])[0][0, 2] == -1
-    shown = model.recommend([0], 2, exclude_seen=False, allow=[5, 2, 7], deny=[5])[0]
-    assert sorted(shown[0]) == [2, 7]
-    everything = model.recommend([0], 24, exclude_seen=False, deny=[4])[0][0]
-    assert set(everything) == {-1, *range(24)} - {4}
-    seen = np.flatnonzero(_tastes().toarray()[0])
-    assert (model.recommend([0], 3, allow=seen)[0] == -1).all()  # allowed, but seen
-    with raises(ArgumentError, "allow", "deny"):
-        model.recommend([0], 1, allow=[3], deny=[3])
-
-
 def test_user_who_has_seen_everything_and_user_without_pairs() -> None:
     likes = _tastes().toarray()
     likes[6], likes[7] = 1, 0
@@ -89,13 +52,6 @@ def test_user_who_has_seen_everything_and_user_without_pairs() -> None:
     assert (scores[0] == -np.inf).all()
     assert not model.user_factors_[7].any()
     assert items[1].tolist() == np.argsort(-model.item_bias_, kind="stable")[:3].tolist()
-
-
-def test_similar_items_are_of_the_same_taste() -> None:
-    items, cosines = _fitted().similar_items([0, 3], k=4)
-    assert (items % 2 == [[0], [1]]).all()
-    assert 0 not in items[0]
-    assert ((cosines <= 1 + 1e-6) & (cosines > 0)).all()
 
 
 def test_new_users_are_shown_their_taste() -> None:
@@ -115,13 +71,6 @@ def test_new_users_are_shown_their_taste() -> None:
     )
 
 
-def test_folding_in_leaves_the_items_alone() -> None:
-    model = _fitted()
-    before = model.item_factors_.tobytes(), model.item_bias_.tobytes()
-    model.fold_in(_tastes())
-    assert (model.item_factors_.tobytes(), model.item_bias_.tobytes()) == before
-
-
 def test_model_of_a_table_uses_its_ids() -> None:
     table = {"user": ["b", "b", "a", "a"], "item": [30, 10, 20, 10]}
     model = Factorization(3, n_epochs=5).fit(table, executor=ONE)
@@ -135,12 +84,6 @@ def test_model_of_a_table_uses_its_ids() -> None:
         model.recommend(["c"])
     with pytest.raises(ArgumentError, match="item of user_items 99 is unknown"):
         model.fold_in({"user": ["z"], "item": [99]})
-
-
-def test_names_of_items_fill_up_with_empty_text() -> None:
-    table = {"user": [1, 2], "item": ["x", "y"]}
-    model = Factorization(2, n_epochs=2).fit(table, executor=ONE)
-    assert model.recommend([1], 2)[0].tolist() == [["y", ""]]
 
 
 def test_weights_have_no_unit_and_no_pairs_at_zero() -> None:
@@ -169,13 +112,6 @@ def test_gain_turns_values_into_weights() -> None:
     likes.data[0] = 99
     with pytest.raises(ArgumentError, match="gain='exp2' takes grades up to 60, got"):
         _bits(likes, gain="exp2")
-
-
-def test_input_is_left_as_it_was() -> None:
-    likes = csr_array((np.array([1.0, 0.0, 2.0]), np.array([3, 1, 0]), np.array([0, 2, 3])))
-    Factorization(2, n_epochs=1).fit(likes, executor=ONE)
-    assert likes.indices.tolist() == [3, 1, 0]
-    assert likes.data.tolist() == [1.0, 0.0, 2.0]
 
 
 def test_progress_is_called_after_every_pass() -> None:
@@ -276,11 +212,6 @@ def test_divergence_stops_and_keeps_the_pass_before(monkeypatch: pytest.MonkeyPa
     assert model.item_factors_.tobytes() == two.item_factors_.tobytes()
 
 
-def test_step_that_diverges_at_once_is_an_error() -> None:
-    with raises(ArgumentError, "learning_rate"):
-        Factorization(4, learning_rate=1e8, l2=0, similarity="dot").fit(_tastes(), executor=ONE)
-
-
 @pytest.mark.parametrize("rate", [1e2, 1e4, 1e6, 1e7, 1e8, 1e9])
 def test_first_pass_with_exploded_factors_is_an_error(rate: float) -> None:
     likes = csr_array([[5.0, 4, 1, 0], [5, 0, 4, 0], [0, 5, 2, 5], [4, 5, 0, 0]])
@@ -298,32 +229,6 @@ def test_step_beyond_float32_diverges_without_a_warning_of_numpys() -> None:
         Factorization(2, learning_rate=1e300).fit(csr_array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]))
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"n_factors": 0}, "n_factors must be an integer >= 1, got 0"),
-        ({"loss": "robirnk"}, "loss must be one of .* Did you mean 'robirank'"),
-        ({"n_negatives": 0}, "n_negatives must be an integer >= 1"),
-        ({"learning_rate": 0}, "learning_rate must be a number > 0"),
-        ({"decay": "cosine"}, "decay must be one of 'linear' or 'none'"),
-        ({"l2": -1}, "l2 must be a number >= 0"),
-        ({"n_epochs": 0}, "n_epochs must be an integer >= 1"),
-        ({"n_blocks": 25}, r"n_blocks must be at most .* 40 and 24, got 25"),
-        ({"xi": "best"}, "xi must be one of 'running' or 'exact'"),
-        ({"xi_rate": 1.5}, "xi_rate must be a number > 0 and <= 1"),
-        ({"negatives": "popular"}, "negatives must be one of 'unseen' or 'all'"),
-        ({"item_bias": "no"}, "item_bias must be True or False"),
-        ({"gain": "log"}, "gain must be one of"),
-        ({"random_state": -1}, "random_state must be an integer >= 0, got -1"),
-        ({"patience": 0}, "patience must be an integer >= 1"),
-        ({"eval_metric": "ndgc@10"}, "Did you mean"),
-    ],
-)
-def test_parameter_out_of_range_is_named(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        Factorization(**changes).fit(_tastes())
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -2.0])
 def test_bad_weight_is_named_by_user_and_item(bad: float) -> None:
     likes = csr_array(np.array([[0, 1.0], [1.0, bad]]))
@@ -333,33 +238,6 @@ def test_bad_weight_is_named_by_user_and_item(bad: float) -> None:
         Factorization().fit(likes)
     with pytest.raises(DataError):
         Factorization().fit({"user": [0, 1], "item": [0, 1], "value": [1.0, bad]})
-
-
-@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (3, 3)])
-def test_nothing_to_learn_from_is_an_error(shape: tuple[int, int]) -> None:
-    with pytest.raises(ArgumentError, match="at least one positive pair, got none in"):
-        Factorization().fit(csr_array(shape))
-
-
-def test_positions_and_widths_are_checked() -> None:
-    model = _fitted(n_epochs=2)
-    with pytest.raises(ArgumentError, match=r"users must lie in \[0, 40\), got 40"):
-        model.recommend([0, 40])
-    with pytest.raises(ArgumentError, match="items must be a list of integers below 24"):
-        model.similar_items(["x"])
-    with raises(ArgumentError, "user_items"):
-        model.fold_in(csr_array((2, 9)))
-    with pytest.raises(ArgumentError, match="k must be an integer >= 1"):
-        model.recommend([0], 0)
-
-
-def test_parameters_are_those_of_scikit_learn() -> None:
-    from sklearn.base import clone
-
-    model = _fitted(n_epochs=2, loss="bpr")
-    copy = clone(model)
-    assert copy.get_params() == model.get_params()
-    assert not hasattr(copy, "user_factors_")
 
 
 def test_folding_in_uses_exact_sums() -> None:
@@ -434,27 +312,7 @@ def test_numbers_of_numpy_are_parameters_too(tmp_path: Path) -> None:
     assert Factorization.load(tmp_path / "m").l2 == 0.5
 
 
-def test_more_items_than_there_are_are_refused() -> None:
-    with raises(ArgumentError, "k"):
-        _fitted().recommend([0], 25)
-
-
 @pytest.mark.parametrize("executor", ["ray", 2, Threads])
 def test_invalid_executor_is_refused(executor: Any) -> None:
     with raises(ArgumentError, "executor"):
         Factorization(2).fit(_tastes(), executor=executor)
-
-
-def test_progress_that_is_no_function_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="progress must be a function"):
-        Factorization(2).fit(_tastes(), progress=True)  # type: ignore[arg-type]
-
-
-def test_folder_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match="is a folder"):
-        Factorization(2, n_epochs=1).fit(_tastes(), executor=ONE, checkpoint=tmp_path)
-
-
-def test_interactions_that_were_read_are_taken() -> None:
-    events = read_interactions({"user": [1, 1, 2], "item": [1, 2, 2]})
-    assert Factorization(2, n_epochs=1).fit(events, executor=ONE).item_factors_.shape == (2, 2)

@@ -54,12 +54,6 @@ def test_error_ends_the_map_once_running_tasks_have_ended(
     assert len(begun) <= 3  # the one that failed, and one in each thread
 
 
-def test_reference_is_the_value_itself() -> None:
-    value = [1]
-    executor = Threads(2)
-    assert executor.get([executor.put(value)])[0] is value
-
-
 class _Counter:
     """Counts, slowly enough that two calls at once would lose one."""
 

@@ -13,10 +13,7 @@ from scipy.sparse import coo_array, csr_array
 from podium.errors import ArgumentError
 from podium.executors import Threads
 from podium.recommenders import Factorization
-from podium.recommenders._pairs import read
 from podium.recommenders.factorization import _descent
-from podium.recommenders.factorization._descent import Factors
-from podium.recommenders.factorization._growth import Growth
 
 ONE = Threads(1)
 
@@ -121,13 +118,6 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bits[0] == bits[1]
 
 
-def test_one_user_with_a_new_item_fits_into_fewer_blocks() -> None:
-    likes = _tastes()
-    model = Factorization(8, n_epochs=4, n_blocks=8).fit(csr_array(likes), executor=ONE)
-    model.partial_fit(csr_array(([1.0], ([3], [40])), shape=(60, 41)), executor=ONE)
-    assert model.item_factors_.shape == (41, 8)
-
-
 def test_new_users_without_a_pair_get_the_mean_direction_of_cosines() -> None:
     likes = _tastes()
     model = Factorization(6, n_epochs=4, similarity="cosine").fit(csr_array(likes), executor=ONE)
@@ -135,28 +125,6 @@ def test_new_users_without_a_pair_get_the_mean_direction_of_cosines() -> None:
     model.partial_fit(csr_array(([1.0], ([62], [3])), shape=(63, 40)), executor=ONE)
     _, scores = model.recommend([61], k=5)
     np.testing.assert_allclose(scores, wanted, rtol=1e-6)
-
-
-def test_new_items_begin_unlike_all_others() -> None:
-    likes = _tastes()
-    model = _model().fit(_table(likes, items="m"), executor=ONE)
-    growth = Growth.of(
-        model._learned_pairs(), read(_table(likes[:4], items="b"), "value"), add_up=True
-    )
-    old = Factors(model.user_factors_, model.item_factors_, model.item_bias_)
-    grown = growth.factors(old, model.random_state)
-    drawn = Factors.draw(model._learned_pairs(), 8, model.random_state)
-    every = np.vstack([grown.items, drawn.items])
-    assert len(np.unique(np.delete(every, growth.items.old, axis=0), axis=0)) == len(every) - len(
-        growth.items.old
-    )
-
-
-def test_gain_of_one_stays_one() -> None:
-    likes = np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 4.0]])
-    model = Factorization(2, n_epochs=2, gain="one").fit(csr_array(likes), executor=ONE)
-    model.partial_fit(csr_array([[3.0, 0, 1.0], [0, 0, 0]]), executor=ONE)
-    np.testing.assert_allclose(model.seen_weights_, 1.0)
 
 
 def test_model_that_was_never_fitted_is_fitted() -> None:

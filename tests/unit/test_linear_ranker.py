@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -8,16 +7,13 @@ import pytest
 import sklearn
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from tests.raised import raises
 
 from podium import losses
 from podium.errors import ArgumentError, ConvergenceWarning, PodiumWarning
 from podium.groups import Groups
-from podium.metrics import make_scorer, parse
+from podium.metrics import parse
 from podium.rankers import LinearRanker, LogisticRanker
 from podium.rankers.fitting import NothingLearnedError
 from podium.ranking import Ranking
@@ -54,26 +50,6 @@ def test_first_step_goes_against_the_gradient_at_zero() -> None:
     np.testing.assert_allclose(ranker.coef_, -0.1 * grad)
 
 
-def test_logistic_reaches_logistic_regression() -> None:
-    """Pooled rows with l2 = 1 / (C n) is scikit-learn's objective, divided by C n."""
-    X, y, qid = problem()
-    ranker = LinearRanker("logistic", l2=0.01, learning_rate=4.0, max_iter=20_000, tol=1e-12).fit(
-        X, y, qid
-    )
-    peer = LogisticRegression(C=1 / (0.01 * y.size), tol=1e-10).fit(X, y)
-    np.testing.assert_allclose(ranker.coef_, peer.coef_[0], atol=1e-4)
-    assert ranker.intercept_ == pytest.approx(peer.intercept_[0], abs=1e-4)
-
-
-@quiet
-def test_ranker_without_intercept() -> None:
-    X, y, qid = problem()
-    assert (
-        LinearRanker("logistic", fit_intercept=False, max_iter=20).fit(X, y, qid).intercept_ == 0.0
-    )
-    assert LinearRanker("logistic", max_iter=20).fit(X, y, qid).intercept_ != 0.0
-
-
 @quiet
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
 def test_sparse_features_give_the_dense_ranker(kind: Any) -> None:
@@ -92,13 +68,6 @@ def test_radius_bounds_the_coefficients() -> None:
     bound = LinearRanker("pap-ramp@5", max_iter=50, radius=0.2).fit(X, y, qid)
     assert np.linalg.norm(free.coef_) > 0.3
     assert np.linalg.norm(bound.coef_) == pytest.approx(0.2)
-
-
-def test_training_on_the_loss_raises_the_measure() -> None:
-    X, y, qid = problem()
-    ranker = LinearRanker("pap-ramp@5", eval_metric="pap@5", tol=1e-3).fit(X, y, qid)
-    assert ranker.score(X, y, qid) > 0.95
-    assert ranker.stop_reason_ == "converged"
 
 
 @quiet
@@ -139,14 +108,6 @@ def test_score_is_greater_for_a_better_ranking() -> None:
     ranker = LinearRanker("logistic", eval_metric="topk_loss@1", max_iter=20).fit(X, y, qid)
     values = parse("topk_loss@1")(Ranking.from_scores(ranker.predict(X), y, qid))
     assert ranker.score(X, y, qid) == -np.nanmean(values)
-
-
-@quiet
-def test_score_is_nan_where_nothing_is_defined() -> None:
-    X, y, qid = problem()
-    ranker = LinearRanker("logistic", max_iter=20).fit(X, y, qid)
-    with pytest.warns(PodiumWarning, match=r"score is nan: 12 have no row of relevance >= 1"):
-        assert np.isnan(ranker.score(X, 0 * y, qid))
 
 
 @quiet
@@ -253,15 +214,6 @@ def test_progress_counts_to_the_end() -> None:
 
 
 @quiet
-def test_loss_by_name_is_the_loss() -> None:
-    X, y, qid = problem()
-    by_name = LinearRanker("pap-tight-struct@5", max_iter=30).fit(X, y, qid)
-    by_value = LinearRanker(losses.PApTightStruct(5), max_iter=30).fit(X, y, qid)
-    assert by_name.coef_.tobytes() == by_value.coef_.tobytes()
-    assert clone(by_value).loss == losses.PApTightStruct(5)
-
-
-@quiet
 def test_grid_search_over_losses_with_group_folds() -> None:
     X, y, qid = problem()
     grid = {"loss": ["pap-ramp@5", "logistic"], "l2": [0.0, 10.0]}
@@ -274,39 +226,6 @@ def test_grid_search_over_losses_with_group_folds() -> None:
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert search.best_params_["l2"] == 0.0
     assert search.best_score_ > 0.8
-
-
-@quiet
-def test_grid_search_without_routing_slices_qid() -> None:
-    X, y, qid = problem()
-    search = GridSearchCV(
-        LinearRanker("pap-ramp@2", max_iter=20, eval_metric="auc"), {"l2": [0.0]}, cv=GroupKFold(3)
-    )
-    with pytest.raises(ArgumentError, match=r"qid is missing.*set_score_request\(qid=True\)"):
-        search.set_params(error_score="raise").fit(X, y, groups=qid, qid=qid)
-    search.set_params(estimator__one_group=True).fit(X, y, groups=qid, qid=qid)
-    assert np.isfinite(search.best_score_)
-
-
-@quiet
-def test_grid_search_with_a_scorer_of_another_measure() -> None:
-    X, y, qid = problem()
-    with sklearn.config_context(enable_metadata_routing=True):
-        ranker = LinearRanker("pap-ramp@5", max_iter=20).set_fit_request(qid=True)
-        search = GridSearchCV(
-            ranker, {"l2": [0.0]}, cv=GroupKFold(3), scoring=make_scorer("ndcg@5")
-        )
-        search.fit(X, y, groups=qid, qid=qid)
-    assert search.best_score_ > 0.8
-
-
-@quiet
-def test_pipeline_passes_qid_on() -> None:
-    X, y, qid = problem()
-    ranker = LinearRanker("pap-ramp@5", max_iter=30)
-    pipeline = make_pipeline(StandardScaler(), ranker).fit(X, y, linearranker__qid=qid)
-    alone = clone(ranker).fit(StandardScaler().fit_transform(X), y, qid)
-    assert pipeline[-1].coef_.tobytes() == alone.coef_.tobytes()
 
 
 def bad_features(value: float) -> Any:
@@ -324,78 +243,7 @@ def test_bad_features_name_row_group_and_column(value: float, kind: Any) -> None
         LinearRanker("logistic").fit(kind(bad_features(value)), y, qid)
 
 
-@quiet
-def test_bad_features_are_refused_in_predict_too() -> None:
-    X, y, qid = problem()
-    ranker = LinearRanker("logistic", max_iter=20).fit(X, y, qid)
-    with pytest.raises(ArgumentError, match="X has 1 NaN or inf values, first at row 21, column 2"):
-        ranker.predict(bad_features(np.nan))
-
-
 X0, Y0, Q0 = problem()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            {"y": np.where(np.arange(240) == 30, np.nan, Y0)},
-            r"y has 1 non-finite .* row 30 \(qid 1",
-        ),
-        ({"y": -Y0}, "y must be >= 0"),
-        ({"y": Y0[:-1]}, "X and y must have equal length, got 240 and 239"),
-        ({"y": None}, "y should be a 1d array"),
-        ({"qid": Q0[:-1]}, "X and qid must have equal length, got 240 and 239"),
-        ({"qid": Q0 + 0.5}, "qid must hold integers or strings"),
-        ({"group": [240]}, "qid and group were both given"),
-        ({"qid": None, "group": [100, 100]}, "group must have sizes with a sum of 240"),
-        ({"sample_weight": np.ones(7)}, r"sample_weight must have one value per row \(240\) or"),
-        ({"sample_weight": -np.ones(240)}, r"sample_weight must be >= 0, got -1 at row 0 \(qid 0"),
-        ({"sample_weight": np.arange(12.0) - 1}, "sample_weight must be >= 0, got -1 at row 0"),
-        ({"sample_weight": np.zeros(240)}, "weights are zero"),
-        ({"sample_weight": np.arange(240.0)}, "weights must be constant within a group"),
-        ({"eval_set": (X0,)}, r"eval_set must be \(X, y\) or \(X, y, qid\)"),
-        ({"eval_set": (X0, Y0[:-1], Q0)}, "eval_set X and eval_set y must have equal length"),
-        ({"eval_set": (X0, 0 * Y0, Q0)}, "eval_set has no group on which pap@10 is defined"),
-        ({"eval_set": (X0[:, :2], Y0, Q0)}, "X has 2 features, but LinearRanker is expecting 4"),
-    ],
-)
-def test_bad_data_is_refused(arguments: dict[str, Any], message: str) -> None:
-    given = {"y": Y0, "qid": Q0, **arguments}
-    with pytest.raises(ValueError, match=message):
-        LinearRanker("pap-ramp@5").fit(X0, **given)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"l2": -1.0}, "l2 must be a number >= 0, got -1.0"),
-        ({"learning_rate": 0.0}, "learning_rate must be a number > 0, got 0.0"),
-        ({"max_iter": 0}, "max_iter must be an integer >= 1, got 0"),
-        ({"fit_intercept": "no"}, "fit_intercept must be True or False, got 'no'"),
-        ({"tol": "small"}, "tol must be a number >= 0, got 'small'"),
-        ({"radius": 0.0}, "radius must be a number > 0, got 0.0"),
-        ({"patience": 0}, "patience must be an integer >= 1, got 0"),
-        ({"solver": "subgradeint"}, "Did you mean 'subgradient'"),
-        ({"loss": "pap-avg"}, "pap-avg needs k"),
-        ({"loss": 3}, "loss must be a podium.losses.Loss or its name"),
-        ({"eval_metric": "nope@3"}, "nope"),
-    ],
-)
-def test_bad_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        LinearRanker(**{"loss": "logistic", **parameters}).fit(X0, Y0, Q0, eval_set=(X0, Y0, Q0))
-
-
-def test_no_trainable_group_says_why() -> None:
-    message = (
-        r"None of the 12 groups can be trained on: pap-ramp needs .* 50 negatives in a group\. "
-        r"Groups without a positive: 0, with too few negatives: 12\. Lower k"
-    )
-    with pytest.raises(ArgumentError, match=message):
-        LinearRanker("pap-ramp@50").fit(X0, Y0, Q0)
-    with pytest.raises(ArgumentError, match="without a positive: 12, with too few negatives: 0"):
-        LinearRanker("pap-ramp@5").fit(X0, 0 * Y0, Q0)
 
 
 class SquaredLoss(losses.Loss):
@@ -421,18 +269,6 @@ def test_a_loss_from_outside_trains_the_ranker() -> None:
     design = np.column_stack([X, np.ones(y.size)])
     exact = np.linalg.lstsq(design, y, rcond=None)[0]
     np.testing.assert_allclose([*ranker.coef_, ranker.intercept_], exact, atol=1e-6)
-
-
-def test_convergence_is_not_judged_before_eleven_iterations() -> None:
-    ranker = LinearRanker("logistic", solver="subgradient", tol=1e9).fit(X0, Y0, Q0)
-    assert (ranker.stop_reason_, ranker.n_iter_) == ("converged", 11)
-
-
-def test_a_converged_fit_is_silent() -> None:
-    X, y, qid = problem()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        LinearRanker("logistic", tol=1e-3).fit(X, y, qid)
 
 
 def test_score_weighs_groups_by_row_or_by_group() -> None:

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from tests.raised import raises
 
 from podium import losses
-from podium.errors import ArgumentError
 from podium.groups import Groups
+from podium.losses.listnet import SoftmaxCrossEntropy
+from podium.losses.pairwise import PairwiseHinge
+from podium.losses.pointwise import Squared
 from podium.rankers import LinearRanker
 from podium.rankers.batches import Batches
 from podium.rankers.objective import Labels, LinearObjective
@@ -28,10 +29,10 @@ EVERY = {
     **{f"{name} fixed": replace(loss, ties="fixed") for name, loss in REDRAWN.items()},
     "listmle whole": losses.ListMLE(),
     "listmle relevant": losses.ListMLE(head="relevant"),
-    "softmax": losses.SoftmaxCrossEntropy(),
-    "pairwise-hinge": losses.PairwiseHinge(),
-    "squared": losses.Squared(),
-    "squared per group": losses.Squared(per="group"),
+    "softmax": SoftmaxCrossEntropy(),
+    "pairwise-hinge": PairwiseHinge(),
+    "squared": Squared(),
+    "squared per group": Squared(per="group"),
 }
 
 
@@ -168,7 +169,7 @@ class _Keyed(losses.Loss):
 def test_a_batch_of_a_squared_loss_without_relevant_rows_has_its_share() -> None:
     """At scores of 0 that batch's loss is 0, which says nothing of its size."""
     y, sizes = np.array([0.0] * 8 + [1.0, 0.0]), [8, 2]
-    labels, loss = Labels(y, Groups.from_sizes(sizes)), losses.Squared()
+    labels, loss = Labels(y, Groups.from_sizes(sizes)), Squared()
     target = loss.prepare(y, labels.groups)
     batches = Batches.of(loss, target, labels, seed=0)
     scales = {batch.rows.size: batch.scale for batch in batches.epoch(1, 1)}
@@ -192,57 +193,6 @@ def test_redrawn_passes_are_unbiased_for_the_averaged_loss(name: str) -> None:
     error = np.std(grads, axis=0) / np.sqrt(len(grads))
     assert np.all(error > 0.0)
     assert np.all(np.abs(np.mean(grads, axis=0) - averaged.evaluate(at).grad) < 5.0 * error)
-
-
-@pytest.mark.parametrize("name", list(REDRAWN))
-def test_auto_descends_stochastically_where_the_objective_is_random(name: str) -> None:
-    X, y, qid = problem()
-    options: dict[str, Any] = {"max_iter": 5, "random_state": 3}
-    auto = LinearRanker(REDRAWN[name], **options).fit(X, y, qid)
-    named = LinearRanker(REDRAWN[name], solver="stochastic", **options).fit(X, y, qid)
-    assert auto.coef_.tobytes() == named.coef_.tobytes()
-    fixed = LinearRanker(EVERY[f"{name} fixed"], **options).fit(X, y, qid)
-    lbfgs = LinearRanker(EVERY[f"{name} fixed"], solver="lbfgs", **options).fit(X, y, qid)
-    assert fixed.coef_.tobytes() == lbfgs.coef_.tobytes() != auto.coef_.tobytes()
-
-
-@pytest.mark.parametrize("solver", ["lbfgs", "subgradient", "bundle"])
-def test_solvers_of_one_objective_refuse_a_loss_that_draws_anew(solver: str) -> None:
-    X, y, qid = problem()
-    ranker = LinearRanker(losses.ListMLE(ties="redrawn"), solver=solver)
-    with raises(ArgumentError, "solver"):
-        ranker.fit(X, y, qid)
-
-
-@pytest.mark.parametrize("name", list(EVERY))
-def test_stochastic_fit_has_the_same_bits_for_any_order_of_the_groups(name: str) -> None:
-    X, y, qid = problem()
-    order = np.argsort((qid * 7) % 12, kind="stable")
-    assert not np.array_equal(qid[order], qid)
-    ranker = LinearRanker(
-        EVERY[name], solver="stochastic", batch_size=5, max_iter=6, keep="last", learning_rate=0.05
-    )
-    first = ranker.fit(X, y, qid).coef_.tobytes()
-    assert ranker.fit(X, y, qid).coef_.tobytes() == first
-    assert ranker.fit(X[order], y[order], qid[order]).coef_.tobytes() == first
-    assert ranker.set_params(random_state=1).fit(X, y, qid).coef_.tobytes() != first
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["listmle fixed", "listmle whole", "listnet fixed", "softmax"])
-def test_stochastic_descent_comes_near_the_optimum_of_listwise_losses(name: str) -> None:
-    """One list at a time, as the paper trains."""
-    X, y, qid = problem()
-    least = LinearRanker(EVERY[name], l2=0.1, tol=1e-8).fit(X, y, qid)
-    assert least.stop_reason_ == "converged"
-    start = least.history_["objective"][0]
-    slow = LinearRanker(
-        EVERY[name], l2=0.1, solver="stochastic", batch_size=1, max_iter=150, tol=0.0
-    )
-    for rate in (0.3, 0.03):
-        found = slow.set_params(learning_rate=rate).fit(X, y, qid).objective_
-        assert least.objective_ - 1e-9 <= found
-        assert found - least.objective_ < 0.05 * (start - least.objective_)
 
 
 @pytest.mark.parametrize("k", [None, 3])

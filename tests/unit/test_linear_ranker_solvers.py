@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import builtins
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import sklearn
 from sklearn.base import clone
 from tests.raised import raises
 
-from podium import losses, rankers
-from podium.errors import ArgumentError, ConvergenceWarning, MissingExtraError
+from podium import losses
+from podium.errors import ArgumentError, ConvergenceWarning
 from podium.groups import Groups
 from podium.rankers import SOLVERS, LinearRanker
 from podium.rankers.fitting import NothingLearnedError
-from podium.rankers.solvers import Settings
 
 quiet = pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
 OF_PAIRS = [name for name in SOLVERS if name != "lbfgs"]  # which takes the pointwise loss here
@@ -105,13 +101,6 @@ def test_logistic_start_reads_weights_and_the_losss_positives() -> None:
 
 
 @quiet
-def test_start_from_another_ranker_costs_no_progress() -> None:
-    first = LinearRanker("pap-ramp@5", max_iter=100, l2=0.01).fit(X, Y, QID)
-    again = LinearRanker("pap-ramp@5", max_iter=2, l2=0.01, start=first.coef_).fit(X, Y, QID)
-    assert again.objective_ <= first.objective_
-
-
-@quiet
 @pytest.mark.parametrize("keep", ["best", "best_loss", "last", "average"])
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_validation_is_that_of_what_was_kept(solver: str, keep: str) -> None:
@@ -153,65 +142,6 @@ def test_one_batch_of_all_groups_takes_the_steps_of_the_full_batch() -> None:
     np.testing.assert_allclose(ranker.fit(X, Y, QID).coef_, full.coef_, rtol=1e-9)
 
 
-@quiet
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_settings_survive_the_models_file(solver: str, tmp_path: Path) -> None:
-    start = np.array([0.5, 0.0, 0.0, 1.0])
-    ranker = LinearRanker(
-        loss_for(solver), solver=solver, start=start, keep="last", l2=0.1, random_state=3
-    ).fit(X, Y, QID)
-    rankers.save(ranker, tmp_path / "model")
-    again = rankers.load(tmp_path / "model")
-    assert np.array_equal(again.gap_, ranker.gap_, equal_nan=True)
-    assert (again.solver, again.keep, again.random_state) == (solver, "last", 3)
-    assert again.fit(X, Y, QID).coef_.tobytes() == ranker.coef_.tobytes()
-
-
-def test_metadata_requests_exist_for_fit_and_score() -> None:
-    with sklearn.config_context(enable_metadata_routing=True):
-        ranker = LinearRanker("logistic").set_fit_request(qid=True).set_score_request(qid=True)
-    assert ranker.get_metadata_routing().fit.requests["qid"] is True
-    assert ranker.get_metadata_routing().score.requests["qid"] is True
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"solver": "bundel"}, "solver must be one of 'auto', .* Did you mean 'bundle'"),
-        ({"start": "zeros"}, "start must be one of 'auto', 'zero', .* Did you mean 'zero'"),
-        ({"start": np.zeros(3)}, "start must be .* 4 coefficients, one for each feature, got 3"),
-        ({"start": [0.0, np.nan, 0.0, 0.0]}, "start has 1 non-finite value"),
-        ({"start": np.full(4, 1e300)}, "start has no finite objective"),
-        ({"keep": "first"}, "keep must be one of 'best', 'best_loss', 'last' or 'average'"),
-        ({"batch_size": 0}, "batch_size must be an integer >= 1, got 0"),
-        ({"random_state": -1}, "random_state must be an integer >= 0, got -1"),
-        ({"random_state": None}, "random_state must be an integer >= 0, got None"),
-        ({"solver": "bundle", "l2": 0.0}, "solver='bundle' needs l2 > 0"),
-        ({"solver": "bundle", "radius": 1.0}, "'bundle' does not support radius"),
-        ({"solver": "bundle", "loss": "pap-ramp@5"}, "needs a convex loss.*'pap-avg@k'"),
-        ({"solver": "lbfgs"}, "needs a smooth loss.*'logistic'"),
-    ],
-)
-def test_bad_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
-    given: dict[str, Any] = {"loss": "pap-avg@5", "solver": "subgradient", **parameters}
-    with pytest.raises(ArgumentError, match=message):
-        LinearRanker(**{"loss": "logistic", **given}).fit(X, Y, QID)
-
-
-def test_missing_solver_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    load = builtins.__import__
-
-    def without(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name == "piqp":
-            raise ImportError(name)
-        return load(name, *args, **kwargs)
-
-    monkeypatch.delitem(__import__("sys").modules, "piqp", raising=False)
-    monkeypatch.setattr("importlib.import_module", without)
-    with pytest.raises(MissingExtraError, match=r"pip install 'podium\[qp\]'"):
-        LinearRanker("pap-avg@5", solver="bundle").fit(X, Y, QID)
-
-
 @pytest.mark.parametrize("solver", OF_PAIRS)
 def test_constant_features_leave_zero_the_best(solver: str) -> None:
     """All scores equal, whatever the coefficients: those losses have nothing to learn."""
@@ -247,31 +177,6 @@ def test_divergence_keeps_a_good_iterate_and_says_so(solver: str) -> None:
     assert ranker.stop_reason_ == "diverged"
     assert np.isfinite(ranker.objective_)
     assert np.isfinite(ranker.coef_).all()
-
-
-@quiet
-@pytest.mark.parametrize("solver", OF_PAIRS)
-def test_groups_of_one_class_change_nothing_for_losses_of_pairs(solver: str) -> None:
-    more = np.vstack([X, 5.0 * X[:40]])
-    y = np.concatenate([Y, np.ones(20), np.zeros(20)])
-    qid = np.concatenate([QID, np.repeat([100, 101], 20)])
-    settings: dict[str, Any] = {"l2": 0.01, "max_iter": 40, "batch_size": 3, "tol": 1e-9}
-    ranker = LinearRanker(loss_for(solver), solver=solver, **settings).fit(more, y, qid)
-    without = clone(ranker).fit(X, Y, QID)
-    np.testing.assert_allclose(ranker.coef_, without.coef_, rtol=1e-3, atol=1e-4)
-    assert ranker.objective_ == pytest.approx(without.objective_, rel=1e-6)
-
-
-@pytest.mark.parametrize("solver", OF_PAIRS)
-def test_only_groups_of_one_class_are_refused(solver: str) -> None:
-    with pytest.raises(ArgumentError, match="None of the 12 groups can be trained on"):
-        LinearRanker(loss_for(solver), solver=solver).fit(X, np.ones(240), QID)
-
-
-def test_every_setting_is_documented_by_solver() -> None:
-    text = str(Settings.__doc__)
-    for name in Settings.__dataclass_fields__:
-        assert f"{name} : " in text
 
 
 def test_lbfgs_leaves_a_start_with_equal_scores() -> None:

@@ -5,34 +5,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.raised import raises
 
 from podium import losses
-from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.testing import loss_oracles
-
-BOTH: tuple[Any, ...] = (losses.GroupLogistic(), losses.PApLogistic(2))
 
 
 def run(loss: Any, scores: Any, relevance: Any, qid: Any = None, **kw: Any) -> Any:
     groups = Groups.single(len(scores)) if qid is None else Groups.from_qid(qid)
     target = loss.prepare(np.asarray(relevance, float), groups, **kw)
     return loss.value_and_grad(np.asarray(scores, float), target)
-
-
-def test_equal_scores_cost_the_entropy_of_the_labels() -> None:
-    values, grad = run(losses.GroupLogistic(), [7.0, 7.0, 7.0, 7.0], [1, 0, 0, 0])
-    share = 1 / 4
-    assert values[0] == pytest.approx(-share * np.log(share) - (1 - share) * np.log(1 - share))
-    np.testing.assert_allclose(grad, (share - np.array([1.0, 0, 0, 0])) / 4)
-
-
-def test_two_rows_are_the_logistic_loss_of_half_their_difference() -> None:
-    # The best intercept puts 0 halfway, so both rows err alike.
-    values, grad = run(losses.GroupLogistic(), [3.0, 1.0], [1, 0])
-    assert values[0] == pytest.approx(2 * np.log1p(np.exp(-1.0)) / 2)
-    np.testing.assert_allclose(grad, np.array([-1, 1]) / (1 + np.e) / 2)
 
 
 def test_soft_labels_that_fit_have_no_gradient() -> None:
@@ -42,38 +24,6 @@ def test_soft_labels_that_fit_have_no_gradient() -> None:
     entropy = -chances * np.log(chances) - (1 - chances) * np.log(1 - chances)
     assert values[0] == pytest.approx(entropy.mean())
     np.testing.assert_allclose(grad, 0.0, atol=1e-16)
-
-
-def test_soft_labels_of_zero_and_one_are_labels() -> None:
-    scores, labels = np.linspace(-1, 2, 5), np.array([0.0, 1, 0, 0, 1])
-    hard, soft = (run(losses.GroupLogistic(soft=s), scores, labels) for s in (False, True))
-    np.testing.assert_array_equal(hard[0], soft[0])
-    np.testing.assert_array_equal(hard[1], soft[1])
-
-
-def test_groups_of_one_class_are_left_out() -> None:
-    relevance, qid = [1, 0, 1, 1, 0, 1, 0], [0, 0, 1, 1, 2, 3, 3]
-    scores = np.arange(7.0)
-    for loss in BOTH:
-        values, grad = run(loss, scores, relevance, qid)
-        assert np.isnan(values).tolist() == [False, True, True, False]
-        np.testing.assert_array_equal(grad[2:5], 0.0)
-        kept = np.array([0, 1, 5, 6])
-        alone = run(loss, scores[kept], np.array(relevance)[kept], np.array(qid)[kept])
-        np.testing.assert_array_equal(values[[0, 3]], alone[0])
-        np.testing.assert_array_equal(grad[kept], alone[1])
-
-
-def test_why_undefined_counts_groups_of_one_class() -> None:
-    groups = Groups.from_qid([0, 0, 1])
-    for loss in (*BOTH, losses.GroupLogistic(soft=True)):
-        target = loss.prepare(np.array([1.0, 1.0, 0.0]), groups)
-        assert not target.defined.any()
-        assert np.isnan(loss.value_and_grad(np.zeros(3), target)[0]).all()
-        assert (loss.curvature(np.zeros(3), target) > 0).all()
-        text = loss.why_undefined(target)
-        assert text.startswith(loss.name)
-        assert "2 of 2 groups have only one class" in text
 
 
 def test_mean_over_groups_is_per_row_or_per_group() -> None:
@@ -114,45 +64,6 @@ def test_weight_on_one_class_only_leaves_a_group_out() -> None:
     np.testing.assert_array_equal(grad, 0.0)
 
 
-def test_weights_of_zero_are_refused() -> None:
-    for loss in BOTH:
-        with pytest.raises(ArgumentError, match="weights are all zero"):
-            run(loss, [1.0, 2.0], [1, 0], weights=np.zeros(2))
-
-
-def test_weights_that_vary_in_a_group_are_refused_at_the_top() -> None:
-    with pytest.raises(ArgumentError, match="weights must be constant within a group"):
-        run(losses.PApLogistic(1), [1.0, 2.0], [1, 0], weights=np.array([1.0, 2.0]))
-
-
-@pytest.mark.parametrize("spread", [1e-3, 1.0, 30.0, 300.0, 1000.0])
-@pytest.mark.parametrize("order", ["right", "wrong", "mixed"])
-def test_scores_however_far_apart(spread: float, order: str) -> None:
-    rng = np.random.default_rng(2)
-    relevance = np.repeat([1.0, 0.0], [3, 8])
-    scores = {
-        "right": np.where(relevance > 0, spread, -spread),
-        "wrong": np.where(relevance > 0, -spread, spread),
-        "mixed": spread * rng.uniform(-1, 1, 11),
-    }[order]
-    values, grad = run(losses.GroupLogistic(), scores, relevance)
-    expected = loss_oracles.group_logistic(scores.tolist(), relevance.tolist())
-    assert values[0] == pytest.approx(expected / 11, rel=1e-12, abs=1e-250)
-    assert abs(grad.sum()) < 1e-15
-    values, grad = run(losses.PApLogistic(2), scores, relevance)
-    expected = loss_oracles.pap_logistic(scores[:3].tolist(), scores[3:].tolist(), 2)
-    assert values[0] == pytest.approx(expected, rel=1e-12, abs=1e-250)
-    assert np.isfinite(grad).all()
-
-
-def test_separated_groups_keep_the_digits_of_a_small_loss() -> None:
-    """Positives 100 above: the best intercept is halfway, corrected for the counts of each."""
-    values, grad = run(losses.GroupLogistic(), [50.0, -50.0, -50.0, -50.0], [1, 0, 0, 0])
-    # min_b exp(-50 - b) + 3 exp(b - 50): both sides are sqrt(3) exp(-50).
-    assert values[0] == pytest.approx(2 * np.sqrt(3) * np.exp(-50) / 4, rel=1e-12)
-    assert grad[0] == pytest.approx(-np.sqrt(3) * np.exp(-50) / 4, rel=1e-12)
-
-
 def test_one_far_row_does_not_disturb_the_rest() -> None:
     """A negative 5000 below adds nothing to value or gradient, whatever the path taken."""
     scores, relevance = np.array([0.3, -0.2, 1.1, 0.4]), np.array([1.0, 0, 0, 1])
@@ -161,51 +72,6 @@ def test_one_far_row_does_not_disturb_the_rest() -> None:
     assert 5 * far[0][0] == pytest.approx(4 * near[0][0], rel=1e-13)
     np.testing.assert_allclose(5 * far[1][:4], 4 * near[1], rtol=1e-12)
     assert far[1][4] < 1e-290
-
-
-@pytest.mark.parametrize("loss", [losses.GroupLogistic(), losses.PApLogistic(20)])
-def test_thousands_of_ties_share_the_gradient(loss: Any) -> None:
-    relevance = np.repeat([1.0, 0.0], [1000, 4000])
-    scores = np.repeat([2.0, 2.0, 0.0], [1000, 1000, 3000])
-    grad = run(loss, scores, relevance)[1]
-    for part in (slice(0, 1000), slice(1000, 2000), slice(2000, 5000)):
-        np.testing.assert_allclose(grad[part], grad[part][0], rtol=1e-12)
-    assert abs(grad.sum()) < 1e-13
-
-
-@pytest.mark.parametrize("loss", BOTH)
-def test_values_keep_their_digits_far_from_zero(loss: Any) -> None:
-    scores, relevance = np.array([2.0, 1.0, 0.5, 0.0, -1.0, -3.0]), [1, 0, 1, 0, 1, 0]
-    here, there = run(loss, scores, relevance), run(loss, scores + 2.0**40, relevance)
-    assert here[0][0] == there[0][0]
-    np.testing.assert_array_equal(here[1], there[1])
-
-
-def test_curvature_bounds_the_whole_hessian() -> None:
-    """The bound less the Hessian has no negative eigenvalue, for either loss."""
-    rng = np.random.default_rng(3)
-    relevance = np.repeat([1.0, 0.0], [4, 7])
-    sure = losses.PApLogistic(1, temperature=0.5)  # of one pair, right by more than temperature
-    for loss in (*BOTH, losses.PApLogistic(3, temperature=0.7), sure):
-        scores = rng.standard_normal(11)
-        if loss is sure:
-            scores[:4] += scores[4:].max() - scores[:4].max() + 1.0
-        target = loss.prepare(relevance, Groups.single(11))
-        hessian = np.empty((11, 11))
-        for row in range(11):
-            step = 1e-5 * np.eye(11)[row]
-            ends = [loss.value_and_grad(scores + sign * step, target)[1] for sign in (1, -1)]
-            hessian[row] = (ends[0] - ends[1]) / 2e-5
-        room = np.diag(loss.curvature(scores, target)) - (hessian + hessian.T) / 2
-        assert np.linalg.eigvalsh(room).min() > -1e-9
-
-
-def test_curvature_is_the_second_derivative_with_the_intercept_held() -> None:
-    loss = losses.GroupLogistic()
-    target = loss.prepare(np.array([1.0, 0.0]), Groups.single(2))
-    chance = 1 / (1 + np.exp(-1.0))
-    expected = chance * (1 - chance) / 2
-    np.testing.assert_allclose(loss.curvature(np.array([1.0, -1.0]), target), expected)
 
 
 def test_weight_of_zero_is_group_logistic_to_the_bit() -> None:
@@ -222,61 +88,6 @@ def test_weight_of_zero_is_group_logistic_to_the_bit() -> None:
     np.testing.assert_array_equal(without[0], plain[0])
     np.testing.assert_array_equal(without[1], plain[1])
     assert losses.PApLogistic(5, weight=0.0).convex
-
-
-def test_top_term_moves_the_top_alone() -> None:
-    scores, relevance = np.array([2.0, 0.5, -1.0, 1.0, 0.0, -3.0]), [1, 1, 1, 0, 0, 0]
-    loss, plain = losses.PApLogistic(2, weight=6.0, temperature=0.5), losses.GroupLogistic()
-    extra = run(loss, scores, relevance)[1] - run(plain, scores, relevance)[1]
-
-    def slope(s: float, t: float) -> float:
-        wrong = 1 / (1 + np.exp((s - t) / 0.5))
-        return wrong * (1 - wrong) / 0.5 / 2
-
-    rows = [[slope(s, t) for t in (1.0, 0.0)] for s in (2.0, 0.5)]
-    lost, gained = -np.sum(rows, axis=1), np.sum(rows, axis=0)
-    # Six rows under a weight of six: the sums themselves.
-    np.testing.assert_allclose(extra, [*lost, 0.0, *gained, 0.0], atol=1e-15)
-
-
-def test_few_negatives_are_all_used() -> None:
-    scores, relevance = [0.5, 0.0, -0.5], [1, 0, 0]
-    few, all_there = (run(losses.PApLogistic(k), scores, relevance) for k in (10, 2))
-    np.testing.assert_array_equal(few[0], all_there[0])
-    np.testing.assert_array_equal(few[1], all_there[1])
-
-
-def test_soft_relevance_lies_between_zero_and_one() -> None:
-    groups = Groups.from_qid(["a", "b"])
-    with raises(ArgumentError, "relevance", "soft"):
-        losses.GroupLogistic(soft=True).prepare(np.array([0.5, 2.0]), groups)
-
-
-def test_bad_parameters_are_refused() -> None:
-    for params, message in (
-        ({"per": "list"}, "per must be one of 'row' or 'group'"),
-        ({"min_relevance": 0.0}, "min_relevance must be a number > 0"),
-        ({"soft": 1}, "soft must be True or False, got 1"),
-        ({"soft": True, "min_relevance": 2.0}, "min_relevance must be 1 with soft=True, got 2"),
-    ):
-        with pytest.raises(ArgumentError, match=message):
-            losses.get("group-logistic", **params)
-    for params, message in (
-        ({"k": 0}, "k must be an integer >= 1"),
-        ({"k": 1, "weight": -1.0}, "weight must be a number >= 0, got -1"),
-        ({"k": 1, "temperature": 0.0}, "temperature must be a number > 0"),
-        ({"k": 1, "min_relevance": -1.0}, "min_relevance must be a number > 0"),
-    ):
-        with pytest.raises(ArgumentError, match=message):
-            losses.get("pap-logistic", **params)
-
-
-def test_bad_scores_are_refused() -> None:
-    for loss in BOTH:
-        with pytest.raises(ArgumentError, match="scores has 1 non-finite value, first at row 1"):
-            run(loss, [0.0, np.inf], [1, 0])
-        with pytest.raises(ArgumentError, match="relevance must be >= 0, got -1 at row 0"):
-            run(loss, [0.0, 1.0], [-1, 0])
 
 
 def far_value(scores: list[float], positive: list[int]) -> float:

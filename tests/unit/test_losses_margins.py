@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from podium import losses
 from podium.errors import ArgumentError
-from podium.groups import Groups
 from podium.losses import _margins as theory
 
 
@@ -24,55 +22,6 @@ def test_margins_by_hand() -> None:
     assert m.moderate.tolist() == [3.0 - 0.5]
     assert m.strong.tolist() == [1.0 - 0.5]
     assert m.beta.tolist() == [2]
-
-
-def test_moderate_has_no_delta_where_a_positive_lies_below_a_negative() -> None:
-    assert one([5.0, 3.0, -0.1], [0.0, 0.0], 2).moderate.tolist() == [-np.inf]
-    # On the best negative is not below it.
-    assert one([5.0, 3.0, 0.0], [0.0, 0.0], 2).moderate.tolist() == [3.0]
-
-
-def test_the_papers_own_margin_with_a_risk_of_two_thirds() -> None:
-    m = one([100.0, -1.0, -1.0], [0.0, 0.0, 0.0], 3)
-    assert m.plain[0] == (100 - 1 - 1) / 3
-    assert m.holds("plain").tolist() == [True]
-    sure = m.guarantees("plain")
-    assert [name for name in sure if sure[name][0]] == ["pap-avg"]
-    assert theory.margins([100.0, -1.0, -1.0, 0.0, 0.0, 0.0], [1, 1, 1, 0, 0, 0], k=3).n_neg[0] == 3
-
-
-def test_plain_margin_reaches_the_risk_with_enough_positives() -> None:
-    # beta = 2: 3 = 2 beta - 1 positives are enough, 2 are not.
-    enough = one([5.0, 5.0, -3.0], [0.0, 0.0], 2)
-    few = one([9.0, -3.0], [0.0, 0.0], 2)
-    assert enough.holds("plain")[0]
-    assert few.holds("plain")[0]
-    assert [m.guarantees("plain")["risk"][0] for m in (enough, few)] == [True, False]
-    assert [m.guarantees("plain")["pap-ramp"][0] for m in (enough, few)] == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("delta", "sure"), [(0.0, set()), (0.25, {"risk"}), (1.0, {"risk", *theory.SURROGATES})]
-)
-def test_surrogates_need_a_margin_of_one_and_the_risk_any(delta: float, sure: set[str]) -> None:
-    actual = one([3.0, 2.0], [0.0], 1, delta=delta).guarantees()
-    assert {name for name in actual if actual[name][0]} == sure
-
-
-def test_wide_moderate_margin_reaches_the_average() -> None:
-    # One of three positives at 3, the others at 0: their mean is 1 above the negative.
-    s, t = [3.0, 0.0, 0.0], [0.0]
-    assert one(s, t, 1, delta=3.0).guarantees("moderate")["pap-avg"][0]
-    assert not one(s, t, 1, delta=2.5).guarantees("moderate")["pap-avg"][0]
-
-
-def test_strong_margin_of_a_half_makes_the_exact_tight_struct_zero() -> None:
-    # Two positives pay for one hinge: .5 + .5 >= 1.
-    actual = one([0.5, 0.5], [0.0], 1, delta=0.5).guarantees()
-    assert {name for name in actual if actual[name][0]} == {"risk", "pap-tight-struct-exact"}
-    loss = losses.get("pap-tight-struct-exact@1")
-    target = loss.prepare(np.array([1.0, 1.0, 0.0]), Groups.single(3))
-    assert loss.value_and_grad(np.array([0.5, 0.5, 0.0]), target)[0][0] == 0.0
 
 
 def test_rows_in_any_order_and_groups_without_a_value() -> None:
@@ -93,21 +42,8 @@ def test_rows_in_any_order_and_groups_without_a_value() -> None:
     np.testing.assert_array_equal(graded.strong, [3.0 - 4.0, np.nan, np.nan, np.nan])
 
 
-def test_no_rows_no_groups() -> None:
-    m = theory.margins([], [], np.array([], np.int64), k=1)
-    assert m.weak.size == 0
-    assert m.guarantees()["risk"].tolist() == []
-
-
 def test_enormous_scores_overflow_to_an_infinite_margin() -> None:
     assert one([1.5e308], [-1.5e308], 1).strong.tolist() == [np.inf]
-
-
-def test_a_common_shift_changes_nothing() -> None:
-    m = one([3.0, 2.0, 1.5], [0.0, -1.0], 2)
-    moved = one([1027.0, 1026.0, 1025.5], [1024.0, 1023.0], 2)
-    for name in theory.MARGINS:
-        assert getattr(m, name).tolist() == getattr(moved, name).tolist()
 
 
 @pytest.mark.parametrize(
@@ -128,11 +64,3 @@ def test_bad_argument_is_named(change: dict[str, Any], text: str) -> None:
     arguments = {"scores": [1.0, 0.0], "relevance": [1, 0], "qid": [7, 7], "k": 1, **change}
     with pytest.raises(ArgumentError, match=text):
         theory.margins(**arguments)
-
-
-def test_unknown_margin_names_the_nearest() -> None:
-    m = one([1.0], [0.0], 1)
-    with pytest.raises(ArgumentError, match="Did you mean 'strong'"):
-        m.holds("strng")  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ArgumentError, match="margin must be one of"):
-        m.guarantees("beta")  # pyright: ignore[reportArgumentType]

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from podium import losses
-from podium.errors import ArgumentError, CostWarning
+from podium.errors import CostWarning
 from podium.groups import Groups
-from podium.rankers import LinearRanker
+from podium.losses.pairwise import PairwiseHinge, PairwiseLogistic
+from podium.losses.pointwise import Squared
 
-HINGE, LOGISTIC = PAIRWISE = (losses.PairwiseHinge(), losses.PairwiseLogistic())
+HINGE, LOGISTIC = PAIRWISE = (PairwiseHinge(), PairwiseLogistic())
 
 every = pytest.mark.parametrize("loss", PAIRWISE, ids=lambda loss: loss.name)
 
@@ -54,57 +55,6 @@ def test_only_the_order_of_relevances_counts(loss: Any) -> None:
     np.testing.assert_array_equal(one[1], other[1])
 
 
-@every
-def test_groups_without_a_pair_are_left_out(loss: Any) -> None:
-    relevance, qid = [1, 0, 2, 2, 2, 3, 1, 0], [0, 0, 1, 1, 2, 3, 3, 3]
-    scores = np.arange(8.0)
-    values, grad = run(loss, scores, relevance, qid)
-    assert np.isnan(values).tolist() == [False, True, True, False]
-    np.testing.assert_array_equal(grad[2:5], 0.0)
-    kept = np.array([0, 1, 5, 6, 7])
-    alone = run(loss, scores[kept], np.array(relevance)[kept], np.array(qid)[kept])
-    np.testing.assert_array_equal(values[[0, 3]], alone[0])
-    np.testing.assert_array_equal(grad[kept], alone[1])
-
-
-@every
-def test_why_undefined_counts_groups_without_a_pair(loss: Any) -> None:
-    target = loss.prepare(np.ones(3), Groups.from_qid([0, 0, 1]))
-    assert not target.defined.any()
-    assert np.isnan(loss.value_and_grad(np.zeros(3), target)[0]).all()
-    assert (loss.curvature(np.zeros(3), target) > 0).all()
-    text = loss.why_undefined(target)
-    assert text.startswith(f"{loss.name} needs two rows of different relevance")
-    assert "2 of 2 groups have only one row or one relevance" in text
-    with pytest.raises(ArgumentError, match="None of the 2 groups can be trained on: pairwise-"):
-        LinearRanker(loss).fit(np.eye(3), np.ones(3), [0, 0, 1])
-
-
-@every
-def test_no_rows_and_empty_groups_are_no_error(loss: Any) -> None:
-    target = loss.prepare(np.empty(0), Groups.from_sizes([0, 0]))
-    values, grad = loss.value_and_grad(np.empty(0), target)
-    assert np.isnan(values).all()
-    assert grad.size == 0
-    target = loss.prepare(np.array([0.0, 1.0, 1.0]), Groups.from_sizes([0, 2, 0, 1]))
-    assert target.defined.tolist() == [False, True, False, False]
-
-
-@every
-def test_weights_are_of_groups(loss: Any) -> None:
-    scores, relevance, qid = [0.0, 1.0, 0.5, 0.0], [1, 0, 1, 0], [0, 0, 1, 1]
-    plain = run(loss, scores, relevance, qid)[0]
-    values, grad = run(loss, scores, relevance, qid, weights=np.array([3.0, 3.0, 1.0, 1.0]))
-    assert values.mean() == pytest.approx((3 * plain[0] + plain[1]) / 4)
-    zero, without = run(loss, scores, relevance, qid, weights=np.array([0.0, 0.0, 1.0, 1.0]))
-    assert zero[0] == 0.0
-    assert zero.mean() == pytest.approx(plain[1])
-    np.testing.assert_array_equal(without[:2], 0.0)
-    assert grad.any()
-    with pytest.raises(ArgumentError, match="weights must be constant within a group"):
-        run(loss, scores, relevance, qid, weights=np.arange(4.0))
-
-
 def test_perfectly_ordered_pair_keeps_the_digits_of_a_small_loss() -> None:
     for gap in (40.0, 299.0, 301.0, 700.0):
         for loss in (LOGISTIC,):
@@ -123,22 +73,6 @@ def test_product_of_many_large_odds_does_not_overflow() -> None:
     np.testing.assert_allclose(grad, np.repeat([-1, 1], 50) / 50, rtol=1e-12)
 
 
-@every
-def test_thousands_of_ties_share_the_gradient(loss: Any) -> None:
-    relevance = np.repeat([2.0, 1.0, 0.0], [100, 900, 2000])
-    scores = np.zeros(3000)
-    value, grad = run(loss, scores, relevance)
-    cost, slope = {
-        "pairwise-hinge": (1.0, 1.0),
-        "pairwise-logistic": (math.log(2), 0.5),
-    }[loss.name]
-    n_pairs = 100 * 900 + 1000 * 2000
-    assert value[0] == pytest.approx(cost, rel=1e-12)
-    np.testing.assert_allclose(grad[:100], -slope * 2900 / n_pairs, rtol=1e-12)
-    np.testing.assert_allclose(grad[100:1000], slope * (100 - 2000) / n_pairs, rtol=1e-12)
-    np.testing.assert_allclose(grad[1000:], slope * 1000 / n_pairs, rtol=1e-12)
-
-
 def test_pair_on_the_margin_counts() -> None:
     value, grad = run(HINGE, [1.0, 0.0], [1, 0])
     assert value[0] == 0.0
@@ -153,30 +87,6 @@ def test_hinge_keeps_its_digits_far_from_zero_and_beside_far_rows() -> None:
     # A relevant row a billion above everything adds pairs that cost nothing.
     far = run(HINGE, [0.3, 0.0, 1e9], [1, 0, 1])
     assert far[0][0] == (1 - 0.3) / 2
-
-
-@pytest.mark.parametrize("size", [1e9, 1e200, 1e290])
-def test_hinge_of_any_finite_scores_is_finite(size: float) -> None:
-    value, grad = run(HINGE, [-size, size, 0.0], [2, 1, 0])
-    assert value[0] == pytest.approx((2 * size + 1 + size + 1) / 3, rel=1e-14)
-    np.testing.assert_allclose(grad * 3, [-2.0, 1.0, 1.0])
-
-
-@every
-def test_curvature_bounds_the_whole_hessian(loss: Any) -> None:
-    """The bound less the Hessian has no negative eigenvalue; the hinge's, less its rounded one."""
-    rng = np.random.default_rng(3)
-    relevance = rng.integers(0, 4, 12).astype(float)
-    scores = rng.standard_normal(12)
-    target = loss.prepare(relevance, Groups.single(12))
-    hessian = np.zeros((12, 12))
-    for row in range(12):
-        step = (0.5 if loss is HINGE else 1e-5) * np.eye(12)[row]
-        ends = [loss.value_and_grad(scores + sign * step, target)[1] for sign in (1, -1)]
-        hessian[row] = (ends[0] - ends[1]) / (2 * step[row])
-    room = np.diag(loss.curvature(scores, target)) - (hessian + hessian.T) / 2
-    assert np.linalg.eigvalsh(room).min() > -1e-9
-    assert np.linalg.eigvalsh(hessian + hessian.T).max() > 1e-3
 
 
 def test_hinge_curvature_counts_the_pairs_of_a_row() -> None:
@@ -198,53 +108,18 @@ def test_hinge_and_exponential_bound_the_share_of_wrong_pairs(loss: Any) -> None
     assert (below > 0) == (loss is LOGISTIC)
 
 
-@every
-def test_linear_ranker_learns_a_graded_order(loss: Any) -> None:
-    rng = np.random.default_rng(7)
-    X = rng.standard_normal((400, 3))
-    utility = X @ np.array([1.0, -1.0, 0.0]) + 0.1 * rng.standard_normal(400)
-    y = np.digitize(utility, [-1.0, 0.0, 1.0, 2.0]).astype(float)
-    qid = np.repeat(np.arange(20), 20)
-    ranker = LinearRanker(loss.name, tol=1e-3, eval_metric="ndcg@5").fit(
-        X[:300], y[:300], qid[:300]
-    )
-    assert ranker.score(X[300:], y[300:], qid[300:]) > 0.95
-    assert ranker.intercept_ == 0.0
-
-
-@every
-def test_names_make_them_and_take_no_parameter(loss: Any) -> None:
-    assert losses.get(loss.name) == loss
-    assert losses.from_spec(losses.spec(loss)) == loss
-    for name, params in ((loss.name, {"k": 3}), (f"{loss.name}@3", {})):
-        with pytest.raises(ArgumentError, match=r"has no parameter .k.\. It takes none"):
-            losses.get(name, **params)
-
-
-@every
-def test_bad_input_is_refused(loss: Any) -> None:
-    groups = Groups.from_qid(["a", "b"])
-    with pytest.raises(ArgumentError, match=r"relevance must be >= 0, got -1 at row 1 .*b"):
-        loss.prepare(np.array([0.0, -1.0]), groups)
-    with pytest.raises(ArgumentError, match="relevance and qid must have equal length"):
-        loss.prepare(np.zeros(3), groups)
-    target = loss.prepare(np.array([0.0, 1.0]), groups)
-    with pytest.raises(ArgumentError, match="scores has 1 non-finite value, first at row 0"):
-        loss.value_and_grad(np.array([np.nan, 0.0]), target)
-
-
 def test_squared_is_the_mean_squared_error_by_row_or_by_group() -> None:
     per: Any
     scores, relevance, qid = [1.0, 0.0, 4.0], [3, 0, 1], [0, 0, 1]
     for per, expected in (("row", (4 + 0 + 9) / 3), ("group", ((4 + 0) / 2 + 9 / 1) / 2)):
-        values, grad = run(losses.Squared(per), scores, relevance, qid)
+        values, grad = run(Squared(per), scores, relevance, qid)
         assert values.mean() == pytest.approx(expected)
         share = np.full(3, 1 / 3) if per == "row" else np.array([1 / 4, 1 / 4, 1 / 2])
         np.testing.assert_allclose(grad, 2 * share * np.array([-2.0, 0.0, 3.0]))
 
 
 def test_squared_curvature_is_its_second_derivative() -> None:
-    loss = losses.Squared()
+    loss = Squared()
     target = loss.prepare(np.array([2.0, 0.0]), Groups.single(2), weights=np.array([3.0, 1.0]))
     values, grad, bound = loss.value_grad_and_curvature(np.array([1.0, 1.0]), target)
     assert values[0] == (3 * 1 + 1 * 1) / 4
@@ -253,43 +128,16 @@ def test_squared_curvature_is_its_second_derivative() -> None:
     np.testing.assert_array_equal(loss.curvature(np.zeros(2), target), bound)
 
 
-def test_squared_beyond_the_float_range_is_infinite_and_its_gradient_finite() -> None:
-    values, grad = run(losses.Squared(), [1e200, 0.0], [1, 0])
-    assert values[0] == np.inf
-    np.testing.assert_allclose(grad, [1e200, 0.0])
-
-
-def test_squared_in_a_linear_ranker_is_least_squares() -> None:
-    rng = np.random.default_rng(8)
-    X, qid = rng.standard_normal((60, 2)), np.repeat(np.arange(6), 10)
-    y = np.maximum(np.round(X @ np.array([1.0, 2.0]) + 3.0), 0.0)
-    ranker = LinearRanker("squared", l2=0.0, tol=1e-10, eval_metric="ndcg@5").fit(X, y, qid)
-    coef, *_ = np.linalg.lstsq(np.column_stack([X, np.ones(60)]), y, rcond=None)
-    np.testing.assert_allclose([*ranker.coef_, ranker.intercept_], coef, rtol=1e-6)
-
-
-def test_squared_refuses_what_it_cannot_use() -> None:
-    with pytest.raises(ArgumentError, match="per must be one of 'row' or 'group'"):
-        losses.get("squared", per="list")
-    with pytest.raises(ArgumentError, match="weights are all zero"):
-        run(losses.Squared(), [1.0, 2.0], [1, 0], weights=np.zeros(2))
-    target = losses.Squared("group").prepare(
-        np.array([1.0, 0.0]), Groups.from_qid([0, 1]), weights=np.array([1.0, 0.0])
-    )
-    assert target.defined.tolist() == [True, False]
-    assert "row with weight > 0" in losses.Squared("group").why_undefined(target)
-
-
 def test_a_billion_pairs_are_told_before_they_are_visited() -> None:
     grades = np.arange(80_000) % 2.0
     one, halves = Groups.single(grades.size), Groups.from_sizes([40_000, 40_000])
     for loss in (
-        losses.PairwiseLogistic(),
+        PairwiseLogistic(),
         losses.RoBiRank(),
         losses.PApLogistic(),
     ):
         with pytest.warns(CostWarning, match=r"[13]\.[26]e\+09 pairs of rows in each evaluation"):
             loss.prepare(grades, one)
-    losses.PairwiseLogistic().prepare(grades, halves)
+    PairwiseLogistic().prepare(grades, halves)
     losses.PApLogistic(300).prepare(grades, one)
-    losses.PairwiseHinge().prepare(grades, one)
+    PairwiseHinge().prepare(grades, one)

@@ -2,16 +2,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
 from podium import losses
-from podium.errors import ArgumentError, ConvergenceWarning
 from podium.groups import Groups
-from podium.rankers import LinearRanker
 
 TYPES: Any = (1, 2, "identity")
 SIGMAS: Any = ("logistic", "hinge")
@@ -80,88 +77,6 @@ def test_weights_of_rows_are_a_relevance_with_linear_gain() -> None:
     np.testing.assert_array_equal(by_grade[1], by_weight[1])
 
 
-@every
-def test_groups_of_one_grade_or_row_are_left_out(kind: Any, sigma: Any) -> None:
-    loss = losses.RoBiRank(kind, sigma)
-    relevance, qid = [1, 0, 2, 2, 2, 3, 1, 0, 0, 0], [0, 0, 1, 1, 2, 3, 3, 3, 4, 4]
-    scores = np.arange(10.0)
-    values, grad = run(loss, scores, relevance, qid)
-    assert np.isnan(values).tolist() == [False, True, True, False, True]
-    np.testing.assert_array_equal(grad[[2, 3, 4, 8, 9]], 0.0)
-    kept = np.array([0, 1, 5, 6, 7])
-    alone = run(loss, scores[kept], np.array(relevance)[kept], np.array(qid)[kept])
-    np.testing.assert_array_equal(values[[0, 3]], alone[0])
-    np.testing.assert_array_equal(grad[kept], alone[1])
-
-
-def test_why_undefined_counts_groups() -> None:
-    loss = losses.RoBiRank()
-    target = loss.prepare(np.ones(3), Groups.from_qid([0, 0, 1]))
-    assert not target.defined.any()
-    assert np.isnan(loss.value_and_grad(np.zeros(3), target)[0]).all()
-    assert (loss.curvature(np.zeros(3), target) > 0).all()
-    text = loss.why_undefined(target)
-    assert "robirank needs rows of two grades in a group" in text
-    assert "2 of 2 groups have only one row or one grade" in text
-    with pytest.raises(ArgumentError, match="None of the 2 groups can be trained on: robirank"):
-        LinearRanker(loss).fit(np.eye(3), np.ones(3), [0, 0, 1])
-    # 2^relevance - 1 of so small a relevance is 0 in floats: the group has no gain
-    assert np.isnan(run(loss, [0, 1], [1e-20, 0])[0]).all()
-    assert np.isfinite(run(losses.RoBiRank(gain="linear"), [0, 1], [1e-20, 0])[0]).all()
-
-
-def test_no_rows_and_empty_groups_are_no_error() -> None:
-    loss = losses.RoBiRank()
-    target = loss.prepare(np.empty(0), Groups.from_sizes([0, 0]))
-    values, grad = loss.value_and_grad(np.empty(0), target)
-    assert np.isnan(values).all()
-    assert grad.size == 0
-    target = loss.prepare(np.array([0.0, 1.0, 1.0]), Groups.from_sizes([0, 2, 0, 1]))
-    assert target.defined.tolist() == [False, True, False, False]
-
-
-def test_weights_are_of_groups() -> None:
-    loss = losses.RoBiRank()
-    scores, relevance, qid = [0.0, 1.0, 0.5, 0.0], [1, 0, 1, 0], [0, 0, 1, 1]
-    plain = run(loss, scores, relevance, qid)[0]
-    values = run(loss, scores, relevance, qid, weights=np.array([3.0, 3.0, 1.0, 1.0]))[0]
-    assert values.mean() == pytest.approx((3 * plain[0] + plain[1]) / 4)
-    with pytest.raises(ArgumentError, match="weights must be constant within a group"):
-        run(loss, scores, relevance, qid, weights=np.arange(4.0))
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"type": 3}, "type must be 1, 2 or 'identity', got 3"),
-        ({"type": True}, "type must be 1, 2 or 'identity', got True"),
-        ({"type": "two"}, "type must be 1, 2 or 'identity', got 'two'"),
-        ({"type": None}, "type must be 1, 2 or 'identity', got None"),
-        ({"sigma": "logistik"}, "sigma must be .*Did you mean 'logistic'"),
-        ({"gain": "exp"}, "gain must be .*Did you mean 'exp2'"),
-        ({"normalize": 1}, "normalize must be True or False"),
-    ],
-)
-def test_parameters_are_checked(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        losses.get("robirank", **given)
-
-
-def test_names_say_the_form() -> None:
-    assert losses.get("robirank(type=2, sigma=hinge)") == losses.RoBiRank(2, "hinge")
-    plain = losses.get("robirank(type=identity, gain=linear, normalize=false)")
-    assert plain == losses.RoBiRank("identity", gain="linear", normalize=False)
-    assert losses.from_spec(losses.spec(plain)) == plain
-
-
-def test_gains_beyond_all_sums_are_refused() -> None:
-    with pytest.raises(ArgumentError, match=r"gain above 1e\+100 .* got 2000 in qid 7"):
-        run(losses.RoBiRank(), [0.0, 1.0], [2000.0, 0.0], [7, 7])
-    values, grad = run(losses.RoBiRank(gain="linear"), [0.0, 1.0], [2000.0, 0.0])
-    assert np.isfinite(values).all()
-    assert np.isfinite(grad).all()
-
-
 def test_perfect_order_keeps_the_digits_of_a_small_loss() -> None:
     for gap in (40.0, 299.0, 301.0, 1000.0):
         cost = 2**-gap / math.log(2)  # log2(1 + x) for small x
@@ -175,40 +90,6 @@ def test_perfect_order_keeps_the_digits_of_a_small_loss() -> None:
             assert values[0] == pytest.approx(value, rel=1e-11 if gap == 40 else 1e-13)
             assert grad[1] == -grad[0] > 0.0
             assert grad[1] == pytest.approx(value * math.log(2), rel=1e-11 if gap == 40 else 1e-13)
-
-
-@every
-@pytest.mark.parametrize("size", [1e3, 1e9, 1e200, 1e290, 1.7e308])
-def test_any_finite_scores_are_never_nan(kind: Any, sigma: Any, size: float) -> None:
-    loss = losses.RoBiRank(kind, sigma)
-    relevance, qid = np.array([2.0, 1.0, 0.0, 0.0, 1.0, 0.0]), np.array([0, 0, 0, 1, 1, 1])
-    for scores in (
-        size * np.array([-1.0, 1.0, 0.0, 0.0, 1.0, -1.0]),
-        size * np.array([1.0, 1.0, 1.0, -1.0, -1.0, 1.0]),
-    ):
-        target = loss.prepare(relevance, Groups.from_qid(qid))
-        values, grad, bound = loss.value_grad_and_curvature(scores, target)
-        assert not np.isnan(values).any()
-        assert np.isfinite(values).all() or kind == "identity"
-        assert np.isfinite(grad).all()
-        assert (bound > 0).all()
-        assert np.isfinite(bound).all()
-
-
-@every
-def test_thousands_of_ties_share_the_gradient(kind: Any, sigma: Any) -> None:
-    relevance = np.repeat([2.0, 0.0], [100, 2900])
-    loss = losses.RoBiRank(kind, sigma, normalize=False)
-    values, grad = run(loss, np.full(3000, 17.0), relevance)
-    rho, slope = {
-        "identity": (2999.0, 1.0),
-        1: (math.log2(3000), 1 / (3000 * math.log(2))),
-        2: (1 - 1 / math.log2(3001), 1 / (3001 * math.log(2) * math.log2(3001) ** 2)),
-    }[kind]
-    half = 0.5 if sigma == "logistic" else 1.0
-    assert values[0] == pytest.approx(100 * 3 * rho, rel=1e-12)
-    np.testing.assert_allclose(grad[:100], -3 * slope * half * 2900, rtol=1e-11)
-    np.testing.assert_allclose(grad[100:], 3 * slope * half * 100, rtol=1e-11)
 
 
 def test_pair_on_the_margin_counts() -> None:
@@ -228,38 +109,3 @@ def test_gradient_of_a_hopeless_row_vanishes_as_said(kind: Any, sigma: Any) -> N
 
 
 # Training
-
-
-@pytest.fixture(scope="module")
-def rows() -> tuple[Any, Any, Any]:
-    rng = np.random.default_rng(2)
-    X = rng.standard_normal((400, 4))
-    noise = rng.standard_normal(400)
-    y = np.clip(np.round(X @ np.array([1.0, -0.5, 0.3, 0.0]) + 0.5 * noise), 0, 2)
-    return X, y, np.repeat(np.arange(20), 20)
-
-
-@every
-def test_linear_ranker_trains_every_form(kind: Any, sigma: Any, rows: Any) -> None:
-    X, y, qid = rows
-    loss = losses.RoBiRank(kind, sigma)
-    ranker = LinearRanker(loss, l2=1e-4, max_iter=300, tol=1e-6, eval_metric="ndcg@10")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        ranker.fit(X, y, qid)
-    assert ranker.score(X, y, qid) > 0.8
-    objective = ranker.history_["objective"]
-    assert objective.min() < 0.9 * objective[0]
-    if sigma == "logistic":
-        assert ranker.stop_reason_ in ("converged", "stalled")
-
-
-def test_stochastic_solver_takes_lists_one_at_a_time(rows: Any) -> None:
-    X, y, qid = rows
-    ranker = LinearRanker(
-        "robirank", solver="stochastic", batch_size=1, max_iter=30, eval_metric="ndcg@10"
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        ranker.fit(X, y, qid)
-    assert ranker.score(X, y, qid) > 0.8

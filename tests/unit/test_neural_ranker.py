@@ -17,8 +17,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.raised import raises
 
 from podium import losses
-from podium.errors import ArgumentError, ConvergenceWarning, DataError, MissingExtraError
+from podium.errors import ArgumentError, ConvergenceWarning, DataError
 from podium.groups import Groups
+from podium.losses.listnet import SoftmaxCrossEntropy
 from podium.rankers import LinearRanker, NeuralRanker, load, save
 from podium.rankers.neural._network import ACTIVATIONS, Network
 from podium.rankers.neural._training import Adam
@@ -95,7 +96,7 @@ def test_hidden_units_learn_what_no_linear_score_can(activation: str) -> None:
 
 def test_objective_is_the_mean_loss_and_the_penalty_on_weights_alone() -> None:
     X, y, qid = problem()
-    loss, l2 = losses.SoftmaxCrossEntropy(), 0.3
+    loss, l2 = SoftmaxCrossEntropy(), 0.3
     ranker = small(loss, l2=l2, hidden=(5, 3)).fit(X, y, qid)
     target = loss.prepare(y, Groups.from_qid(qid))
     value = np.mean(loss.value_and_grad(ranker.predict(X), target)[0])
@@ -106,15 +107,7 @@ def test_objective_is_the_mean_loss_and_the_penalty_on_weights_alone() -> None:
     assert ranker.objective_ == ranker.history_["objective"].min()
 
 
-def test_penalty_shrinks_weights() -> None:
-    sizes = [
-        np.abs(small(l2=l2, max_iter=60, learning_rate=0.05).fit(*problem()).coefs_[0]).sum()
-        for l2 in (0.0, 1.0, 10.0)
-    ]
-    assert sizes[0] > 2.0 * sizes[1] > 10.0 * sizes[2]
-
-
-@pytest.mark.parametrize("loss", ["softmax", "listmle@3"])
+@pytest.mark.parametrize("loss", ["softmax", "listmle@3", "logistic"])
 def test_refit_gives_the_same_bits_and_another_seed_others(loss: str) -> None:
     X, y, qid = problem()
     ranker = small(loss)
@@ -136,7 +129,7 @@ def test_same_bits_for_any_number_of_threads_which_are_given_back() -> None:
             found.append(bits(ranker))
             assert torch.get_num_threads() == n_threads
         assert inside == {1}
-        with raises(ArgumentError, "eval_set", "eval_metric"):
+        with raises(ArgumentError, "eval_set", "eval_metric", "min_relevance"):
             small().fit(X, y, qid, eval_set=(X[:9], y[:9] * 0, qid[:9]))
         assert torch.get_num_threads() == 2
     finally:
@@ -168,15 +161,6 @@ def test_torchs_own_settings_change_nothing() -> None:
     assert torch.equal(torch.get_rng_state(), state)
 
 
-@pytest.mark.parametrize("loss", ["softmax", "pairwise-hinge", "logistic", "squared"])
-def test_row_order_matters_by_rounding_alone(loss: str) -> None:
-    X, y, qid = problem()
-    order = np.random.default_rng(1).permutation(y.size)
-    one = small(loss).fit(X, y, qid).predict(X)
-    other = small(loss).fit(X[order], y[order], qid[order]).predict(X)
-    np.testing.assert_allclose(other, one, rtol=1e-7, atol=1e-9)
-
-
 def test_groups_whose_rows_lie_together_may_come_in_any_order() -> None:
     X, y, qid = problem()
     order = np.argsort(qid, kind="stable")
@@ -185,13 +169,6 @@ def test_groups_whose_rows_lie_together_may_come_in_any_order() -> None:
     for loss in (losses.ListMLE(3), losses.ListMLE(3, ties="redrawn"), "softmax"):
         one = small(loss).fit(X, y, qid)
         assert bits(small(loss).fit(X[order], y[order], qid[order])) == bits(one)
-
-
-def test_draws_are_one_for_the_fit_or_one_an_epoch() -> None:
-    X, y, qid = problem()
-    fixed = small(losses.ListMLE(3), max_iter=1).fit(X, y, qid)
-    redrawn = small(losses.ListMLE(3, ties="redrawn"), max_iter=1).fit(X, y, qid)
-    assert bits(fixed) != bits(redrawn)
 
 
 def test_group_sizes_and_group_weights_are_as_in_the_linear_ranker() -> None:
@@ -203,16 +180,6 @@ def test_group_sizes_and_group_weights_are_as_in_the_linear_ranker() -> None:
     by_group = small().fit(X, y, qid, sample_weight=weights)
     by_row = small().fit(X, y, qid, sample_weight=weights[qid])
     assert bits(by_group) == bits(by_row) != bits(small().fit(X, y, qid))
-
-
-def test_group_of_weight_zero_is_as_good_as_absent() -> None:
-    """To the features' mean and variance too; all groups in one batch, whose order is drawn."""
-    X, y, qid = problem()
-    kept = qid != 4
-    ranker = small(batch_size=12)
-    without = ranker.fit(X[kept], y[kept], qid[kept]).predict(X)
-    zero = ranker.fit(X, y, qid, sample_weight=kept.astype(float)).predict(X)
-    np.testing.assert_allclose(zero, without, rtol=1e-7, atol=1e-9)
 
 
 def test_units_of_features_do_not_matter_once_standardised() -> None:
@@ -285,15 +252,6 @@ def test_steps_that_overflow_later_leave_the_epochs_before() -> None:
     assert np.isfinite(ranker.predict(X)).all()
 
 
-def test_progress_reaches_its_end() -> None:
-    calls: list[tuple[int, int, str]] = []
-    small(tol=1e9).set_params(max_iter=30).fit(
-        *problem(), progress=lambda *step: calls.append(step)
-    )
-    assert [done for done, _, _ in calls] == [*range(1, 11), 30]
-    assert calls[-1][2].startswith("objective ")
-
-
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 def test_scores_are_those_that_torch_differentiates(activation: Any) -> None:
     network = Network((4, 6, 3, 1), activation)
@@ -305,13 +263,6 @@ def test_scores_are_those_that_torch_differentiates(activation: Any) -> None:
         values = values @ weights + biases
     np.testing.assert_allclose(network.scores(parameters, inputs), values[:, 0], rtol=1e-12)
     assert parameters.size == 4 * 6 + 6 + 6 * 3 + 3 + 3 * 1 + 1 == network.n_parameters
-
-
-def test_first_weights_have_the_variance_that_is_claimed() -> None:
-    network = Network((300, 200, 1))
-    (weights, biases), _ = network.layers(network.start(np.random.default_rng(0)))
-    assert weights.var() == pytest.approx(2 / (300 + 200), rel=0.02)
-    assert not biases.any()
 
 
 def test_steps_are_those_of_torchs_adam() -> None:
@@ -346,14 +297,6 @@ def test_saved_model_scores_the_same_and_without_torch(tmp_path: Path) -> None:
     assert (tmp_path / "scores").read_bytes() == ranker.predict(X).tobytes()
 
 
-@pytest.mark.parametrize("hidden", [(5, 3), [np.int64(5), 3]])
-def test_loaded_model_can_be_fitted_again(hidden: Any, tmp_path: Path) -> None:
-    X, y, qid = problem()
-    ranker = small(hidden=hidden).fit(X, y, qid)
-    save(ranker, tmp_path / "model")
-    assert bits(load(tmp_path / "model").fit(X, y, qid)) == bits(ranker)
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -382,51 +325,3 @@ def test_file_of_a_network_that_does_not_fit_together_is_refused(
     save(ranker, tmp_path / "model")
     with pytest.raises(DataError, match="is not a valid model"):
         load(tmp_path / "model")
-
-
-def test_parameters_set_after_fit_do_not_change_its_scores() -> None:
-    X, y, qid = problem()
-    ranker = small().fit(X, y, qid)
-    before = ranker.predict(X)
-    ranker.set_params(hidden=9, activation="sigmoid", standardize=False)
-    np.testing.assert_array_equal(ranker.predict(X), before)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"hidden": -1}, "hidden must be an integer >= 0 or a tuple"),
-        ({"hidden": 2.5}, "hidden must be .* got 2.5"),
-        ({"hidden": True}, "hidden must be .* got True"),
-        ({"hidden": (4, 0)}, "hidden must be an integer >= 1, got 0"),
-        ({"activation": "rely"}, "activation must be .* Did you mean 'relu'"),
-        ({"standardize": "no"}, "standardize must be True or False"),
-        ({"l2": -1.0}, "l2 must be"),
-        ({"learning_rate": 0.0}, "learning_rate must be a number > 0"),
-        ({"batch_size": 0}, "batch_size must be an integer >= 1"),
-        ({"max_iter": 0}, "max_iter must be an integer >= 1"),
-        ({"tol": -1.0}, "tol must be"),
-        ({"patience": 0}, "patience must be an integer >= 1"),
-        ({"random_state": -1}, "random_state must be an integer >= 0"),
-        ({"eval_metric": "ndgc@5"}, "Did you mean"),
-        ({"loss": 3}, "loss must be a podium.losses.Loss or its name"),
-    ],
-)
-def test_wrong_parameters_are_named(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ArgumentError, match=message):
-        small().set_params(**given).fit(*problem())
-
-
-def test_rows_that_cannot_be_trained_on_are_explained() -> None:
-    X, y, qid = problem()
-    with pytest.raises(ArgumentError, match="None of the 12 groups can be trained on: softmax"):
-        small().fit(X, y * 0.0, qid)
-    X[7, 2] = np.nan
-    with pytest.raises(ArgumentError, match="X has 1 NaN or inf values, first at row 7"):
-        small().fit(X, y, qid)
-
-
-def test_missing_torch_is_answered_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtraError, match=r"NeuralRanker needs.*pip install 'podium\[torch"):
-        small().fit(*problem())

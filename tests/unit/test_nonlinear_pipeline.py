@@ -12,9 +12,10 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from podium.errors import ArgumentError
+from podium.groups import Groups
 from podium.metrics import make_scorer
 from podium.rankers import LinearRanker
-from podium.rankers.validation import mean_measure
+from podium.rankers.validation import validator
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning"),
@@ -25,6 +26,11 @@ pytestmark = [
 K = 5
 L2 = {"linearranker__l2": [1e-4, 1e-2]}
 GAMMA = {"nystroem__gamma": [1e-3, 0.5], **L2}
+
+
+def mean_of(measure: str, y: Any, qid: Any) -> Any:
+    """Return a function of scores, as rankers measure them."""
+    return validator(measure, y, Groups.from_qid(qid), min_relevance=1.0)
 
 
 def rings(seed: int = 0) -> tuple[Any, Any, Any]:
@@ -58,7 +64,7 @@ def test_no_linear_score_ranks_the_ring() -> None:
     X, y, qid = rings()
     angles = np.radians(np.arange(360))
     directions = np.column_stack([np.cos(angles), np.sin(angles)])
-    assert max(mean_measure(f"pap@{K}", X @ d, y, qid) for d in directions) < 0.5
+    assert max(mean_of(f"pap@{K}", y, qid)(X @ d) for d in directions) < 0.5
 
 
 @pytest.mark.long

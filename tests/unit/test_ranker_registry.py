@@ -8,7 +8,7 @@ import pytest
 
 from podium.errors import ArgumentError
 from podium.rankers import LinearRanker, get, load, parse, register, save
-from podium.rankers.registry import REGISTRY, register_at
+from podium.rankers.registry import REGISTRY
 
 
 class Mine(LinearRanker):
@@ -39,23 +39,6 @@ def test_ranker_is_made_from_its_text() -> None:
         ArgumentError, match=r"linear has no parameter 'soler'\. Did you mean 'solver'"
     ):
         get("linear", soler="lbfgs")
-
-
-@pytest.mark.usefixtures("_mine")
-def test_taken_name_is_refused() -> None:
-    taken = r"ranker 'linear' is taken by podium\.rankers\.linear\.LinearRanker"
-    with pytest.raises(ArgumentError, match=taken):
-        register_at("linear", "other", "Another")
-    called = r"ranker 'other' has the class name LinearRanker, .* podium\.rankers\.linear\."
-    with pytest.raises(ArgumentError, match=called):
-        register_at("other", "other", "LinearRanker")
-    register_at("linear", "podium.rankers.linear", "LinearRanker")  # the same again
-    register("mine")(Mine)
-
-
-def test_unknown_name_suggests_the_nearest() -> None:
-    with pytest.raises(ArgumentError, match="Did you mean 'lightgbm'"):
-        get("light-gbm")
 
 
 def test_ranker_outside_the_registry_is_not_saved(tmp_path: Path) -> None:

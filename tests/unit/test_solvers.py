@@ -196,25 +196,6 @@ def test_bundles_objective_never_rises_and_is_that_of_the_loss() -> None:
     assert given.evaluate(found.parameters).objective == pytest.approx(found.objective, rel=1e-12)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("start", [np.zeros(4), np.array([1.0, -1.0, 2.0, 0.0])])
-def test_history_begins_at_the_start(solver: str, start: Any) -> None:
-    given = problem("logistic" if solver == "lbfgs" else "pap-avg@3")
-    start = start[: given.n_features] if not given.has_intercept else np.append(start, 0.0)
-    found = solve(solver, given, replace(SETTINGS, start=start, max_iter=5))
-    assert found.history.objectives[0] == given.evaluate(start).objective
-    assert len(found.history.objectives) == 5
-    assert found.objective < found.history.objectives[0]
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_one_iterate_is_the_start(solver: str) -> None:
-    given = problem("logistic" if solver == "lbfgs" else "pap-avg@3")
-    found = solve(solver, given, replace(SETTINGS, max_iter=1))
-    assert not found.parameters.any()
-    assert (found.stop_reason, len(found.history.objectives)) == ("max_iter", 1)
-
-
 def test_each_rule_keeps_its_iterate() -> None:
     given = problem("pap-ramp@3", l2=0.5)
     runs = {
@@ -257,29 +238,6 @@ def test_validation_chooses_and_patience_stops_every_solver() -> None:
         assert (found.history.kept_at, len(found.history.objectives)) == (1, 5)
 
 
-def test_mini_batches_add_up_to_the_objective() -> None:
-    """Whatever the weights: the expectation over a pass is the whole."""
-    from podium.rankers.batches import Batches
-
-    rng = np.random.default_rng(0)
-    by_group = np.repeat(rng.integers(0, 3, 10).astype(float), 20)
-    for name, weights in (
-        ("pap-ramp@3", None),
-        ("pap-ramp@3", by_group),
-        ("logistic", None),
-        ("logistic", rng.random(200) * by_group),
-    ):
-        given = problem(name, weights=weights, l2=0.0)
-        assert given.labels is not None
-        batches = Batches.of(given.loss, given.target, given.labels, 5)
-        at = rng.standard_normal(given.n_parameters)
-        whole = given.evaluate(at)
-        parts = [part_of(given, batch).evaluate(at) for batch in batches.epoch(0, 1)]
-        assert len(parts) == (10 if weights is None else np.count_nonzero(by_group[::20]))
-        assert np.mean([part.loss for part in parts]) == pytest.approx(whole.loss)
-        np.testing.assert_allclose(np.mean([part.grad for part in parts], axis=0), whole.grad)
-
-
 def test_passes_draw_each_group_once_in_an_order_of_seed_and_pass() -> None:
     from podium.rankers.batches import Batches
 
@@ -295,22 +253,6 @@ def test_passes_draw_each_group_once_in_an_order_of_seed_and_pass() -> None:
     assert order(1, 0) != order(2, 0) != order(2, 1)
     assert [len(rows) for rows in order(1, 0)] == [80, 80, 40]
     assert sorted(np.concatenate(order(1, 0))) == sorted(np.arange(200) // 20)
-
-
-@pytest.mark.parametrize(
-    ("solver", "loss", "message"),
-    [
-        ("bundle", "pap-ramp@3", "needs a convex loss, which .pap-ramp. is not.*'pap-avg@k'"),
-        ("lbfgs", "pap-avg@3", "needs a smooth loss, which .pap-avg. is not.*'logistic'"),
-    ],
-)
-def test_a_loss_that_a_solver_cannot_take_is_refused_with_those_it_can(
-    solver: str, loss: str, message: str
-) -> None:
-    with pytest.raises(ArgumentError, match=message) as caught:
-        solve(solver, problem(loss))
-    assert "solver='subgradient'" in str(caught.value)
-    assert f"'{loss.removesuffix('@3')}@k'" not in str(caught.value)
 
 
 class FallingLoss(losses.Loss):
@@ -338,18 +280,6 @@ def test_bundle_refuses_an_intercept_without_end() -> None:
         solve("bundle", falling)
     bounded = solve("bundle", replace(falling, has_intercept=False))
     assert bounded.stop_reason == "converged"
-
-
-def test_what_a_solver_knows_nothing_of_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="solver='bundle' needs l2 > 0, got 0"):
-        solve("bundle", problem(l2=0.0))
-    for solver, loss in (("bundle", "pap-avg@3"), ("lbfgs", "logistic")):
-        with pytest.raises(ArgumentError, match=f"'{solver}' does not support radius, got 2"):
-            solve(solver, problem(loss), replace(SETTINGS, radius=2.0))
-    with raises(ArgumentError, "solver"):
-        solve("stochastic", replace(problem(), labels=None))
-    with raises(ArgumentError, "start"):
-        solve("subgradient", problem(), replace(SETTINGS, start=np.full(4, 1e300)))
 
 
 def test_first_step_of_a_smooth_loss_is_one_over_its_largest_curvature() -> None:

@@ -27,7 +27,8 @@ from podium.catalogue.sparse import (
     storage_order,
 )
 from podium.errors import ArgumentError, arg
-from podium.executors import Executor, or_threads
+from podium.executors import Executor
+from podium.executors.local import or_threads
 from podium.groups import Groups, row_offsets
 from podium.ranking import Ranking, kept_offsets, relevance_rule
 from podium.types import Counts, LowGrades, Offsets, PerRow, Ties

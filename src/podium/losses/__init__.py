@@ -8,7 +8,9 @@ loss. Declare its properties and register it. The tests in tests/laws then check
 properties.
 """
 
-from podium.losses._margins import Margin, Margins, margins
+# Their losses are registered, but no names of this package.
+from podium.losses import pairwise, sl  # noqa: F401 # pyright: ignore[reportUnusedImport]
+from podium.losses._margins import Margins, margins
 from podium.losses.base import (
     REGISTRY,
     Loss,
@@ -18,20 +20,17 @@ from podium.losses.base import (
     is_registered,
     parse,
     register,
-    register_as,
     spec,
     split,
 )
 from podium.losses.grouped import GroupLogistic, PApLogistic
 from podium.losses.lambdarank import LambdaRank
 from podium.losses.listmle import ListMLE
-from podium.losses.listnet import ListNet, SoftmaxCrossEntropy
-from podium.losses.pairwise import PairwiseHinge, PairwiseLogistic
+from podium.losses.listnet import ListNet
 from podium.losses.pap import PApAverage, PApMax, PApRamp, PApTightStruct
-from podium.losses.pointwise import Logistic, Squared
+from podium.losses.pointwise import Logistic
 from podium.losses.rankcosine import RankCosine
 from podium.losses.robust import RoBiRank
-from podium.losses.sl import TopSoftmax
 from podium.losses.smooth_ranks import ApproxNDCG
 
 __all__ = [
@@ -43,20 +42,14 @@ __all__ = [
     "ListNet",
     "Logistic",
     "Loss",
-    "Margin",
     "Margins",
     "PApAverage",
     "PApLogistic",
     "PApMax",
     "PApRamp",
     "PApTightStruct",
-    "PairwiseHinge",
-    "PairwiseLogistic",
     "RankCosine",
     "RoBiRank",
-    "SoftmaxCrossEntropy",
-    "Squared",
-    "TopSoftmax",
     "as_loss",
     "from_spec",
     "get",
@@ -64,7 +57,6 @@ __all__ = [
     "margins",
     "parse",
     "register",
-    "register_as",
     "spec",
     "split",
 ]

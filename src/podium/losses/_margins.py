@@ -104,7 +104,7 @@ class Margins:
         ArgumentError
             If the name is unknown.
         """
-        largest: PerGroup = getattr(self, _check.choice(margin, "margin", MARGINS))
+        largest: PerGroup = vars(self)[_check.choice(margin, "margin", MARGINS)]
         return largest >= self.delta
 
     def guarantees(self, margin: Margin | None = None) -> dict[str, Mask]:

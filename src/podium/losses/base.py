@@ -9,18 +9,21 @@ from __future__ import annotations
 import abc
 import dataclasses
 import inspect
-from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
+from podium.discounts import GAINS
 from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import inputs
 from podium.registry import Values
-from podium.types import Keys, Mask, PerGroup, PerRow
+from podium.types import Keys, Mask, PerGroup, PerRow, RowIndex
 
 Out: TypeAlias = tuple[PerGroup, PerRow, PerRow]
 """The arrays that a pass over the groups fills: values, gradient and curvature.
@@ -28,6 +31,9 @@ Out: TypeAlias = tuple[PerGroup, PerRow, PerRow]
 On entry, the values are 0, or nan for a group on which the loss is undefined; the other arrays
 are 0. The curvature is not computed if its array is empty.
 """
+
+WITH_TOP_GRADES = "with grades of the top k only", "podium-studies, topk-consistency"
+"""See `Loss.consistency`."""
 
 _EMPTY: NDArray[np.float64] = np.empty(0)
 
@@ -210,18 +216,49 @@ class Loss(abc.ABC):
         raise NotImplementedError(f"{self.name} has no weights that depend on the scores.")
 
 
-class Target(Protocol):
-    """The attributes that every target of `GroupLoss` has."""
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The base of the targets of `GroupLoss`.
 
-    @property
-    def groups(self) -> Groups:
-        """The groups that the target was prepared for."""
-        ...
+    Attributes
+    ----------
+    groups : Groups
+        The groups that the target was prepared for.
+    share : float64, (n_groups,)
+        The weight of each group over the mean weight; 0 for a group that is left out.
+    defined : bool, (n_groups,)
+        The mask of the groups on which the loss is defined.
+    """
 
-    @property
-    def defined(self) -> Mask:
-        """The mask of the groups on which the loss is defined."""
-        ...
+    groups: Groups
+    share: PerGroup
+    defined: Mask
+
+
+@dataclass(frozen=True, eq=False)
+class Lists(Target):
+    """A target whose kernel visits the rows of each group.
+
+    Attributes
+    ----------
+    rows : int64, (n_rows,)
+        The rows, group after group; each loss has its own order within a group.
+    """
+
+    rows: RowIndex
+
+
+Check: TypeAlias = Callable[[Any, str], Any]
+"""A function of a parameter and its name, which returns the checked parameter."""
+
+CHECKS: dict[str, Check] = {
+    "min_relevance": _check.positive,
+    "temperature": _check.positive,
+    "clip": _check.flag,
+    "per": partial(_check.choice, options=("row", "group")),
+    "gain": partial(_check.choice, options=GAINS),
+}
+"""The checks of parameters that several losses have. A loss adds its own in `_checks`."""
 
 
 class GroupLoss(Loss):
@@ -232,7 +269,21 @@ class GroupLoss(Loss):
 
     _least_curvature: ClassVar[float] = inputs.LEAST_CURVATURE  # divided by the number of groups
 
+    _checks: ClassVar[Mapping[str, Check]] = {}
+
     bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
+
+    def __post_init__(self) -> None:
+        """Check each parameter; None is accepted where it is the default."""
+        checks = {**CHECKS, **self._checks}
+        for parameter in dataclasses.fields(cast("Any", self)):
+            name, value = parameter.name, vars(self)[parameter.name]
+            is_optional = parameter.default is None
+            if name == "k":
+                value = _check.cutoff(value, required=not is_optional)
+            elif name in checks and not (value is None and is_optional):
+                value = checks[name](value, name)
+            object.__setattr__(self, name, value)
 
     def prepare(
         self,
@@ -265,9 +316,17 @@ class GroupLoss(Loss):
         self._run(checked, target, (values, grad, bound))
         return values, grad, np.maximum(bound, self._least_curvature / count_of(target))
 
-    def _check_min_relevance(self) -> None:
-        low = _check.positive(self.min_relevance, "min_relevance")
-        object.__setattr__(self, "min_relevance", low)
+    def why_undefined(self, target: Target) -> str:
+        """Return a message: what a group needs, how many groups lack it, and the remedy."""
+        n_lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
+        labels = arg.min_relevance if "min_relevance" in self.parameters() else "relevance"
+        return (
+            f"{self.name} needs {self._needs()} in a group, which {n_lacking} of "
+            f"{target.groups.n_groups} groups lack. Check {labels} and qid."
+        )
+
+    def _needs(self) -> str:
+        return "rows of two grades"
 
     @abc.abstractmethod
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> Any: ...
@@ -295,12 +354,6 @@ class HingeLoss(GroupLoss):
 def count_of(target: Target) -> int:
     """Return the number of groups that the mean is over, at least 1."""
     return max(1, int(np.count_nonzero(target.defined)))
-
-
-def lacking(target: Target) -> str:
-    """Return the number of groups with rows on which the loss is undefined: "3 of 7 groups"."""
-    n_lacking = int(np.count_nonzero(~target.defined & (target.groups.sizes > 0)))
-    return f"{n_lacking} of {target.groups.n_groups} groups"
 
 
 def _zeros(target: Target) -> PerGroup:

@@ -11,35 +11,26 @@ from podium.discounts import Gain, discounts, gains
 from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import inputs
+from podium.losses.base import Lists
 from podium.losses.listwise import several_grades
-from podium.types import Mask, PerGroup, PerRow, RowIndex
+from podium.types import PerGroup, PerRow
 
 _MAX_GAIN = 1e100  # the largest gain whose sums and products stay in the range of floats
 
 
 @dataclass(frozen=True, eq=False)
-class GainTarget:
+class GainTarget(Lists):
     """The target of a loss that compares each row with a gain with all rows of its group.
+
+    It is defined on groups with rows of two grades and a gain above 0.
 
     Attributes
     ----------
-    groups : Groups
-        The groups that the target was prepared for.
-    rows : int64, (n_rows,)
-        The rows, group after group.
     worth : float64, (n_rows,)
         The gain of each row, by default over the ideal DCG of its group.
-    share : float64, (n_groups,)
-        The weight of each group over the mean weight; 0 for a group that is left out.
-    defined : bool, (n_groups,)
-        The mask of groups with rows of two grades and a gain above 0.
     """
 
-    groups: Groups
-    rows: RowIndex
     worth: PerRow
-    share: PerGroup
-    defined: Mask
 
 
 def gain_target(
@@ -61,7 +52,7 @@ def gain_target(
     share = inputs.group_shares(weights, groups, name, defined)
     n_pairs = float(groups.sizes[groups.index[worth > 0.0]].sum(dtype=np.float64))
     inputs.warn_about_pairs(n_pairs, name, "Use 'softmax', which visits no pairs.")
-    return GainTarget(groups, inputs.rows_by_group(groups), worth, share, defined)
+    return GainTarget(groups, share, defined, inputs.rows_by_group(groups), worth)
 
 
 def row_gains(grades: PerRow, gain: Gain, groups: Groups) -> PerRow:

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,40 +16,28 @@ from podium import _check
 from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss, Out, lacking, register
-from podium.types import Counts, Mask, Offsets, PerGroup, PerRow, RowIndex
+from podium.losses.base import Check, GroupLoss, Lists, Out, register
+from podium.types import Counts, Offsets, PerGroup, PerRow, RowIndex
 
 
 @dataclass(frozen=True, eq=False)
-class GroupLogisticTarget:
-    """The target of the logistic loss of groups.
+class GroupLogisticTarget(Lists):
+    """The target of the logistic loss of groups, defined on groups with weight on both labels.
 
     Attributes
     ----------
-    groups : Groups
-        The groups that the target was prepared for.
-    rows : int64, (n_rows,)
-        The rows, group after group.
-    offsets : int64, (n_groups + 1,)
-        The position in `rows` at which each group begins.
     yes, no : float64, (n_rows,)
         The weights of each row as a positive and as a negative, in the order of `rows`: the
         weight of the row in its group's value times the probability of this label.
-    defined : bool, (n_groups,)
-        The mask of groups with weight on both labels.
     """
 
-    groups: Groups
-    rows: RowIndex
-    offsets: Offsets
     yes: PerRow
     no: PerRow
-    defined: Mask
 
     @property
     def labels(self) -> tuple[Any, ...]:
         """The arguments of the likelihood's kernel."""
-        return self.rows, self.offsets, self.defined, self.yes, self.no
+        return self.rows, self.groups.offsets, self.defined, self.yes, self.no
 
 
 @register
@@ -103,15 +93,16 @@ class GroupLogistic(GroupLoss):
     min_relevance: float = 1.0
     soft: bool = False
 
+    _checks: ClassVar[Mapping[str, Check]] = {"soft": _check.flag}
+
     name: ClassVar[str] = "group-logistic"
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check.choice(self.per, "per", ("row", "group"))
-        self._check_min_relevance()
-        if _check.flag(self.soft, "soft") and self.min_relevance != 1.0:
+        super().__post_init__()
+        if self.soft and self.min_relevance != 1.0:
             raise ArgumentError(
                 f"{arg.min_relevance} must be 1 with {arg.soft(True)}, got {self.min_relevance:g}: "
                 f"the relevance is then a probability. Leave {arg.min_relevance} out."
@@ -142,20 +133,17 @@ class GroupLogistic(GroupLoss):
 
         group_logistic(scores, target.labels, out)
 
-    def why_undefined(self, target: GroupLogisticTarget) -> str:
-        """Return a message: what a group needs, how many groups lack it, and the remedy."""
-        requirement = "a relevance in (0, 1) or both 0 and 1" if self.soft else "both classes"
-        return f"{self.name} needs {requirement} {_one_class_text(target)}"
+    def _needs(self) -> str:
+        labels = "a relevance in (0, 1) or both 0 and 1" if self.soft else "both classes"
+        return f"{labels}, on rows of weight > 0,"
 
 
 @dataclass(frozen=True, eq=False)
-class PApLogisticTarget:
-    """The target of `PApLogistic`.
+class PApLogisticTarget(GroupLogisticTarget):
+    """The target of `PApLogistic`; its `rows` hold each group's positives before its negatives.
 
     Attributes
     ----------
-    likelihood : GroupLogisticTarget
-        The target of the first term. Its `rows` hold each group's positives before its negatives.
     bounds : int64, (2 n_groups + 1,)
         The positions in `rows` at which each group's positives and negatives begin.
     n_top, n_neg : int64, (n_groups,)
@@ -164,26 +152,15 @@ class PApLogisticTarget:
         The weight, in its group's value, of a positive's mean over the top negatives.
     """
 
-    likelihood: GroupLogisticTarget
     bounds: Offsets
     n_top: Counts
     n_neg: Counts
     scale: PerGroup
 
     @property
-    def groups(self) -> Groups:
-        """The groups that the target was prepared for."""
-        return self.likelihood.groups
-
-    @property
-    def defined(self) -> Mask:
-        """The mask of the groups on which the loss is defined."""
-        return self.likelihood.defined
-
-    @property
     def tops(self) -> tuple[Any, ...]:
         """The arguments of the second term's kernel."""
-        return self.likelihood.rows, self.bounds, self.n_top, self.n_neg, self.scale
+        return self.rows, self.bounds, self.n_top, self.n_neg, self.scale
 
 
 @register
@@ -246,19 +223,12 @@ class PApLogistic(GroupLoss):
     temperature: float = 1.0
     min_relevance: float = 1.0
 
+    _checks: ClassVar[Mapping[str, Check]] = {"weight": partial(_check.number, low=0.0)}
+
     name: ClassVar[str] = "pap-logistic"
     smooth: ClassVar[bool] = True
     reads_grades: ClassVar[bool] = False
     shift_invariant: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        for name, value in (
-            ("k", None if self.k is None else _check.cutoff(self.k)),
-            ("weight", _check.number(self.weight, "weight", low=0.0)),
-            ("temperature", _check.positive(self.temperature, "temperature")),
-        ):
-            object.__setattr__(self, name, value)
-        self._check_min_relevance()
 
     @property
     def convex(self) -> bool:
@@ -275,20 +245,22 @@ class PApLogistic(GroupLoss):
         counts = np.diff(bounds)
         capped = counts if self.k is None else np.minimum(counts, self.k)
         n_top, n_neg = np.where(used, capped[0::2], 0), np.where(used, capped[1::2], 0)
+        tops = bounds, n_top, n_neg
         n_pairs = float((n_top.astype(np.float64) * n_neg).sum()) if self.weight > 0.0 else 0.0
         inputs.warn_about_pairs(n_pairs, self.name, "Set k to a few hundred.")
         n_rows = float((group_weights * groups.sizes)[used].sum())
         scale = self.weight * group_weights * (np.count_nonzero(used) / n_rows if n_rows else 0.0)
-        return PApLogisticTarget(likelihood, bounds, n_top, n_neg, scale)
+        return PApLogisticTarget(
+            groups, likelihood.share, used, rows, likelihood.yes, likelihood.no, *tops, scale
+        )
 
-    def why_undefined(self, target: PApLogisticTarget) -> str:
-        """Return a message: what a group needs, how many groups lack it, and the remedy."""
-        return f"{self.name} needs both classes {_one_class_text(target.likelihood)}"
+    def _needs(self) -> str:
+        return "both classes, on rows of weight > 0,"
 
     def _run(self, scores: PerRow, target: PApLogisticTarget, out: Out) -> None:
         from podium.losses.logistic_kernels import group_logistic, top_sigmoids
 
-        group_logistic(scores, target.likelihood.labels, out)
+        group_logistic(scores, target.labels, out)
         if self.weight > 0.0:
             top_sigmoids(scores, target.tops, self.temperature, out)
 
@@ -297,8 +269,6 @@ def _likelihood_target(
     probability: PerRow, weight: PerRow, groups: Groups, rows: RowIndex, per: str
 ) -> GroupLogisticTarget:
     """Return the target of rows with these probabilities of being positive."""
-    if weight.size and not weight.any():
-        raise ArgumentError("weights are all zero. Give at least one row a weight > 0.")
     index, n_groups = groups.index, groups.n_groups
     yes, no = weight * probability, weight * (1.0 - probability)
     group_totals = np.bincount(index, weight, n_groups)
@@ -308,18 +278,9 @@ def _likelihood_target(
         share = np.full(n_groups, np.count_nonzero(defined) / total)
     else:
         share, _ = inputs.mean_shares(weight, groups, defined)
-    by_row = np.where(defined, share, 0.0)[index]
-    return GroupLogisticTarget(
-        groups, rows, groups.offsets, (by_row * yes)[rows], (by_row * no)[rows], defined
-    )
-
-
-def _one_class_text(target: GroupLogisticTarget) -> str:
-    """Return the end of a message on the number of groups with only one class."""
-    return (
-        f"in a group, on rows of weight > 0, but {lacking(target)} have only one class. "
-        f"Check {arg.min_relevance} and qid."
-    )
+    share = np.where(defined, share, 0.0)
+    yes, no = share[index] * yes, share[index] * no
+    return GroupLogisticTarget(groups, share, defined, rows, yes[rows], no[rows])
 
 
 def _probabilities(grades: PerRow, groups: Groups) -> PerRow:

@@ -102,7 +102,10 @@ def row_weights(weights: Any, groups: Groups) -> PerRow:
     """Return weights >= 0, one per row, in a unit in which no sum overflows; ones by default."""
     if weights is None:
         return np.ones(groups.n_rows)
-    return in_units(_check.weights(weights, groups.n_rows, RowLabels(groups)))[0]
+    by_row = in_units(_check.weights(weights, groups.n_rows, RowLabels(groups)))[0]
+    if by_row.size and not by_row.any():
+        raise ArgumentError("weights are all zero. Give at least one row a weight > 0.")
+    return by_row
 
 
 def group_weights(weights: Any, groups: Groups, loss_name: str) -> PerGroup:
@@ -157,8 +160,6 @@ def row_shares(weights: PerRow | None, groups: Groups, per: str) -> tuple[PerRow
     With per="group" a group counts by the mean weight of its rows, whatever its size.
     """
     by_row, index = row_weights(weights, groups), groups.index
-    if by_row.size and not by_row.any():
-        raise ArgumentError("weights are all zero. Give at least one row a weight > 0.")
     if per == "row":
         defined = groups.sizes > 0
         return by_row * (np.count_nonzero(defined) / max(by_row.sum(), TINY)), defined

@@ -5,21 +5,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium import _check
-from podium.discounts import GAINS, Gain
+from podium.discounts import Gain
 from podium.errors import ArgumentError, arg
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss, Out, count_of, lacking, register
+from podium.losses.base import WITH_TOP_GRADES, Check, GroupLoss, Lists, Out, count_of, register
 from podium.losses.gains import ideal_gains, rank_discounts, row_gains
 from podium.losses.listwise import several_grades
-from podium.types import Counts, Mask, PerGroup, PerRow, RowIndex
+from podium.types import Counts, PerGroup, PerRow, RowIndex
 
 SwapMetric: TypeAlias = Literal["ndcg", "ap", "precision", "pap"]
 Marks: TypeAlias = tuple[RowIndex, PerRow, PerRow, Counts]  # see `lambda_kernels.mark_lists`
@@ -28,15 +30,13 @@ METRICS: tuple[SwapMetric, ...] = ("ndcg", "ap", "precision", "pap")
 
 
 @dataclass(frozen=True, eq=False)
-class LambdaTarget:
-    """The target of LambdaRank.
+class LambdaTarget(Lists):
+    """The target of LambdaRank; `rows` have rising worth.
+
+    It is defined on groups with rows of different worth.
 
     Attributes
     ----------
-    groups : Groups
-        The groups that the target was prepared for.
-    rows : int64, (n_rows,)
-        The rows by group and rising worth.
     worth : float64, (n_rows,)
         The factor of each row in the metric: its gain over the ideal DCG for ndcg, else a constant
         for positives and 0 for negatives.
@@ -44,21 +44,13 @@ class LambdaTarget:
         The weight of each rank in the metric; not used for pap.
     tops : int64, (2, n_groups)
         The number of positives and of negatives that pap uses.
-    share : float64, (n_groups,)
-        The weight of each group over the mean weight; 0 for a group that is left out.
-    defined : bool, (n_groups,)
-        The mask of groups with rows of different worth.
     marks : tuple, optional
         The weights of the pairs, if they are held fixed.
     """
 
-    groups: Groups
-    rows: RowIndex
     worth: PerRow
     ladder: PerRow
     tops: NDArray[np.int64]
-    share: PerGroup
-    defined: Mask
     marks: Marks | None = None
 
 
@@ -129,28 +121,26 @@ class LambdaRank(GroupLoss):
     gain: Gain = "exp2"
     min_relevance: float = 1.0
 
+    _checks: ClassVar[Mapping[str, Check]] = {
+        "metric": partial(_check.choice, options=METRICS),
+        "sigma": _check.positive,
+    }
+
     name: ClassVar[str] = "lambdarank"
-    consistency: ClassVar[tuple[str, str] | None] = (
-        "with grades of the top k only",
-        "podium-studies, topk-consistency",
-    )
+    consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
     shift_invariant: ClassVar[bool] = True
     head_cutoff: ClassVar[bool] = True
     reweights: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check.choice(self.metric, "metric", METRICS)
-        k = _check.cutoff(self.k, required=self.metric == "precision")
-        object.__setattr__(self, "k", k)
-        sigma = _check.positive(self.sigma, "sigma")
-        object.__setattr__(self, "sigma", sigma)
-        _check.choice(self.gain, "gain", GAINS)
+        super().__post_init__()
+        if self.metric == "precision":
+            _check.cutoff(self.k)
         if self.gain != "exp2" and not self.reads_grades:
             raise ArgumentError(
                 f"{arg.gain(self.gain)} has no effect with {arg.metric(self.metric)}. Leave "
                 f"{arg.gain} out."
             )
-        self._check_min_relevance()
 
     @property
     def reads_grades(self) -> bool:
@@ -166,13 +156,8 @@ class LambdaRank(GroupLoss):
         """Return the target with the weights of these scores."""
         return replace(target, marks=self._marks(inputs.scores_of(scores, target.groups), target))
 
-    def why_undefined(self, target: LambdaTarget) -> str:
-        """Return a message: what a group needs, how many groups lack it, and the remedy."""
-        requirement = "rows of two grades" if self.reads_grades else "a positive and a negative"
-        return (
-            f"{self.name} needs {requirement} in a group, but {lacking(target)} lack them. "
-            "Check relevance and qid."
-        )
+    def _needs(self) -> str:
+        return super()._needs() if self.reads_grades else "a positive and a negative"
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> LambdaTarget:
         positive = (grades >= self.min_relevance).astype(np.float64)
@@ -193,7 +178,7 @@ class LambdaRank(GroupLoss):
         n_pairs = float((depth.astype(np.float64) * groups.sizes).sum())
         inputs.warn_about_pairs(n_pairs, self.name, "Use a cutoff, such as 'lambdarank@30'.")
         rows = np.lexsort((worth, groups.index))
-        return LambdaTarget(groups, rows, worth, self._ladder(groups), tops, share, defined)
+        return LambdaTarget(groups, share, defined, rows, worth, self._ladder(groups), tops)
 
     def _divisor(self, n_pos: Counts, tops: NDArray[np.int64]) -> PerGroup:
         if self.metric == "pap":

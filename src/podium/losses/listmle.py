@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,22 +14,19 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import Out, register
-from podium.losses.listwise import TIES, DrawnLoss, GradeTies, head_first, heads, several_grades
-from podium.types import Counts, Keys, Mask, PerGroup, PerRow
+from podium.losses.base import Check, Out, Target, register
+from podium.losses.listwise import DrawnLoss, GradeTies, head_first, heads, several_grades
+from podium.types import Counts, Keys, PerRow
 
 _N_ORDERS = 16  # the number of drawn orders with ties="averaged"
-_HEADS = ("k", "relevant")
 
 
 @dataclass(frozen=True, eq=False)
-class ListMLETarget:
+class ListMLETarget(Target):
     """The ground-truth orders of each list, and how much of its head is in a drawn order.
 
     Attributes
     ----------
-    groups : Groups
-        The groups that the target was prepared for.
     rows : int64, (n_orders, n_rows)
         The rows, group after group, for each order. Only the head of each list is in order.
     n_head : int64, (n_groups,)
@@ -35,20 +34,11 @@ class ListMLETarget:
     n_drawn : int64, (n_groups,)
         The number of places of the head that hold a row below min_relevance only because it was
         drawn from the rows of its grade.
-    share : float64, (n_groups,)
-        The weight of each group over the mean weight; 0 for a group that is left out.
     """
 
-    groups: Groups
     rows: NDArray[np.int64]
     n_head: Counts
     n_drawn: Counts
-    share: PerGroup
-
-    @property
-    def defined(self) -> Mask:
-        """The mask of the groups on which the loss is defined."""
-        return self.n_head > 0
 
 
 @register
@@ -113,22 +103,23 @@ class ListMLE(DrawnLoss):
     head: Literal["k", "relevant"] = "k"
     min_relevance: float = 1.0
 
+    _checks: ClassVar[Mapping[str, Check]] = {
+        **DrawnLoss._checks,
+        "n_orders": lambda value, name: _check.cutoff(value, name=name),
+        "head": partial(_check.choice, options=("k", "relevant")),
+    }
+
     name: ClassVar[str] = "listmle"
     consistency: ClassVar[tuple[str, str] | None] = ("with k", "xia2009, theorem 7")
     head_cutoff: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _check.cutoff(self.k, required=False))
-        _check.choice(self.ties, "ties", TIES)
-        _check.choice(self.head, "head", _HEADS)
-        self._check_min_relevance()
-        if self.n_orders is not None:
-            object.__setattr__(self, "n_orders", _check.cutoff(self.n_orders, name="n_orders"))
-            if self.ties != "averaged":
-                raise ArgumentError(
-                    f"n_orders requires listmle(ties=averaged), got {self.n_orders} with "
-                    f"{self.ties!r} ties. Leave n_orders out, or average the ties."
-                )
+        super().__post_init__()
+        if self.n_orders is not None and self.ties != "averaged":
+            raise ArgumentError(
+                f"n_orders requires listmle(ties=averaged), got {self.n_orders} with "
+                f"{self.ties!r} ties. Leave n_orders out, or average the ties."
+            )
 
     def remark(self, relevance: PerRow, groups: Groups) -> str:
         """Return a message on how many queries have irrelevant rows in a drawn order, or "".
@@ -167,7 +158,7 @@ class ListMLE(DrawnLoss):
         n_drawn = np.zeros(groups.n_groups, np.int64)
         count_drawn(grades, rows[0], groups.offsets, n_head, self.min_relevance, n_drawn)
         share = inputs.group_shares(weights, groups, self.name, n_head > 0)
-        return ListMLETarget(groups, rows, n_head, n_drawn, share)
+        return ListMLETarget(groups, share, n_head > 0, rows, n_head, n_drawn)
 
     def _heads(self, grades: PerRow, groups: Groups) -> Counts:
         places = groups.sizes
@@ -176,8 +167,8 @@ class ListMLE(DrawnLoss):
             places = np.bincount(relevant, minlength=groups.n_groups)
         return np.where(several_grades(grades, groups), heads(self.k, places), 0)
 
-    def _undefined_reason(self) -> str:
-        return "only one grade" + (" or no relevant row" if self.head == "relevant" else "")
+    def _needs(self) -> str:
+        return super()._needs() + (", one of them relevant," if self.head == "relevant" else "")
 
     def _run(self, scores: PerRow, target: Any, out: Out) -> None:
         from podium.losses.listwise_kernels import top_likelihood

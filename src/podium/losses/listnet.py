@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,9 +15,8 @@ from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import Out, register
+from podium.losses.base import WITH_TOP_GRADES, Check, Lists, Out, register
 from podium.losses.listwise import (
-    TIES,
     DrawnLoss,
     GradeTies,
     ListwiseLoss,
@@ -24,37 +24,23 @@ from podium.losses.listwise import (
     heads,
     several_grades,
 )
-from podium.types import Keys, Mask, PerGroup, PerRow, RowIndex
+from podium.types import Keys, PerGroup, PerRow
 
 
 @dataclass(frozen=True, eq=False)
-class SoftmaxTarget:
+class SoftmaxTarget(Lists):
     """The target of a cross entropy with a softmax.
 
     Attributes
     ----------
-    groups : Groups
-        The groups that the target was prepared for.
-    rows : int64, (n_rows,)
-        The rows, group after group.
     truth : float64, (n_rows,)
         The weight of each row's log-probability, in the order of `rows`.
     total : float64, (n_groups,)
         The sum of these weights; 0 for a group that is left out.
-    share : float64, (n_groups,)
-        The weight of each group over the mean weight; 0 for a group that is left out.
     """
 
-    groups: Groups
-    rows: RowIndex
     truth: PerRow
     total: PerGroup
-    share: PerGroup
-
-    @property
-    def defined(self) -> Mask:
-        """The mask of the groups on which the loss is defined."""
-        return self.total > 0.0
 
 
 class SoftmaxLoss(ListwiseLoss):
@@ -122,15 +108,11 @@ class ListNet(DrawnLoss, SoftmaxLoss):
     ties: GradeTies = "averaged"
     scale: float = 1.0
 
+    _checks: ClassVar[Mapping[str, Check]] = {**DrawnLoss._checks, "scale": _check.positive}
+
     name: ClassVar[str] = "listnet"
     consistency: ClassVar[tuple[str, str] | None] = ("with k", "xia2009, theorem 7")
     head_cutoff: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _check.cutoff(self.k, required=False))
-        _check.choice(self.ties, "ties", TIES)
-        scale = _check.positive(self.scale, "scale")
-        object.__setattr__(self, "scale", scale)
 
     def _drawn_target(
         self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Keys
@@ -142,7 +124,8 @@ class ListNet(DrawnLoss, SoftmaxLoss):
         defined = places.gap > 0.0
         truth = truth / np.where(defined, places.sums(truth), np.inf)[places.index]
         share = inputs.group_shares(weights, groups, self.name, defined)
-        return SoftmaxTarget(groups, places.rows, truth, defined.astype(np.float64), share)
+        total = defined.astype(np.float64)
+        return SoftmaxTarget(groups, share, defined, places.rows, truth, total)
 
     def _weights(self, places: Places) -> PerRow:
         """Return exp(scale * ground truth) by place, relative to the mean of the best grade."""
@@ -184,10 +167,7 @@ class SoftmaxCrossEntropy(SoftmaxLoss):
     """
 
     name: ClassVar[str] = "softmax"
-    consistency: ClassVar[tuple[str, str] | None] = (
-        "with grades of the top k only",
-        "podium-studies, topk-consistency",
-    )
+    consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> SoftmaxTarget:
         defined = several_grades(grades, groups)
@@ -196,7 +176,7 @@ class SoftmaxCrossEntropy(SoftmaxLoss):
         _require_finite(total, groups)
         rows = inputs.rows_by_group(groups)
         share = inputs.group_shares(weights, groups, self.name, defined)
-        return SoftmaxTarget(groups, rows, grades[rows], total, share)
+        return SoftmaxTarget(groups, share, total > 0.0, rows, grades[rows], total)
 
 
 def _require_finite(total: PerGroup, groups: Groups) -> None:

@@ -13,21 +13,22 @@ m - 1 within its tie is at ``((m - 1) / 2 - r) / m`` of that interval, a number 
 from __future__ import annotations
 
 import abc
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from podium import _check
 from podium.errors import ArgumentError
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss
+from podium.losses.base import Check, GroupLoss
 from podium.types import Counts, Keys, Mask, PerGroup, PerRow, RowIndex
 
 GradeTies: TypeAlias = Literal["fixed", "redrawn", "averaged"]
-
-TIES: tuple[GradeTies, ...] = ("fixed", "redrawn", "averaged")
 
 
 class ListwiseLoss(GroupLoss):
@@ -36,19 +37,6 @@ class ListwiseLoss(GroupLoss):
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
-
-    def why_undefined(self, target: Any) -> str:
-        """Return a message: what a group needs, how many groups lack it, and the remedy."""
-        sizes = target.groups.sizes
-        n_tiny = int(np.count_nonzero(sizes < 2))
-        return (
-            f"{self.name} needs rows of two grades in a group, but {n_tiny} of {sizes.size} groups "
-            f"have fewer than two rows, and {int(np.count_nonzero(~target.defined)) - n_tiny} have "
-            f"{self._undefined_reason()}. Check relevance and qid."
-        )
-
-    def _undefined_reason(self) -> str:
-        return "only one grade"
 
 
 class DrawnLoss(ListwiseLoss):
@@ -62,6 +50,9 @@ class DrawnLoss(ListwiseLoss):
     """
 
     ties: GradeTies
+    _checks: ClassVar[Mapping[str, Check]] = {
+        "ties": partial(_check.choice, options=("fixed", "redrawn", "averaged"))
+    }
 
     @property
     def draws(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium._kernels import kernel, sort_falling
-from podium.losses.pap_kernels import select, share_ties
+from podium.losses.pap_kernels import select, share_ties, widest
 
 _FAR = 690.0  # exp(+-_FAR), and products up to exp(709), neither overflow nor lose digits
 _APART = 1500.0  # scores this far apart never affect the same intercept, for any weights
@@ -17,23 +17,18 @@ _CLOSE = 1e-8  # the square of a Newton step this short, its error, is negligibl
 
 
 @kernel
-def logistic_rows(scores, positive, index, scale, values, grad):
+def logistic_rows(scores, positive, index, scale, count, out):
     """Add scale * log(1 + exp(-y s)) of each row to its group's value; write the derivatives."""
+    values, grad, curvature = out
     for i in range(scores.size):
         y = 1.0 if positive[i] else -1.0
         margin = y * scores[i]
         small = np.exp(-abs(margin))  # at most 1, so that no score overflows
         values[index[i]] += scale[i] * (max(-margin, 0.0) + np.log1p(small))
         wrong = small / (1.0 + small) if margin > 0 else 1.0 / (1.0 + small)
-        grad[i] = -y * wrong * scale[i]
-
-
-@kernel
-def logistic_curvature(scores, scale, floor, out):
-    """Write the second derivative of each row's logistic loss, at least `floor`."""
-    for i in range(scores.size):
-        small = np.exp(-abs(scores[i]))
-        out[i] = max(scale[i] * small / (1.0 + small) ** 2, floor)
+        grad[i] = -y * wrong * scale[i] / count
+        if curvature.size:
+            curvature[i] = scale[i] / count * small / (1.0 + small) ** 2
 
 
 @kernel
@@ -235,20 +230,12 @@ def top_sigmoids(scores, tops, temperature, out):
     """
     rows, bounds, n_top, n_neg, scale = tops
     values, grad, curvature = out
-    n_groups = n_top.size
-    widest_top = 1
-    widest_neg = 1
-    n_defined = 0
-    for g in range(n_groups):
-        if n_top[g] > 0:
-            n_defined += 1
-            widest_top = max(widest_top, n_top[g])
-            widest_neg = max(widest_neg, n_neg[g])
+    n_defined, widest_top, widest_neg, _, _ = widest(tops)
     top_keys, top = np.empty(widest_top), np.empty(widest_top, np.int64)
     neg_keys, neg = np.empty(widest_neg), np.empty(widest_neg, np.int64)
     neg_odds = np.empty(widest_neg)
     slopes = np.empty(widest_neg)
-    for g in range(n_groups):
+    for g in range(n_top.size):
         b, k = n_top[g], n_neg[g]
         if b == 0:
             continue

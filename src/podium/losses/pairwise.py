@@ -13,20 +13,16 @@ import numpy as np
 
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss, HingeLoss, Out, count_of, lacking, register
-from podium.types import Mask, Offsets, PerGroup, PerRow, RowIndex
+from podium.losses.base import WITH_TOP_GRADES, GroupLoss, HingeLoss, Lists, Out, count_of, register
+from podium.types import Offsets, PerGroup, PerRow
 
 
 @dataclass(frozen=True, eq=False)
-class PairTarget:
-    """The target of a loss of pairs, in which no pair is stored.
+class PairTarget(Lists):
+    """The target of a loss of pairs, in which no pair is stored; `rows` have falling relevance.
 
     Attributes
     ----------
-    groups : Groups
-        The groups that the target was prepared for.
-    rows : int64, (n_rows,)
-        The rows by group and falling relevance, stably.
     bounds : int64, (n_levels + 1,)
         The position in `rows` at which each level begins. A level is the set of rows of one group
         with the same relevance.
@@ -34,21 +30,11 @@ class PairTarget:
         The first level of each group.
     n_pairs : float64, (n_groups,)
         The number of pairs of rows of different relevance.
-    share : float64, (n_groups,)
-        The weight of each group over the mean weight; 0 for a group that is left out.
     """
 
-    groups: Groups
-    rows: RowIndex
     bounds: Offsets
     levels: Offsets
     n_pairs: PerGroup
-    share: PerGroup
-
-    @property
-    def defined(self) -> Mask:
-        """The mask of the groups on which the loss is defined."""
-        return self.n_pairs > 0
 
     @property
     def scale(self) -> PerGroup:
@@ -80,14 +66,7 @@ class PairwiseLoss(GroupLoss):
         if self._visits_pairs:
             advice = "Use 'pairwise-hinge' or 'softmax', which visit no pairs."
             inputs.warn_about_pairs(float(n_pairs.sum()), self.name, advice)
-        return PairTarget(groups, rows, bounds, levels, n_pairs, share)
-
-    def why_undefined(self, target: PairTarget) -> str:
-        """Return a message: what a group needs, how many groups lack it, and the remedy."""
-        return (
-            f"{self.name} needs two rows of different relevance in a group, but "
-            f"{lacking(target)} have only one row or one relevance. Check relevance and qid."
-        )
+        return PairTarget(groups, share, n_pairs > 0, rows, bounds, levels, n_pairs)
 
 
 @register
@@ -161,10 +140,7 @@ class PairwiseLogistic(PairwiseLoss):
     """
 
     name: ClassVar[str] = "pairwise-logistic"
-    consistency: ClassVar[tuple[str, str] | None] = (
-        "with grades of the top k only",
-        "podium-studies, topk-consistency",
-    )
+    consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
     smooth: ClassVar[bool] = True
     _visits_pairs: ClassVar[bool] = True
 

@@ -9,6 +9,7 @@ a sum of hinges, because the maximum over orderings can be taken for every pair 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,22 +20,18 @@ from podium._text import counted
 from podium.errors import arg
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss, HingeLoss, Out, register, register_as
-from podium.types import Counts, Mask, Offsets, PerGroup, PerRow, RowIndex
+from podium.losses.base import Check, GroupLoss, HingeLoss, Lists, Out, register, register_as
+from podium.types import Counts, Offsets, PerRow
 
 _FLOOR = 1e-6  # the curvature of a row that is not selected, relative to that of a whole group
 
 
 @dataclass(frozen=True, eq=False)
-class PApTarget:
-    """The target of a surrogate of pAp@k.
+class PApTarget(Lists):
+    """The target of a surrogate of pAp@k; `rows` hold a group's positives before its negatives.
 
     Attributes
     ----------
-    groups : Groups
-        The groups that the target was prepared for.
-    rows : int64, (n_rows,)
-        The rows by group, positives before negatives, each in the caller's order.
     bounds : int64, (2 n_groups + 1,)
         The positions in `rows` at which each group's positives and negatives begin.
     n_top : int64, (n_groups,)
@@ -42,21 +39,11 @@ class PApTarget:
         group that is left out.
     n_neg : int64, (n_groups,)
         The number of negatives that count: k, or all of a smaller group with clip=True.
-    share : float64, (n_groups,)
-        The weight of each group over the mean weight; 0 for a group that is left out.
     """
 
-    groups: Groups
-    rows: RowIndex
     bounds: Offsets
     n_top: Counts
     n_neg: Counts
-    share: PerGroup
-
-    @property
-    def defined(self) -> Mask:
-        """The mask of the groups on which the loss is defined."""
-        return self.n_top > 0
 
     @property
     def tops(self) -> tuple[Any, ...]:
@@ -102,11 +89,6 @@ class PApLoss(GroupLoss):
     reads_grades: ClassVar[bool] = False
     _least_curvature: ClassVar[float] = _FLOOR
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _check.cutoff(self.k))
-        object.__setattr__(self, "clip", _check.flag(self.clip, "clip"))
-        self._check_min_relevance()
-
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> PApTarget:
         positive = grades >= self.min_relevance
         rows, bounds = inputs.positives_first(positive, groups)
@@ -114,9 +96,10 @@ class PApLoss(GroupLoss):
         n_used = np.minimum(n_neg, self.k) if self.clip else np.where(n_neg >= self.k, self.k, 0)
         n_top = np.where(n_used > 0, np.minimum(n_pos, self.k), 0)
         share = inputs.group_shares(weights, groups, self.name, n_top > 0)
-        return PApTarget(groups, rows, bounds, n_top, np.where(n_top > 0, n_used, 0), share)
+        n_neg = np.where(n_top > 0, n_used, 0)
+        return PApTarget(groups, share, n_top > 0, rows, bounds, n_top, n_neg)
 
-    def why_undefined(self, target: PApTarget) -> str:
+    def why_undefined(self, target: Any) -> str:
         """Return a message: what a group needs, how many groups lack it, and the remedy."""
         n_pos, n_neg = np.diff(target.bounds)[0::2], np.diff(target.bounds)[1::2]
         n_needed = 1 if self.clip else self.k
@@ -310,12 +293,9 @@ class PApTightStruct(PairLoss):
 
     exact: bool = False
 
+    _checks: ClassVar[Mapping[str, Check]] = {"exact": _check.flag}
     upper_bounds: ClassVar[str | None] = "pap"
     _rest: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "exact", _check.flag(self.exact, "exact"))
 
     @property
     def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -107,6 +107,23 @@ def share_ties(scores, rows, lo, hi, edge, out):
 
 
 @kernel
+def widest(tops):
+    """Return the number of defined groups, and the most rows among them of four kinds.
+
+    The kinds are the top positives, the top negatives, all positives and all negatives.
+    """
+    _, bounds, n_top, n_neg, _ = tops
+    n_defined, top, neg, pos, all_neg = 0, 1, 1, 1, 1
+    for g in range(n_top.size):
+        if n_top[g] > 0:
+            n_defined += 1
+            top, neg = max(top, n_top[g]), max(neg, n_neg[g])
+            pos = max(pos, bounds[2 * g + 1] - bounds[2 * g])
+            all_neg = max(all_neg, bounds[2 * g + 2] - bounds[2 * g + 1])
+    return n_defined, top, neg, pos, all_neg
+
+
+@kernel
 def pair_hinges(scores, tops, margin, sign, rest, out):
     """Sum (margin - s + t)+ over selected positives and top negatives of each group.
 
@@ -117,17 +134,7 @@ def pair_hinges(scores, tops, margin, sign, rest, out):
     """
     rows, bounds, n_top, n_neg, scale = tops
     values, grad, curvature = out
-    n_groups = n_top.size
-    widest_top = 1
-    widest_neg = 1
-    widest_pos = 1
-    n_defined = 0
-    for g in range(n_groups):
-        if n_top[g] > 0:
-            n_defined += 1
-            widest_top = max(widest_top, n_top[g])
-            widest_neg = max(widest_neg, n_neg[g])
-            widest_pos = max(widest_pos, bounds[2 * g + 1] - bounds[2 * g])
+    n_defined, widest_top, widest_neg, widest_pos, _ = widest(tops)
     top_keys = np.empty(widest_top)
     top = np.empty(widest_top, np.int64)
     neg_keys = np.empty(widest_neg)
@@ -135,7 +142,7 @@ def pair_hinges(scores, tops, margin, sign, rest, out):
     prefix = np.empty(widest_neg + 1)  # prefix sums of the best negative scores
     ends = np.empty(widest_neg + 1, np.int64)  # the number of positives with j errors
     is_selected = np.zeros(widest_pos if rest else 1, np.bool_)
-    for g in range(n_groups):
+    for g in range(n_top.size):
         b, k = n_top[g], n_neg[g]
         if b == 0:
             continue
@@ -216,16 +223,10 @@ def mean_hinges(scores, tops, margin, out):
     """
     rows, bounds, n_top, n_neg, scale = tops
     values, grad, curvature = out
-    n_groups = n_top.size
-    widest_neg = 1
-    n_defined = 0
-    for g in range(n_groups):
-        if n_top[g] > 0:
-            n_defined += 1
-            widest_neg = max(widest_neg, n_neg[g])
+    n_defined, _, widest_neg, _, _ = widest(tops)
     neg_keys = np.empty(widest_neg)
     neg = np.empty(widest_neg, np.int64)
-    for g in range(n_groups):
+    for g in range(n_top.size):
         k = n_neg[g]
         if n_top[g] == 0:
             continue

@@ -9,37 +9,27 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from podium import _check
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss, Out, count_of, register
-from podium.types import Mask, PerRow, RowIndex
+from podium.losses.base import WITH_TOP_GRADES, GroupLoss, Out, Target, count_of, register
+from podium.types import PerRow
 
 
 @dataclass(frozen=True, eq=False)
-class BinaryTarget:
-    """The target of a loss of single rows with binary labels.
+class RowTarget(Target):
+    """The target of a loss of single rows, defined on groups with a row of weight > 0.
+
+    `share`, (n_rows,), is the factor of a row's loss in its group's value.
 
     Attributes
     ----------
-    groups : Groups
-        The groups that the target was prepared for.
-    positive : bool, (n_rows,)
-        The mask of positive rows.
-    index : int64, (n_rows,)
-        The group number of each row.
-    share : float64, (n_rows,)
-        The factor of a row's loss in its group's value.
-    defined : bool, (n_groups,)
-        The mask of groups with a row of weight > 0.
+    labels : (n_rows,)
+        The mask of positive rows, or the relevance of each row.
     """
 
-    groups: Groups
-    positive: Mask
-    index: RowIndex
-    share: PerRow
-    defined: Mask
+    labels: NDArray[Any]
 
 
 class RowLoss(GroupLoss):
@@ -61,9 +51,12 @@ class RowLoss(GroupLoss):
         """Whether the value depends on the groups: only if all groups have the same weight."""
         return self.per == "group"
 
-    def why_undefined(self, target: Any) -> str:
-        """Return a message on what a group needs."""
-        return f"{self.name} needs a row with weight > 0, but no group has one."
+    def _needs(self) -> str:
+        return "a row with weight > 0"
+
+    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> RowTarget:
+        labels = grades if self.reads_grades else grades >= self.min_relevance
+        return RowTarget(groups, *inputs.row_shares(weights, groups, self.per), labels)
 
 
 @register
@@ -102,54 +95,16 @@ class Logistic(RowLoss):
     min_relevance: float = 1.0
 
     name: ClassVar[str] = "logistic"
-    consistency: ClassVar[tuple[str, str] | None] = (
-        "with grades of the top k only",
-        "podium-studies, topk-consistency",
-    )
+    consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
     reads_grades: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        _check.choice(self.per, "per", ("row", "group"))
-        self._check_min_relevance()
+    def _run(self, scores: PerRow, target: RowTarget, out: Out) -> None:
+        from podium.losses.logistic_kernels import logistic_rows
 
-    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> BinaryTarget:
-        positive = grades >= self.min_relevance
-        share, defined = inputs.row_shares(weights, groups, self.per)
-        return BinaryTarget(groups, positive, groups.index, share, defined)
-
-    def _run(self, scores: PerRow, target: BinaryTarget, out: Out) -> None:
-        from podium.losses.logistic_kernels import logistic_curvature, logistic_rows
-
-        values, grad, curvature = out
-        n_defined = count_of(target)
-        logistic_rows(scores, target.positive, target.index, target.share, values, grad)
-        grad /= n_defined
-        if curvature.size:
-            logistic_curvature(scores, target.share / n_defined, 0.0, curvature)
-
-
-@dataclass(frozen=True, eq=False)
-class SquaredTarget:
-    """The target of the squared loss.
-
-    Attributes
-    ----------
-    groups : Groups
-        The groups that the target was prepared for.
-    relevance : float64, (n_rows,)
-        The relevance of each row.
-    share : float64, (n_rows,)
-        The factor of a row's loss in its group's value.
-    defined : bool, (n_groups,)
-        The mask of groups with a row of weight > 0.
-    """
-
-    groups: Groups
-    relevance: PerRow
-    share: PerRow
-    defined: Mask
+        rows = target.labels, target.groups.index, target.share, float(count_of(target))
+        logistic_rows(scores, *rows, out)
 
 
 @register
@@ -185,22 +140,13 @@ class Squared(RowLoss):
     per: Literal["row", "group"] = "row"
 
     name: ClassVar[str] = "squared"
-    consistency: ClassVar[tuple[str, str] | None] = (
-        "with grades of the top k only",
-        "podium-studies, topk-consistency",
-    )
+    consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
     convex: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        _check.choice(self.per, "per", ("row", "group"))
-
-    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> SquaredTarget:
-        return SquaredTarget(groups, grades, *inputs.row_shares(weights, groups, self.per))
-
-    def _run(self, scores: PerRow, target: SquaredTarget, out: Out) -> None:
+    def _run(self, scores: PerRow, target: RowTarget, out: Out) -> None:
         values, grad, curvature = out
-        error, n_defined = scores - target.relevance, count_of(target)
+        error, n_defined = scores - target.labels, count_of(target)
         np.multiply(target.share, error, out=grad)
         with np.errstate(over="ignore"):
             values += np.bincount(target.groups.index, grad * error, values.size)

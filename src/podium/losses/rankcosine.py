@@ -7,41 +7,28 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from podium import _check
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import Out, register
-from podium.losses.listwise import TIES, DrawnLoss, GradeTies, Places, heads
-from podium.types import Keys, Mask, PerGroup, PerRow, RowIndex
+from podium.losses.base import Lists, Out, register
+from podium.losses.listwise import DrawnLoss, GradeTies, Places, heads
+from podium.types import Keys, PerGroup, PerRow
 
 
 @dataclass(frozen=True, eq=False)
-class CosineTarget:
-    """The target of RankCosine.
+class CosineTarget(Lists):
+    """The target of RankCosine; `rows` have falling grades.
 
     Attributes
     ----------
-    groups : Groups
-        The groups that the target was prepared for.
-    rows : int64, (n_rows,)
-        The rows by group and falling grade.
     truth : float64, (n_rows,)
         The ground-truth scores divided by their norm, in the order of `rows`. If ties are
         averaged, these are means, whose norm is smaller.
     short : float64, (n_groups,)
         One minus the squared norm of `truth`.
-    defined : bool, (n_groups,)
-        The mask of groups with two grades.
-    share : float64, (n_groups,)
-        The weight of each group over the mean weight; 0 for a group that is left out.
     """
 
-    groups: Groups
-    rows: RowIndex
     truth: PerRow
     short: PerGroup
-    defined: Mask
-    share: PerGroup
 
 
 @register
@@ -102,10 +89,6 @@ class RankCosine(DrawnLoss):
     shift_invariant: ClassVar[bool] = False
     head_cutoff: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _check.cutoff(self.k, required=False))
-        _check.choice(self.ties, "ties", TIES)
-
     def _drawn_target(
         self, grades: PerRow, groups: Groups, weights: PerRow | None, keys: Keys
     ) -> CosineTarget:
@@ -118,7 +101,7 @@ class RankCosine(DrawnLoss):
         short = places.sums((drawn_scores - truth) ** 2) / squared_norms
         share = inputs.group_shares(weights, groups, self.name, defined)
         truth = truth / np.sqrt(squared_norms)[places.index]
-        return CosineTarget(groups, places.rows, truth, short, defined, share)
+        return CosineTarget(groups, share, defined, places.rows, truth, short)
 
     def _run(self, scores: PerRow, target: Any, out: Out) -> None:
         from podium.losses.listwise_kernels import half_cosine

@@ -5,14 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from functools import partial
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from podium import _check
-from podium.discounts import GAINS, Gain
+from podium.discounts import Gain
 from podium.errors import ArgumentError
 from podium.groups import Groups
-from podium.losses.base import GroupLoss, Loss, Out, count_of, lacking, register
+from podium.losses.base import Check, GroupLoss, Out, count_of, register
 from podium.losses.gains import GainTarget, gain_target
 from podium.types import PerRow
 
@@ -23,11 +25,22 @@ SIGMAS: tuple[Sigma, ...] = ("logistic", "hinge")
 _CODES: dict[Any, int] = {"identity": 0, 1: 1, 2: 2}
 
 
-class Robust(Loss):
+def _checked_type(value: Any, name: str) -> Type:
+    if isinstance(value, bool) or not isinstance(value, str | int) or value not in _CODES:
+        raise ArgumentError(f"{name} must be 1, 2 or 'identity', got {value!r}.")
+    return cast("Type", value)
+
+
+class Robust(GroupLoss):
     """The declarations of both losses, which depend on rho and sigma."""
 
     type: Type
     sigma: Sigma
+    _checks: ClassVar[Mapping[str, Check]] = {
+        "type": _checked_type,
+        "sigma": partial(_check.choice, options=SIGMAS),
+        "normalize": _check.flag,
+    }
 
     @property
     def convex(self) -> bool:
@@ -39,12 +52,6 @@ class Robust(Loss):
         """Whether the gradient exists everywhere."""
         return self.sigma == "logistic"
 
-    def _check_parts(self) -> None:
-        kind: Any = self.type
-        if isinstance(kind, bool) or not isinstance(kind, str | int) or kind not in _CODES:
-            raise ArgumentError(f"type must be 1, 2 or 'identity', got {self.type!r}.")
-        _check.choice(self.sigma, "sigma", SIGMAS)
-
     def _form(self) -> tuple[int, bool]:
         """Return the kernels' code of rho, and whether sigma is the hinge."""
         return _CODES[self.type], self.sigma == "hinge"
@@ -52,7 +59,7 @@ class Robust(Loss):
 
 @register
 @dataclass(frozen=True)
-class RoBiRank(Robust, GroupLoss):
+class RoBiRank(Robust):
     """Ranking as robust classification: an upper bound of the loss of DCG, a sum over pairs.
 
     The value is ``sum_y gain_y rho(T_y)`` over the rows y of a group, with
@@ -119,20 +126,11 @@ class RoBiRank(Robust, GroupLoss):
     name: ClassVar[str] = "robirank"
     shift_invariant: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        self._check_parts()
-        _check.choice(self.gain, "gain", GAINS)
-        object.__setattr__(self, "normalize", _check.flag(self.normalize, "normalize"))
-
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> GainTarget:
         return gain_target(self.name, self.gain, grades, groups, weights, normalize=self.normalize)
 
-    def why_undefined(self, target: GainTarget) -> str:
-        """Return a message: what a group needs, how many groups lack it, and the remedy."""
-        return (
-            f"{self.name} needs rows of two grades in a group, one with a gain above 0, but "
-            f"{lacking(target)} have only one row or one grade. Check relevance and qid."
-        )
+    def _needs(self) -> str:
+        return "rows of two grades, one with a gain above 0,"
 
     def _run(self, scores: PerRow, target: Any, out: Out) -> None:
         from podium.losses.robust_kernels import robust_ranks

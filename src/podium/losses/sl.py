@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from podium import _check
-from podium.errors import arg
 from podium.groups import Groups
 from podium.losses import inputs
-from podium.losses.base import GroupLoss, Out, lacking, register
-from podium.types import Mask, PerGroup, PerRow, RowIndex
+from podium.losses.base import WITH_TOP_GRADES, Check, GroupLoss, Lists, Out, register
+from podium.types import Mask, PerGroup, PerRow
 
 _LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, eq=False)
-class TopSoftmaxTarget:
-    """The target of SL@K.
+class TopSoftmaxTarget(Lists):
+    """The target of SL@K, defined on groups with both classes.
 
     Attributes
     ----------
-    groups : Groups
-        The groups that the target was prepared for.
-    rows : int64, (n_rows,)
-        The rows, group after group.
     positive : bool, (n_rows,)
         The mask of positives.
-    share : float64, (n_groups,)
-        The weight of each group over the mean weight; 0 for a group that is left out.
-    defined : bool, (n_groups,)
-        The mask of groups with both classes.
     weights : tuple, optional
         The weights of the rows and their sums, if they are held fixed.
     """
 
-    groups: Groups
-    rows: RowIndex
     positive: Mask
-    share: PerGroup
-    defined: Mask
     weights: tuple[PerRow, PerGroup] | None = None
 
 
@@ -98,41 +86,29 @@ class TopSoftmax(GroupLoss):
     weight_temperature: float = 1.0
     min_relevance: float = 1.0
 
+    _checks: ClassVar[Mapping[str, Check]] = {"weight_temperature": _check.positive}
+
     name: ClassVar[str] = "sl"
-    consistency: ClassVar[tuple[str, str] | None] = (
-        "with grades of the top k only",
-        "podium-studies, topk-consistency",
-    )
+    consistency: ClassVar[tuple[str, str] | None] = WITH_TOP_GRADES
     reads_grades: ClassVar[bool] = False
     shift_invariant: ClassVar[bool] = True
     head_cutoff: ClassVar[bool] = True
     reweights: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _check.cutoff(self.k))
-        for name in ("temperature", "weight_temperature"):
-            value = _check.positive(getattr(self, name), name)
-            object.__setattr__(self, name, value)
-        self._check_min_relevance()
 
     def hold(self, scores: PerRow, target: TopSoftmaxTarget) -> TopSoftmaxTarget:
         """Return the target with the weights of these scores."""
         checked = inputs.scores_of(scores, target.groups)
         return replace(target, weights=self._weights(checked, target))
 
-    def why_undefined(self, target: TopSoftmaxTarget) -> str:
-        """Return a message: what a group needs, how many groups lack it, and the remedy."""
-        return (
-            f"{self.name} needs a positive (relevance >= {self.min_relevance:g}) and a negative in "
-            f"a group, but {lacking(target)} lack one of them. Check {arg.min_relevance} and qid."
-        )
+    def _needs(self) -> str:
+        return f"a positive (relevance >= {self.min_relevance:g}) and a negative"
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> TopSoftmaxTarget:
         positive = grades >= self.min_relevance
         n_pos = np.bincount(groups.index, positive, groups.n_groups)
         defined = (n_pos > 0) & (n_pos < groups.sizes)
         share = inputs.group_shares(weights, groups, self.name, defined)
-        return TopSoftmaxTarget(groups, inputs.rows_by_group(groups), positive, share, defined)
+        return TopSoftmaxTarget(groups, share, defined, inputs.rows_by_group(groups), positive)
 
     def _weights(self, scores: PerRow, target: TopSoftmaxTarget) -> tuple[PerRow, PerGroup]:
         from podium.losses.sl_kernels import top_weights

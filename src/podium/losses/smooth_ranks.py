@@ -10,10 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from podium import _check
-from podium.discounts import GAINS, Gain
+from podium.discounts import Gain
 from podium.groups import Groups
-from podium.losses.base import GroupLoss, Out, count_of, lacking, register
+from podium.losses.base import GroupLoss, Out, count_of, register
 from podium.losses.gains import GainTarget, gain_target
 from podium.types import PerRow
 
@@ -77,23 +76,10 @@ class ApproxNDCG(GroupLoss):
     shift_invariant: ClassVar[bool] = True
     head_cutoff: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _check.cutoff(self.k, required=False))
-        temperature = _check.positive(self.temperature, "temperature")
-        object.__setattr__(self, "temperature", temperature)
-        _check.choice(self.gain, "gain", GAINS)
-
     @property
     def bounds(self) -> tuple[float, float]:
         """The range of a group's value; with a cutoff, it has no simple lower end."""
         return (0.0, 1.0) if self.k is None else (-np.inf, 1.0)
-
-    def why_undefined(self, target: GainTarget) -> str:
-        """Return a message: what a group needs, how many groups lack it, and the remedy."""
-        return (
-            f"{self.name} needs rows of two grades in a group, but {lacking(target)} have only one "
-            "row or one grade. Check relevance and qid."
-        )
 
     def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> GainTarget:
         return gain_target(self.name, self.gain, grades, groups, weights, k=self.k)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium._kernels import kernel
-from podium.losses.pap_kernels import select, share_ties
+from podium.losses.pap_kernels import select, share_ties, widest
 
 
 @kernel
@@ -69,15 +69,7 @@ def ordering_hinges(scores, tops, all_negatives, margin, out):
     """
     rows, bounds, n_top, n_neg, scale = tops
     values, grad, curvature = out
-    n_groups = n_top.size
-    widest_pos = 1
-    widest_neg = 1
-    n_defined = 0
-    for g in range(n_groups):
-        if n_top[g] > 0:
-            n_defined += 1
-            widest_pos = max(widest_pos, bounds[2 * g + 1] - bounds[2 * g])
-            widest_neg = max(widest_neg, bounds[2 * g + 2] - bounds[2 * g + 1])
+    n_defined, _, _, widest_pos, widest_neg = widest(tops)
     leads = np.empty(widest_pos)  # s(i) minus the best negative
     pos = np.empty(widest_pos, np.int64)
     errors = np.empty(widest_pos, np.int64)
@@ -85,7 +77,7 @@ def ordering_hinges(scores, tops, all_negatives, margin, out):
     neg = np.empty(widest_neg, np.int64)
     prefix = np.empty(widest_neg + 1)  # prefix sums of the best gaps
     ends = np.empty(widest_neg + 1, np.int64)  # the number of positives with j errors
-    for g in range(n_groups):
+    for g in range(n_top.size):
         b, k = n_top[g], n_neg[g]
         if b == 0:
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from podium import _check
 from podium._arrays import check_arrays
-from podium.errors import ArgumentError, warn
+from podium.errors import ArgumentError, arg, warn
 from podium.groups import Groups
 from podium.losses import Loss, as_loss
 from podium.metrics import Measure, parse
 from podium.rankers import inputs
 from podium.rankers.objective import Parameters, times
-from podium.rankers.validation import are_grades, mean_measure, undefined_text
+from podium.rankers.validation import MeasureOnRows, are_grades, undefined_text, validator
 from podium.types import PerRow
 
 
@@ -77,6 +77,7 @@ class Ranker(BaseEstimator, abc.ABC):
     graded_: bool = False
     """Whether the labels of `fit` were grades, so that `score` measures ndcg@10 by default."""
     _types: ClassVar[tuple[Any, ...]] = (np.float64,)  # of features; others become the first
+    _takes_missing: ClassVar[bool] = False  # whether a feature may be nan
 
     eval_metric: Any
     one_group: bool
@@ -115,9 +116,10 @@ class Ranker(BaseEstimator, abc.ABC):
         qid = None if qid is None else _check.array(qid, "qid")
         groups = Groups.single(scores.size) if qid is None else Groups.from_qid(qid)
         measure, low = parse(self._measure()), self.min_relevance_in_use()
-        relevance = _check.column(y, "y")
+        relevance = _check.relevance(_check.column(y, "y"), qid, name="y")
+        _check.equal_length(X=scores, y=relevance, qid=groups.index)
         weights = inputs.row_weights(sample_weight, groups)
-        mean = mean_measure(measure, scores, relevance, qid, min_relevance=low, weights=weights)
+        mean = MeasureOnRows(measure, relevance, groups, weights, min_relevance=low)(scores)
         if mean != mean:  # nan
             warn(undefined_text(measure, relevance, groups, low, weights))
         return measure.metric.sign * mean
@@ -173,12 +175,8 @@ class Ranker(BaseEstimator, abc.ABC):
         """
         check_is_fitted(self)
         learned = vars(self)
-        attributes = {field.name: f"{field.name}_" for field in fields(FitReport)}
-        report: dict[str, Any] = {
-            name: learned[attribute]
-            for name, attribute in attributes.items()
-            if attribute in learned
-        }
+        names = [field.name for field in fields(FitReport) if f"{field.name}_" in learned]
+        report: dict[str, Any] = {name: learned[f"{name}_"] for name in names}
         validation = learned.get("history_", {}).get("validation")
         if validation is not None and len(validation):
             sign = parse(self._measure()).metric.sign
@@ -205,14 +203,28 @@ class Ranker(BaseEstimator, abc.ABC):
         """Return the loss's name if it reads groups, else ""."""
         return self._reader(loss.name) if loss.reads_groups else ""
 
-    def _eval_rows(self, features: Any, y: Any, qid: Any) -> inputs.Rows:
+    def _eval_rows(self, eval_set: Any) -> inputs.Rows:
         """Check the rows of an eval_set; its measure reads groups."""
-        reader = self._reader(str(self._measure()))
-        return inputs.rows_of(features, y, qid, None, reader=reader, where="eval_set ")
+        X, y, qid = inputs.unpack_eval_set(eval_set)
+        features, reader = self._features(X, reset=False), self._reader(str(self._measure()))
+        missing, where = self._takes_missing, "eval_set "
+        return inputs.rows_of(features, y, qid, None, reader=reader, missing=missing, where=where)
+
+    def _validator(self, rows: inputs.Rows) -> Callable[[PerRow], float]:
+        """Return a function from scores of an eval_set to its measure; higher is better."""
+        low, where = self.min_relevance_in_use(), f" of {arg.eval_set}"
+        measure = self._measure()
+        return validator(measure, rows.relevance, rows.groups, min_relevance=low, where=where)
 
     def _features(self, X: Any, *, reset: bool) -> Any:
         # `inputs` checks for non-finite values; its error names the row, the group and the column.
         return inputs.features_of(self, X, reset=reset, dtype=list(self._types), order="C")
+
+    def _features_to_score(self, X: Any) -> Any:
+        check_is_fitted(self)
+        features = self._features(X, reset=False)
+        inputs.finite_features(features, None, "X", missing=self._takes_missing)
+        return features
 
     @abc.abstractmethod
     def check_restored(self) -> None:
@@ -234,10 +246,7 @@ class LinearScores(Ranker):
 
     def predict(self, X: Any) -> PerRow:
         """Return the scores, float64, (n_rows,); a higher score ranks first."""
-        check_is_fitted(self)
-        features = self._features(X, reset=False)
-        inputs.finite_features(features, None, "X")
-        return times(features, self.coef_) + self.intercept_
+        return times(self._features_to_score(X), self.coef_) + self.intercept_
 
     def check_restored(self) -> None:
         """Raise an ArgumentError unless there is one coefficient per feature."""

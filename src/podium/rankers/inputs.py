@@ -33,7 +33,16 @@ class Rows:
     qid: Any
 
 
-def rows_of(features: Any, y: Any, qid: Any, group: Any, *, reader: str, where: str = "") -> Rows:
+def rows_of(
+    features: Any,
+    y: Any,
+    qid: Any,
+    group: Any,
+    *,
+    reader: str,
+    missing: bool = False,
+    where: str = "",
+) -> Rows:
     """Check y, qid and group against features that scikit-learn has validated.
 
     `reader` names the loss or measure that reads groups. If it is empty, rows without groups are
@@ -42,7 +51,7 @@ def rows_of(features: Any, y: Any, qid: Any, group: Any, *, reader: str, where: 
     n_rows = int(features.shape[0])
     labels = None if qid is None else _check.array(qid, f"{where}qid")
     groups = _groups(n_rows, labels, group, reader, where)
-    finite_features(features, labels, f"{where}X")
+    finite_features(features, labels, f"{where}X", missing=missing)
     if y is None:
         raise ArgumentError(f"{where}y should be a 1d array of relevances, got None.")
     name = f"{where}y"

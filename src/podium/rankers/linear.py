@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -17,10 +17,10 @@ from podium.rankers import fitting, inputs
 from podium.rankers.estimator import LinearScores
 from podium.rankers.objective import LinearObjective, times
 from podium.rankers.solvers import KEEP, SOLVERS, Settings, Solution, Validate
-from podium.rankers.validation import validator
 from podium.types import Progress
 
 
+@dataclass(eq=False, repr=False)
 class LinearRanker(LinearScores):
     """A ranker that scores ``X @ coef_ + intercept_``, learned from relevance in groups.
 
@@ -147,40 +147,22 @@ class LinearRanker(LinearScores):
     graded_loss: ClassVar[str | None] = "robirank"
     _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
 
-    def __init__(
-        self,
-        loss: Loss | str | None = None,
-        *,
-        l2: float = 1e-4,
-        fit_intercept: bool = True,
-        solver: str = "auto",
-        learning_rate: float | None = None,
-        max_iter: int = 500,
-        tol: float = 1e-4,
-        radius: float | None = None,
-        start: str | ArrayLike = "auto",
-        keep: str = "best",
-        batch_size: int = 16,
-        random_state: int = 0,
-        eval_metric: str | Measure | None = None,
-        patience: int | None = 50,
-        one_group: bool = False,
-    ) -> None:
-        self.loss = loss
-        self.l2 = l2
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.learning_rate = learning_rate
-        self.max_iter = max_iter
-        self.tol = tol
-        self.radius = radius
-        self.start = start
-        self.keep = keep
-        self.batch_size = batch_size
-        self.random_state = random_state
-        self.eval_metric = eval_metric
-        self.patience = patience
-        self.one_group = one_group
+    loss: Loss | str | None = None
+    _: KW_ONLY
+    l2: float = 1e-4
+    fit_intercept: bool = True
+    solver: str = "auto"
+    learning_rate: float | None = None
+    max_iter: int = 500
+    tol: float = 1e-4
+    radius: float | None = None
+    start: str | ArrayLike = "auto"
+    keep: str = "best"
+    batch_size: int = 16
+    random_state: int = 0
+    eval_metric: str | Measure | None = None
+    patience: int | None = 50
+    one_group: bool = False
 
     def fit(
         self,
@@ -240,7 +222,7 @@ class LinearRanker(LinearScores):
         intercept = _check.flag(self.fit_intercept, "fit_intercept") and not loss.shift_invariant
         l2 = float(self.l2)
         objective = LinearObjective(features, loss, target, l2, intercept, places, labels=labels)
-        validate = None if eval_set is None else self._validate(eval_set, loss, objective)
+        validate = None if eval_set is None else self._validate(eval_set, objective)
         validated = validate is not None
         settings = fitting.with_suited_keep(settings, loss, validated=validated)
         start = fitting.start_point(self.start, objective, settings.seed, validated=validated)
@@ -283,14 +265,10 @@ class LinearRanker(LinearScores):
             seed=_check.seed(self.random_state, "random_state"),
         )
 
-    def _validate(self, eval_set: Any, loss: Loss, objective: LinearObjective) -> Validate:
-        X, y, qid = inputs.unpack_eval_set(eval_set)
-        features = self._features(X, reset=False)
-        rows = self._eval_rows(features, y, qid)
-        measure = validator(
-            self._measure(), rows.relevance, rows.qid, min_relevance=loss.min_relevance
-        )
-        return lambda parameters: measure(times(features, objective.split(parameters)[0]))
+    def _validate(self, eval_set: Any, objective: LinearObjective) -> Validate:
+        rows = self._eval_rows(eval_set)
+        measure = self._validator(rows)
+        return lambda parameters: measure(times(rows.features, objective.split(parameters)[0]))
 
     def _keep(self, solution: Solution, objective: LinearObjective) -> None:
         coef, self.intercept_ = objective.split(solution.parameters)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.linalg import LinAlgWarning
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
@@ -14,8 +15,11 @@ from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 from podium import _check
 from podium._one_thread import one_blas_thread
 from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
-from podium.metrics import Measure
-from podium.rankers.baseline import Coefficients, LinearBaseline, Task
+from podium.metrics import Measure, parse_relevance
+from podium.progress import or_silent
+from podium.rankers import inputs
+from podium.rankers.estimator import LinearScores
+from podium.rankers.objective import Parameters, times
 from podium.types import Mask, PerRow, Progress, RowIndex
 
 _DENSE_HESSIAN = 1000  # number of features up to which a dense Hessian is cheap
@@ -50,7 +54,7 @@ class Classifier:
         positive: Mask,
         weights: PerRow | None = None,
         rows: RowIndex | None = None,
-    ) -> tuple[Coefficients, float, int]:
+    ) -> tuple[Parameters, float, int]:
         """Return the coefficients, intercept and iterations of a fit of all rows, or of `rows`."""
         if rows is not None:
             features, positive = features[rows], positive[rows]
@@ -103,7 +107,8 @@ def require_both_classes(positive: Mask, weights: PerRow | None, min_relevance: 
     )
 
 
-class LogisticRanker(LinearBaseline):
+@dataclass(eq=False, repr=False)
+class LogisticRanker(LinearScores):
     """Logistic regression on all rows, without groups: a strong baseline.
 
     Scores are the decision function of scikit-learn's LogisticRegression.
@@ -149,37 +154,51 @@ class LogisticRanker(LinearBaseline):
     np.int64(0)
     """
 
-    _reads_groups: ClassVar[bool] = False
+    C: float = 1.0
+    _: KW_ONLY
+    fit_intercept: bool = True
+    tol: float = 1e-6
+    max_iter: int = 1000
+    eval_metric: str | Measure | None = None
+    min_relevance: float = 1.0
+    one_group: bool = False
 
-    def __init__(
+    def fit(
         self,
-        C: float = 1.0,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
         *,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 1000,
-        eval_metric: str | Measure | None = None,
-        min_relevance: float = 1.0,
-        one_group: bool = False,
-    ) -> None:
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-        self.eval_metric = eval_metric
-        self.min_relevance = min_relevance
-        self.one_group = one_group
+        sample_weight: ArrayLike | None = None,
+        group: ArrayLike | None = None,
+        eval_set: tuple[Any, ...] | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn the coefficients; the parameters are those of `LinearRanker.fit`.
 
-    def _measure(self) -> str | Measure:
-        return self.suited_measure() if self.eval_metric is None else self.eval_metric
-
-    def _learn(self, task: Task, progress: Progress) -> None:
-        require_both_classes(task.positive, task.weights, self.min_relevance)
+        Raises
+        ------
+        ArgumentError
+            If a parameter is out of range, data are missing or not finite, lengths differ,
+            relevance or weights are negative, or the rows have only one class.
+        """
+        low = self.min_relevance_in_use()
+        parse_relevance(self._measure())
+        features = self._features(X, reset=True)
+        rows = inputs.rows_of(features, y, qid, group, reader="")
+        self._keep_kind(rows.relevance)
+        weights, positive = inputs.row_weights(sample_weight, rows.groups), rows.relevance >= low
+        eval_rows = None if eval_set is None else self._eval_rows(eval_set)
+        require_both_classes(positive, weights, low)
         classifier = Classifier(self.C, self.fit_intercept, self.tol, self.max_iter)
-        fitted = classifier.fit(task.rows.features, task.positive, task.weights)
-        self.coef_, self.intercept_, self.n_iter_ = fitted
+        self.coef_, self.intercept_, self.n_iter_ = classifier.fit(features, positive, weights)
         self.history_: dict[str, PerRow] = {}
-        if task.eval_rows is not None:
-            validation = task.evaluate_coef(self.coef_)
-            self.history_["validation"] = np.array([validation])
-        progress(1, 1, "converged")
+        if eval_rows is not None:
+            scores = times(eval_rows.features, self.coef_)
+            self.history_["validation"] = np.array([self._validator(eval_rows)(scores)])
+        or_silent(progress)(1, 1, "converged")
+        return self
+
+    def min_relevance_in_use(self) -> float:
+        """Return the smallest relevance of a positive: the parameter `min_relevance`."""
+        return _check.positive(self.min_relevance, "min_relevance")

@@ -3,41 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from podium.errors import ArgumentError, arg
 from podium.groups import Groups
-from podium.metrics import Measure, parse
+from podium.metrics import Measure, parse_relevance
 from podium.rankers.objective import defined_mean
 from podium.ranking import Ranking
-from podium.types import PerRow
+from podium.types import PerGroup, PerRow
 
 _LARGEST = 10  # the largest label that is taken for a grade
 
 
-def mean_measure(
-    measure: str | Measure,
-    scores: PerRow,
-    relevance: PerRow,
-    qid: Any,
-    *,
-    min_relevance: float = 1.0,
-    weights: PerRow | None = None,
-) -> float:
-    """Return the mean of a measure over the groups on which it is defined; nan if there is none.
+class MeasureOnRows:
+    """The mean of a measure over the groups of fixed rows; rows are sorted into groups once.
 
-    `weights` are by row; a group's weight is the mean weight of its rows.
+    Parameters
+    ----------
+    measure : Measure
+    relevance : float64, (n_rows,)
+    groups : Groups
+    weights : float64, (n_rows,), optional
+        The weights of rows; a group's weight is the mean weight of its rows.
+    min_relevance : float
+        The smallest relevance of a positive.
     """
-    ranking = Ranking.from_scores(scores, relevance, qid, min_relevance=given(min_relevance))
-    values = parse(measure)(ranking)
-    if weights is None:
-        return defined_mean(values)
-    groups = Groups.single(weights.size) if qid is None else Groups.from_qid(qid)
-    group_weights = np.add.reduceat(groups.gather(weights), groups.offsets[:-1]) / groups.sizes
-    used = ~np.isnan(values) & (group_weights > 0)
-    return float(np.average(values[used], weights=group_weights[used])) if used.any() else np.nan
+
+    def __init__(
+        self,
+        measure: Measure,
+        relevance: PerRow,
+        groups: Groups,
+        weights: PerRow | None = None,
+        *,
+        min_relevance: float = 1.0,
+    ) -> None:
+        self._measure, self._groups = measure, groups
+        self._relevance = groups.gather(relevance)
+        labels = None if groups.n_groups == 1 else groups.index
+        self._ranked = Ranking.from_scores(
+            np.zeros(relevance.size), relevance, labels, min_relevance=given(min_relevance)
+        )
+        # The ranking has no empty groups.
+        self._share: PerGroup | None = None
+        if weights is not None:
+            totals = np.bincount(groups.index, weights, groups.n_groups)
+            self._share = (totals / np.maximum(groups.sizes, 1))[groups.sizes > 0]
+
+    def __call__(self, scores: PerRow) -> float:
+        """Return the mean over the groups on which it is defined; nan if there is none."""
+        prepared = self._ranked
+        ranking = Ranking.from_grouped(
+            prepared.groups,
+            self._groups.gather(scores),
+            self._relevance.copy(),
+            ideal=(prepared.ideal_offsets, prepared.ideal),
+            n_items=prepared.n_items,
+            min_relevance=prepared.min_relevance,
+            low_grades=prepared.low_grades,
+        )
+        values = self._measure(ranking)
+        if self._share is None:
+            return defined_mean(values)
+        used = ~np.isnan(values) & (self._share > 0)
+        if not used.any():
+            return np.nan
+        return float(np.average(values[used], weights=self._share[used]))
 
 
 def given(min_relevance: float) -> float | None:
@@ -62,13 +94,15 @@ def undefined_text(
     groups: Groups,
     min_relevance: float,
     weights: PerRow | None,
+    *,
+    where: str = "",
 ) -> str:
     """Return a message on why a measure is undefined on all groups."""
     gains_below = measure.graded and given(min_relevance) is None
     low = np.nextafter(0.0, 1.0) if gains_below else min_relevance
     n_pos = np.bincount(groups.index, relevance >= low, groups.n_groups)
     text = (
-        f"{measure} is defined on none of the {groups.n_groups} groups, so that the score is nan: "
+        f"{measure} is defined on none of the {groups.n_groups} groups{where}: "
         f"{np.count_nonzero(n_pos == 0)} have no row of relevance "
         f"{'> 0' if gains_below else f'>= {min_relevance:g}'}, and "
         f"{np.count_nonzero(n_pos == groups.sizes)} no other row (at most "
@@ -84,25 +118,30 @@ def undefined_text(
 
 
 def validator(
-    measure: str | Measure, relevance: PerRow, qid: Any, *, min_relevance: float = 1.0
+    measure: str | Measure,
+    relevance: PerRow,
+    groups: Groups,
+    weights: PerRow | None = None,
+    *,
+    min_relevance: float,
+    where: str = "",
 ) -> Callable[[PerRow], float]:
     """Return a function from scores to the mean of a measure, signed so that higher is better.
 
     Raises
     ------
     ArgumentError
-        If that function is called and the measure is defined on no group.
+        If that function is called and the measure is defined on no group; `where` says of what.
     """
-    parsed = parse(measure)
+    parsed = parse_relevance(measure)
     sign = parsed.metric.sign
+    mean_of = MeasureOnRows(parsed, relevance, groups, weights, min_relevance=min_relevance)
 
     def validate(scores: PerRow) -> float:
-        mean = mean_measure(parsed, scores, relevance, qid, min_relevance=min_relevance)
+        mean = mean_of(scores)
         if mean != mean:  # nan
-            raise ArgumentError(
-                f"{arg.eval_set} has no group on which {parsed} is defined. Give it groups with "
-                f"positives (and enough negatives), or choose another {arg.eval_metric}."
-            )
+            text = undefined_text(parsed, relevance, groups, min_relevance, weights, where=where)
+            raise ArgumentError(text)
         return sign * mean
 
     return validate

@@ -20,7 +20,6 @@ from podium.executors.local import or_threads
 from podium.recommenders import _ids, _pairs
 from podium.recommenders._files import Saved
 from podium.recommenders._ids import IdsLike, Labels
-from podium.recommenders._pairs import Pairs
 from podium.types import PerRow, Ties
 
 Floats: TypeAlias = "NDArray[np.float32]"
@@ -215,28 +214,15 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         """
         check_is_fitted(self)
         rows, width = self._rows(users), self._width(k)
-        candidates = self._candidates(allow, deny)
-        options = width, _check.flag(exclude_seen, "exclude_seen"), candidates, device
+        allowed = self._candidates(allow, deny)
+        options = width, _check.flag(exclude_seen, "exclude_seen"), allowed, device
+        parts = [rows[i : i + _PART] for i in range(0, max(rows.size, 1), _PART)]
         if executor is None:
-            columns, scores = _best_of_users(rows, self, *options)
+            lists = [_best_of_users(part, self, *options) for part in parts]
         else:
-            parts = [rows[i : i + _PART] for i in range(0, max(rows.size, 1), _PART)]
             lists = list(or_threads(executor).map(_best_of_users, parts, self, *options))
-            columns, scores = (np.concatenate(part) for part in zip(*lists, strict=True))
+        columns, scores = (np.concatenate(part) for part in zip(*lists, strict=True))
         return self._with_labels(columns), scores
-
-    def _top(
-        self, rows: Ints, k: int, seen: Any, candidates: Ints | None, device: str | None = None
-    ) -> tuple[Ints, Floats]:
-        """Return the columns of the best items, without those in `seen`, and their scores.
-
-        `candidates` restricts the columns; None means all items.
-        """
-        if seen is not None and candidates is not None:
-            seen = seen[:, candidates]
-        scores_of: Any = self.as_scores(rows, candidates)
-        best, scores = top_k(scores_of, k, exclude=seen, device=device)
-        return best if candidates is None else np.where(best < 0, -1, candidates[best]), scores
 
     def ranks(
         self,
@@ -366,10 +352,6 @@ class Recommender(Saved, BaseEstimator, abc.ABC):
         fitted = self._seen_pairs()
         return _pairs.read_matching(source, name, fitted, every_row=every_row).matrix()
 
-    def _read_like(self, name: str, source: Any, fitted: Pairs) -> Pairs:
-        """Read positive pairs of the users and items of the fit."""
-        return _pairs.read_matching(source, name, fitted, every_row=self.every_row)
-
     def _width(self, k: Any) -> int:
         width = _check.cutoff(k)
         if width > self.n_items_:
@@ -406,4 +388,21 @@ def _best_of_users(
 ) -> tuple[Ints, Floats]:
     """Return the columns of the best items of some users, and their scores."""
     seen = model.user_items_[rows] if exclude_seen else None
-    return model._top(rows, k, seen, candidates, device)  # pyright: ignore[reportPrivateUsage]
+    return best_items(model.as_scores(rows, candidates), k, seen, candidates, device)
+
+
+def best_items(
+    scores_of: ScoreFunction | tuple[Floats, Floats],
+    k: int,
+    seen: Any,
+    candidates: Ints | None,
+    device: str | None = None,
+) -> tuple[Ints, Floats]:
+    """Return the columns of the best items, without those in `seen`, and their scores.
+
+    The scores are those of the columns `candidates`; None means all items.
+    """
+    if seen is not None and candidates is not None:
+        seen = seen[:, candidates]
+    best, scores = top_k(scores_of, k, exclude=seen, device=device)
+    return best if candidates is None else np.where(best < 0, -1, candidates[best]), scores

@@ -11,15 +11,23 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from podium._arrays import Arrays
+from podium.catalogue import top_k
 from podium.errors import ArgumentError
 from podium.recommenders import _ids
 from podium.recommenders._base import Floats, Ints, Items, Recommender
-from podium.recommenders._best import best_items, nearest_items, with_bias
 from podium.recommenders._files import Shapes, length
 from podium.recommenders._matrix import MatrixRecommender
 from podium.types import PerRow
 
 _PAIRS = 2**16  # pairs whose factors are in memory at a time
+
+
+def with_bias(users: Floats, items: Floats, bias: Floats) -> tuple[Floats, Floats]:
+    """Return factors whose product is the score: a column of ones meets a column of biases."""
+    return (
+        np.column_stack([users, np.ones(users.shape[0], np.float32)]),
+        np.column_stack([items, bias]),
+    )
 
 
 class FactorRecommender(Recommender):
@@ -50,33 +58,17 @@ class FactorRecommender(Recommender):
             scores[start : start + _PAIRS] = products + self.item_bias_[item]
         return scores
 
-    def _top(
-        self, rows: Ints, k: int, seen: Any, candidates: Ints | None, device: str | None = None
-    ) -> tuple[Ints, Floats]:
-        return self._top_of(self.user_factors_[rows], k, seen, candidates, device)
-
-    def _top_of(
-        self,
-        users: Floats,
-        k: int,
-        seen: Any,
-        candidates: Ints | None,
-        device: str | None = None,
-    ) -> tuple[Ints, Floats]:
-        """Return the best items of users with the given factors; see `best_items`."""
-        factors = users, self.item_factors_, self.item_bias_
-        return best_items(*factors, k, seen, candidates, device)
-
     def as_scores(
         self, rows: Ints | None = None, columns: Ints | None = None
     ) -> tuple[Floats, Floats]:
         """Return the factors of users and items, with the bias as one more factor."""
         check_is_fitted(self)
-        users: Any = slice(None) if rows is None else rows
+        users = self.user_factors_ if rows is None else self.user_factors_[rows]
+        return self._as_scores(users, columns)
+
+    def _as_scores(self, users: Floats, columns: Ints | None) -> tuple[Floats, Floats]:
         items: Any = slice(None) if columns is None else columns
-        return with_bias(
-            self.user_factors_[users], self.item_factors_[items], self.item_bias_[items]
-        )
+        return with_bias(users, self.item_factors_[items], self.item_bias_[items])
 
     def similar_items(self, items: ArrayLike, k: int = 10) -> tuple[Items, Floats]:
         """Return the k items whose factors have the greatest cosine with those of each given item.
@@ -106,7 +98,13 @@ class FactorRecommender(Recommender):
                 "with factors, such as Factorization."
             )
         chosen = _ids.rows_of(items, self.item_labels_, self.n_items_, "items")
-        columns, cosines = nearest_items(self.item_factors_, chosen, self._width(k))
+        rows, size = np.arange(chosen.size), (chosen.size, self.n_items_)
+        itself = sparse.csr_array((np.ones(chosen.size), (rows, chosen)), shape=size)
+        lengths = np.linalg.norm(self.item_factors_, axis=1, keepdims=True)
+        directions = self.item_factors_ / np.where(lengths > 0, lengths, 1.0)
+        directions = directions.astype(np.float32)
+        pair = directions[chosen], directions
+        columns, cosines = top_k(pair, self._width(k), exclude=itself)
         return self._with_labels(columns), cosines
 
     def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:

@@ -66,10 +66,11 @@ class Saved:
                 f"{type(self).__name__} can't be saved, because it declares no arrays to write. "
                 "Fit it again, or save its recommendations."
             )
-        arrays = self._arrays() | {name: getattr(self, name) for name in _SEEN}
-        arrays |= {n: getattr(self, n) for n in _LABELS if getattr(self, n) is not None}
+        learned = vars(self)
+        arrays = self._arrays() | {name: learned[name] for name in _SEEN}
+        arrays |= {name: learned[name] for name in _LABELS if learned[name] is not None}
         params = {key: _as_json(value) for key, value in cast("Any", self).get_params().items()}
-        fitted = {name: getattr(self, name) for name in self._scalars}
+        fitted = {name: learned[name] for name in self._scalars}
         header = {"class": type(self).__name__, "params": params, "fitted": fitted}
         write_arrays(path, _KIND, FORMAT, arrays, header)
 
@@ -92,7 +93,7 @@ class Saved:
 
     def _arrays(self) -> Arrays:
         """Return the learned state as arrays of a file."""
-        return {name: getattr(self, name) for name in self._learned}
+        return {name: vars(self)[name] for name in self._learned}
 
     def _layout(self, arrays: Arrays) -> tuple[int, int, Shapes]:
         """Return the number of users, the number of items, and the shapes of the learned arrays."""

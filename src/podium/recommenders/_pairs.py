@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,6 +49,15 @@ class Pairs:
     user_labels: Labels | None = None
     item_labels: Labels | None = None
 
+    @classmethod
+    def of(
+        cls, matrix: Any, scale: float, users: Labels | None = None, items: Labels | None = None
+    ) -> Pairs:
+        """Return the pairs of a CSR matrix of weights with sorted items."""
+        offsets, codes = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+        weights = matrix.data.astype(np.float32)
+        return cls(offsets, codes, weights, int(matrix.shape[1]), scale, users, items)
+
     @property
     def n_users(self) -> int:
         return self.offsets.size - 1
@@ -94,8 +102,8 @@ class Pairs:
         """
         if self.items.flags.writeable:
             return self
-        copies = (self.offsets.copy(), self.items.copy(), self.weights.copy())
-        return replace(self, offsets=copies[0], items=copies[1], weights=copies[2])
+        names = ("offsets", "items", "weights")
+        return replace(self, **{name: vars(self)[name].copy() for name in names})
 
     def matrix(self, n_items: int | None = None) -> sparse.csr_array[Any]:
         """Return the pairs as a matrix that shares their memory."""
@@ -197,12 +205,7 @@ def with_seen(pairs: Pairs, seen: Any) -> Pairs:
     )
     union: Any = sparse.csr_array((weights, (rows, columns)), shape=pairs.shape)
     union.sum_duplicates()
-    return replace(
-        pairs,
-        offsets=union.indptr.astype(np.int64),
-        items=union.indices.astype(np.int32),
-        weights=union.data.astype(np.float32),
-    )
+    return Pairs.of(union, pairs.scale, pairs.user_labels, pairs.item_labels)
 
 
 def with_others(pairs: Pairs, seen: Any) -> Pairs:
@@ -248,8 +251,8 @@ def _canonical(matrix: Any, name: str) -> Any:
     if matrix.format == "csr" and matrix.has_canonical_format:
         return matrix
     coo = matrix.tocoo()
+    _refuse_bad(coo, name)
     values = np.asarray(coo.data, np.float64)  # sums of small integers would overflow
-    _refuse_bad(values, name, lambda first: (int(coo.row[first]), int(coo.col[first])))
     csr = sparse.csr_array((values, (coo.row, coo.col)), shape=matrix.shape)
     csr.sum_duplicates()
     return csr
@@ -272,8 +275,8 @@ def _with_weights(
     items: Labels | None,
     scale: float | None = None,
 ) -> Pairs:
+    _refuse_bad(matrix, name)
     values = np.asarray(matrix.data, np.float64)
-    _refuse_bad(values, name, lambda first: _row_and_column(matrix, first))
     if matrix.shape[1] > _MOST_ITEMS:
         raise ArgumentError(
             f"{arg[name]} must have at most {_MOST_ITEMS} items, got {matrix.shape[1]}."
@@ -291,15 +294,8 @@ def _with_weights(
             f"{arg[name]} must hold values with a finite mean > 0, got a mean of {mean:g}. Divide "
             "the values by the largest one."
         )
-    return Pairs(
-        matrix.indptr.astype(np.int64),
-        matrix.indices.astype(np.int32),
-        _single(values / mean, name),
-        int(matrix.shape[1]),
-        mean,
-        users,
-        items,
-    )
+    table = (_single(values / mean, name), matrix.indices, matrix.indptr)
+    return Pairs.of(sparse.csr_array(table, shape=matrix.shape), mean, users, items)
 
 
 def _single(weights: NDArray[np.float64], name: str) -> NDArray[np.float32]:
@@ -332,20 +328,12 @@ def _exp2(values: NDArray[np.float64], name: str) -> NDArray[np.float64]:
     return np.expm1(values * np.log(2.0))
 
 
-def _refuse_bad(
-    values: NDArray[np.float64], name: str, row_and_column: Callable[[int], tuple[int, int]]
-) -> None:
-    is_bad = ~np.isfinite(values) | (values < 0)
+def _refuse_bad(matrix: Any, name: str) -> None:
+    is_bad = ~np.isfinite(matrix.data) | (matrix.data < 0)
     if is_bad.any():
-        first = int(np.argmax(is_bad))
-        user, item = row_and_column(first)
+        coo, first = matrix.tocoo(), int(np.argmax(is_bad))
         raise ArgumentError(
-            f"{arg[name]} must hold finite values >= 0, got {values[first]:g} for user {user} and "
-            f"item {item} ({int(is_bad.sum())} such values). Drop them, or set them to 0."
+            f"{arg[name]} must hold finite values >= 0, got {coo.data[first]:g} for user "
+            f"{coo.row[first]} and item {coo.col[first]} ({int(is_bad.sum())} such values). Drop "
+            "them, or set them to 0."
         )
-
-
-def _row_and_column(matrix: Any, entry: int) -> tuple[int, int]:
-    """Return the row and the column of an entry of a CSR matrix."""
-    row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
-    return row, int(matrix.indices[entry])

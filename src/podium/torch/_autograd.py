@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from podium.torch._rows import numbers, torch_module
 
 if TYPE_CHECKING:
-    from podium.torch import PreparedLoss
+    from podium.torch._losses import PreparedLoss
 
 
 def _evaluated(

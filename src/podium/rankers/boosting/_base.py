@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import abc
 import contextlib
-import inspect
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from podium import _check, data, losses
 from podium._arrays import check_arrays
@@ -34,7 +32,6 @@ from podium.rankers.boosting._training import (
     grow,
     score_space,
 )
-from podium.rankers.boosting.metrics import MeasureOnRows
 from podium.rankers.estimator import Ranker
 from podium.types import PerRow, Progress
 
@@ -42,6 +39,7 @@ _LARGEST_SEED = 2**31 - 1  # the largest seed that both libraries accept
 _PLACE = re.compile(r"\[[\d:]+\] \S+:\d+: ")  # time, file and line before an error of XGBoost
 
 
+@dataclass(eq=False, repr=False)
 class BoostedRanker(Ranker):
     """Abstract base of `LightGBMRanker` and `XGBoostRanker`."""
 
@@ -58,23 +56,27 @@ class BoostedRanker(Ranker):
     _binary: ClassVar[tuple[str, ...]]  # the library's own objectives of single rows
     _ranking: ClassVar[Mapping[str, float]]  # those that read groups, with their highest grade
     _takes_sparse: ClassVar[bool]
-    _booster: Any = None  # rebuilt from trees_; copies, pickles and files only hold the bytes
+    _takes_missing: ClassVar[bool] = True
+    _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
+    _booster: Any = field(default=None, init=False)  # rebuilt from trees_; copies hold the bytes
 
-    loss: Loss | str | None
-    n_trees: int
-    learning_rate: float
-    n_leaves: int
-    l2: float
-    row_share: float
-    feature_share: float
-    min_hessian_in_leaf: float
-    pool_share: float
-    start: str
-    eval_metric: str | Measure | None
-    patience: int | None
-    random_state: int
-    n_threads: int | None
-    options: Mapping[str, Any] | None
+    loss: Loss | str | None = None
+    _: KW_ONLY
+    n_trees: int = 300
+    learning_rate: float = 0.05
+    n_leaves: int = 31
+    l2: float = 0.0
+    row_share: float = 1.0
+    feature_share: float = 1.0
+    min_hessian_in_leaf: float = 1e-3
+    pool_share: float = 0.9
+    start: str = "zero"
+    eval_metric: str | Measure | None = None
+    patience: int | None = 50
+    random_state: int = 0
+    n_threads: int | None = None
+    options: Mapping[str, Any] | None = None
+    one_group: bool = False
 
     def fit(
         self,
@@ -131,7 +133,8 @@ class BoostedRanker(Ranker):
         self._library()
         self._enter_threads()
         features = self._features(X, reset=True)
-        rows = inputs.rows_of(features[:, :0], y, qid, group, reader=self._fit_reader(loss, item))
+        reader = self._fit_reader(loss, item)
+        rows = inputs.rows_of(features, y, qid, group, reader=reader, missing=True)
         self._keep_kind(rows.relevance)
         weights = inputs.row_weights(sample_weight, rows.groups)
         positive = (rows.relevance >= self.min_relevance_in_use()).astype(np.float64)
@@ -141,12 +144,15 @@ class BoostedRanker(Ranker):
         if isinstance(loss, str) and loss in self._ranking:
             labels = (rows.relevance, rows.groups, weights)
             check_labels(loss, self._ranking[loss], *labels, settings["options"])
-        train = self._part(features, rows, weights)
+        train = self._part(rows, weights)
         if loss in self._binary:
             train = replace(train, relevance=positive)
-        valid = None if eval_set is None else self._valid(eval_set)
+        valid = validate = None
+        if eval_set is not None:
+            eval_rows = self._eval_rows(eval_set)
+            valid, validate = self._part(eval_rows), self._validator(eval_rows)
+            validate(valid.start)  # raises before the first tree if the measure is undefined
         objective = loss if isinstance(loss, str) else score_space(loss, train)
-        validate = None if valid is None else self._validate(valid)
         with self._library_errors():
             training = self._training(Plan(objective, **settings), train, valid)
             course = grow(
@@ -159,9 +165,8 @@ class BoostedRanker(Ranker):
 
     def predict(self, X: Any) -> PerRow:
         """Return the scores, float64, (n_rows,); a higher score ranks first."""
-        check_is_fitted(self)
+        features = self._features_to_score(X)
         self._enter_threads()
-        features = self._features(X, reset=False)
         start = start_scores(self.start_, features)
         return self._predict(self._loaded_booster(), features, start)
 
@@ -181,11 +186,6 @@ class BoostedRanker(Ranker):
         """Whether `fit` can pool labels over items: with the loss "group-logistic"."""
         loss = self.loss_in_use()
         return isinstance(loss, losses.GroupLogistic) and not loss.soft
-
-    def _keep_arguments(self, arguments: Mapping[str, Any]) -> None:
-        """Store the constructor's arguments unchanged, as scikit-learn requires."""
-        for name in inspect.signature(type(self)).parameters:
-            setattr(self, name, arguments[name])
 
     def _library(self) -> Any:
         """Import the library, or raise an error with the install command."""
@@ -301,31 +301,11 @@ class BoostedRanker(Ranker):
     def _features(self, X: Any, *, reset: bool) -> Any:
         if _check.is_sparse(X) and not self._takes_sparse:
             raise ArgumentError(f"X is sparse, but {type(self).__name__} needs dense features.")
-        features = inputs.features_of(self, X, reset=reset, dtype=[np.float64, np.float32])
-        inputs.finite_features(features, None, "X", missing=True)
-        return features
+        return inputs.features_of(self, X, reset=reset, dtype=list(self._types))
 
-    def _part(self, features: Any, rows: inputs.Rows, weights: PerRow | None = None) -> Part:
-        start = start_scores(self.start_, features)
-        return Part(features, rows.relevance, rows.groups, start, weights)
-
-    def _valid(self, eval_set: Any) -> Part:
-        X, y, qid = inputs.unpack_eval_set(eval_set)
-        features = self._features(X, reset=False)
-        return self._part(features, self._eval_rows(features[:, :0], y, qid))
-
-    def _validate(self, valid: Part) -> Callable[[PerRow], float]:
-        measure = parse_relevance(self._measure())
-        mean_measure = MeasureOnRows(
-            measure, valid.relevance, valid.groups, min_relevance=self.min_relevance_in_use()
-        )
-        if np.isnan(mean_measure(valid.start)):
-            raise ArgumentError(
-                f"{arg.eval_set} has no group on which {measure} is defined. Give it groups with "
-                f"positives (and enough negatives), or choose another {arg.eval_metric}."
-            )
-        sign = measure.metric.sign
-        return lambda scores: sign * mean_measure(scores)
+    def _part(self, rows: inputs.Rows, weights: PerRow | None = None) -> Part:
+        start = start_scores(self.start_, rows.features)
+        return Part(rows.features, rows.relevance, rows.groups, start, weights)
 
     def _keep(self, training: Training, course: Course) -> None:
         self.best_iteration_ = course.best

@@ -6,6 +6,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Generator, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -13,8 +14,6 @@ from scipy import sparse
 
 from podium import _check
 from podium.errors import ArgumentError
-from podium.losses import Loss
-from podium.metrics import Measure
 from podium.rankers.boosting._base import BoostedRanker
 from podium.rankers.boosting._training import ModelBytes, Part, Plan, Training
 from podium.rankers.boosting.objectives import without_data
@@ -24,6 +23,7 @@ _RANKING = {"lambdarank": 30.0, "rank_xendcg": 30.0}
 """LightGBM's own objectives that read groups, with the highest grade that they read."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LightGBMRanker(BoostedRanker):
     """Boosted trees of LightGBM, learned from relevance in groups.
 
@@ -117,30 +117,7 @@ class LightGBMRanker(BoostedRanker):
     _ranking: ClassVar[Mapping[str, float]] = _RANKING
     _takes_sparse: ClassVar[bool] = True
 
-    min_rows_in_leaf: int
-
-    def __init__(
-        self,
-        loss: Loss | str | None = None,
-        *,
-        n_trees: int = 300,
-        learning_rate: float = 0.05,
-        n_leaves: int = 31,
-        min_rows_in_leaf: int = 20,
-        l2: float = 0.0,
-        row_share: float = 1.0,
-        feature_share: float = 1.0,
-        min_hessian_in_leaf: float = 1e-3,
-        pool_share: float = 0.9,
-        start: str = "zero",
-        eval_metric: str | Measure | None = None,
-        patience: int | None = 50,
-        random_state: int = 0,
-        n_threads: int | None = None,
-        options: Mapping[str, Any] | None = None,
-        one_group: bool = False,
-    ) -> None:
-        self._keep_arguments(locals())
+    min_rows_in_leaf: int = 20
 
     def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training:
         leaf = min(_check.cutoff(self.min_rows_in_leaf, name="min_rows_in_leaf"), _MOST_ROWS)

@@ -7,66 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from podium.groups import Groups
 from podium.metrics import Measure, parse_relevance
 from podium.rankers.boosting._rows import Labels, OnData
-from podium.rankers.objective import defined_mean
-from podium.rankers.validation import given
-from podium.ranking import Ranking
-from podium.types import PerGroup, PerRow
-
-
-class MeasureOnRows:
-    """The mean of a measure over the groups of fixed rows; rows are sorted into groups once.
-
-    Parameters
-    ----------
-    measure : Measure
-    relevance : float64, (n_rows,)
-    groups : Groups
-    weights : float64, (n_rows,), optional
-        The weights of rows; a group's weight is the mean weight of its rows.
-    min_relevance : float
-        The smallest relevance of a positive.
-    """
-
-    def __init__(
-        self,
-        measure: Measure,
-        relevance: PerRow,
-        groups: Groups,
-        weights: PerRow | None = None,
-        *,
-        min_relevance: float = 1.0,
-    ) -> None:
-        self._measure, self._groups = measure, groups
-        self._relevance = groups.gather(relevance)
-        labels = None if groups.n_groups == 1 else groups.index
-        self._ranked = Ranking.from_scores(
-            np.zeros(relevance.size), relevance, labels, min_relevance=given(min_relevance)
-        )
-        # The ranking has no empty groups.
-        self._share = None if weights is None else _mean_by_group(weights, groups)[groups.sizes > 0]
-
-    def __call__(self, scores: PerRow) -> float:
-        """Return the mean over the groups on which it is defined; nan if there is none."""
-        prepared = self._ranked
-        ranking = Ranking.from_grouped(
-            prepared.groups,
-            self._groups.gather(scores),
-            self._relevance.copy(),
-            ideal=(prepared.ideal_offsets, prepared.ideal),
-            n_items=prepared.n_items,
-            min_relevance=prepared.min_relevance,
-            low_grades=prepared.low_grades,
-        )
-        values = self._measure(ranking)
-        if self._share is None:
-            return defined_mean(values)
-        used = ~np.isnan(values) & (self._share > 0)
-        if not used.any():
-            return np.nan
-        return float(np.average(values[used], weights=self._share[used]))
+from podium.rankers.validation import MeasureOnRows
 
 
 class _Metric(OnData[MeasureOnRows]):
@@ -170,7 +113,3 @@ def xgboost_metric(
     XGBoostMetric('ndcg@5')
     """
     return XGBoostMetric(measure, qid, min_relevance)
-
-
-def _mean_by_group(weights: PerRow, groups: Groups) -> PerGroup:
-    return np.bincount(groups.index, weights, groups.n_groups) / np.maximum(groups.sizes, 1)

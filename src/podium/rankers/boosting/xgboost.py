@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from podium.errors import ArgumentError
-from podium.losses import Loss
-from podium.metrics import Measure
 from podium.rankers.boosting._base import BoostedRanker
 from podium.rankers.boosting._training import ModelBytes, Part, Plan, Training
 from podium.rankers.boosting.objectives import without_data
@@ -19,6 +18,7 @@ _RANKING = {"rank:ndcg": 31.0, "rank:map": 1.0, "rank:pairwise": np.inf}
 """XGBoost's own objectives that read groups, with the highest grade that they read."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class XGBoostRanker(BoostedRanker):
     """Boosted trees of XGBoost, learned from relevance in groups.
 
@@ -94,27 +94,8 @@ class XGBoostRanker(BoostedRanker):
     _ranking: ClassVar[Mapping[str, float]] = _RANKING
     _takes_sparse: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        loss: Loss | str | None = None,
-        *,
-        n_trees: int = 300,
-        learning_rate: float = 0.05,
-        n_leaves: int = 31,
-        l2: float = 1.0,
-        row_share: float = 1.0,
-        feature_share: float = 1.0,
-        min_hessian_in_leaf: float = 1.0,
-        pool_share: float = 0.9,
-        start: str = "zero",
-        eval_metric: str | Measure | None = None,
-        patience: int | None = 50,
-        random_state: int = 0,
-        n_threads: int | None = None,
-        options: Mapping[str, Any] | None = None,
-        one_group: bool = False,
-    ) -> None:
-        self._keep_arguments(locals())
+    l2: float = 1.0
+    min_hessian_in_leaf: float = 1.0
 
     def _training(self, plan: Plan, train: Part, valid: Part | None) -> Training:
         return _Training(self._library(), plan, train, valid)

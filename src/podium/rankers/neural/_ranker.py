@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -22,10 +23,10 @@ from podium.rankers.neural._network import ACTIVATIONS, Network, hidden_sizes
 from podium.rankers.neural._standard import Standard
 from podium.rankers.objective import Labels, Parameters
 from podium.rankers.solvers import Settings, Solution, Validate
-from podium.rankers.validation import validator
 from podium.types import PerRow, Progress, RowIndex
 
 
+@dataclass(eq=False, repr=False)
 class NeuralRanker(Ranker):
     """A small network that scores standardised features, trained by Adam.
 
@@ -124,36 +125,20 @@ class NeuralRanker(Ranker):
     }
     _types: ClassVar[tuple[Any, ...]] = (np.float64, np.float32)
 
-    def __init__(
-        self,
-        loss: Loss | str | None = None,
-        *,
-        hidden: int | tuple[int, ...] = 32,
-        activation: str = "relu",
-        standardize: bool = True,
-        l2: float = 1e-4,
-        learning_rate: float = 0.01,
-        batch_size: int = 16,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        random_state: int = 0,
-        eval_metric: str | Measure | None = None,
-        patience: int | None = 20,
-        one_group: bool = False,
-    ) -> None:
-        self.loss = loss
-        self.hidden = hidden
-        self.activation = activation
-        self.standardize = standardize
-        self.l2 = l2
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.eval_metric = eval_metric
-        self.patience = patience
-        self.one_group = one_group
+    loss: Loss | str | None = None
+    _: KW_ONLY
+    hidden: int | tuple[int, ...] = 32
+    activation: str = "relu"
+    standardize: bool = True
+    l2: float = 1e-4
+    learning_rate: float = 0.01
+    batch_size: int = 16
+    max_iter: int = 200
+    tol: float = 1e-4
+    random_state: int = 0
+    eval_metric: str | Measure | None = None
+    patience: int | None = 20
+    one_group: bool = False
 
     def fit(
         self,
@@ -205,9 +190,7 @@ class NeuralRanker(Ranker):
 
     def predict(self, X: Any) -> PerRow:
         """Return the scores, float64, (n_rows,); a higher score ranks first."""
-        check_is_fitted(self)
-        features = self._features(X, reset=False)
-        inputs.finite_features(features, None, "X")
+        features = self._features_to_score(X)
         standard = Standard(self.mean_, self.scale_)
         return _training.scores_of(self._network(), standard, self.parameters_, features)
 
@@ -272,16 +255,12 @@ class NeuralRanker(Ranker):
         )
 
     def _validate(self, eval_set: Any, problem: _training.Problem) -> Validate:
-        X, y, qid = inputs.unpack_eval_set(eval_set)
-        features = self._features(X, reset=False)
-        rows = self._eval_rows(features, y, qid)
-        min_relevance = problem.loss.min_relevance
-        measure = validator(self._measure(), rows.relevance, rows.qid, min_relevance=min_relevance)
+        rows = self._eval_rows(eval_set)
+        measure = self._validator(rows)
 
         def validate(parameters: Parameters) -> float:
-            return measure(
-                _training.scores_of(problem.network, problem.standard, parameters, features)
-            )
+            network, standard = problem.network, problem.standard
+            return measure(_training.scores_of(network, standard, parameters, rows.features))
 
         return validate
 

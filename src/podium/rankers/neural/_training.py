@@ -102,9 +102,7 @@ def train(
         run = _Run(problem, settings, torch)
         while reason is None:
             history.add(problem.evaluate(run.epoch(len(history.objectives) + 1)), validate)
-            reason = history.stop_reason(settings)
-            if reason != "diverged" and history.settled(settings.tol):
-                reason = "converged"
+            reason = history.stop_reason(settings, settles=True)
             done = settings.max_iter if reason else len(history.objectives)
             progress(done, settings.max_iter, history.note())
     best_point = history.kept_point
@@ -113,10 +111,7 @@ def train(
             f"{arg.learning_rate(settings.learning_rate)} made scores overflow in the first epoch. "
             "Lower it, or scale the features."
         )
-    remaining = (
-        f"its last {min(len(history.objectives), 10)} objectives have a range of {history.span:.2g}"
-    )
-    remaining += f" > {arg.tol(settings.tol)}"
+    remaining = history.range_text(settings.tol)
     return Solution(best_point.parameters, best_point.objective, reason, history, remaining)
 
 

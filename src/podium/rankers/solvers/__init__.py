@@ -14,9 +14,8 @@ from podium.rankers.solvers._common import (
     StopReason,
     Validate,
 )
+from podium.rankers.solvers._descent import stochastic, subgradient
 from podium.rankers.solvers._lbfgs import lbfgs
-from podium.rankers.solvers._stochastic import stochastic
-from podium.rankers.solvers._subgradient import subgradient
 
 SOLVERS: dict[str, Solver] = {
     "subgradient": subgradient,

@@ -6,22 +6,8 @@ import numpy as np
 
 from podium.errors import ArgumentError, arg
 from podium.rankers.objective import LinearObjective, Parameters, Point, dot
-from podium.rankers.solvers._common import (
-    History,
-    Settings,
-    Solution,
-    StopReason,
-    Validate,
-    show,
-    start_of,
-)
+from podium.rankers.solvers._common import Run, Settings, Solution, StopReason, Validate, require
 from podium.rankers.solvers._line import Line, Place, lowest
-from podium.rankers.solvers._requirements import (
-    refuse_radius,
-    refuse_redraws,
-    require,
-    require_penalty,
-)
 from podium.rankers.solvers.planes import Model, Planes
 from podium.types import Progress
 
@@ -64,23 +50,21 @@ def bundle(
     ----------
     teo2010, algorithm 1; franc2009, section 3 for the line search.
     """
-    require(objective.loss, "bundle", "convex")
-    require_penalty(objective, "bundle")
-    refuse_radius(settings.radius, "bundle")
-    refuse_redraws(objective.loss, "bundle")
+    require(objective, settings, "bundle", "convex")
+    if objective.l2 <= 0.0:  # the dual is then unbounded
+        raise ArgumentError(
+            f"{arg.solver('bundle')} needs l2 > 0, got {objective.l2:g}. Its duality gap is "
+            f"infinite without a penalty. Raise {arg.l2}, or use {arg.solver('subgradient')}."
+        )
     run = _Run(objective, settings, validate, progress)
     reason = run.reason()
-    show(progress, run.history, settings, done=True)
-    point = run.history.choose(objective)
     value = run.best.value
     relative_gap = run.gap / abs(value) if value else np.inf
     remaining = f"its relative gap is {relative_gap:.2g} > {arg.tol(settings.tol)}"
-    return Solution(
-        point.parameters, point.objective, reason, run.history, remaining, run.lower_bound
-    )
+    return run.solution(reason, remaining, run.lower_bound)
 
 
-class _Run:
+class _Run(Run):
     """One minimisation: the planes, the best point and the highest lower bound."""
 
     def __init__(
@@ -90,11 +74,9 @@ class _Run:
         validate: Validate | None,
         progress: Progress,
     ) -> None:
-        self.objective, self.settings = objective, settings
-        self.validate, self.progress = validate, progress
-        self.history = History(settings.keep)
+        super().__init__(objective, settings, validate, progress)
         self.planes = Planes(objective.n_features, objective.n_parameters, objective.l2, _CAPACITY)
-        self.best = self._place(start_of(objective, settings))
+        self.best = self._place(self.start)
         self.point = self._cut(self.best)
         self.lower_bound = -np.inf
         self.unchanged = 0
@@ -106,7 +88,7 @@ class _Run:
     def reason(self) -> StopReason:
         """Minimise and return the reason to stop."""
         rounding = _ROUNDING * abs(self.best.value)
-        reason = self._record()
+        reason = self.record(self.point)
         if self.objective.has_intercept and reason is None:
             self._bracket_intercept()
         while reason is None:
@@ -119,7 +101,7 @@ class _Run:
             if self.unchanged >= _PATIENCE:
                 return "stalled"
             self._descend(model.parameters)
-            reason = self._record()
+            reason = self.record(self.point)
         return reason
 
     def _descend(self, target: Parameters) -> None:
@@ -141,12 +123,6 @@ class _Run:
     def _raise_bound(self, model: Model) -> None:
         if model.lower_bound > self.lower_bound:
             self.lower_bound, self.unchanged = model.lower_bound, 0
-
-    def _record(self) -> StopReason | None:
-        """Record the best place as an iterate."""
-        self.history.add(self.point, self.validate)
-        show(self.progress, self.history, self.settings, done=False)
-        return self.history.stop_reason(self.settings)
 
     def _cut(self, place: Place) -> Point:
         """Add the plane that touches the loss at a place."""

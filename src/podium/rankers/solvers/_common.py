@@ -106,18 +106,25 @@ class History:
         values = {"objective": np.array(self.objectives)}
         return values | ({"validation": np.array(self.validation)} if self.validation else {})
 
-    def stop_reason(self, settings: Settings) -> StopReason | None:
-        """Return the reason to stop after the last iterate, the same for all solvers, or None."""
+    def stop_reason(self, settings: Settings, *, settles: bool = False) -> StopReason | None:
+        """Return the reason to stop after the last iterate, or None.
+
+        With `settles`, the solver has converged once the last ten objectives span at most `tol`.
+        """
+        n_done = len(self.objectives)
         if not np.isfinite(self.objectives[-1]):
             return "diverged"
-        stale = len(self.objectives) - 1 - self.best
-        if self.validation and settings.patience is not None and stale >= settings.patience:
+        if settles and n_done >= _MIN_ITER and self.span <= settings.tol:
+            return "converged"
+        n_stale, patience = n_done - 1 - self.best, settings.patience
+        if self.validation and patience is not None and n_stale >= patience:
             return "patience"
-        return "max_iter" if len(self.objectives) >= settings.max_iter else None
+        return "max_iter" if n_done >= settings.max_iter else None
 
-    def settled(self, tol: float) -> bool:
-        """Return whether the last ten objectives span at most tol."""
-        return len(self.objectives) >= _MIN_ITER and self.span <= tol
+    def range_text(self, tol: float) -> str:
+        """Return a sentence part that compares the last objectives with `tol`."""
+        n = min(len(self.objectives), _WINDOW)
+        return f"its last {n} objectives have a range of {self.span:.2g} > {arg.tol(tol)}"
 
     @property
     def span(self) -> float:
@@ -192,17 +199,74 @@ class Solution:
 Solver: TypeAlias = Callable[[LinearObjective, Settings, Validate | None, Progress], Solution]
 
 
-def start_of(objective: LinearObjective, settings: Settings) -> Parameters:
-    """Return a copy of the first iterate."""
-    if settings.start is None:
-        return np.zeros(objective.n_parameters)
-    return settings.start.copy()
+class Run:
+    """One minimisation: what it is given, its history, and its end."""
+
+    def __init__(
+        self,
+        objective: LinearObjective,
+        settings: Settings,
+        validate: Validate | None,
+        progress: Progress,
+    ) -> None:
+        self.objective, self.settings = objective, settings
+        self.validate, self.progress = validate, progress
+        self.history = History(settings.keep)
+
+    @property
+    def start(self) -> Parameters:
+        """A copy of the first iterate."""
+        start = self.settings.start
+        return np.zeros(self.objective.n_parameters) if start is None else start.copy()
+
+    def record(self, point: Point, *, settles: bool = False) -> StopReason | None:
+        """Record an iterate, and return the reason to stop after it, or None."""
+        self.history.add(point, self.validate)
+        self._show(len(self.history.objectives))
+        return self.history.stop_reason(self.settings, settles=settles)
+
+    def solution(self, reason: StopReason, remaining: str, lower_bound: float = np.nan) -> Solution:
+        """Return the kept iterate, and report the end."""
+        self._show(self.settings.max_iter)
+        point = self.history.choose(self.objective)
+        return Solution(
+            point.parameters, point.objective, reason, self.history, remaining, lower_bound
+        )
+
+    def _show(self, count: int) -> None:
+        n_most = self.settings.max_iter
+        self.progress(min(count, n_most), n_most, self.history.note())
 
 
-def show(progress: Progress, history: History, settings: Settings, *, done: bool) -> None:
-    """Report the last iterate to `progress`; `done` reports the end."""
-    count = settings.max_iter if done else len(history.objectives)
-    progress(min(count, settings.max_iter), settings.max_iter, history.note())
+def require(
+    objective: LinearObjective,
+    settings: Settings,
+    solver: str,
+    declared: Literal["convex", "smooth"] | None = None,
+) -> None:
+    """Raise unless the loss is one objective and declares what the solver needs.
+
+    A solver that needs a declaration does not support a radius.
+    """
+    loss, others = objective.loss, arg.solver("subgradient", "stochastic")
+    if loss.redraws:
+        name = loss.name
+        raise ArgumentError(
+            f"{arg.solver(solver)} needs one objective, but {name}(ties=redrawn) has another one "
+            f"in each pass. Use {arg.solver('stochastic')} (or 'auto'), or {name}(ties=fixed)."
+        )
+    if declared is None:
+        return
+    if not {"convex": loss.convex, "smooth": loss.smooth}[declared]:
+        raise ArgumentError(
+            f"{arg.solver(solver)} needs a {declared} loss, which {loss.name!r} is not. Use "
+            f"another loss, or {others}, which accept any loss."
+        )
+    if settings.radius is not None:
+        raise ArgumentError(
+            f"{arg.solver(solver)} does not support radius, got {settings.radius:g}. Use l2, or "
+            f"{others}."
+        )
 
 
 def rising_mean(mean: Parameters | None, new: Parameters, index: int) -> Parameters:

@@ -10,16 +10,7 @@ from scipy.optimize import minimize
 from podium._one_thread import one_blas_thread
 from podium.errors import arg
 from podium.rankers.objective import LinearObjective, Parameters, Point
-from podium.rankers.solvers._common import (
-    History,
-    Settings,
-    Solution,
-    StopReason,
-    Validate,
-    show,
-    start_of,
-)
-from podium.rankers.solvers._requirements import refuse_radius, refuse_redraws, require
+from podium.rankers.solvers._common import Run, Settings, Solution, StopReason, Validate, require
 from podium.types import Progress
 
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)  # smaller relative changes count as none
@@ -54,35 +45,22 @@ def lbfgs(
     ArgumentError
         If the loss does not declare `smooth` or draws anew in each pass, or there is a radius.
     """
-    require(objective.loss, "lbfgs", "smooth")
-    refuse_radius(settings.radius, "lbfgs")
-    refuse_redraws(objective.loss, "lbfgs")
+    require(objective, settings, "lbfgs", "smooth")
     run = _Run(objective, settings, validate, progress)
     reason = run.reason()
-    show(progress, run.history, settings, done=True)
-    point = run.history.choose(objective)
     steepest = float(np.abs(run.last.grad).max(initial=0.0))
     remaining = f"its gradient has a component of {steepest:.2g} > {arg.tol(settings.tol)}"
-    return Solution(point.parameters, point.objective, reason, run.history, remaining)
+    return run.solution(reason, remaining)
 
 
-class _Run:
-    """One minimisation: SciPy's callbacks and the history."""
+class _Run(Run):
+    """One minimisation with SciPy's callbacks."""
 
-    def __init__(
-        self,
-        objective: LinearObjective,
-        settings: Settings,
-        validate: Validate | None,
-        progress: Progress,
-    ) -> None:
-        self.objective, self.settings = objective, settings
-        self.validate, self.progress = validate, progress
-        self.history = History(settings.keep)
-        self.last: Point = objective.evaluate(start_of(objective, settings))
+    last: Point
 
     def reason(self) -> StopReason:
         """Minimise and return the reason to stop."""
+        self.last = self.objective.evaluate(self.start)
         try:
             self._record()
             # With 10 000 parameters or more, SciPy's sums depend on the number of threads.
@@ -137,8 +115,6 @@ class _Run:
         self._record()
 
     def _record(self) -> None:
-        self.history.add(self.last, self.validate)
-        show(self.progress, self.history, self.settings, done=False)
-        reason = self.history.stop_reason(self.settings)
+        reason = self.record(self.last)
         if reason is not None:
             raise _StopError(reason)

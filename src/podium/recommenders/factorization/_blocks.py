@@ -29,9 +29,7 @@ class Block:
         """Return the block itself, or a copy if its memory is read-only."""
         if self.rows.flags.writeable and self.bias.flags.writeable:
             return self
-        rows = aligned(*self.rows.shape)
-        rows[:] = self.rows
-        return Block(rows, self.bias.copy())
+        return Block(aligned_copy(self.rows), self.bias.copy())
 
 
 def aligned(n_rows: int, width: int) -> Floats:
@@ -40,6 +38,13 @@ def aligned(n_rows: int, width: int) -> Floats:
     memory = np.empty(n_bytes + _LINE, np.uint8)
     start = -memory.ctypes.data % _LINE
     return memory[start : start + n_bytes].view(np.float32).reshape(n_rows, width)
+
+
+def aligned_copy(rows: Floats) -> Floats:
+    """Return a copy of the rows that begins at a cache line."""
+    copy = aligned(*rows.shape)
+    copy[:] = rows
+    return copy
 
 
 def are_below(largest: float, values: Floats) -> bool:

@@ -13,7 +13,6 @@ import podium
 from podium._arrays import Arrays, check_arrays, read_arrays, write_arrays
 from podium.errors import ArgumentError, DataError, arg, warn
 from podium.recommenders._pairs import Pairs
-from podium.recommenders.factorization._blocks import aligned
 from podium.recommenders.factorization._descent import Factors, State
 from podium.recommenders.factorization._passes import History, Validation
 from podium.recommenders.factorization._settings import Settings
@@ -76,10 +75,7 @@ class Checkpoint:
         try:
             return self._restored(arrays)
         except ArgumentError as error:
-            raise DataError(
-                f"checkpoint {os.fspath(self.path)} does not belong to this fit ({error}). Pass "
-                f"another checkpoint, or start again without {arg.resume}."
-            ) from None
+            raise self._refusal(f"does not belong to this fit ({error})") from None
 
     def _restored(self, arrays: Arrays) -> tuple[State, History]:
         """Return the state and the history after checking the shape and type of every array."""
@@ -114,23 +110,25 @@ class Checkpoint:
 
     def _refuse_other_fit(self, saved_identity: Any) -> None:
         saved = cast("dict[str, Any]", saved_identity) if isinstance(saved_identity, dict) else {}
-        validation = f"{arg.eval_set}, seen, {arg.eval_metric} or {arg.patience}"
-        for part, template in (
-            ("podium", "was written by podium {saved_value}, and this is podium {current_value}"),
-            ("data", "belongs to a fit with other interactions"),
-            ("settings", "belongs to a fit with other settings: {differences}"),
-            ("eval_set", f"belongs to a fit with another {validation}"),
+        current = self._identity
+        changes = _differences(saved.get("settings"), current["settings"])
+        for part, owner in (
+            ("podium", f"podium {saved.get('podium')}, and this is podium {current['podium']}"),
+            ("data", "a fit with other interactions"),
+            ("settings", f"a fit with other settings: {changes}"),
+            (
+                "eval_set",
+                f"a fit with another {arg.eval_set}, seen, {arg.eval_metric} or {arg.patience}",
+            ),
         ):
-            saved_value, current_value = saved.get(part), self._identity[part]
-            if saved_value != current_value:
-                differences = _differences(saved_value, current_value) if part == "settings" else ""
-                reason = template.format(
-                    saved_value=saved_value, current_value=current_value, differences=differences
-                )
-                raise DataError(
-                    f"checkpoint {os.fspath(self.path)} {reason}. Pass another checkpoint, or "
-                    f"start again without {arg.resume}."
-                )
+            if saved.get(part) != current[part]:
+                raise self._refusal(f"belongs to {owner}")
+
+    def _refusal(self, reason: str) -> DataError:
+        return DataError(
+            f"checkpoint {os.fspath(self.path)} {reason}. Pass another checkpoint, or start again "
+            f"without {arg.resume}."
+        )
 
 
 def resumed(checkpoint: Checkpoint | None) -> tuple[State, History] | None:
@@ -174,11 +172,8 @@ def _validation_identity(validation: Validation) -> dict[str, Any]:
 
 
 def _with_prefix(prefix: str, factors: Factors) -> Arrays:
-    return {prefix + name: getattr(factors, name) for name in _FACTORS}
+    return {prefix + name: vars(factors)[name] for name in _FACTORS}
 
 
 def _factors(prefix: str, arrays: Arrays) -> Factors:
-    users, items, bias = (arrays[prefix + name] for name in _FACTORS)
-    copies = [aligned(*rows.shape) for rows in (users, items)]
-    copies[0][:], copies[1][:] = users, items
-    return Factors(copies[0], copies[1], bias)
+    return Factors(*(arrays[prefix + name] for name in _FACTORS)).copy()

@@ -17,6 +17,7 @@ from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._blocks import (
     Block,
     aligned,
+    aligned_copy,
     directed,
     mean_direction,
     unit_rows,
@@ -60,9 +61,7 @@ class Factors:
 
     def copy(self) -> Factors:
         """Return a copy of the factors."""
-        copies = [aligned(*rows.shape) for rows in (self.users, self.items)]
-        copies[0][:], copies[1][:] = self.users, self.items
-        return Factors(copies[0], copies[1], self.bias.copy())
+        return Factors(aligned_copy(self.users), aligned_copy(self.items), self.bias.copy())
 
     def scoring(self, *, cosine: bool) -> Factors:
         """Return the factors whose products are the scores: with `cosine`, unit vectors.

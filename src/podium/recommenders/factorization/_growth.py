@@ -89,8 +89,8 @@ class Growth:
         )
         total = placed[0] + placed[1] if add_up else placed[0].maximum(placed[1])
         touched = users.new[np.diff(new.offsets) > 0]
-        labels = (users.labels, items.labels)
-        return cls(_as_pairs(total, old.scale, *labels), users, items, touched)
+        total.sort_indices()
+        return cls(Pairs.of(total, old.scale, users.labels, items.labels), users, items, touched)
 
     def factors(self, old: Factors, seed: int) -> Factors:
         """Return the model's factors at their new positions; new rows are drawn as in a fit."""
@@ -122,7 +122,7 @@ class Growth:
 
     def touched_pairs(self) -> Pairs:
         """Return all pairs, old and new, of the users with new pairs."""
-        return _as_pairs(self.pairs.matrix()[self.touched], self.pairs.scale, None, None)
+        return Pairs.of(self.pairs.matrix()[self.touched], self.pairs.scale)
 
 
 def learn_new_items(
@@ -147,16 +147,3 @@ def learn_new_items(
 def _placed(pairs: Pairs, users: Ints, items: Ints, shape: tuple[int, int]) -> Any:
     coo = pairs.matrix().tocoo()
     return sparse.csr_array((coo.data, (users[coo.row], items[coo.col])), shape=shape)
-
-
-def _as_pairs(matrix: Any, scale: float, users: Labels | None, items: Labels | None) -> Pairs:
-    matrix.sort_indices()
-    return Pairs(
-        matrix.indptr.astype(np.int64),
-        matrix.indices.astype(np.int32),
-        matrix.data.astype(np.float32),
-        int(matrix.shape[1]),
-        scale,
-        users,
-        items,
-    )

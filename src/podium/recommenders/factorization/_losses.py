@@ -24,7 +24,6 @@ Floats = NDArray[np.float32]
 _L2 = 0.025  # the default penalty of losses whose rule has not been studied
 _COSINE_L2, _COSINE_RATE, _COSINE_POPULARITY = 0.002, 0.3, 0.5  # defaults of softmax of cosines
 _RATE = 0.1  # the default of other losses
-_FEWEST_FACTORS = 64  # from which on softmax compares cosines by default
 _COLDEST, _WARMEST = 0.08, 0.16  # limits of the default temperature of cosines
 _SAMPLE = 1024  # items from which the level of a user is estimated
 _LOG2_E = float(np.log2(np.e))
@@ -44,12 +43,15 @@ class FactorLoss:
         Whether only the negatives with the greatest scores count.
     has_states : bool
         Whether `states` computes something before each pass.
+    suits_cosines : bool
+        Whether long vectors are compared by cosines by default.
     """
 
     name: ClassVar[str]
     averages: ClassVar[bool] = False
     partial: ClassVar[bool] = False
     has_states: ClassVar[bool] = False
+    suits_cosines: ClassVar[bool] = False
     _kind: ClassVar[int]
     _scale: ClassVar[float] = 1.0
 
@@ -57,11 +59,6 @@ class FactorLoss:
     def kind(self) -> int:
         """The number of the loss in the kernels."""
         return self._kind
-
-    def default_similarity(self, n_factors: int) -> str:
-        """Return the similarity that suits the loss and the length of the vectors."""
-        del n_factors
-        return "dot"
 
     def for_data(self, n_items: float, density: float, *, cosine: bool) -> FactorLoss:
         """Return the loss with parameters that suit the data, found as those of `default_l2`.
@@ -81,13 +78,11 @@ class FactorLoss:
 
     def default_rate(self, *, cosine: bool) -> float:
         """Return the initial step without a `learning_rate`."""
-        del cosine
-        return _RATE
+        return _COSINE_RATE if cosine and self.suits_cosines else _RATE
 
     def default_popularity(self, *, cosine: bool) -> float:
         """Return the power of popularity that negatives are drawn by without a `popularity`."""
-        del cosine
-        return 0.0
+        return _COSINE_POPULARITY if cosine and self.suits_cosines else 0.0
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""
@@ -172,6 +167,7 @@ class Softmax(FactorLoss):
     correction: float = 1.0
 
     name: ClassVar[str] = "softmax"
+    suits_cosines: ClassVar[bool] = True
     _kind: ClassVar[int] = _loss_kernels.SOFTMAX
 
     def __post_init__(self) -> None:
@@ -180,10 +176,6 @@ class Softmax(FactorLoss):
         if self.temperature is not None:
             temperature = _check.positive(self.temperature, "temperature")
             object.__setattr__(self, "temperature", temperature)
-
-    def default_similarity(self, n_factors: int) -> str:
-        """Return the similarity: short vectors have too few directions for cosines."""
-        return "cosine" if n_factors >= _FEWEST_FACTORS else "dot"
 
     def for_data(self, n_items: float, density: float, *, cosine: bool) -> FactorLoss:
         """Return the loss with a temperature: warm for few items, and for few pairs."""
@@ -196,14 +188,6 @@ class Softmax(FactorLoss):
     def default_l2(self, density: float, *, cosine: bool) -> float:
         """Return the penalty without an `l2`."""
         return _COSINE_L2 if cosine else min(0.3, 0.75 / density**0.5)
-
-    def default_rate(self, *, cosine: bool) -> float:
-        """Return the initial step without a `learning_rate`."""
-        return _COSINE_RATE if cosine else _RATE
-
-    def default_popularity(self, *, cosine: bool) -> float:
-        """Return the power without a `popularity`."""
-        return _COSINE_POPULARITY if cosine else 0.0
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:
         """Return the form of the loss in the kernels."""
@@ -338,7 +322,7 @@ class LLPAUC(FactorLoss):
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta"):
-            share = _check.number(getattr(self, name), name, low=0.0, high=1.0, strict=True)
+            share = _check.number(vars(self)[name], name, low=0.0, high=1.0, strict=True)
             object.__setattr__(self, name, share)
 
     def in_kernel(self, memory: float) -> _loss_kernels.Loss:

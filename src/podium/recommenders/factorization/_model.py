@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from podium.executors.local import or_threads
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.recommenders import _pairs
-from podium.recommenders._base import Floats, Items
+from podium.recommenders._base import Floats, Items, best_items
 from podium.recommenders._factors import FactorRecommender
 from podium.recommenders._ids import IdsLike
 from podium.recommenders._pairs import Pairs
@@ -28,11 +29,12 @@ from podium.recommenders.factorization._checkpoint import Checkpoint, resumed
 from podium.recommenders.factorization._descent import Descent, Factors, State, fold_in
 from podium.recommenders.factorization._growth import Growth, learn_new_items
 from podium.recommenders.factorization._passes import History, Validation, report_end, run
-from podium.recommenders.factorization._settings import DataSize, Settings, read_settings
+from podium.recommenders.factorization._settings import LEAST, DataSize, Settings, read_settings
 from podium.recommenders.factorization._space import SPACE
 from podium.types import Progress
 
 
+@dataclass(eq=False, repr=False)
 class Factorization(FactorRecommender):
     """Vectors of users and items, whose cosine or product is the score of an item.
 
@@ -142,53 +144,27 @@ class Factorization(FactorRecommender):
         "weight_scale_": float,
     }
 
-    history_: dict[str, NDArray[np.float64]]
-    _size: DataSize | None = None
-
-    def __init__(
-        self,
-        n_factors: int = 128,
-        *,
-        loss: str = "softmax",
-        n_negatives: int = 128,
-        learning_rate: float | None = None,
-        decay: str = "linear",
-        l2: float | None = None,
-        l2_power: float = 1.0,
-        n_epochs: int | None = None,
-        n_blocks: int | None = None,
-        xi: str = "running",
-        xi_rate: float = 0.7,
-        negatives: str = "all",
-        popularity: float | None = None,
-        popularity_share: float = 1.0,
-        similarity: str | None = None,
-        item_bias: bool = True,
-        gain: str = "value",
-        random_state: int = 0,
-        eval_metric: str | Measure = "ndcg@10",
-        patience: int | None = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.loss = loss
-        self.n_negatives = n_negatives
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.l2 = l2
-        self.l2_power = l2_power
-        self.n_epochs = n_epochs
-        self.n_blocks = n_blocks
-        self.xi = xi
-        self.xi_rate = xi_rate
-        self.negatives = negatives
-        self.popularity = popularity
-        self.popularity_share = popularity_share
-        self.similarity = similarity
-        self.item_bias = item_bias
-        self.gain = gain
-        self.random_state = random_state
-        self.eval_metric = eval_metric
-        self.patience = patience
+    n_factors: int = 128
+    _: KW_ONLY
+    loss: str = "softmax"
+    n_negatives: int = 128
+    learning_rate: float | None = None
+    decay: str = "linear"
+    l2: float | None = None
+    l2_power: float = 1.0
+    n_epochs: int | None = None
+    n_blocks: int | None = None
+    xi: str = "running"
+    xi_rate: float = 0.7
+    negatives: str = "all"
+    popularity: float | None = None
+    popularity_share: float = 1.0
+    similarity: str | None = None
+    item_bias: bool = True
+    gain: str = "value"
+    random_state: int = 0
+    eval_metric: str | Measure = "ndcg@10"
+    patience: int | None = None
 
     def fit(
         self,
@@ -247,7 +223,8 @@ class Factorization(FactorRecommender):
         settings = read_settings(self, DataSize.of(pairs))
         validation = None
         if eval_set is not None:
-            eval_pairs = self._read_like("eval_set", eval_set, pairs)
+            every_row = self.every_row
+            eval_pairs = _pairs.read_matching(eval_set, "eval_set", pairs, every_row=every_row)
             validation = Validation(eval_pairs, all_pairs, measure, patience)
         file = None if checkpoint is None else Checkpoint(checkpoint, pairs, settings, validation)
         resumed_state = resumed(file) if _check.flag(resume, "resume") else None
@@ -261,14 +238,14 @@ class Factorization(FactorRecommender):
     def check(self) -> None:
         """Raise an ArgumentError if a parameter is wrong for any data."""
         parse_relevance(self.eval_metric)
-        read_settings(self)
+        read_settings(self, LEAST, cap_blocks=True)
 
     def for_data(self, user_items: Any) -> Self:
         """Return a copy in which `learning_rate`, `l2` and `n_epochs` have the values of a fit."""
         pairs = _pairs.read(user_items, self.gain).learned()
         settings = read_settings(self, DataSize.of(pairs), cap_blocks=True)
         names = ("learning_rate", "l2", "n_epochs")
-        return clone(self).set_params(**{name: getattr(settings, name) for name in names})
+        return clone(self).set_params(**{name: vars(settings)[name] for name in names})
 
     def partial_fit(
         self,
@@ -334,10 +311,10 @@ class Factorization(FactorRecommender):
         """
         check_is_fitted(self)
         pairs = _pairs.read_users(user_items, self.gain, self._seen_pairs())
-        factors = self._fold(pairs, executor)
         seen = pairs.matrix() if _check.flag(exclude_seen, "exclude_seen") else None
-        candidates = self._candidates(allow, deny)
-        columns, scores = self._top_of(factors, self._width(k), seen, candidates)
+        width, candidates = self._width(k), self._candidates(allow, deny)
+        factors = self._as_scores(self._fold(pairs, executor), candidates)
+        columns, scores = best_items(factors, width, seen, candidates)
         return self._with_labels(columns), scores
 
     def fold_in(self, user_items: Any, *, executor: Executor | None = None) -> Floats:
@@ -362,12 +339,14 @@ class Factorization(FactorRecommender):
     def _finish(self, pairs: Pairs, settings: Settings, factors: Factors, history: History) -> None:
         self._hold(pairs, factors)
         self.n_blocks_, self.n_epochs_ = settings.n_blocks, history.best_epoch
-        self.stop_reason_, self.history_ = history.stop_reason, history.arrays()
+        self.stop_reason_ = history.stop_reason
+        self.history_: dict[str, NDArray[np.float64]] = history.arrays()
 
     def _hold(self, pairs: Pairs, factors: Factors) -> None:
         self.user_factors_, self.item_factors_ = factors.users, factors.items
-        self.item_bias_, self._size = factors.bias, None
+        self.item_bias_ = factors.bias
         self._hold_pairs(pairs)
+        vars(self).pop("_size", None)
 
     def _fold(self, pairs: Pairs, executor: Executor | None) -> Floats:
         settings = self._settings()
@@ -376,9 +355,11 @@ class Factorization(FactorRecommender):
 
     def _settings(self) -> Settings:
         """Return the settings for more users; the pairs of the fit are counted only once."""
-        if self._size is None:
-            self._size = DataSize.of(self._learned_pairs())
         return read_settings(self, self._size, cap_blocks=True)
+
+    @cached_property
+    def _size(self) -> DataSize:
+        return DataSize.of(self._learned_pairs())
 
     def _factors(self) -> Factors:
         return Factors(self.user_factors_, self.item_factors_, self.item_bias_)

@@ -16,6 +16,7 @@ from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._blocks import (
     Block,
     aligned,
+    aligned_copy,
     are_below,
     regrouped,
     unit_rows,
@@ -131,9 +132,7 @@ class Part:
         """Copy the part's data once into memory of this worker, which the steps may change."""
         if not self._is_copied:
             self.pairs = self.pairs.writeable()
-            users, self._states = self._users, self._states.copy()
-            self._users = aligned(*users.shape)
-            self._users[:] = users
+            self._users, self._states = aligned_copy(self._users), self._states.copy()
             self._is_copied = True
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from podium.catalogue import rank_blocks
 from podium.errors import ArgumentError, ConvergenceWarning, arg, warn
 from podium.metrics import Measure
-from podium.recommenders._best import with_bias
+from podium.recommenders._factors import with_bias
 from podium.recommenders._pairs import Pairs
 from podium.recommenders.factorization._descent import Descent, Factors, State
 from podium.types import Progress

@@ -19,6 +19,7 @@ XI = ("running", "exact")
 NEGATIVES = ("unseen", "all")
 _STEPS, _FEWEST_PASSES, _MOST_PASSES = 16_000_000, 15, 60
 SIMILARITIES = ("dot", "cosine")
+_FEWEST_FACTORS = 64  # from which on cosines are compared by default
 
 
 @dataclass(frozen=True)
@@ -99,26 +100,27 @@ def _parsed(text: str) -> FactorLoss:
     return LOSSES.parse(text)
 
 
-def read_settings(
-    model: Any, size: DataSize | None = None, *, cap_blocks: bool = False
-) -> Settings:
+LEAST = DataSize(1, 1, 1, 1.0, 1.0)
+"""The least size, for settings that are only checked."""
+
+
+def read_settings(model: Any, size: DataSize, *, cap_blocks: bool = False) -> Settings:
     """Return the checked settings of a model, with values that suit the data.
 
-    Without a size of the data, they are only checked. If more blocks were requested
-    than are possible, `cap_blocks` reduces them to the maximum instead of raising an error.
+    If more blocks were requested than are possible, `cap_blocks` reduces them to the maximum
+    instead of raising an error.
     """
     _check.choice(model.gain, "gain", GAINS)
     _check.cutoff(model.patience, name="patience", required=False)
-    _check.cutoff(model.n_blocks, name="n_blocks", required=False)
     exact = _check.choice(model.xi, "xi", XI) == "exact"
     loss = LOSSES.parse(model.loss)
     n_factors = _check.cutoff(model.n_factors, name="n_factors")
     similarity = model.similarity
     if similarity is None:
-        similarity = loss.default_similarity(n_factors)
+        is_long = n_factors >= _FEWEST_FACTORS  # short vectors have too few directions
+        similarity = "cosine" if is_long and loss.suits_cosines else "dot"
     cosine = _check.choice(similarity, "similarity", SIMILARITIES) == "cosine"
-    if size is not None:
-        loss = loss.for_data(size.n_used_items, size.density, cosine=cosine)
+    loss = loss.for_data(size.n_used_items, size.density, cosine=cosine)
     popularity = loss.default_popularity(cosine=cosine)
     if model.popularity is not None:
         popularity = _check.number(model.popularity, "popularity", low=0.0)
@@ -127,11 +129,15 @@ def read_settings(
         loss=str(loss),
         n_factors=n_factors,
         n_negatives=_check.cutoff(model.n_negatives, name="n_negatives"),
-        learning_rate=_learning_rate(model, loss, cosine=cosine),
+        learning_rate=loss.default_rate(cosine=cosine)
+        if model.learning_rate is None
+        else _check.positive(model.learning_rate, "learning_rate"),
         decay=_check.choice(model.decay, "decay", DECAYS),
-        l2=_l2(model, loss, size, cosine=cosine),
+        l2=float(f"{loss.default_l2(size.density, cosine=cosine):.3g}")  # short in messages
+        if model.l2 is None
+        else _check.number(model.l2, "l2", low=0.0),
         n_epochs=_n_epochs(model, size),
-        n_blocks=1 if size is None else _n_blocks(model, size, cap_blocks),
+        n_blocks=_n_blocks(model, size, n_factors, cap_blocks=cap_blocks),
         seed=_check.seed(model.random_state, "random_state"),
         memory=_check.number(model.xi_rate, "xi_rate", low=0.0, high=1.0, strict=not exact),
         exact=exact,
@@ -143,8 +149,8 @@ def read_settings(
             model.popularity_share, "popularity_share", low=0.0, high=1.0, strict=True
         ),
         l2_power=_check.number(model.l2_power, "l2_power", low=0.0),
-        pairs_per_user=1.0 if size is None else size.pairs_per_user,
-        pairs_per_item=1.0 if size is None else size.pairs_per_item,
+        pairs_per_user=size.pairs_per_user,
+        pairs_per_item=size.pairs_per_item,
     )
 
 
@@ -161,43 +167,21 @@ def _check_combination(loss: FactorLoss, *, exact: bool, popularity: float) -> N
         )
 
 
-def _learning_rate(model: Any, loss: FactorLoss, *, cosine: bool) -> float:
-    """Return the initial step: the given one, or that of the loss."""
-    if model.learning_rate is None:
-        return loss.default_rate(cosine=cosine)
-    return _check.positive(model.learning_rate, "learning_rate")
-
-
-def _l2(model: Any, loss: FactorLoss, size: DataSize | None, *, cosine: bool) -> float:
-    """Return the penalty of a step: the given one, or that of the loss's rule."""
-    if model.l2 is not None:
-        return _check.number(model.l2, "l2", low=0.0)
-    if size is None:
-        return 0.0
-    return float(
-        f"{loss.default_l2(size.density, cosine=cosine):.3g}"
-    )  # short in messages and commands
-
-
-def _n_epochs(model: Any, size: DataSize | None) -> int:
+def _n_epochs(model: Any, size: DataSize) -> int:
     """Return the number of passes: by default those in which about 16 million pairs take steps."""
     if model.n_epochs is not None:
         return _check.cutoff(model.n_epochs, name="n_epochs")
-    n_pairs = 1 if size is None else size.n_pairs
-    return int(np.clip(round(_STEPS / n_pairs), _FEWEST_PASSES, _MOST_PASSES))
+    return int(np.clip(round(_STEPS / size.n_pairs), _FEWEST_PASSES, _MOST_PASSES))
 
 
-def _n_blocks(model: Any, size: DataSize, cap_blocks: bool) -> int:
+def _n_blocks(model: Any, size: DataSize, n_factors: int, *, cap_blocks: bool) -> int:
     n_blocks = _check.cutoff(model.n_blocks, name="n_blocks", required=False)
     if n_blocks is None:
-        n_factors = _check.cutoff(model.n_factors, name="n_factors")
         return choose_n_blocks(size.n_users, size.n_items, size.n_pairs, n_factors)
     most = min(size.n_users, size.n_items)
-    if n_blocks > most and cap_blocks:
-        return most
-    if n_blocks > most:
+    if n_blocks > most and not cap_blocks:
         raise ArgumentError(
             f"{arg.n_blocks} must be at most the number of users and of items, {size.n_users} and "
             f"{size.n_items}, got {n_blocks}."
         )
-    return n_blocks
+    return min(n_blocks, most)

@@ -96,19 +96,14 @@ def _sampling(settings: Settings, item_counts: Counts | None) -> _batch_kernels.
     return _batch_kernels.Sampling(np.cumsum(chances), weights.astype(np.float32))
 
 
-def n_others(pairs: Pairs, settings: Settings) -> NDArray[np.int64]:
-    """Return the number of items that each positive is compared with."""
-    sizes = np.diff(pairs.offsets)
-    others = pairs.n_items - (sizes if settings.only_unseen else 1)
-    return np.repeat(np.broadcast_to(others, sizes.shape), sizes)
-
-
-def cost_sums(settings: Settings, pairs: Pairs, users: Floats, items: Block) -> NDArray[np.float64]:
-    """Return the exact sum of pair costs of each positive, over all items that it is compared with.
+def exact_means(
+    settings: Settings, pairs: Pairs, users: Floats, items: Block
+) -> NDArray[np.float64]:
+    """Return the mean pair cost of each positive, over all items that it is compared with.
 
     Cost: pairs x items multiplications, users x items powers.
     """
-    totals = np.empty(pairs.items.size)
+    totals, sizes = np.empty(pairs.items.size), np.diff(pairs.offsets)
     _exact_kernels.pair_sums(
         settings.factor_loss.kind,
         settings.only_unseen,
@@ -119,12 +114,5 @@ def cost_sums(settings: Settings, pairs: Pairs, users: Floats, items: Block) -> 
         items.bias,
         totals,
     )
-    return totals
-
-
-def exact_means(
-    settings: Settings, pairs: Pairs, users: Floats, items: Block
-) -> NDArray[np.float64]:
-    """Return the mean pair cost of each positive, over all items that it is compared with."""
-    totals = cost_sums(settings, pairs, users, items)
-    return totals / np.maximum(n_others(pairs, settings), 1)
+    others = pairs.n_items - (sizes if settings.only_unseen else np.ones_like(sizes))
+    return totals / np.maximum(np.repeat(others, sizes), 1)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.groups import Groups
-from podium.losses import Margin, PApAverage, PApMax, PApRamp, PApTightStruct, margins
+from podium.losses import PApAverage, PApMax, PApRamp, PApTightStruct, margins
 from podium.rankers.objective import LinearObjective, times
 from podium.report import Figure, Table
 from podium.types import Mask
@@ -144,7 +144,7 @@ def _margins_that_hold(positive: Scores, negative: Scores, k: int) -> list[str]:
     scores = np.concatenate([positive, negative])
     labels = np.repeat([1.0, 0.0], [positive.size, negative.size])
     measured = margins(scores, labels, k=k, delta=1.0 - 1e-9)
-    names: tuple[Margin, ...] = ("weak", "plain", "moderate", "strong")
+    names = ("weak", "plain", "moderate", "strong")
     return [name for name in names if bool(measured.holds(name)[0])]
 
 

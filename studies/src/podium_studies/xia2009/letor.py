@@ -17,6 +17,8 @@ import numpy as np
 
 from podium import losses
 from podium.groups import Groups
+from podium.losses.listnet import SoftmaxCrossEntropy
+from podium.losses.pairwise import PairwiseHinge, PairwiseLogistic
 from podium.report import Table
 from podium_studies import folds, views
 from podium_studies.cells import key, methods, product, seed_of, sweep
@@ -94,8 +96,8 @@ _OWN: dict[str, MakeLoss] = {
     "ListMLE (mean over orders)": _averaged,
     "Top-10 ListMLE (mean over orders)": partial(_averaged, k=10),
     "Top-10 ListMLE (relevant rows)": partial(_averaged, k=10, head="relevant"),
-    "softmax of grades": losses.SoftmaxCrossEntropy,
-    "pairwise logistic": losses.PairwiseLogistic,
+    "softmax of grades": SoftmaxCrossEntropy,
+    "pairwise logistic": PairwiseLogistic,
     "pap-logistic@10": partial(losses.PApLogistic, k=10),
     "logistic regression": losses.Logistic,
 }
@@ -104,7 +106,7 @@ METHODS: dict[str, Method] = {
     **_at_each_size("ListNet", "listnet", losses.ListNet),
     **_at_each_size("RankCosine", "rankcosine", losses.RankCosine),
     "RankBoost": Method(PAPER, rankboost),
-    "Ranking SVM": Method(PAPER, linear("ranking_svm", losses.PairwiseHinge)),
+    "Ranking SVM": Method(PAPER, linear("ranking_svm", PairwiseHinge)),
     **{name: Method(PODIUM, linear("podium", loss)) for name, loss in _OWN.items()},
 }
 """Every method by its name in tables."""

@@ -11,6 +11,9 @@ from functools import partial
 from typing import Any
 
 from podium import losses
+from podium.losses.listnet import SoftmaxCrossEntropy
+from podium.losses.pairwise import PairwiseHinge, PairwiseLogistic
+from podium.losses.pointwise import Squared
 from podium.report import Figure, Table
 from podium_studies import views
 from podium_studies.cells import methods, product, seed_of, sweep
@@ -93,8 +96,8 @@ METHODS: dict[str, Method] = {
     "binary, type I, hinge": _binary("subgradient", sigma="hinge"),
     "binary, type II, hinge": _binary("subgradient", type=2, sigma="hinge"),
     "binary, hinge": _binary("subgradient", type="identity", sigma="hinge"),
-    "Ranking SVM": _other(losses.PairwiseHinge, "subgradient"),
-    "pairwise logistic": _other(losses.PairwiseLogistic),
+    "Ranking SVM": _other(PairwiseHinge, "subgradient"),
+    "pairwise logistic": _other(PairwiseLogistic),
     "pairwise exponential": _other(PairwiseExponential),
     "RankBoost": Method(OTHER, rankboost),
     "ListMLE": _other(losses.ListMLE, ties="averaged"),
@@ -104,10 +107,10 @@ METHODS: dict[str, Method] = {
     "Top-10 ListNet": Method(OTHER, linear("listnet", partial(losses.ListNet, k=K))),
     "RankCosine": _other(losses.RankCosine, "rankcosine"),
     "Top-10 RankCosine": _other(losses.RankCosine, "rankcosine", k=K),
-    "softmax of grades": _other(losses.SoftmaxCrossEntropy),
+    "softmax of grades": _other(SoftmaxCrossEntropy),
     "logistic regression": _other(losses.Logistic),
     "logistic by group": _other(losses.GroupLogistic),
-    "squared error": _other(losses.Squared),
+    "squared error": _other(Squared),
     "pap-logistic@10": _other(losses.PApLogistic, k=K),
     "pap-ramp@10": _pap(losses.PApRamp),
     "pap-avg@10": _pap(losses.PApAverage),

@@ -8,13 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from podium.groups import Groups
 from podium.losses import inputs, register
 from podium.losses.base import Out, count_of
-from podium.losses.pointwise import BinaryTarget, RowLoss
+from podium.losses.pointwise import RowLoss, RowTarget
 from podium.losses.robust import Robust, Sigma, Type
 from podium.types import PerRow
-from podium_studies import checks
 
 
 @register
@@ -75,18 +73,8 @@ class RobustBinary(Robust, RowLoss):
     name: ClassVar[str] = "robust-binary"
     reads_grades: ClassVar[bool] = False
 
-    def __post_init__(self) -> None:
-        self._check_parts()
-        checks.choice(self.per, "per", ("row", "group"))
-        self._check_min_relevance()
-
-    def _target(self, grades: PerRow, groups: Groups, weights: PerRow | None) -> BinaryTarget:
-        positive = grades >= self.min_relevance
-        share, defined = inputs.row_shares(weights, groups, self.per)
-        return BinaryTarget(groups, positive, groups.index, share, defined)
-
-    def _run(self, scores: PerRow, target: BinaryTarget, out: Out) -> None:
+    def _run(self, scores: PerRow, target: RowTarget, out: Out) -> None:
         from podium_studies.yun2014.robust_kernels import robust_rows
 
-        rows, count = (target.positive, target.index, target.share), float(count_of(target))
+        rows, count = (target.labels, target.groups.index, target.share), float(count_of(target))
         robust_rows(scores, *rows, self._form(), count, inputs.LEAST_CURVATURE, out)

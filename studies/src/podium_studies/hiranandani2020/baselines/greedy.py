@@ -10,12 +10,12 @@ import numpy as np
 
 from podium.errors import ArgumentError
 from podium.metrics import Measure
-from podium.rankers.baseline import Coefficients, LinearBaseline, Task
 from podium.rankers.content import by_content
 from podium.rankers.logistic import Classifier, require_both_classes
 from podium.rankers.objective import times
 from podium.types import PerRow, Progress, RowIndex
 from podium_studies import checks
+from podium_studies.hiranandani2020.baselines.linear import Coefficients, LinearBaseline, Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ class GreedyPAp(LinearBaseline):
     Examples
     --------
     >>> from podium_studies.hiranandani2020.baselines import GreedyPAp
-    >>> ranker = GreedyPAp(k=1, one_group=True).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+        >>> ranker = GreedyPAp(k=1, one_group=True).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> ranker.score([[0.0], [1.0]], [0, 1])
     1.0
     """

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 from podium.losses.base import Out
 from podium.losses.pap import PApLoss, PApTarget
 from podium.metrics import Measure
-from podium.rankers.baseline import LinearBaseline, Task
 from podium.rankers.linear import LinearRanker
 from podium.types import PerRow, Progress
 from podium_studies import checks
+from podium_studies.hiranandani2020.baselines.linear import LinearBaseline, Task
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class SGDAtK(LinearBaseline):
     Examples
     --------
     >>> from podium_studies.hiranandani2020.baselines import SGDAtK
-    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
     >>> ranker = SGDAtK(k=1, l2=0.0, learning_rate=1.0, tol=0.1, one_group=True)
     >>> ranker.fit(X, y).score(X, y)
     1.0

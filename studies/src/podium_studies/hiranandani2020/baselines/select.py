@@ -11,11 +11,11 @@ from podium.losses import PApRamp
 from podium.losses.inputs import group_weights
 from podium.losses.pap import PApTarget
 from podium.metrics import Measure
-from podium.rankers.baseline import Coefficients, LinearBaseline, Task
 from podium.rankers.logistic import Classifier, require_both_classes
 from podium.rankers.objective import times
 from podium.types import PerRow, Progress, RowIndex
 from podium_studies import checks
+from podium_studies.hiranandani2020.baselines.linear import Coefficients, LinearBaseline, Task
 
 
 class SelectPAp(LinearBaseline):
@@ -80,7 +80,7 @@ class SelectPAp(LinearBaseline):
     Examples
     --------
     >>> from podium_studies.hiranandani2020.baselines import SelectPAp
-    >>> ranker = SelectPAp(k=1, one_group=True).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+        >>> ranker = SelectPAp(k=1, one_group=True).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
     >>> ranker.score([[0.0], [1.0]], [0, 1])
     1.0
     """

@@ -7,12 +7,12 @@ import numpy as np
 from podium.errors import ConvergenceWarning, warn
 from podium.metrics import Measure
 from podium.rankers import fitting
-from podium.rankers.baseline import LinearBaseline, Task
 from podium.rankers.objective import LinearObjective, dot
 from podium.rankers.solvers import History, Settings, Solution, StopReason, Validate
 from podium.rankers.solvers.planes import Model, Planes
 from podium.types import Progress
 from podium_studies import checks
+from podium_studies.hiranandani2020.baselines.linear import LinearBaseline, Task
 from podium_studies.hiranandani2020.surrogates import PAUCHinge
 
 _CAPACITY = 200  # maximum number of planes; inactive ones are merged into their mean
@@ -84,7 +84,7 @@ class SVMpAUC(LinearBaseline):
     Examples
     --------
     >>> from podium_studies.hiranandani2020.baselines import SVMpAUC
-    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+        >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
     >>> ranker = SVMpAUC(k=1, C=100.0, one_group=True).fit(X, y)  # the closest pair is 1 apart
     >>> ranker.coef_.round(3), ranker.score(X, y)
     (array([1.]), 1.0)

@@ -302,13 +302,9 @@ class RankBoost(Ranker):
 
     def _validation(self, eval_set: Any) -> Callable[[int, float, float], float]:
         """Return a function that adds a weak ranker, and returns the measure of all of them."""
-        X, y, qid = inputs.unpack_eval_set(eval_set)
-        features = self._features(X, reset=False)
-        rows = self._eval_rows(features, y, qid)
-        measure = validator(
-            self.eval_metric, rows.relevance, rows.qid, min_relevance=self.min_relevance
-        )
-        dense, scores = _dense(features), np.zeros(rows.relevance.size)
+        rows, low = self._eval_rows(eval_set), self.min_relevance
+        measure = validator(self.eval_metric, rows.relevance, rows.groups, min_relevance=low)
+        dense, scores = _dense(rows.features), np.zeros(rows.relevance.size)
 
         def validate(feature: int, threshold: float, alpha: float) -> float:
             np.add(scores, alpha * (dense[:, feature] > threshold), out=scores)

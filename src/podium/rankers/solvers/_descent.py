@@ -1,4 +1,4 @@
-"""Stochastic subgradient descent over mini-batches of whole groups."""
+"""Projected subgradient descent, for any loss: on all groups, or on mini-batches of groups."""
 
 from __future__ import annotations
 
@@ -10,17 +10,49 @@ from podium.errors import ArgumentError, arg
 from podium.rankers.batches import Batch, Batches
 from podium.rankers.objective import LinearObjective, Parameters
 from podium.rankers.solvers._common import (
-    History,
+    Run,
     Settings,
     Solution,
     Validate,
     projected,
+    require,
     rising_mean,
-    show,
-    start_of,
 )
-from podium.rankers.solvers._subgradient import finish, reason_of
 from podium.types import Progress
+
+
+def subgradient(
+    objective: LinearObjective,
+    settings: Settings,
+    validate: Validate | None,
+    progress: Progress,
+) -> Solution:
+    """Descend with steps learning_rate / sqrt(t + 1), t = 0, 1, …, projected to a ball of `radius`.
+
+    The loss needs to be neither smooth nor convex. `settings.keep` selects the iterate that is
+    returned; the paper returns the last, its reference implementation "best_loss". An iteration
+    costs two products with the features, the second only with rows that have a gradient.
+
+    Raises
+    ------
+    ArgumentError
+        If the loss draws anew in each pass.
+
+    References
+    ----------
+    hiranandani2020, algorithm 1.
+    """
+    require(objective, settings, "subgradient")
+    run, reason = Run(objective, settings, validate, progress), None
+    parameters = projected(run.start, objective, settings.radius)
+    while reason is None:
+        point = objective.evaluate(parameters)
+        reason = run.record(point, settles=True)
+        with np.errstate(over="ignore", invalid="ignore"):  # the next objective shows overflow
+            # Algorithm 1: w <- the projection of w - eta / sqrt(t + 1) times the subgradient.
+            step = settings.learning_rate / np.sqrt(len(run.history.objectives))
+            parameters = projected(parameters - step * point.grad, objective, settings.radius)
+    return run.solution(reason, run.history.range_text(settings.tol))
 
 
 def stochastic(
@@ -40,30 +72,30 @@ def stochastic(
     that breaks ties anew in each pass; all passes are measured with one such draw. A pass costs
     two products with the features for its updates and two to measure it.
     """
-    run = _Updates(objective, settings)
-    history = History("last" if settings.keep == "average" else settings.keep)
-    history.add(objective.evaluate(run.parameters), validate)
-    reason = reason_of(history, settings)
+    run = Run(objective, settings, validate, progress)
+    updates = _Updates(objective, settings, projected(run.start, objective, settings.radius))
+    if settings.keep == "average":  # of the means, the last is that of all iterates
+        run.history.keep = "last"
+    reason = run.record(objective.evaluate(updates.parameters), settles=True)
     while reason is None:
-        show(progress, history, settings, done=False)
-        history.add(objective.evaluate(run.epoch(len(history.objectives))), validate)
-        reason = reason_of(history, settings)
-    show(progress, history, settings, done=True)
-    return finish(objective, history, reason, settings)
+        mean = updates.epoch(len(run.history.objectives))
+        reason = run.record(objective.evaluate(mean), settles=True)
+    return run.solution(reason, run.history.range_text(settings.tol))
 
 
 class _Updates:
     """The iterate and its means."""
 
-    def __init__(self, objective: LinearObjective, settings: Settings) -> None:
+    def __init__(
+        self, objective: LinearObjective, settings: Settings, parameters: Parameters
+    ) -> None:
         if objective.labels is None:
             raise ArgumentError(
                 f"{arg.solver('stochastic')} needs an objective with labels, from which it "
                 "prepares mini-batches. Pass labels=Labels(relevance, groups)."
             )
         self.batches = Batches.of(objective.loss, objective.target, objective.labels, settings.seed)
-        self.objective, self.settings = objective, settings
-        self.parameters = projected(start_of(objective, settings), objective, settings.radius)
+        self.objective, self.settings, self.parameters = objective, settings, parameters
         self.n_updates = 0
         self.mean: Parameters | None = None
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from podium import _check
-from podium.errors import ArgumentError, arg
+from podium.errors import ArgumentError
 from podium.metrics import Measure, parse_relevance
 from podium.progress import or_silent
 from podium.rankers import inputs
 from podium.rankers.estimator import LinearScores
 from podium.rankers.objective import times
-from podium.rankers.validation import mean_measure, validator
+from podium.rankers.validation import validator
 from podium.types import Mask, PerRow, Progress
+from podium_studies import checks
 
 Coefficients = NDArray[np.float64]  # (n_features,)
 
@@ -62,7 +62,6 @@ class LinearBaseline(LinearScores):
     A subclass has the parameters `eval_metric` and `min_relevance` and learns in `_learn`.
     """
 
-    _reads_groups: ClassVar[bool] = True
     k: int = 10
     clip: bool = False
     eval_metric: str | Measure | None
@@ -85,21 +84,23 @@ class LinearBaseline(LinearScores):
         ------
         ArgumentError
             If a parameter is out of range, data are missing or not finite, lengths differ,
-            relevance or weights are negative, groups are missing (`LogisticRanker` needs none),
+            relevance or weights are negative, groups are missing,
             or no model can be trained on the rows.
         """
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)  # attributes of an earlier fit
         parse_relevance(self._measure())
         min_relevance = self.min_relevance_in_use()
-        reader = self._reader(type(self).__name__) if self._reads_groups else ""
+        reader = self._reader(type(self).__name__)
         rows = inputs.rows_of(self._features(X, reset=True), y, qid, group, reader=reader)
         self._keep_kind(rows.relevance)
         weights = inputs.row_weights(sample_weight, rows.groups)
         if eval_set is None:
-            eval_rows, evaluate = None, self._evaluator(rows, weights)
+            labels, measure = (rows.relevance, rows.groups, weights), self._measure()
+            eval_rows, evaluate = None, validator(measure, *labels, min_relevance=min_relevance)
         else:
-            eval_rows, evaluate = self._validation(eval_set)
+            eval_rows = self._eval_rows(eval_set)
+            evaluate = self._validator(eval_rows)
         positive = rows.relevance >= min_relevance
         self._learn(Task(rows, positive, weights, eval_rows, evaluate), or_silent(progress))
         return self
@@ -111,44 +112,15 @@ class LinearBaseline(LinearScores):
         """Return the measure: `eval_metric` if given, else pap at the baseline's k."""
         if self.eval_metric is not None:
             return self.eval_metric
-        clip = "(clip=true)" if _check.flag(self.clip, "clip") else ""
-        return f"pap{clip}@{_check.cutoff(self.k)}"
+        given: Any = self.clip
+        if not isinstance(given, bool):
+            raise ArgumentError(f"clip must be True or False, got {given!r}.")
+        clip = "(clip=true)" if given else ""
+        return f"pap{clip}@{checks.cutoff(self.k)}"
 
     def min_relevance_in_use(self) -> float:
         """Return the smallest relevance of a positive: the parameter `min_relevance`."""
-        return _check.positive(self.min_relevance, "min_relevance")
-
-    def _evaluator(self, rows: inputs.Rows, weights: PerRow | None) -> Callable[[PerRow], float]:
-        measure, min_relevance = parse_relevance(self._measure()), self.min_relevance
-        sign = measure.metric.sign
-        labels = rows.groups.index
-
-        def evaluate(scores: PerRow) -> float:
-            mean = mean_measure(
-                measure,
-                scores,
-                rows.relevance,
-                labels,
-                min_relevance=min_relevance,
-                weights=weights,
-            )
-            if mean != mean:  # nan
-                raise ArgumentError(
-                    f"{measure} is defined on none of the {rows.groups.n_groups} groups. Check "
-                    f"{arg.min_relevance(min_relevance)} and qid, or choose another k or "
-                    f"{arg.eval_metric}."
-                )
-            return sign * mean
-
-        return evaluate
-
-    def _validation(self, eval_set: Any) -> tuple[inputs.Rows, Callable[[PerRow], float]]:
-        X, y, qid = inputs.unpack_eval_set(eval_set)
-        rows = self._eval_rows(self._features(X, reset=False), y, qid)
-        min_relevance = self.min_relevance
-        return rows, validator(
-            self._measure(), rows.relevance, rows.groups.index, min_relevance=min_relevance
-        )
+        return checks.positive(self.min_relevance, "min_relevance")
 
     def _copy_learned(self, ranker: Any) -> None:
         """Copy the learned attributes of another estimator."""

@@ -1,0 +1,216 @@
+"""What all rankers refuse: parameters, rows, and libraries that are not there."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from tests.raised import raises
+
+from podium import losses
+from podium.errors import ArgumentError, MissingExtraError, PodiumWarning
+from podium.groups import Groups
+from podium.rankers import (
+    SOLVERS,
+    LightGBMRanker,
+    LinearRanker,
+    LogisticRanker,
+    NeuralRanker,
+    XGBoostRanker,
+)
+from podium.rankers.objective import LinearObjective
+from podium.rankers.solvers import Settings
+
+for _module in ("torch", "lightgbm", "xgboost", "piqp"):
+    pytest.importorskip(_module)
+
+KINDS: list[Any] = [LinearRanker, NeuralRanker, LightGBMRanker, XGBoostRanker, LogisticRanker]
+TREES: list[Any] = [LightGBMRanker, XGBoostRanker]
+
+every = pytest.mark.parametrize("kind", KINDS)
+
+
+def rows(seed: int = 0) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((240, 4))
+    return X, (X[:, 0] + 0.3 * rng.standard_normal(240) > 0.8).astype(float), np.arange(240) // 20
+
+
+X0, Y0, Q0 = rows()
+OF_ALL: list[tuple[Any, dict[str, Any]]] = [
+    *((LinearRanker, {"learning_rate": 0.0}), (LinearRanker, {"max_iter": 0})),
+    *((LinearRanker, {"fit_intercept": "no"}), (LinearRanker, {"tol": "small"})),
+    *((LinearRanker, {"radius": 0.0}), (LinearRanker, {"patience": 0})),
+    *((LinearRanker, {"solver": "bundel"}), (LinearRanker, {"loss": 3})),
+    *((LinearRanker, {"start": "zeros"}), (LinearRanker, {"start": np.zeros(3)})),
+    *((LinearRanker, {"start": [0.0, np.nan, 0.0, 0.0]}), (LinearRanker, {"keep": "first"})),
+    *((LinearRanker, {"batch_size": 0}), (LinearRanker, {"l2": -1.0})),
+    *((LinearRanker, {"random_state": -1}), (LinearRanker, {"random_state": None})),
+    (LinearRanker, {"loss": "logistic", "start": np.full(4, 1e300)}),
+    (LinearRanker, {"loss": "pap-avg@5", "l2": 0.0, "solver": "bundle"}),
+    (LinearRanker, {"loss": "pap-avg@5", "radius": 1.0, "solver": "bundle"}),
+    *((LinearRanker, {"solver": name, "radius": 1.0}) for name in ("lbfgs", "bundle")),
+    (LinearRanker, {"solver": "bundle", "loss": "pap-ramp@5"}),
+    (LinearRanker, {"solver": "lbfgs", "loss": "pap-avg@5"}),
+    *(
+        (LinearRanker, {"solver": name, "loss": losses.ListMLE(ties="redrawn")})
+        for name in ("lbfgs", "bundle", "subgradient")
+    ),
+    *((NeuralRanker, {"hidden": hidden}) for hidden in (-1, 2.5, True, (4, 0))),
+    *((NeuralRanker, {"activation": "rely"}), (NeuralRanker, {"standardize": "no"})),
+    *((NeuralRanker, {"l2": -1.0}), (NeuralRanker, {"learning_rate": 0.0})),
+    *((NeuralRanker, {"batch_size": 0}), (NeuralRanker, {"max_iter": 0})),
+    *((NeuralRanker, {"tol": -1.0}), (NeuralRanker, {"patience": 0})),
+    *((NeuralRanker, {"random_state": -1}), (NeuralRanker, {"loss": 3})),
+    *((kind, {"n_trees": 0}) for kind in TREES),
+    *((kind, {"n_leaves": 1}) for kind in TREES),
+    *((kind, {"learning_rate": 0}) for kind in TREES),
+    *((kind, {"l2": -1}) for kind in TREES),
+    *((kind, {"row_share": 1.5}) for kind in TREES),
+    *((kind, {"feature_share": 0}) for kind in TREES),
+    *((kind, {"min_hessian_in_leaf": -1}) for kind in TREES),
+    *((kind, {"start": "warm"}) for kind in TREES),
+    *((kind, {"pool_share": 1.5}) for kind in TREES),
+    *((kind, {"patience": 0}) for kind in TREES),
+    *((kind, {"n_threads": 0}) for kind in TREES),
+    *((kind, {"random_state": -1}) for kind in TREES),
+    *((kind, {"options": 3}) for kind in TREES),
+    *((kind, {"loss": "pap-rampe@3"}) for kind in TREES),
+    (LightGBMRanker, {"min_rows_in_leaf": 0}),
+    *((LogisticRanker, {"C": 0}), (LogisticRanker, {"max_iter": 0})),
+    *((LogisticRanker, {"min_relevance": 0}), (LogisticRanker, {"tol": 0})),
+]
+
+
+@pytest.mark.parametrize(("kind", "wrong"), OF_ALL)
+def test_wrong_parameters_are_named(kind: Any, wrong: dict[str, Any]) -> None:
+    ranker = kind(**{"loss": "logistic", **wrong} if kind is LinearRanker else wrong)
+    with pytest.raises(ArgumentError) as caught:
+        ranker.fit(X0, Y0, Q0)
+    named = caught.value.parameters
+    assert set(named) & set(wrong) or next(iter(wrong)) in str(caught.value), caught.value
+
+
+@every
+def test_unknown_measures_and_flags_are_refused(kind: Any) -> None:
+    with pytest.raises(ArgumentError):
+        kind(eval_metric="ndgc@5").fit(X0, Y0, Q0)
+    with pytest.raises(ArgumentError):
+        kind(one_group="no").fit(X0, Y0, Q0).score(X0, Y0, Q0)
+
+
+@every
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"y": np.where(np.arange(240) == 30, np.nan, Y0)},
+        {"y": -Y0},
+        {"y": Y0[:-1]},
+        {"y": None},
+        {"qid": Q0[:-1]},
+        {"qid": Q0 + 0.5},
+        {"group": [240]},
+        {"qid": None, "group": [100, 100]},
+        {"sample_weight": np.ones(7)},
+        {"sample_weight": -np.ones(240)},
+        {"sample_weight": np.arange(12.0) - 1},
+        {"sample_weight": np.zeros(240)},
+        {"eval_set": (X0,)},
+        {"eval_set": (X0, Y0[:-1], Q0)},
+        {"eval_set": (X0[:, :2], Y0, Q0)},
+    ],
+)
+def test_wrong_rows_are_refused(kind: Any, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 (scikit-learn's errors of shapes among them)
+        kind().fit(X0, **{"y": Y0, "qid": Q0, **wrong})
+
+
+@every
+def test_rows_of_a_score_have_one_label_and_one_group_each(kind: Any) -> None:
+    ranker = kind(**({"n_trees": 2} if kind in TREES else {})).fit(X0, Y0, Q0)
+    for labels, groups in ((Y0[1:], Q0), (Y0, Q0[1:]), (Y0[1:], Q0[1:]), (-Y0, Q0)):
+        with pytest.raises(ArgumentError):
+            ranker.score(X0, labels, groups)
+
+
+@every
+def test_a_measure_without_a_group_is_named_and_scored_nan(kind: Any) -> None:
+    ranker = kind(eval_metric="pap@5", **({"n_trees": 2} if kind in TREES else {}))
+    with pytest.raises(ArgumentError) as caught:
+        ranker.fit(X0, Y0, Q0, eval_set=(X0, 0 * Y0, Q0))
+    assert {"eval_set", "eval_metric"} <= set(caught.value.parameters)
+    with pytest.warns(PodiumWarning, match="pap@5 is defined on none of the 12 groups.*12 have no"):
+        assert np.isnan(ranker.fit(X0, Y0, Q0).score(X0, 0 * Y0, Q0))
+    with pytest.warns(PodiumWarning, match="12 have weight 0"):
+        assert np.isnan(ranker.score(X0, Y0, Q0, np.zeros(12)))
+
+
+@every
+def test_values_that_are_no_numbers_are_named_by_row_group_and_column(kind: Any) -> None:
+    X = X0.copy()
+    X[21, 2] = np.inf
+    with pytest.raises(ArgumentError, match=r"first at row 21 \(qid 1\), column 2"):
+        kind().fit(X, Y0, Q0)
+    ranker = kind(**({"n_trees": 2} if kind in TREES else {})).fit(X0, Y0, Q0)
+    with pytest.raises(ArgumentError, match="first at row 21, column 2"):
+        ranker.predict(X)
+    if kind is not XGBoostRanker:
+        with pytest.raises(ArgumentError, match="first at row 21, column 2"):
+            ranker.predict(sparse.csr_array(X))
+
+
+@pytest.mark.parametrize("kind", KINDS[:4])
+def test_rows_that_no_loss_is_defined_on_are_counted(kind: Any) -> None:
+    for loss, labels, numbers in (
+        ("pap-ramp@50", Y0, "without a positive: 0, with too few negatives: 12"),
+        ("pap-ramp@5", 0 * Y0, "without a positive: 12, with too few negatives: 0"),
+        ("softmax", 0 * Y0, "which 12 of 12 groups lack"),
+    ):
+        with pytest.raises(ArgumentError, match=f"None of the 12 groups .*{numbers}"):
+            kind(loss).fit(X0, labels, Q0)
+
+
+@pytest.mark.parametrize("kind", TREES)
+def test_log_odds_need_both_classes(kind: Any) -> None:
+    with raises(ArgumentError, "start"):
+        kind("logistic", start="log-odds").fit(X0, 0 * Y0, Q0)
+
+
+def test_mini_batches_need_labels() -> None:
+    loss = losses.Logistic()
+    target = loss.prepare(Y0, Groups.from_qid(Q0))
+    with raises(ArgumentError, "solver"):
+        SOLVERS["stochastic"](
+            LinearObjective(X0, loss, target), Settings(0.1, 3, 0.0), None, lambda *_: None
+        )
+
+
+@pytest.mark.parametrize(
+    ("kind", "module", "given"),
+    [
+        (LightGBMRanker, "lightgbm", {}),
+        (XGBoostRanker, "xgboost", {}),
+        (NeuralRanker, "torch", {}),
+        (LinearRanker, "piqp", {"loss": "pap-avg@5", "solver": "bundle"}),
+    ],
+)
+def test_missing_library_names_the_extra(
+    kind: Any, module: str, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'podium\["):
+        kind(**given).fit(X0, Y0, Q0)
+
+
+@pytest.mark.filterwarnings("ignore::podium.errors.ConvergenceWarning")
+@pytest.mark.parametrize("kind", TREES)
+def test_numbers_beyond_float32_are_refused_for_trees(kind: Any) -> None:
+    with pytest.raises(ArgumentError, match="y must be at most"):
+        kind(n_trees=1).fit([[0.0], [1.0]], [0.0, 1e155], qid=[1, 1])
+    if kind is XGBoostRanker:
+        model = kind("logistic", n_trees=1).fit([[0.0], [1.0]], [0, 1], qid=[1, 1])
+        with pytest.raises(ArgumentError, match="float32"):
+            model.predict([[1e308]])
