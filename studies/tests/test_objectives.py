@@ -285,7 +285,7 @@ def test_the_linear_recipe_is_the_linear_part_of_the_whole() -> None:
     figures = objectives.STUDY.fold(recipe, cells)
     assert {claim.figure for claim in recipe.claims} <= {*figures}
     plots = objectives.STUDY.plots(recipe, cells, figures)
-    assert [plot["kind"] for plot in plots] == ["line_plot", "difference_plot"]
+    assert [plot["kind"] for plot in plots] == ["line_plot", "interval_plot"]
 
 
 def test_an_unknown_method_is_named() -> None:

@@ -21,10 +21,11 @@ from podium.evaluation.segments import Segment
 from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
 from podium.metrics import ByMeasure, Measure, parse
-from podium.report import Report, Table, comparison_report, measured
+from podium.report import Report, measured
+from podium.report._measured import comparison_report
 from podium.report.pictures import Pictures
 from podium.report.results import Result
-from podium.report.views import Numbers, View, headed
+from podium.report.views import Forms
 from podium.types import Labels
 
 PairsCompared: TypeAlias = Literal["first", "all"]
@@ -109,6 +110,7 @@ class Comparison(Result):
     differences: tuple[Difference, ...]
     pairs: PairsCompared = "first"
 
+    _forms: ClassVar[Forms] = measured.COMPARISON
     _test: ClassVar[str] = "the p values of comparison.difference(measure, run), or podium.gate"
 
     @property
@@ -231,22 +233,9 @@ class Comparison(Result):
         return pictures.of_comparison(self, measure)
 
     @property
-    def origin(self) -> Origin:
+    def origin(self) -> Origin:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The kind of frames that came in, and the name of the column of users."""
         return self.evaluations[self.baseline].origin
-
-    def _view(self) -> View:
-        return headed(measured.comparison_view(self.as_json()), self.origin.noun)
-
-    def _table(self) -> Table:
-        return measured.comparison_table(self.as_json())
-
-    def _numbers(self) -> Numbers:
-        return measured.comparison_numbers(self.as_json())
-
-    @property
-    def _frame_kind(self) -> str:
-        return self.origin.kind
 
     def _measures(self, segment: Segment | None) -> dict[str, Any]:
         mask = None if segment is None else segment.mask

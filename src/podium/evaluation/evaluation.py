@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,10 +19,11 @@ from podium.evaluation.open_ties import open_ties
 from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quantile, by_value
 from podium.evaluation.stats import IntervalMethod, Summary
 from podium.metrics import ByMeasure, Measure, parse
-from podium.report import Report, Table, evaluation_report, measured
+from podium.report import Report, measured
+from podium.report._measured import evaluation_report
 from podium.report.pictures import Pictures
 from podium.report.results import Result
-from podium.report.views import Numbers, View, headed
+from podium.report.views import Forms
 from podium.types import Counts, Labels, Mask, PerGroup, Undefined
 
 
@@ -70,6 +71,8 @@ class Evaluation(Result):
         The tables that the values came from, for the lists and curves of a report. None unless
         `keep_lists` was passed to `measure` or `compare`.
     """
+
+    _forms: ClassVar[Forms] = measured.EVALUATION
 
     labels: Labels
     n_pos: Counts
@@ -305,19 +308,6 @@ class Evaluation(Result):
 
     def _pictures(self, measure: Any) -> Pictures:
         return pictures.of_evaluation(self, measure)
-
-    def _view(self) -> View:
-        return headed(measured.evaluation_view(self.as_json()), self.origin.noun)
-
-    def _table(self) -> Table:
-        return measured.evaluation_table(self.as_json())
-
-    def _numbers(self) -> Numbers:
-        return measured.evaluation_numbers(self.as_json())
-
-    @property
-    def _frame_kind(self) -> str:
-        return self.origin.kind
 
 
 def per_user_columns(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:

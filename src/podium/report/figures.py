@@ -26,7 +26,6 @@ _ROUNDING = 1e-12  # relative difference of values that are equal but for the ro
 __all__ = ["FIGURES", "bin_values", "colour_numbers", "draw", "interval_row", "plot"]
 
 FIGURES: dict[str, Callable[..., Axes]] = {
-    "difference_plot": plots.difference_plot,
     "grouped_intervals": plots.grouped_intervals,
     "histogram": plots.histogram,
     "interval_plot": plots.interval_plot,
@@ -198,8 +197,8 @@ def differences(
     `sides` are what is better below and above 0, and `bounds_label` is the meaning of bounds.
     """
     rows = [interval_row(name, {"mean": t["difference"], **t}, run) for name, t, run in tests]
-    low, high = (f"{side} better" for side in sides)
-    figure = {"kind": "difference_plot", "title": title, "low_label": low, "high_label": high}
+    better = [f"{side} better" for side in sides]
+    figure = {"kind": "interval_plot", "title": title, "sides": better}
     return {**figure, "rows": rows, "bounds_label": bounds_label}
 
 

@@ -21,7 +21,7 @@ from podium.report.cells import (
 from podium.report.conventions import GLUE, conventions_line
 from podium.report.headlines import lead
 from podium.report.tables import Columns, build, ends, flat, once
-from podium.report.views import Numbers, Tables, Text, View
+from podium.report.views import Forms, Numbers, Tables, Text, View
 
 _LEVEL = 0.95  # of the column's name if there is no measure
 _RULES = {
@@ -342,6 +342,10 @@ def comparison_table(result: Mapping[str, Any]) -> Table:
     names = ["by", "segment", "measure", "run", "mean", "letters", "baseline", *_TEST]
     has_ranges = result["conventions"].get("unjudged") == "bounds"
     return flat([*names, *(f"unjudged_{n}" for n in _UNJUDGED if has_ranges)], records)
+
+
+EVALUATION = Forms(evaluation_view, evaluation_table, evaluation_numbers)
+COMPARISON = Forms(comparison_view, comparison_table, comparison_numbers)
 
 
 def comparisons(

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from podium._json import plain
 from podium.data.frames import NO_FRAMES, Origin
-from podium.report import Report, Table, audit
+from podium.report import Report, audit
 from podium.report.pictures import Pictures, chosen_measure, decided
 from podium.report.results import Result
-from podium.report.views import Numbers, View
+from podium.report.views import Forms
 
 Severity: TypeAlias = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
@@ -144,6 +144,7 @@ class Audit(Result):
     conventions: dict[str, Any] = field(default_factory=dict[str, Any])
     origin: Origin = NO_FRAMES
 
+    _forms: ClassVar[Forms] = Forms(audit.view, audit.flat_table, audit.numbers)
     _test: ClassVar[str] = "audit.fails('error'), which is True if there is an error, or findings"
 
     def of(self, severity: Severity) -> list[Finding]:
@@ -181,19 +182,6 @@ class Audit(Result):
         effects = decided.audit_effects(result)
         pictures = {"values": decided.audit_context(result)}
         return pictures if effects is None else {**pictures, "effects": effects}
-
-    def _view(self) -> View:
-        return audit.view(self.as_json())
-
-    def _table(self) -> Table:
-        return audit.flat_table(self.as_json())
-
-    def _numbers(self) -> Numbers:
-        return audit.numbers(self.as_json())
-
-    @property
-    def _frame_kind(self) -> str:
-        return self.origin.kind
 
 
 def weigh(severity: Severity, count: int, total: int, effects: Sequence[Effect]) -> Severity:

@@ -190,7 +190,7 @@ def differences(result: Mapping[str, Any], measure: str) -> Figure:
         UNJUDGED.replace("means", "differences"),
     )
     if is_better is None:
-        figure |= {"low_label": f"{sides[0]} higher", "high_label": f"{sides[1]} higher"}
+        figure["sides"] = [f"{side} higher" for side in sides]
     return figure
 
 

@@ -294,7 +294,8 @@ def plots(recipe: Recipe, cells: Cells, figures: Figures) -> Sequence[Figure]:
 
 def _differences(title: str, figures: Figures) -> Figure:
     return {
-        "kind": "difference_plot",
+        "kind": "interval_plot",
+        "sides": ["", ""],
         "title": title,
         "axis_label": "difference in pap@k (percentage points)",
         "rows": [views.row(label, difference) for label, difference in figures.items()],
