@@ -94,14 +94,16 @@ FULL: dict[str, dict[str, Any]] = {
     "interval_plot of huge values": {"kind": "interval_plot", "rows": rows(scale=3e9)},
     "interval_plot of one value": {"kind": "interval_plot", "rows": rows()[:1]},
     "difference_plot": {
-        "kind": "interval_plot", "sides": ["", ""],
+        "kind": "interval_plot",
+        "sides": ["", ""],
         "rows": rows(-0.3, scale=0.01),
         "axis_label": "difference in pap@10",
         "low_label": f"{NASTY} higher",
         "high_label": "linear higher",
     },
     "difference_plot with a limit and bounds": {
-        "kind": "interval_plot", "sides": ["", ""],
+        "kind": "interval_plot",
+        "sides": ["", ""],
         "rows": bounded_rows(),
         "low_label": "the base better",
         "high_label": "the candidate better",
@@ -306,7 +308,11 @@ def test_marks_are_drawn_at_their_values() -> None:
 def test_difference_is_hollow_where_the_interval_includes_zero() -> None:
     ends = [(1, 3), (-1, 3), (-3, -1), (None, None)]
     rows = [{"label": "a", "value": 1, "low": low, "high": high} for low, high in ends]
-    dots = [d for d in lines({"kind": "interval_plot", "sides": ["", ""], "rows": rows}) if d.get_marker() == "o"]
+    dots = [
+        d
+        for d in lines({"kind": "interval_plot", "sides": ["", ""], "rows": rows})
+        if d.get_marker() == "o"
+    ]
     paper = colours.LIGHT["paper"]
     assert [dot.get_markerfacecolor() == paper for dot in dots] == [False, True, False, True]
 

@@ -16,12 +16,12 @@ from podium.metrics import (
     SHOWN,
     Measure,
     Metric,
-    choices,
     get,
     parse,
     parse_all,
     register,
 )
+from podium.metrics.measures import choices
 from podium.testing.strategies import all_measures
 
 

@@ -20,8 +20,9 @@ from podium.decide.state import State
 from podium.decide.ties import ties_of, with_relevant_first
 from podium.decide.unjudged import read_ranges, read_tables
 from podium.errors import ArgumentError, arg
-from podium.evaluation import BUILT_IN, check_tables
+from podium.evaluation import BUILT_IN
 from podium.evaluation.same_lists import read_same_lists
+from podium.evaluation.shown import check_tables
 from podium.evaluation.unjudged import check_supported
 from podium.metrics import Measure
 from podium.types import Progress, Undefined

@@ -18,9 +18,9 @@ from podium.evaluation import (
     UnjudgedRange,
     difference_bounds,
     labels_to_settle,
-    range_of_mean,
 )
 from podium.evaluation.shown import RUN_COLUMNS
+from podium.evaluation.unjudged import range_of_mean
 from podium.metrics import Measure
 from podium.types import Labels, PerGroup, Undefined
 

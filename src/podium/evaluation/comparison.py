@@ -15,7 +15,7 @@ from podium.data.frames import Origin
 from podium.errors import ArgumentError, arg
 from podium.evaluation import details, pictures, stats
 from podium.evaluation.alignment import align
-from podium.evaluation.evaluation import Evaluation, fill, user_frame
+from podium.evaluation.evaluation import Evaluation, user_frame
 from podium.evaluation.open_ties import open_ties
 from podium.evaluation.segments import Segment
 from podium.evaluation.stats import PairedTest
@@ -150,27 +150,14 @@ class Comparison(Result):
 
         These are the `labels` of all differences over all groups.
         """
-        parts = [
-            {
-                **{
-                    name: np.full(d.labels["user"].size, text)
-                    for name, text in (
-                        ("measure", d.measure),
-                        ("baseline", d.baseline),
-                        ("run", d.run),
-                    )
-                },
-                **d.labels,
-            }
-            for d in self.differences
-            if d.labels is not None
-        ]
-        names = ("measure", "baseline", "run", "user", "item")
-        empty = np.empty(0, np.str_)
-        return {
-            name: np.concatenate([part[name] for part in parts]) if parts else empty
-            for name in names
+        found = [(d, d.labels) for d in self.differences if d.labels is not None]
+        columns = {
+            name: [np.full(labels["user"].size, vars(d)[name]) for d, labels in found]
+            for name in ("measure", "baseline", "run")
         }
+        columns |= {name: [labels[name] for _, labels in found] for name in ("user", "item")}
+        empty = [np.empty(0, np.str_)]
+        return {name: np.concatenate(parts or empty) for name, parts in columns.items()}
 
     @property
     def letters(self) -> dict[str, dict[str, str]]:
@@ -360,10 +347,9 @@ def _paired(
     """
     metric = parse(name).metric
     rows = slice(None) if segment is None else segment.mask
-    of_a, of_b = a.values[name][rows], b.values[name][rows]
     test = stats.paired(
-        fill(of_a, a.undefined_rule(name)),
-        fill(of_b, b.undefined_rule(name)),
+        a.filled(name)[rows],
+        b.filled(name)[rows],
         level=a.level,
         n_permutations=n_permutations,
         seed=a.seed,
@@ -371,7 +357,8 @@ def _paired(
         users=None if a.users is None else a.users[rows],
         splits=None if a.splits is None else a.splits[rows],
     )
-    test = replace(test, n_undefined=int(np.isnan(of_a - of_b).sum()))
+    n_undefined = int(np.isnan((a.values[name] - b.values[name])[rows]).sum())
+    test = replace(test, n_undefined=n_undefined)
     if not metric.is_mean:  # its values are not those of single groups
         zero = dict.fromkeys(("wins", "losses", "equal"), 0)
         undefined = dict.fromkeys(("randomisation_p_value", "effect_size"), np.nan)

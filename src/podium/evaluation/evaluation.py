@@ -126,6 +126,10 @@ class Evaluation(Result):
             return self.undefined
         return ByMeasure(self.undefined).get(str(parse(measure)), "skip")
 
+    def filled(self, measure: str | Measure) -> PerGroup:
+        """Return the values of a measure that its mean is taken over, (n_groups,)."""
+        return fill(self.values[str(measure)], self.undefined_rule(measure))
+
     def summary(self, measure: str | Measure, mask: Mask | None = None) -> Summary:
         """Return the mean, standard error and interval of a measure over all groups or a mask.
 

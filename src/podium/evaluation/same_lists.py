@@ -13,23 +13,6 @@ if TYPE_CHECKING:
     from podium.data import Run, Truth
     from podium.data.storage import Storage
 
-_TO_CUTOFF = (
-    "precision",
-    "recall",
-    "f1",
-    "hit_rate",
-    "ndcg",
-    "dcg",
-    "ap",
-    "rr",
-    "err",
-    "judged",
-    "rbp",
-    "auc",
-    "topk_loss",
-)
-"""The measures of relevance that read the first k items alone."""
-
 _LISTS = ("unjudged", "single_precision", "score_above")
 """The conventions that change what a list contains."""
 
@@ -102,7 +85,7 @@ def _depth(measure: Measure) -> int | None:
     """Return the number of items that determine the value of a list; None for the whole list."""
     if measure.k is None:
         return None
-    if measure.metric.reads != "relevance" or measure.name in _TO_CUTOFF:
+    if not measure.metric.half_pairs:
         return measure.k
     # Among 2k - 1 items, there are k negatives or all positives that pap@k reads.
     return 2 * measure.k - 1 if measure.name == "pap" else None

@@ -16,6 +16,7 @@ from podium.errors import ArgumentError, arg, warn
 from podium.evaluation.influence import coverage_values, gini_values
 from podium.groups import Groups, encode, find
 from podium.metrics import Measure
+from podium.metrics.shown import known_items
 from podium.types import Labels, PerGroup
 
 if TYPE_CHECKING:
@@ -292,7 +293,7 @@ def _diversity(shown: _Shown, measure: Measure, groups: Groups, items: NDArray[A
     row_of_item[run_codes] = shown.positions
     codes = find(distinct, items)
     rows = row_of_item[codes]
-    is_known = (rows >= 0) & metrics.known_items(features)[rows]
+    is_known = (rows >= 0) & known_items(features)[rows]
     _warn_of_unknown(shown, measure, items, is_known)
     return shown.of_users(groups, metrics.diversity(rows, groups, features))
 

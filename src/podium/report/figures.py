@@ -25,13 +25,9 @@ _ROUNDING = 1e-12  # relative difference of values that are equal but for the ro
 
 __all__ = ["FIGURES", "bin_values", "colour_numbers", "draw", "interval_row", "plot"]
 
+_PLOTS = ("grouped_intervals", "histogram", "interval_plot", "line_plot", "trade_off_plot")
 FIGURES: dict[str, Callable[..., Axes]] = {
-    "grouped_intervals": plots.grouped_intervals,
-    "histogram": plots.histogram,
-    "interval_plot": plots.interval_plot,
-    "line_plot": plots.line_plot,
-    "trade_off_plot": plots.trade_off_plot,
-    "user_scatter": plots.user_scatter,
+    name: vars(plots)[name] for name in (*_PLOTS, "user_scatter")
 }
 """The figures by the "kind" in a figure's dictionary."""
 

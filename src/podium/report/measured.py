@@ -31,25 +31,14 @@ _RULES = {
 }
 BOLD = "Bold: the best mean, if its difference from every other run is significant (p Holm)."
 _OF_MEAN = ("std_error", "n_groups", "n_undefined")
-_OF_TEST = (
-    *("std_error", "t_p_value", "randomisation_p_value", "holm_p_value", "effect_size"),
+_TESTS = (
+    *("t_p_value", "randomisation_p_value", "holm_p_value", "effect_size"),
     *("relative_difference", "wins", "losses", "equal", "detectable", "n_groups"),
 )
-_SUMMARY = ("mean", "std_error", "low", "high", "level", "n_groups", "n_undefined")
-_TEST = (
-    *("difference", "std_error", "low", "high", "level", "t_p_value", "randomisation_p_value"),
-    *(
-        "holm_p_value",
-        "effect_size",
-        "relative_difference",
-        "wins",
-        "losses",
-        "equal",
-        "detectable",
-        "n_groups",
-        "n_undefined",
-    ),
-)
+_OF_TEST = ("std_error", *_TESTS)
+_ENDS = ("std_error", "low", "high", "level")
+_SUMMARY = ("mean", *_ENDS, "n_groups", "n_undefined")
+_TEST = ("difference", *_ENDS, *_TESTS, "n_undefined")
 
 _UNJUDGED = ("low", "high", "exact", "can_reverse", "n_labels")
 
