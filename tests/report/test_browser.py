@@ -126,15 +126,6 @@ def test_sorting_by_text_is_stable_and_announced(show: Opened) -> None:
     assert page.locator("th[aria-sort]").inner_text().startswith("segment")
 
 
-def test_repeated_names_show_when_the_rows_are_in_another_order(show: Opened) -> None:
-    page = show(TABLES)
-    height = "node => node.firstChild && getComputedStyle(node).fontSize"
-    repeated = page.locator(".repeated").first
-    assert repeated.evaluate(height) == "0px"
-    click(page, 2)
-    assert repeated.evaluate(height) != "0px"
-
-
 def test_filter_keeps_rows_with_every_word(show: Opened) -> None:
     page = show(TABLES)
     field = page.get_by_label("Filter rows")
@@ -147,13 +138,6 @@ def test_filter_keeps_rows_with_every_word(show: Opened) -> None:
     assert cells(page, 0) == []
     field.fill("")
     assert len(cells(page, 0)) == 16
-
-
-def test_short_tables_have_no_filter(show: Opened) -> None:
-    short = {**LONG, "rows": LONG["rows"][:4], "repeated": []}
-    page = show({"title": "Short", "sections": [{"title": "One", "tables": [short]}]})
-    assert page.locator("thead button").count() == 3
-    assert page.locator(".filter").count() == 0
 
 
 def test_keyboard_reaches_filter_heads_and_wide_tables(show: Opened) -> None:
@@ -174,9 +158,3 @@ def test_page_is_complete_without_script(show: Opened) -> None:
     page = show(TABLES, java_script_enabled=False)
     assert cells(page, 2) == VALUES * 2
     assert page.locator("button, input").count() == 0
-
-
-def test_page_follows_the_scheme_of_the_reader(show: Opened) -> None:
-    colour = "getComputedStyle(document.body).backgroundColor"
-    colours = {show(TABLES, color_scheme=name).evaluate(colour) for name in ("light", "dark")}
-    assert len(colours) == 2

@@ -22,7 +22,7 @@ from podium.evaluation.stats import PairedTest
 from podium.evaluation.unjudged import UnjudgedRange
 from podium.metrics import ByMeasure, Measure, parse
 from podium.report import Report, measured
-from podium.report._measured import comparison_report
+from podium.report.measured_pages import comparison_report
 from podium.report.pictures import Pictures
 from podium.report.results import Result
 from podium.report.views import Forms

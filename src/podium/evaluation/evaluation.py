@@ -20,7 +20,7 @@ from podium.evaluation.segments import BUILT_IN, Segment, by_engagement, by_quan
 from podium.evaluation.stats import IntervalMethod, Summary
 from podium.metrics import ByMeasure, Measure, parse
 from podium.report import Report, measured
-from podium.report._measured import evaluation_report
+from podium.report.measured_pages import evaluation_report
 from podium.report.pictures import Pictures
 from podium.report.results import Result
 from podium.report.views import Forms
