@@ -182,6 +182,11 @@ def interval_row(label: str, summary: Mapping[str, Any], series: str = "") -> di
     return {**row, "lowest": bounds[0], "highest": bounds[1]} if bounds else row
 
 
+def intervals(title: str, rows: Iterable[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
+    """Return the figure of intervals, with more arguments of `podium.plots.interval_plot`."""
+    return {"kind": "interval_plot", "title": title, "rows": list(rows), **more}
+
+
 def differences(
     title: str,
     sides: tuple[str, str],
@@ -194,8 +199,7 @@ def differences(
     """
     rows = [interval_row(name, {"mean": t["difference"], **t}, run) for name, t, run in tests]
     better = [f"{side} better" for side in sides]
-    figure = {"kind": "interval_plot", "title": title, "sides": better}
-    return {**figure, "rows": rows, "bounds_label": bounds_label}
+    return intervals(title, rows, sides=better, bounds_label=bounds_label)
 
 
 def _methods(figure: Mapping[str, Any]) -> Iterator[str]:

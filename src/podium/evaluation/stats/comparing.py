@@ -43,7 +43,18 @@ class PairedTest:
     n_groups: int
     n_undefined: int
 
+    def scaled(self, scale: float) -> PairedTest:
+        """Return the test of values that are multiplied by a scale."""
+        return replace(
+            self,
+            difference=self.difference * scale,
+            std_error=self.std_error * scale,
+            interval=intervals.scaled(self.interval, scale),
+            detectable=self.detectable * scale,
+        )
 
+
+@intervals.rescaled(2)
 def paired(
     a: ArrayLike,
     b: ArrayLike,
@@ -117,27 +128,6 @@ def paired(
     baseline_values, run_values = intervals.values(a, "a"), intervals.values(b, "b")
     _check.equal_length(a=baseline_values, b=run_values)
     bounds = _check.bounds(bounds)
-    scale = intervals.scale_of(baseline_values, run_values)
-    if scale != 1:
-        small = paired(
-            baseline_values / scale,
-            run_values / scale,
-            level=level,
-            alpha=alpha,
-            power=power,
-            n_permutations=n_permutations,
-            seed=seed,
-            bounds=(bounds[0] / scale, bounds[1] / scale),
-            users=users,
-            splits=splits,
-        )
-        return replace(
-            small,
-            difference=small.difference * scale,
-            std_error=small.std_error * scale,
-            interval=intervals.scaled(small.interval, scale),
-            detectable=small.detectable * scale,
-        )
     all_differences = intervals.differences(baseline_values, run_values)
     is_defined = ~np.isnan(all_differences)
     differences = all_differences[is_defined]

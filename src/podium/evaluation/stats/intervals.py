@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +13,7 @@ from numpy.typing import ArrayLike
 from podium import _check
 from podium.types import PerGroup
 
+P, R = ParamSpec("P"), TypeVar("R")
 _LARGEST = 1e100  # sums of cubes of smaller values stay finite
 _ROUNDING = 1e-13  # relative difference of equal sums whose terms were added in another order
 
@@ -33,6 +37,35 @@ def scale_of(*columns: PerGroup) -> float:
     """
     highest = max(float(np.nanmax(np.abs(c), initial=0.0)) for c in columns)
     return float(2.0 ** np.floor(np.log2(highest))) if highest > _LARGEST else 1.0
+
+
+def rescaled(n_columns: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator of statistics whose squares of large values would overflow.
+
+    The first arguments are columns of values. They and `bounds` are divided by `scale_of` them, and
+    the method `scaled` of the result multiplies by it again.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        names = list(inspect.signature(function).parameters)[:n_columns]
+
+        @functools.wraps(function)
+        def at_scale(*given: P.args, **options: P.kwargs) -> R:
+            pairs = zip(names, given, strict=False)
+            columns = [values(column, name) for name, column in pairs]  # pyright: ignore[reportArgumentType]
+            scale = scale_of(*columns)
+            if scale == 1:
+                return function(*given, **options)
+            small: Any = function
+            if "bounds" in options:
+                low, high = _check.bounds(options["bounds"])  # pyright: ignore[reportArgumentType]
+                small = functools.partial(function, bounds=(low / scale, high / scale))
+                options = {n: v for n, v in options.items() if n != "bounds"}  # pyright: ignore[reportAssignmentType]
+            return small(*(c / scale for c in columns), *given[n_columns:], **options).scaled(scale)
+
+        return at_scale
+
+    return decorate
 
 
 def scaled(interval: Interval, scale: float) -> Interval:
