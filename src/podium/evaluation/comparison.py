@@ -354,8 +354,7 @@ def _paired(
         n_permutations=n_permutations,
         seed=a.seed,
         bounds=metric.bounds,
-        users=None if a.users is None else a.users[rows],
-        splits=None if a.splits is None else a.splits[rows],
+        **a.levels(None if segment is None else segment.mask),
     )
     n_undefined = int(np.isnan((a.values[name] - b.values[name])[rows]).sum())
     test = replace(test, n_undefined=n_undefined)

@@ -215,12 +215,7 @@ def gains(comparison: Comparison, measure: str, run: str) -> dict[str, Any]:
 
 
 def _mean(evaluation: Evaluation, values: PerGroup, mask: NDArray[np.bool_]) -> dict[str, Any]:
-    summary = stats.summarize(
-        values[mask],
-        level=evaluation.level,
-        users=None if evaluation.users is None else evaluation.users[mask],
-        splits=None if evaluation.splits is None else evaluation.splits[mask],
-    )
+    summary = stats.summarize(values[mask], level=evaluation.level, **evaluation.levels(mask))
     values_by_name = plain(vars(summary))
     return {name: values_by_name[name] for name in ("mean", "interval")}
 

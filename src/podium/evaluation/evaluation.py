@@ -153,10 +153,15 @@ class Evaluation(Result):
             method=self.interval if metric.is_mean else "t",
             seed=self.seed,
             bounds=metric.bounds,
-            users=self.users if mask is None or self.users is None else self.users[mask],
-            splits=self.splits if mask is None or self.splits is None else self.splits[mask],
+            **self.levels(mask),
         )
         return replace(result, n_undefined=n_undefined)
+
+    def levels(self, mask: Mask | None = None) -> dict[str, Labels | None]:
+        """Return the users and the splits of all groups or a mask, for the errors of means."""
+        rows: Any = slice(None) if mask is None else mask
+        columns = {"users": self.users, "splits": self.splits}
+        return {name: None if c is None else c[rows] for name, c in columns.items()}
 
     def bounds_of_mean(
         self, measure: str | Measure, mask: Mask | None = None
@@ -205,8 +210,7 @@ class Evaluation(Result):
             self.weights[name],
             level=self.level,
             bounds=bounds,
-            users=self.users,
-            splits=self.splits,
+            **self.levels(),
         )
 
     def segmented(
