@@ -122,7 +122,7 @@ def with_relevant_first(state: State, pairs: Pairs, best: Pairs) -> State:
     place = user_positions(state.pairs.labels, pairs.labels)
 
     first = best.columns()
-    columns = {
+    columns: dict[str, Any] = {
         name: np.where(place < 0, column, first[name][place])
         if name.startswith(("base ", "candidate "))
         else column

@@ -157,7 +157,7 @@ class Evaluation(Result):
         )
         return replace(result, n_undefined=n_undefined)
 
-    def levels(self, mask: Mask | None = None) -> dict[str, Labels | None]:
+    def levels(self, mask: Mask | None = None) -> dict[str, Any]:
         """Return the users and the splits of all groups or a mask, for the errors of means."""
         rows: Any = slice(None) if mask is None else mask
         columns = {"users": self.users, "splits": self.splits}

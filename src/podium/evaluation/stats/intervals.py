@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from podium import _check
 from podium.types import PerGroup
 
-P, R = ParamSpec("P"), TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 _LARGEST = 1e100  # sums of cubes of smaller values stay finite
 _ROUNDING = 1e-13  # relative difference of equal sums whose terms were added in another order
 
@@ -39,31 +39,28 @@ def scale_of(*columns: PerGroup) -> float:
     return float(2.0 ** np.floor(np.log2(highest))) if highest > _LARGEST else 1.0
 
 
-def rescaled(n_columns: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def rescaled(n_columns: int) -> Callable[[F], F]:
     """Return a decorator of statistics whose squares of large values would overflow.
 
     The first arguments are columns of values. They and `bounds` are divided by `scale_of` them, and
     the method `scaled` of the result multiplies by it again.
     """
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+    def decorate(function: F) -> F:
         names = list(inspect.signature(function).parameters)[:n_columns]
 
         @functools.wraps(function)
-        def at_scale(*given: P.args, **options: P.kwargs) -> R:
-            pairs = zip(names, given, strict=False)
-            columns = [values(column, name) for name, column in pairs]  # pyright: ignore[reportArgumentType]
-            scale = scale_of(*columns)
+        def at_scale(*given: Any, **options: Any) -> Any:
+            columns = [values(c, name) for c, name in zip(given, names, strict=False)]
+            scale = scale_of(*columns) if columns else 1.0
             if scale == 1:
                 return function(*given, **options)
-            small: Any = function
             if "bounds" in options:
-                low, high = _check.bounds(options["bounds"])  # pyright: ignore[reportArgumentType]
-                small = functools.partial(function, bounds=(low / scale, high / scale))
-                options = {n: v for n, v in options.items() if n != "bounds"}  # pyright: ignore[reportAssignmentType]
-            return small(*(c / scale for c in columns), *given[n_columns:], **options).scaled(scale)
+                options["bounds"] = tuple(end / scale for end in _check.bounds(options["bounds"]))
+            small = (column / scale for column in columns)
+            return function(*small, *given[n_columns:], **options).scaled(scale)
 
-        return at_scale
+        return cast("F", at_scale)
 
     return decorate
 
