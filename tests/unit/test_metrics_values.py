@@ -130,20 +130,6 @@ def test_k_must_be_a_positive_integer(name: str, k: Any) -> None:
         REGISTRY[name].function(listed(1, 0), k=k)
 
 
-@pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.cutoff == "required"])
-def test_required_k_must_not_be_none(name: str) -> None:
-    with pytest.raises(ArgumentError, match="k must be an integer >= 1, got None"):
-        REGISTRY[name].function(listed(1, 0), k=None)
-
-
-@pytest.mark.parametrize("name", [n for n, m in REGISTRY.items() if m.cutoff == "optional"])
-def test_k_of_none_is_the_whole_list_and_larger_k_change_nothing_else(name: str) -> None:
-    ranking = listed(0, 1, 0, 1, 0)
-    whole = REGISTRY[name].function(ranking, k=None)
-    np.testing.assert_array_equal(whole, REGISTRY[name].function(ranking, k=5))
-    np.testing.assert_array_equal(whole, REGISTRY[name].function(ranking, k=np.int64(10**12)))
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -193,11 +179,6 @@ def test_exp2_refuses_grades_whose_gain_is_no_number() -> None:
 def test_k_beyond_64_bits_is_refused() -> None:
     with pytest.raises(ArgumentError, match="k must be an integer below"):
         parse(f"precision@{10**20}")(Ranking.from_scores([1.0], [1]))
-
-
-def test_rbp_persistence_is_inside_0_and_1() -> None:
-    with raises(ArgumentError, "p"):
-        parse("rbp(p=1)")(Ranking.from_scores([1.0], [1]))
 
 
 def test_clip_is_a_flag_and_not_a_text() -> None:

@@ -255,15 +255,6 @@ def test_one_user_and_everything_undefined(n_users: int, positive: int) -> None:
             assert positive or "ndefined" in said or "No values" in said or "without" in said
 
 
-def test_zero_users_and_no_measures() -> None:
-    empty = np.empty(0, np.int64)
-    nobody = podium.evaluation.Evaluation(empty, empty, {"rr": np.empty(0)})
-    assert "No values" in words(nobody.plot())
-    assert "No values" in words(nobody.plot("distribution"))
-    with pytest.raises(ArgumentError, match="no numbers to draw"):
-        podium.evaluation.Evaluation(empty, empty, {}).plot()
-
-
 def test_unjudged_items_are_bounds() -> None:
     truth = {name: values[USER < 15] for name, values in TRUTH.items()}
     truth = {name: values[::2] for name, values in truth.items()}

@@ -120,13 +120,6 @@ def test_pooled_is_a_ratio_of_sums() -> None:
     assert (s.n_groups, s.n_undefined) == (2, 1)
 
 
-def test_pooled_std_error_is_the_delta_method() -> None:
-    v, w = np.array([0.2, 0.9, 0.4]), np.array([1.0, 2.0, 5.0])
-    ratio = (0.2 * 1 + 0.9 * 2 + 0.4 * 5) / (1 + 2 + 5)
-    squares = (1 * (0.2 - ratio)) ** 2 + (2 * (0.9 - ratio)) ** 2 + (5 * (0.4 - ratio)) ** 2
-    assert stats.pooled(v, w).std_error == pytest.approx(math.sqrt(3 / 2 * squares) / (1 + 2 + 5))
-
-
 @pytest.mark.parametrize("weights", [[0, 0], [5, 0]])
 def test_pooled_without_two_weighted_groups(weights: list[float]) -> None:
     s = stats.pooled([0.5, 0.2], weights)

@@ -208,7 +208,7 @@ def gains(comparison: Comparison, measure: str, run: str) -> dict[str, Any]:
         "run": run,
         "baseline": comparison.baseline,
         "higher_is_better": parse(measure).metric.higher_is_better,
-        **{name: getattr(test, name) for name in ("wins", "losses", "equal")},
+        **{name: vars(test)[name] for name in ("wins", "losses", "equal")},
         "histogram": _bins(difference, test.difference),
         "segments": sorted(known, key=lambda segment: -sign * segment["mean"]),
     }
