@@ -13,6 +13,7 @@ import podium
 from podium import presets
 from podium.data import ranking, read_run, read_truth
 from podium.decide.explain.lists import Lists
+from podium.decide.explain.search import distinct, search
 from podium.decide.explain.table import ValueTable, changes
 from podium.errors import ArgumentError, DataError
 from podium.metrics import parse
@@ -43,14 +44,13 @@ def test_planted_conventions_are_found(measure: str) -> None:
     table = value_table(truth, run, measure)
     default = table.mean(table.defaults)
     axes = [axis for axis in table.conventions if axis.name not in table.without_effect()]
-    n_found = 0
+    matches, n_found = distinct(table), 0
     for first, second in itertools.combinations(axes, 2):
         choice = {**table.defaults, first.name: first.values[-1], second.name: second.values[-1]}
         value = table.mean(choice)
         if f"{value:.4f}" == f"{default:.4f}":
             continue
-        found = podium.explain(truth, run, measure, value=f"{value:.4f}").search
-        assert found is not None
+        found = search(table, f"{value:.4f}", matches)
         fits = [match for match in found.matches if match.value == pytest.approx(value, abs=1e-11)]
         assert len(fits) == 1
         assert fits[0].n_changes <= len(changes(choice, table.defaults))
