@@ -150,12 +150,12 @@ class Comparison(Result):
 
         These are the `labels` of all differences over all groups.
         """
-        found = [(d, d.labels) for d in self.differences if d.labels is not None]
+        labelled = [(d, d.labels) for d in self.differences if d.labels is not None]
         columns = {
-            name: [np.full(labels["user"].size, vars(d)[name]) for d, labels in found]
+            name: [np.full(labels["user"].size, vars(d)[name]) for d, labels in labelled]
             for name in ("measure", "baseline", "run")
         }
-        columns |= {name: [labels[name] for _, labels in found] for name in ("user", "item")}
+        columns |= {name: [labels[name] for _, labels in labelled] for name in ("user", "item")}
         empty = [np.empty(0, np.str_)]
         return {name: np.concatenate(parts or empty) for name, parts in columns.items()}
 

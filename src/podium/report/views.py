@@ -62,7 +62,7 @@ class Forms(NamedTuple):
     Attributes
     ----------
     view : callable
-        What the result shows.
+        The tables and paragraphs for readers.
     table : callable
         All numbers as one table: that of ``--format csv``.
     numbers : callable
