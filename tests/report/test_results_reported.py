@@ -187,3 +187,24 @@ def test_users_without_a_list_are_not_the_worst_served() -> None:
     served = details.of_evaluation(result)["users"]
     assert [user["user"] for user in served["users"]] == ["2", "1"]
     assert served["n_without_list"] == 1
+
+
+@pytest.mark.parametrize("first", ["exact", "drawn"])
+def test_notes_of_a_comparison_are_those_of_all_models(first: str) -> None:
+    drawn = sampled.SampledRanks([1, 1, 2, 5, 9] * 4, 9, 50, replacement=False)
+    exact = sampled.SampledRanks([1, 3, 8, 20, 49] * 4, 49, 50, replacement=False)
+    second = {"exact": "drawn", "drawn": "exact"}[first]
+    models = {name: {"exact": exact, "drawn": drawn}[name] for name in (first, second)}
+
+    def said(estimator: str) -> str:
+        options: dict[str, Any] = {"estimator": estimator, "bounds": False, "n_bootstrap": 5}
+        return " ".join(str(sampled.compare_all(models, ["recall@10", "rr"], **options)).split())
+
+    biased = said("mle")
+    assert "mle is biased for drawn: its intervals are for its expectation" in biased
+    assert "has the sign of the expected difference of mle." in biased
+    assert "order of the first" not in biased  # which is for methods that estimate exact means
+    unbiased = said("smooth")
+    assert "Means over users, estimated for a ranking of all items." in unbiased
+    assert "has the sign of the exact difference." in unbiased
+    assert "is assumed, because samples hardly distinguish them. It affects rr." in unbiased

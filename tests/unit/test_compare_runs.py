@@ -323,3 +323,7 @@ def test_ties_that_a_package_leaves_open_can_be_passed() -> None:
     for ties, value in orders:
         result = podium.measure(truth, run, "rr@2", like="ir_measures", ties=ties)
         assert result.values["rr@2"].tolist() == [value]
+
+
+def test_only_all_pairs_have_letters() -> None:
+    assert podium.compare(truth(), RUNS, "rr").letters == {}

@@ -12,7 +12,7 @@ import pytest
 
 from podium import measure
 from podium.decide import Gate, gate
-from podium.errors import ArgumentError
+from podium.errors import ArgumentError, PodiumWarning
 from podium.types import PerGroup
 
 Table = dict[str, Any]
@@ -152,3 +152,14 @@ def test_what_has_no_range_is_refused(options: dict[str, Any], pattern: str) -> 
     arguments: dict[str, Any] = {"measure": "rr", "unjudged": "bounds", **options}
     with pytest.raises(ArgumentError, match=pattern):
         gate("none.csv", "none.csv", "none.csv", **arguments)
+
+
+def test_sentences_of_runs_without_unjudged_items_or_users() -> None:
+    judged = run((0, 1), (0,), (0,))
+    result = gate(TRUTH, judged, judged, "rr", unjudged="bounds")
+    assert "\nThe lists contain no unjudged items.\n" in str(result)
+    irrelevant = {**TRUTH, "relevance": [0, 0, 0, 0]}
+    with pytest.warns(PodiumWarning):
+        result = gate(irrelevant, BASE, CANDIDATE, "rr", unjudged="bounds")
+    assert "\nNo user has a value of rr, so unjudged items have no effect.\n" in str(result)
+    assert result.as_json()["claims"][0]["unjudged"]["low"] is None

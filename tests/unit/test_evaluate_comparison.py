@@ -111,3 +111,9 @@ def test_runs_must_be_evaluated_by_the_same_measures() -> None:
         ArgumentError, match=r"must have the same measures, got rr, ndcg@3, .* in a "
     ):
         compare_evaluations({"a": run(1.0), "b": other})
+
+
+def test_one_run_is_not_a_comparison() -> None:
+    for runs in ({}, {"a": run(1.0)}):
+        with pytest.raises(ArgumentError, match=f"must hold at least two runs, got {len(runs)}"):
+            compare_evaluations(runs)

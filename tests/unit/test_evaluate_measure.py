@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from podium.errors import ArgumentError, UnsettledError
-from podium.evaluation import measure
+from podium.evaluation import compare, measure
 
 TRUTH = {"user": [1, 1, 2, 3], "item": ["a", "b", "a", "c"]}
 RUN = {"user": [1, 1, 2], "item": ["a", "c", "c"], "score": [0.9, 0.8, 0.7]}
@@ -118,3 +118,9 @@ def test_conventions_of_a_package_for_one_measure_can_not_be_passed(
 ) -> None:
     with pytest.raises(ArgumentError, match=f"^{option}={value!r} and like='{like}' both set"):
         measure(TRUTH, RUN, text, like=like, **{option: value})
+
+
+@pytest.mark.parametrize("runs", [{}, {"only": RUN}])
+def test_a_comparison_needs_two_runs(runs: Any) -> None:
+    with pytest.raises(ArgumentError, match=f"runs must hold at least two runs, got {len(runs)}"):
+        compare(TRUTH, runs, "rr")

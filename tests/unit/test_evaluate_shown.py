@@ -272,3 +272,10 @@ def test_titles_are_not_categories() -> None:
         for table in (features, {**titles, **features})
     ]
     assert values[0] == values[1] > 0
+
+
+def test_a_ranking_has_no_measure_of_the_items_shown() -> None:
+    ranking = podium.Ranking.from_scores([1.0], [1], [1])
+    for text in MEASURES:
+        with pytest.raises(ArgumentError, match=rf"^{text} measures the items shown.* Use it in"):
+            podium.evaluate(ranking, text)

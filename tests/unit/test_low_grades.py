@@ -10,9 +10,10 @@ from scipy.sparse import csr_array
 from tests.raised import raises
 
 import podium
+from podium import data
 from podium.catalogue import rank_all
 from podium.errors import ArgumentError, PodiumWarning
-from podium.evaluation import evaluate
+from podium.evaluation import evaluate, judgement_bounds
 from podium.ranking import Ranking
 
 TRUTH = {"user": [1, 1, 1, 2], "item": [1, 2, 3, 1], "relevance": [3, 5, 4, 2]}
@@ -80,3 +81,13 @@ def test_the_line_of_conventions_reproduces_the_rule() -> None:
         text = " ".join(str(podium.measure(TRUTH, RUN, "ndcg", **dict(options))).split())
         assert words in text
         assert ("--min-relevance" in text) == bool(options)
+
+
+def test_bounds_judge_items_by_grades_that_count() -> None:
+    truth = {"user": [1, 1], "item": [1, 2], "relevance": [2, 5]}
+    run = {"user": [1, 1], "item": [9, 2], "score": [2.0, 1.0]}
+    ranking = data.ranking(truth, run, min_relevance=4, unjudged="bounds")
+    low, high = judgement_bounds(ranking, "ndcg@2", grades=[2, 5])
+    # Item 9 has grade 0 or 5; grade 2 counts as 0.
+    assert low == pytest.approx([1 / log2(3)])
+    assert high == pytest.approx([1.0])

@@ -17,6 +17,8 @@ import podium
 from podium.errors import ArgumentError, DataError, UnsettledError
 from podium.evaluation import Evaluation, measure_part, merge
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*order of equal scores")
+
 pa: Any = import_module("pyarrow")
 
 N_PARTS = 12

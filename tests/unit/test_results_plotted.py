@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from tests.pages.page import section
 from tests.unit.test_results_shown import HOSTILE, ITEM, RESULTS, TRUTH, USER, ranks, result, run
 
@@ -278,3 +279,16 @@ def test_page_lists_the_pictures_of_each_result(name: str) -> None:
     for listed in PICTURES[name]:
         group, _, part = listed.rpartition(" ")  # by n_pos, steps to ranx
         assert f'`"{group} ' in cells if part and group else f'`"{listed}"`' in cells
+
+
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_picture_is_drawn_on_given_axes(name: str, kind: str) -> None:
+    figure = Figure(figsize=(10, 4))
+    left, right = figure.subplots(1, 2)
+    box, size = right.get_position().bounds, tuple(figure.get_size_inches())
+    assert result(name).plot(kind, ax=right) is right
+    assert right.get_position().bounds == box
+    assert tuple(figure.get_size_inches()) == size
+    assert not left.has_data()
+    assert figure.axes == [left, right]
+    figure.draw_without_rendering()
