@@ -109,15 +109,8 @@ class Rules:
 
     def as_json(self) -> dict[str, Any]:
         """Return the form in which a state keeps the rules."""
-        return {
-            "measures": [measure.canonical for measure in self.measures],
-            "limits": list(self.limits),
-            "level": self.level,
-            "looks": self.looks,
-            "horizon": self.horizon,
-            "cluster": self.cluster,
-            "weight": self.weight,
-        }
+        measures = [measure.canonical for measure in self.measures]
+        return {**vars(self), "measures": measures, "limits": list(self.limits)}
 
 
 def width(measure: Measure) -> float:

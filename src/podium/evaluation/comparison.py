@@ -82,13 +82,8 @@ class Difference:
         if not parse(self.measure).metric.is_mean:
             result |= dict.fromkeys(("wins", "losses", "equal"))
         if self.unjudged is not None:
-            result["unjudged"] = {
-                "low": plain(self.unjudged.low),
-                "high": plain(self.unjudged.high),
-                "exact": self.unjudged.exact,
-                "can_reverse": self.unjudged.can_reverse,
-                "n_labels": None if self.labels is None else int(self.labels["user"].size),
-            }
+            n_labels = None if self.labels is None else int(self.labels["user"].size)
+            result["unjudged"] = {**self.unjudged.as_json(), "n_labels": n_labels}
         return result
 
 
