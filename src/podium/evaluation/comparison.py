@@ -192,15 +192,7 @@ class Comparison(Result):
             "pairs": self.pairs,
             "splits": 1 if first.splits is None else int(np.unique(first.splits).size),
             "measures": self._measures(None),
-            "segments": [
-                {
-                    "by": segment.by,
-                    "name": segment.name,
-                    "n_groups": int(segment.mask.sum()),
-                    "measures": self._measures(segment),
-                }
-                for segment in first.segments
-            ],
+            "segments": [s.as_json(self._measures(s)) for s in first.segments],
             "conventions": dict(first.conventions),
         }
 

@@ -264,15 +264,7 @@ class Evaluation(Result):
         """Return the JSON form (docs/schemas/evaluation.json); nan becomes None."""
         return {
             "measures": self._measures(None, pooled=pooled),
-            "segments": [
-                {
-                    "by": segment.by,
-                    "name": segment.name,
-                    "n_groups": int(segment.mask.sum()),
-                    "measures": self._measures(segment.mask),
-                }
-                for segment in self.segments
-            ],
+            "segments": [s.as_json(self._measures(s.mask)) for s in self.segments],
             "conventions": dict(self.conventions),
         }
 

@@ -21,6 +21,10 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 # of 0.05 to 0.06 at most. Such a fault is a note.
 _SMALL_SHARE = 0.001
 _SMALL_CHANGE = 0.1
+_IN_JSON = (
+    *("check", "severity", "run", "count", "total", "noun", "text", "examples", "effects"),
+    "remedy",
+)
 
 
 @dataclass(frozen=True)
@@ -52,13 +56,7 @@ class Effect:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form; nan becomes None."""
-        return {
-            "run": self.run,
-            "measure": self.measure,
-            "with": plain(self.with_fault),
-            "without": plain(self.without_fault),
-            "std_error": plain(self.std_error),
-        }
+        return {name.removesuffix("_fault"): value for name, value in plain(vars(self)).items()}
 
 
 @dataclass(frozen=True)
@@ -107,18 +105,9 @@ class Finding:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON form."""
-        return {
-            "check": self.check,
-            "severity": self.severity,
-            "run": self.run,
-            "count": self.count,
-            "total": self.total,
-            "noun": self.noun,
-            "text": self.text,
-            "examples": list(self.examples),
-            "effects": [effect.as_json() for effect in self.effects],
-            "remedy": self.remedy,
-        }
+        effects = [effect.as_json() for effect in self.effects]
+        values = {**plain(vars(self)), "effects": effects}
+        return {name: values[name] for name in _IN_JSON}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
