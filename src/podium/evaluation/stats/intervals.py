@@ -51,6 +51,10 @@ def rescaled(n_columns: int) -> Callable[[F], F]:
 
         @functools.wraps(function)
         def at_scale(*given: Any, **options: Any) -> Any:
+            for name in names[len(given) :]:  # columns that are passed by name
+                if name not in options:
+                    break
+                given = (*given, options.pop(name))
             columns = [values(c, name) for c, name in zip(given, names, strict=False)]
             scale = scale_of(*columns) if columns else 1.0
             if scale == 1:
